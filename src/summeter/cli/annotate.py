@@ -155,6 +155,13 @@ def export(
     complete_only: Annotated[
         bool, typer.Option("--complete-only", help="No merged label where there are fewer answers than wanted.")
     ] = False,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Validated key facts: write the data with them to -o, as a dataset folder.")
+    ] = False,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="With --apply: the dataset folder.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a dataset folder.")] = False,
     database: Database = None,
 ) -> None:
     """Write CAMPAIGN's judgments to its judgments/ folder; and the log, a platform's CSV or a dataset where asked."""
@@ -164,6 +171,8 @@ def export(
     from summeter.data.dataset import save
 
     with _without_collector(), _open(campaign, database, readonly=True) as service:
+        for line in _applied(service, output, apply=apply, force=force):
+            typer.echo(line)
         for path, count in files.write_judgments(service, complete_only=complete_only).items():
             typer.echo(f"{count} judgments written to {path}")
         wanted = service.campaign.answers_per_item
@@ -179,8 +188,29 @@ def export(
             write_text(study, json.dumps(files.study_settings(service.campaign), indent=2, ensure_ascii=False) + "\n")
             typer.echo(f"study settings written to {study}")
         if data is not None:
-            save(dataset_of(service, complete_only=complete_only), data)
+            save(dataset_of(service, complete_only=complete_only), data, force=force)
             typer.echo(f"dataset written to {data}")
+
+
+def _applied(service: CampaignService, folder: Path | None, *, apply: bool, force: bool) -> Iterator[str]:
+    if apply != (folder is not None):
+        raise typer.BadParameter("--apply goes with -o FOLDER, and -o with --apply")
+    if folder is None:
+        return
+    from collections import Counter
+
+    from summeter.annotate.after.key_facts import CHANGES, apply_changes
+
+    changes = apply_changes(service, folder, force=force)
+    counts = Counter(change.action for change in changes)
+    yield (
+        f"{len(changes)} key facts: {counts['kept']} kept, {counts['reworded']} reworded, {counts['dropped']} dropped; "
+        f"dataset written to {folder}, what and why to {folder / CHANGES}"
+    )
+    left = {change.document_id for change in changes if change.action != "dropped"}
+    without = list(dict.fromkeys(change.document_id for change in changes if change.document_id not in left))
+    if without:
+        yield f"without any key fact now: {', '.join(without)}"
 
 
 @app.command("import")

@@ -276,13 +276,12 @@ def _merged_spans(marks: Sequence[Judgment], readers: int) -> Iterator[Judgment]
     edges = np.flatnonzero(np.diff(inside.astype(np.int64), prepend=0))
     for index, (start, end) in enumerate(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)):
         touching = [mark for mark in marks if mark.evidence[0].start < end and start < mark.evidence[0].end]
-        types = Counter(mark.error_type for mark in touching if mark.error_type is not None)
         about = _about(touching[0])
         about["target"] = touching[0].target.model_copy(update={"index": index})
         yield Judgment(
             **about,
             value=0.0,
             label=0,
-            error_type=types.most_common(1)[0][0] if types else None,
+            error_type=_merged_types(touching),
             evidence=(Span(of="summary", start=start, end=end),),
         )

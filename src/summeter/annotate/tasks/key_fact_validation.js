@@ -12,12 +12,15 @@ const fits = (machineSays, state) => (holds(state) === (machineSays === "valid")
 export default {
   title: t("key_fact_validation.title"),
 
-  blank: () => ({ machine: null, significant: null, correct: null, relevant: null, why: null, comment: null }),
+  blank: () => ({ machine: null, significant: null, correct: null, relevant: null, why: null, edit: null, comment: null }),
 
   draw({ task, state, changed }) {
     const shown = task.assistance?.machine ?? null;
     const why = textField({
       label: t("key_fact_validation.why"), hint: t("key_fact_validation.why_hint"), value: state.why, set: (text) => changed({ why: text }),
+    });
+    const edit = textField({
+      label: t("key_fact_validation.edit"), hint: t("key_fact_validation.edit_hint"), value: state.edit, set: (text) => changed({ edit: text }),
     });
     const verdict = shown && machine({
       about: t("key_fact_validation.machine"),
@@ -44,12 +47,16 @@ export default {
       changed(patch);
       verdict?.question.set(state.machine);
       questions.forEach((question, at) => question.set(state[ASKED[at]]));
-      why.hidden = !ASKED.some((name) => state[name] === false);
+      fold();
     }
 
-    why.hidden = !ASKED.some((name) => state[name] === false);
+    function fold() {
+      why.hidden = edit.hidden = !ASKED.some((name) => state[name] === false);
+    }
+
+    fold();
     const fact = el("section", { class: "summary" }, el("h2", { text: t("work.key_fact") }), el("p", { class: "text" }, words(task.body.key_fact)));
-    return el("div", null, fact, verdict?.node, ...questions.map((question) => question.node), why, comment(state, changed));
+    return el("div", null, fact, verdict?.node, ...questions.map((question) => question.node), why, edit, comment(state, changed));
   },
 
   missing(task, state, root) {
@@ -64,6 +71,7 @@ export default {
     machine: task.assistance?.machine ? state.machine : null,
     significant: state.significant, correct: state.correct, relevant: state.relevant,
     why: holds(state) ? null : state.why,
+    edit: holds(state) ? null : state.edit,
     comment: state.comment,
   }),
 };

@@ -11,10 +11,19 @@ from pydantic import Field
 from summeter.annotate.campaign.assistance import Verdicts, decided
 from summeter.annotate.campaign.config import Campaign
 from summeter.annotate.campaign.state import Answer
-from summeter.annotate.tasks.base import LONGEST, AnswerModel, AssistedKind, Disagreement, labelled, parsed, split_of
+from summeter.annotate.tasks.base import (
+    LONGEST,
+    AnswerModel,
+    AssistedKind,
+    Disagreement,
+    Misfit,
+    labelled,
+    parsed,
+    split_of,
+)
 from summeter.annotate.tasks.simulation import Profile, Truth
 from summeter.annotate.tasks.task import Json, Others, Source, Task
-from summeter.records import Judgment, Unit
+from summeter.records import Judgment, Unit, joined_error_types
 
 ASPECT = "key_fact_validity"
 SIGNATURE = "human.key_fact_validity|v:1"
@@ -28,6 +37,8 @@ class Validity(AnswerModel):
     correct: bool
     relevant: bool
     why: str | None = Field(default=None, max_length=LONGEST)
+    edit: str | None = Field(default=None, max_length=LONGEST)
+    """How a key fact that is not valid should read; None where it should go."""
 
 
 class KeyFactValidation(AssistedKind):
@@ -66,29 +77,45 @@ class KeyFactValidation(AssistedKind):
         return dict.fromkeys(CRITERIA, (True, False))
 
     def read(self, answer: Any, task: Task) -> Json:
-        """Checked."""
-        return self.check_machine(task, parsed(Validity, answer).model_dump())
+        """Checked: another wording only of a key fact that is not valid as it stands."""
+        given = parsed(Validity, answer).model_dump()
+        edit = " ".join((given["edit"] or "").split())
+        if edit and valid(given):
+            raise Misfit("answer.edit", "a valid key fact needs no other wording")
+        return self.check_machine(task, {**given, "edit": edit if edit not in {"", task.body["key_fact"]} else None})
 
     def passed(self, task: Task, answer: Json) -> bool:
         """Whether it was found valid, or not, as expected."""
         return bool(valid(answer) == task.expects.get("valid"))
 
     def judgments(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
-        """One label: 1 for a valid key fact."""
-        accepted, why = valid(answer.answer), answer.answer.get("why") or None
-        yield labelled(answer.annotator, task.target("key_fact"), ASPECT, SIGNATURE, yes=accepted, reason=why)
+        """One label: 1 for a valid key fact; the error types say which criteria another one fails."""
+        given = answer.answer
+        said = [given.get("why"), given.get("edit") and f"better: {given['edit']}", given.get("comment")]
+        yield labelled(
+            answer.annotator,
+            task.target("key_fact"),
+            ASPECT,
+            SIGNATURE,
+            yes=valid(given),
+            error_type=joined_error_types(f"not {name}" for name in CRITERIA if not given[name]),
+            reason="; ".join(text for text in said if text) or None,
+        )
 
     def disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:
-        """Valid or not, whichever criterion fails."""
-        return split_of(["valid" if valid(answer.answer) else "not valid" for answer in answers])
+        """Valid or not, whichever criterion fails; and what it should read instead."""
+        outcomes = [outcome(answer.answer) for answer in answers]
+        return split_of(["valid" if edit is True else f"better “{edit}”" if edit else "not valid" for edit in outcomes])
 
     def describe(self, task: Task, answer: Json) -> str:
         lacks = [name for name in CRITERIA if not answer[name]]
-        return f"not valid: not {', not '.join(lacks)}" if lacks else "valid"
+        better = f"; better “{answer['edit']}”" if answer.get("edit") else ""
+        return f"not valid: not {', not '.join(lacks)}{better}" if lacks else "valid"
 
     def parts(self, task: Task, answer: Json) -> list[tuple[str, str]]:
         criteria = [(name, "yes" if answer[name] else "no") for name in CRITERIA]
-        return [*criteria, *([("why not", answer["why"])] if answer.get("why") else [])]
+        texts = [("why not", answer.get("why")), ("better", answer.get("edit"))]
+        return [*criteria, *((name, text) for name, text in texts if text)]
 
     def machine_judgment(self, task: Task, verdicts: Verdicts) -> Judgment | None:
         return verdicts.of_document(task.document_id, task.index or 0)
@@ -132,6 +159,15 @@ class KeyFactValidation(AssistedKind):
 def valid(answer: Json) -> bool:
     """Whether a stored answer accepts the key fact."""
     return all(answer[name] for name in CRITERIA)
+
+
+def outcome(answer: Json) -> str | bool:
+    """What becomes of a key fact by a stored answer: True where it stays, False where it goes, else its wording.
+
+    >>> outcome({"significant": True, "correct": False, "relevant": True, "edit": "It rained in May."})
+    'It rained in May.'
+    """
+    return valid(answer) or answer.get("edit") or False
 
 
 def _verdict(*, accepted: bool) -> str:

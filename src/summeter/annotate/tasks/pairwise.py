@@ -116,7 +116,7 @@ class Pairwise(LetteredKind):
                 judge=answer.annotator,
                 signature=SIGNATURE,
                 value=0.5 if choice == TIE else float(choice == task.system),
-                reason=answer.answer.get("reason") or None,
+                reason=answer.answer.get("reason") or answer.answer.get("comment") or None,
             )
 
     def disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:

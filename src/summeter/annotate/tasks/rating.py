@@ -162,7 +162,12 @@ class Rating(LetteredKind):
                 ratings.append((BEST, float(system == best), "overall"))
             for aspect, value, block in ratings:
                 yield Judgment(
-                    target=target, aspect=aspect, judge=answer.annotator, signature=SIGNATURES[block], value=value
+                    target=target,
+                    aspect=aspect,
+                    judge=answer.annotator,
+                    signature=SIGNATURES[block],
+                    value=value,
+                    reason=answer.answer.get("comment") or None,
                 )
 
     def columns(self, answered: Iterable[tuple[Task, Sequence[Answer]]]) -> JudgmentTable:

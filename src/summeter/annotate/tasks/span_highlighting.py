@@ -24,8 +24,8 @@ from summeter.annotate.tasks.base import (
 from summeter.annotate.tasks.fact_verification import ERROR_TYPES
 from summeter.annotate.tasks.simulation import Profile, Truth
 from summeter.annotate.tasks.task import Json, Misfit, Others, Source, Task, joined_body, summary_body
-from summeter.data.human_judgments import SIGNATURES, SPAN_FREE
-from summeter.records import Judgment, Span
+from summeter.data.human_judgments import SIGNATURES, SPAN_FREE, SPAN_SENTENCES
+from summeter.records import Judgment, Span, joined_error_types
 
 KINDS = ("contradicted", "not_from_source")
 """How a passage is wrong: the document says otherwise, or does not say it."""
@@ -116,20 +116,39 @@ class SpanHighlighting(Kind):
         return any(span["start"] < end and start < span["end"] for span in answer["spans"])
 
     def judgments(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
-        """One judgment a span, and one that says whether the summary was found clean."""
+        """One judgment a span; and whether the summary, and each of its sentences, was found free of them.
+
+        The error types of a span are its category and its kind; a sentence has those of the spans that touch it.
+        """
         judge, spans = answer.annotator, answer.answer["spans"]
-        for index, span in enumerate(spans):
+        types = [joined_error_types(name for name in (span["category"], span["kind"]) if name) for span in spans]
+        for index, (span, named) in enumerate(zip(spans, types, strict=True)):
             yield labelled(
                 judge,
                 task.target("span", index=index),
                 "faithfulness",
                 SIGNATURES["spans"],
                 yes=False,
-                error_type=span["category"] or span["kind"],
+                error_type=named,
                 reason=span["reason"] or None,
                 evidence=(Span(of="summary", start=span["start"], end=span["end"]),),
             )
-        yield labelled(judge, task.target(), "faithfulness", SIGNATURES[SPAN_FREE], yes=not spans)
+        comment = answer.answer.get("comment") or None
+        yield labelled(judge, task.target(), "faithfulness", SIGNATURES[SPAN_FREE], yes=not spans, reason=comment)
+        for index, sentence in enumerate(source.summary(task.system).sentences):
+            touching = [
+                named
+                for span, named in zip(spans, types, strict=True)
+                if span["start"] < sentence.end and sentence.start < span["end"]
+            ]
+            yield labelled(
+                judge,
+                task.target("sentence", index=index),
+                "faithfulness",
+                SIGNATURES[SPAN_SENTENCES],
+                yes=not touching,
+                error_type=joined_error_types(named for named in touching if named),
+            )
 
     def disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:
         """Some marked what others found clean, or marks that touch no one else's."""

@@ -1,0 +1,158 @@
+"""A finished validation of key facts, applied to the data: what was rejected goes, what was reworded is replaced.
+
+Each key fact is settled by the adjudicator, else by more than half of its answers; of those that reject it, more than
+half must say the same: that it goes, or the same other wording. What is not settled is to be adjudicated first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.tasks.key_fact_validation import CRITERIA, KeyFactValidation, outcome
+from summeter.annotate.tasks.task import Json, Task
+from summeter.data.atomic import building, write_lines
+from summeter.data.dataset import Dataset, save
+from summeter.data.folder import check_target
+from summeter.records import UsageError
+
+CHANGES = "keyfacts.changes.jsonl"
+"""The record beside the applied key facts: one line for each that was validated."""
+NAMED = 3
+"""So many key facts that are not settled are named."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What becomes of a key fact: `text` is its new wording, None where it goes.
+
+    `lacks` counts the criteria that it was said to fail, `why` are the reasons that were given. `by` is who decided:
+    the adjudicator's name, else None for the majority of the annotators.
+    """
+
+    document_id: str
+    index: int
+    key_fact: str
+    text: str | None
+    votes: tuple[int, int]
+    """How many found it valid, of how many."""
+    lacks: dict[str, int]
+    why: tuple[str, ...]
+    by: str | None
+
+    @property
+    def action(self) -> str:
+        """`kept`, `reworded` or `dropped`."""
+        if self.text is None:
+            return "dropped"
+        return "kept" if self.text == self.key_fact else "reworded"
+
+    def to_json(self) -> Json:
+        """A line of the record."""
+        return {
+            "document_id": self.document_id,
+            "index": self.index,
+            "key_fact": self.key_fact,
+            "action": self.action,
+            "text": self.text,
+            "valid": self.votes[0],
+            "answers": self.votes[1],
+            "lacks": self.lacks,
+            "why": list(self.why),
+            "decided_by": self.by,
+        }
+
+
+def changes_of(service: CampaignService) -> list[Change]:
+    """What becomes of every key fact of a campaign, in the order of documents and of their lists.
+
+    Raises UsageError where the campaign validates no key facts, or where some are not settled.
+    """
+    if not isinstance(service.kind, KeyFactValidation):
+        raise UsageError(f"only key_fact_validation can be applied to the data; this campaign is {service.kind.name}")
+    changes, unsettled = [], []
+    place = {name: number for number, name in enumerate(service.folder.data.documents)}
+    for task in sorted(service.tasks.work, key=lambda task: (place[task.document_id], task.index or 0)):
+        change = _settled(service, task)
+        if isinstance(change, Change):
+            changes.append(change)
+        else:
+            unsettled.append(f"{task.key} ({change})")
+    if unsettled:
+        more = f" and {len(unsettled) - NAMED} more" if len(unsettled) > NAMED else ""
+        raise UsageError(
+            f"{len(unsettled)} of {len(service.tasks.work)} key facts are not settled: "
+            f"{', '.join(unsettled[:NAMED])}{more}; have them answered, or decide them with "
+            f"`summeter annotate adjudicate`"
+        )
+    return changes
+
+
+def apply_changes(service: CampaignService, folder: Path, *, force: bool = False) -> list[Change]:
+    """Write the campaign's data with the key facts as they were validated, and the record `CHANGES` beside them.
+
+    A wording that stands in the list already is not repeated. Judgments of key facts count by their place in the old
+    list: none are taken over. Raises UsageError where the
+    folder holds something (a dataset is replaced with `force`) or where some key facts are not settled.
+    """
+    check_target(folder, force=force)
+    changes = changes_of(service)
+    data = service.folder.data
+    texts: dict[str, list[str]] = {}
+    for change in changes:
+        kept = texts.setdefault(change.document_id, [])
+        if change.text is not None and change.text not in kept:
+            kept.append(change.text)
+    documents = {
+        name: document.model_copy(update={"key_facts": tuple(texts.get(name, document.key_facts))})
+        for name, document in data.documents.items()
+    }
+    with building(folder) as fresh:
+        save(Dataset(documents, data.summaries, {}, data.card), fresh)
+        write_lines(fresh / CHANGES, (json.dumps(change.to_json(), ensure_ascii=False) for change in changes))
+    return changes
+
+
+def _settled(service: CampaignService, task: Task) -> Change | str:
+    """The change, or why there is none yet."""
+    answers = [answer.answer for answer in service.state.counted_answers(task.key)]
+    decision, wanted = service.state.adjudicated.get(task.key), service.campaign.answers_per_item
+    if decision is not None:
+        settled: str | bool | None = outcome(decision.data["answer"])
+    elif len(answers) < wanted:
+        return f"{len(answers)} of {wanted} answers"
+    else:
+        settled = _majority([outcome(answer) for answer in answers])
+    if settled is None:
+        return "no majority"
+    said = answers if decision is None else [*answers, decision.data["answer"]]
+    why = [text for answer in said for text in (answer.get("why"), answer.get("comment")) if text]
+    fact = str(task.body["key_fact"])
+    return Change(
+        document_id=task.document_id,
+        index=task.index or 0,
+        key_fact=fact,
+        text=settled if isinstance(settled, str) else fact if settled else None,
+        votes=(sum(outcome(answer) is True for answer in answers), len(answers)),
+        lacks={name: count for name in CRITERIA if (count := sum(not answer[name] for answer in said))},
+        why=tuple(dict.fromkeys(why)),
+        by=None if decision is None else str(decision.data.get("by") or "adjudicator"),
+    )
+
+
+def _majority(outcomes: list[str | bool]) -> str | bool | None:
+    """The outcome of more than half; of those that reject a key fact, what more than half of them want instead.
+
+    >>> _majority([True, True, False]), _majority([False, "It rained.", "It rained."]), _majority([True, False])
+    (True, 'It rained.', None)
+    """
+    rejecting = [outcome for outcome in outcomes if outcome is not True]
+    if 2 * len(rejecting) < len(outcomes):
+        return True
+    if 2 * len(rejecting) == len(outcomes):
+        return None
+    wanted, count = Counter(rejecting).most_common(1)[0]
+    return wanted if 2 * count > len(rejecting) else None

@@ -1,0 +1,239 @@
+"""What was ticked is what is exported, kind by kind; and a finished validation of key facts applied to the data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from annotate import campaigns as made
+from annotate import crowds
+from annotate.test_cli import run
+from report import fake_runs as fake
+
+from summeter.annotate.after.adjudicate import Decision, adjudicate
+from summeter.annotate.after.aggregate import MERGED
+from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.service import CampaignService
+from summeter.data.dataset import Dataset, load
+from summeter.meta import errors
+from summeter.records import Document, Judgment, Summary, error_types
+from summeter.runs.manifest import JudgeEntry
+from summeter.runs.run import RunFolder
+
+SETS = ("human.raw", "human.adjudicated", MERGED)
+
+
+def answered(tmp_path: Path, kind: str, answer: dict[str, Any], **plan: Any) -> tuple[CampaignFolder, Any]:
+    """The first task with this answer by one annotator, and by the adjudicator too on the second."""
+    folder = made.make(tmp_path, kind=kind, answers_per_item=1, attention={"rate": 0}, **plan)
+    with CampaignService(folder) as service:
+        first, second = service.tasks.work[:2]
+        for task in (first, second):
+            crowds.say(service, task.key, {"anna": service.kind.read(answer, task)})
+        adjudicate(service, [Decision(second.key, service.kind.read(answer, second), "seen twice", "lead")])
+    return folder, (first, second)
+
+
+def exported(folder: CampaignFolder, tmp_path: Path) -> Dataset:
+    assert run("export", folder.folder, "--data", tmp_path / "gold") == 0
+    return load(tmp_path / "gold")
+
+
+def of(data: Dataset, name: str, task: Any) -> list[Judgment]:
+    return [one for one in data.judgments(name) if one.target.document_id == task.document_id
+            and one.target.system == task.system]  # fmt: skip
+
+
+THREE = ["entity error", "relation error", "sentence error"]
+
+
+def test_all_error_types_of_a_sentence(tmp_path: Path) -> None:
+    folder, (first, second) = answered(
+        tmp_path, "fact_verification", {"label": "not_supported", "error_types": THREE, "comment": "all of it"}
+    )
+    data = exported(folder, tmp_path)
+    for name, task, reason in (
+        ("human.raw", first, "all of it"), ("human.raw", second, "all of it"), (MERGED, first, None),
+        ("human.adjudicated", second, "all of it"), (MERGED, second, "all of it"),
+    ):  # fmt: skip
+        (judgment,) = (one for one in of(data, name, task) if one.target.index == task.index)
+        assert error_types(judgment.error_type) == set(THREE)
+        assert (judgment.label, judgment.reason) == (0, reason)
+
+
+def test_a_reason_is_the_comment_of_a_decision_without_one(tmp_path: Path) -> None:
+    folder, (_, second) = answered(tmp_path, "fact_verification", {"label": "not_supported", "error_types": THREE})
+    (judgment,) = of(exported(folder, tmp_path), "human.adjudicated", second)
+    assert judgment.reason == "seen twice"
+
+
+def test_kind_category_and_reason_of_every_mark(tmp_path: Path) -> None:
+    marks = [
+        {"start": 0, "end": 3, "kind": "contradicted", "category": THREE[0], "reason": "Not that."},
+        {"start": 4, "end": 8, "kind": "not_from_source", "category": THREE[1], "reason": None},
+    ]
+    folder, (first, second) = answered(tmp_path, "span_highlighting", {"spans": marks, "none": False, "comment": "two"})
+    data = exported(folder, tmp_path)
+    wanted = [{"contradicted", THREE[0]}, {"not_from_source", THREE[1]}]
+    for name, task in (("human.raw", first), ("human.adjudicated", second), (MERGED, first), (MERGED, second)):
+        judgments = of(data, name, task)
+        spans = [one for one in judgments if one.target.unit == "span"]
+        assert [error_types(one.error_type) for one in spans] == wanted
+        assert [(one.evidence[0].start, one.evidence[0].end) for one in spans] == [(0, 3), (4, 8)]
+        (touched, free) = (one for one in judgments if one.target.unit == "sentence")
+        assert (touched.label, error_types(touched.error_type)) == (0, wanted[0] | wanted[1])
+        assert (free.label, free.error_type) == (1, None)
+        (whole,) = (one for one in judgments if one.target.unit == "summary")
+        assert whole.label == 0
+    assert next(one.reason for one in of(data, "human.raw", first) if one.target.unit == "span") == "Not that."
+    assert next(one.reason for one in of(data, "human.raw", first) if one.target.unit == "summary") == "two"
+
+
+def test_the_criteria_that_a_key_fact_fails(tmp_path: Path) -> None:
+    answer = {"significant": False, "correct": False, "relevant": True, "why": "Too small.", "comment": "and odd"}
+    folder, (first, second) = answered(tmp_path, "key_fact_validation", answer)
+    data = exported(folder, tmp_path)
+    for name, task in (("human.raw", first), ("human.adjudicated", second), (MERGED, first)):
+        (judgment,) = (one for one in of(data, name, task) if one.target.index == task.index)
+        assert error_types(judgment.error_type) == {"not significant", "not correct"}
+    assert of(data, "human.raw", first)[0].reason == "Too small.; and odd"
+
+
+def test_every_rating_with_the_comment(tmp_path: Path) -> None:
+    folder = made.make(tmp_path, kind="rating", answers_per_item=1, attention={"rate": 0})
+    with CampaignService(folder) as service:
+        task = service.tasks.work[0]
+        cells = {system: {name: at + 1 for at, name in enumerate(task.names("aspects"))} for system in task.systems}
+        crowds.say(service, task.key, {"anna": {"ratings": cells, "best": task.systems[1], "comment": "close"}})
+    judgments = exported(folder, tmp_path).judgments("human.raw")
+    assert {(one.target.system, one.aspect): one.value for one in judgments if one.aspect != "best"} == {
+        (system, aspect): float(rating) for system, given in cells.items() for aspect, rating in given.items()
+    }
+    assert {one.target.system: one.value for one in judgments if one.aspect == "best"} == {
+        task.systems[0]: 0.0, task.systems[1]: 1.0,
+    }  # fmt: skip
+    assert {one.reason for one in judgments} == {"close"}
+
+
+def test_the_sentences_of_a_key_fact_and_each_choice(tmp_path: Path) -> None:
+    folder, (first, _) = answered(tmp_path / "ka", "key_fact_alignment", {"sentences": [1, 0], "none": False})
+    judgment = next(one for one in exported(folder, tmp_path / "ka").judgments("human.raw"))
+    assert [[span.start, span.end] for span in judgment.evidence] == first.body["summary"]["sentences"]
+    folder = made.make(tmp_path / "pw", kind="pairwise", answers_per_item=1, aspects=["one", "two", "three"])
+    with CampaignService(folder) as service:
+        task = service.tasks.work[0]
+        choices = {"one": task.system, "two": task.rival, "three": "tie"}
+        crowds.say(service, task.key, {"anna": {"choices": choices, "reason": "shorter"}})
+    given = {one.aspect: (one.value, one.reason) for one in exported(folder, tmp_path / "pw").judgments("human.raw")}
+    assert given == {"one": (1.0, "shorter"), "two": (0.0, "shorter"), "three": (0.5, "shorter")}
+
+
+JUDGE = JudgeEntry(
+    name="made.typed", signature="made.typed|v:1", aspects=("faithfulness",), reduce="share", file="typed"
+)  # fmt: skip
+
+
+def typed(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
+    """Finds an entity error in every sentence."""
+    return [
+        fake.judgment(document, summary, entry, "faithfulness", unit="sentence", index=index, value=0.0, label=0,
+                      error_type="entity error")
+        for index in range(len(summary.sentences))
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["fact_verification", "span_highlighting"])
+def test_the_study_of_error_types_sees_every_type(kind: str, tmp_path: Path) -> None:
+    mark = {"start": 0, "end": 3, "kind": "contradicted", "category": THREE[0], "reason": None}
+    answer = {
+        "fact_verification": {"label": "not_supported", "error_types": THREE[:2]},
+        "span_highlighting": {"spans": [mark, {**mark, "start": 4, "end": 8, "category": THREE[1]}], "none": False},
+    }[kind]
+    folder, _ = answered(tmp_path, kind, answer)
+    data = exported(folder, tmp_path)
+    fake.make(tmp_path / "run", made.rows(), judges=((JUDGE, typed),))
+    rows = errors(RunFolder(tmp_path / "run"), data, judgment_set=MERGED)
+    shares = {row.details["group"]: row.value for row in rows if row.statistic == "localisation_accuracy"}
+    assert (shares[THREE[0]], shares[THREE[1]]) == (1.0, 0.0)
+    assert ("contradicted" in shares) == (kind == "span_highlighting")
+
+
+VALID = dict.fromkeys(("significant", "correct", "relevant"), True)
+WRONG = {**VALID, "correct": False, "why": "It was June."}
+
+
+def validation(tmp_path: Path, votes: dict[int, list[dict[str, Any]]], answers: int = 3) -> CampaignFolder:
+    """Key facts in the order of the work with their answers; all others are valid to everybody."""
+    folder = made.make(tmp_path, kind="key_fact_validation", order="as_given", answers_per_item=answers,
+                       attention={"rate": 0})  # fmt: skip
+    with CampaignService(folder) as service:
+        for at, task in enumerate(service.tasks.work):
+            given = [service.kind.read(one, task) for one in votes.get(at, [VALID] * answers)]
+            crowds.say(service, task.key, dict(zip(("anna", "ben", "cleo"), given, strict=False)))
+    return folder
+
+
+def test_validated_key_facts_are_applied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    better = {**WRONG, "edit": "  It was opened \n in June. "}
+    folder = validation(tmp_path, {
+        0: [WRONG, WRONG, VALID], 1: [better, better, WRONG], 2: [VALID, better, VALID], 3: [WRONG, better, VALID],
+        4: [WRONG] * 3, 5: [WRONG] * 3,
+    })  # fmt: skip
+    target = tmp_path / "applied"
+    assert run("export", folder.folder, "--apply", "-o", target) == 2
+    said = capsys.readouterr().err
+    assert "1 of 6 key facts are not settled: kv/doc1/1 (no majority)" in " ".join(said.split())
+    assert not target.exists()
+    with CampaignService(folder) as service:
+        key = service.tasks.work[3].key
+        adjudicate(service, [Decision(key, {**VALID, "relevant": False}, "not about it", "lead")])
+    assert run("export", folder.folder, "--apply", "-o", target) == 0
+    out = capsys.readouterr().out
+    assert "6 key facts: 1 kept, 1 reworded, 4 dropped" in out
+    assert "without any key fact now: doc2" in out
+    before, after = folder.data, load(target)
+    assert {name: one.key_facts for name, one in after.documents.items()} == {
+        "doc0": ("It was opened in June.",), "doc1": before.documents["doc1"].key_facts[:1], "doc2": (),
+    }  # fmt: skip
+    assert after.summaries == before.summaries
+    rows = [json.loads(one) for one in (target / "keyfacts.changes.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [(one["document_id"], one["index"], one["action"]) for one in rows] == [
+        ("doc0", 0, "dropped"), ("doc0", 1, "reworded"), ("doc1", 0, "kept"),
+        ("doc1", 1, "dropped"), ("doc2", 0, "dropped"), ("doc2", 1, "dropped"),
+    ]  # fmt: skip
+    assert (rows[0]["valid"], rows[0]["answers"], rows[0]["lacks"]) == (1, 3, {"correct": 2})
+    assert rows[0]["why"] == ["It was June."]
+    assert (rows[1]["key_fact"], rows[1]["text"]) == (before.documents["doc0"].key_facts[1], "It was opened in June.")
+    assert [one["decided_by"] for one in rows] == [None, None, None, "lead", None, None]
+    assert rows[3]["why"] == ["It was June.", "not about it"]
+    # A folder is replaced only where that is asked for, and only if it holds a dataset.
+    assert run("export", folder.folder, "--apply", "-o", target) == 2
+    assert run("export", folder.folder, "--apply", "-o", target, "--force") == 0
+    assert run("export", folder.folder, "--apply", "-o", tmp_path, "--force") == 2
+
+
+def test_what_cannot_be_applied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = validation(tmp_path / "few", {0: [VALID]})
+    for arguments in (["--apply"], ["-o", tmp_path / "x"]):
+        assert run("export", folder.folder, *arguments) == 2
+    assert run("export", folder.folder, "--apply", "-o", tmp_path / "x") == 2
+    assert "kv/doc0/0 (1 of 3 answers)" in capsys.readouterr().err
+    other = made.make(tmp_path / "other")
+    with CampaignService(other) as service:
+        crowds.say(service, service.tasks.work[0].key, {"anna": crowds.YES})
+    assert run("export", other.folder, "--apply", "-o", tmp_path / "x") == 2
+    assert "only key_fact_validation can be applied" in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "x").exists()
+
+
+def test_another_wording_is_for_a_key_fact_that_is_not_valid(tmp_path: Path) -> None:
+    folder = validation(tmp_path, {})
+    with CampaignService(folder) as service:
+        task, kind = service.tasks.work[0], service.kind
+        with pytest.raises(Exception, match="needs no other wording"):
+            kind.read({**VALID, "edit": "Other."}, task)
+        assert kind.read({**WRONG, "edit": task.body["key_fact"]}, task)["edit"] is None
+        answers = [kind.read({**WRONG, "edit": text}, task) for text in ("One.", "Two.", "One.")]
+        assert kind.describe(task, answers[0]) == "not valid: not correct; better “One.”"
