@@ -131,7 +131,8 @@ class Kind(ABC):
         shown = self.relettered(answer, letters)
         if not self.each_summary or "questions" not in answer:
             return shown
-        values = {letter_of(system, letters): cells for system, cells in answer["questions"].items()}
+        given = answer["questions"]  # in the order of the letters: that of the names would tell which is whose
+        values = {letter_of(system, letters): given[system] for system in letters if system in given}
         return {**shown, "questions": values}
 
     def values_by_target(self, task: Task, answer: Json) -> list[tuple[Target, Json]]:

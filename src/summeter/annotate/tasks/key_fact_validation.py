@@ -16,13 +16,12 @@ from summeter.annotate.tasks.base import (
     AnswerModel,
     AssistedKind,
     Disagreement,
-    Misfit,
     labelled,
     parsed,
     split_of,
 )
 from summeter.annotate.tasks.simulation import Profile, Truth
-from summeter.annotate.tasks.task import Json, Others, Source, Task
+from summeter.annotate.tasks.task import Json, Misfit, Others, Source, Task
 from summeter.records import Judgment, Unit, joined_error_types
 
 ASPECT = "key_fact_validity"
