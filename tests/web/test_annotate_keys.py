@@ -14,9 +14,18 @@ from web.steps import expect, fits, moving_on, press, sent, task, until
 pytestmark = pytest.mark.web
 
 STEPS = 30
+TYPES = [f"type {number}" for number in range(1, 10)]
+QUESTIONS: list[dict[str, Any]] = [
+    {"name": "worth", "question": "Worth it?", "type": "scale", "scale": {"low": -2, "high": 2}},
+    {"name": "sure", "question": "Sure?", "type": "scale", "scale": {"low": 0, "high": 9, "show": "slider"}},
+    {"name": "flaws", "question": "Flaws?", "type": "choices", "options": TYPES, "required": False},
+    {"name": "harm", "question": "Harmful?", "type": "yes_no"},
+    {"name": "tone", "question": "Tone?", "type": "choice", "options": TYPES[:3], "when": {"harm": True}},
+]
 SHOWN = """() => {
   const seen = (node) => node.checkVisibility({ visibilityProperty: true });
-  const all = [...document.querySelectorAll("form.task fieldset:is(.question, .answers) input")];
+  const sets = "form.task fieldset:is(.question, .own-question, .answers)";
+  const all = [...document.querySelectorAll(`${sets} input:not([type=range])`)];
   const inputs = all.filter((one) => seen(one.closest("label")));
   const row = (input) => ({
     id: input.id, many: input.type === "checkbox", on: input.checked, set: input.name,
@@ -61,8 +70,9 @@ def marks(page: Any, kind: str) -> None:
 @pytest.mark.parametrize("at", [0, 1], ids=["first", "second"])
 @pytest.mark.parametrize("kind", made.KINDS)
 def test_every_chip_does_what_stands_beside_it(site: Any, visit: Any, kind: str, at: int) -> None:
-    """In the campaigns with a machine it says yes of the first task and no of the second."""
-    page = visit(site(kind).link())
+    """In the campaigns with a machine it says yes of the first task and no of the second; there the campaign asks
+    questions of its own, too."""
+    page = visit(site(kind, **({"questions": QUESTIONS, "error_types": TYPES} if at else {})).link())
     task(page)
     if at and page.locator("nav.dots button").count() > 1:
         moving_on(page, lambda: press(page, "]"))
@@ -93,7 +103,7 @@ def test_every_chip_does_what_stands_beside_it(site: Any, visit: Any, kind: str,
         elif what == 2:
             press(page, "Backspace")
         elif what == 3:
-            label = page.locator("form.task fieldset.question .option label:visible")
+            label = page.locator("form.task fieldset .option label:visible")
             label.nth(rng.randrange(label.count())).click()
 
 

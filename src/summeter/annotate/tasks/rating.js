@@ -1,6 +1,6 @@
 // All summaries of a document on one page: each aspect on a scale, and the best one.
 import { el, words } from "./dom.js";
-import { comment, Question } from "./fields.js";
+import { comment, onScale, Question } from "./fields.js";
 import { summaryText } from "./pane.js";
 import { t } from "./strings.js";
 
@@ -10,7 +10,7 @@ export default {
   blank: (task) => ({ ratings: Object.fromEntries(task.body.summaries.map(({ id }) => [id, {}])), best: null, comment: null }),
 
   draw({ task, state, changed }) {
-    const { summaries, aspects, scale, choose_best } = task.body;
+    const { summaries, aspects, choose_best } = task.body;
     const total = summaries.length * aspects.length;
     const count = el("p", { class: "small count", role: "status" });
     const tell = () => {
@@ -18,22 +18,18 @@ export default {
       count.textContent = t("rating.given", { done, n: total });
     };
     const cards = summaries.map((summary) => el(
-      "section", { class: "card" }, el("h2", { text: t("work.summary_of", { id: summary.id }) }), summaryText(summary),
-      ...aspects.map(({ name, label, question }) => new Question({
+      "section", { class: "card", "data-subject": summary.id }, el("h2", { text: t("work.summary_of", { id: summary.id }) }), summaryText(summary),
+      ...aspects.map(({ name, label, question, scale }) => onScale({
         legend: el("span", null, el("span", { class: "sr", text: `${t("work.summary_of", { id: summary.id })}: ` }), el("strong", null, words(label ?? name)),
           question && question !== name ? el("span", { class: "muted asked" }, words(question)) : null),
-        options: scale.map(({ value, label }) => ({ value, label, number: value, keys: [String(value)] })),
+        scale,
         value: state.ratings[summary.id]?.[name] ?? null,
         pick: (value) => {
           const own = { ...state.ratings[summary.id], [name]: value };
           changed({ ratings: { ...state.ratings, [summary.id]: own } });
           tell();
         },
-        wide: true,
-      })).map((question) => {
-        question.node.classList.add("scale");
-        return question.node;
-      }),
+      }).node),
     ));
     const best = choose_best ? new Question({
       legend: t("rating.best"),
@@ -54,6 +50,9 @@ export default {
     if (task.body.choose_best && state.best === null) return { message: t("rating.need_best"), node: sets[sets.length - 1] };
     return null;
   },
+
+  // A summary's ratings, which the campaign's own questions about it may depend on.
+  facts: (answer, id) => answer.ratings[id] ?? {},
 
   answer: (task, state) => ({ ratings: state.ratings, best: task.body.choose_best ? state.best : null, comment: state.comment }),
 };

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from summeter.annotate.campaign.config import Campaign, Scale
+from summeter.annotate.campaign.language import Language
 from summeter.annotate.campaign.state import Answer
 from summeter.annotate.tasks.base import (
     LETTERS,
@@ -58,6 +59,11 @@ class Rating(LetteredKind):
     side_aspects = frozenset({BEST})
     usual: ClassVar[Mapping[str, Mapping[str, str]]] = {"aspects": ASPECTS}
     mean_signatures = frozenset({SIGNATURES["ratings"], SIGNATURES["overall"], SIGNATURES["crowd_ratings"]})
+
+    def completed(self, campaign: Campaign, language: Language) -> Campaign:
+        """With the usual scale, too, in the words of the pages."""
+        usual = Scale(labels=tuple(language.text(f"rating.point_{point}") for point in SCALE.values))
+        return super().completed(campaign, language).model_copy(update={"scale": campaign.scale or usual})
 
     def tasks(self, source: Source, campaign: Campaign) -> Iterator[Task]:
         """The document with all its summaries."""
@@ -300,7 +306,7 @@ def _body(source: Source, campaign: Campaign) -> Json:
 
 def _aspects(campaign: Campaign) -> list[Json]:
     scales = {aspect.name: aspect.scale for aspect in campaign.aspects}
-    usual = SCALE if campaign.scale is None else campaign.scale
+    usual = campaign.scale or SCALE
     return [
         {**aspect, "scale": (scales.get(aspect["name"]) or usual).model_dump(mode="json")}
         for aspect in listed(campaign.aspects, "question")

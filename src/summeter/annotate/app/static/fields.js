@@ -1,24 +1,19 @@
 // Questions a person answers with a click, with the keys of a form, or with one key an option.
 import { el, fresh, key, reveal, words } from "./dom.js";
-import { list, rich, t } from "./strings.js";
+import { list, number, rich, t } from "./strings.js";
 
 const quick = new WeakMap();
 
 // options: [{value, label, meaning?, number?, keys?}]. One choice, or several where `many`. `pick` gets the value, or the list of values.
 // An option's keys are digits in order, counted on from `from`, where it names none; past 9 it has none.
 export class Question {
-  constructor({ legend, hint, options, many = false, value, pick, wide = false, data = false, from = 1 }) {
+  constructor({ legend, hint, options, many = false, value, pick, wide = false, data = false, own = false, from = 1 }) {
     Object.assign(this, { many, pick, options });
     const name = fresh("question");
     this.inputs = options.map((option) => el("input", { type: many ? "checkbox" : "radio", name, id: fresh("option") }));
     const chips = options.map((option, at) => (option.keys ?? (at + from <= 9 ? [String(at + from)] : [])).map(key));
     const rows = options.map((option, at) => this.row(option, this.inputs[at], chips[at], data));
-    const told = hint ? el("p", { class: "hint", id: `${name}-hint`, text: hint }) : null;
-    this.node = el(
-      "fieldset", { class: `question${wide ? " wide" : ""}`, "aria-describedby": told?.id },
-      el("legend", null, typeof legend === "string" ? el("span", { text: legend }) : legend), told,
-      el("div", { class: "options" }, ...rows), this.definitions(),
-    );
+    this.node = frame({ legend, hint, own, wide }, el("div", { class: "options" }, ...rows), this.definitions());
     this.inputs.forEach((input) => input.addEventListener("change", () => this.chosen()));
     if (many) this.node.addEventListener("keydown", (event) => this.walk(event));
     quick.set(this.node, chips.flatMap((list, at) => list.map((chip) => ({ name: chip.textContent, chip, input: this.inputs[at] }))));
@@ -29,7 +24,7 @@ export class Question {
     const label = data || option.data ? words(option.label) : el("span", { text: option.label });
     const meaning = option.meaning ? el("span", { class: "meaning", id: `${input.id}-meaning` }, words(option.meaning)) : null;
     if (meaning) input.setAttribute("aria-describedby", meaning.id);
-    return el("div", { class: "option" }, el("label", { for: input.id }, input, option.number ? el("span", { class: "num", text: String(option.number) }) : null, label, ...chips), meaning);
+    return el("div", { class: "option" }, el("label", { for: input.id }, input, option.number === undefined ? null : el("span", { class: "num", text: number(option.number) }), label, ...chips), meaning);
   }
 
   definitions() {
@@ -70,6 +65,102 @@ export class Question {
   }
 }
 
+// The frame of a question. One of the campaign's own is not among those that a kind of task counts (`fieldset.question`).
+function frame({ legend, hint, own = false, wide = false }, ...children) {
+  const told = hint ? el("p", { class: "hint", id: fresh("hint") }, own ? words(hint) : hint) : null;
+  return el(
+    "fieldset", { class: `${own ? "own-question" : "question"}${wide ? " wide" : ""}`, "aria-describedby": told?.id },
+    el("legend", { id: fresh("legend") }, typeof legend === "string" ? el("span", { text: legend }) : legend), told, ...children,
+  );
+}
+
+// A value on a scale: a point of it, each with its label, or a slider. A point's key is its own digit, or its place where it has none.
+export function onScale({ scale, ...about }) {
+  if (scale.show === "slider") return new Slider({ scale, ...about });
+  const digits = scale.points.every(({ value }) => Number.isInteger(value) && value >= 0 && value <= 9);
+  const options = scale.points.map(({ value, label }, at) => ({ value, label, number: value, data: true, keys: digits ? [String(value)] : at < 9 ? [String(at + 1)] : [] }));
+  const question = new Question({ ...about, options, wide: true });
+  question.node.classList.add("scale");
+  return question;
+}
+
+// A slider has no value until it is moved, clicked, or taken as it stands with the space bar.
+export class Slider {
+  constructor({ legend, hint, scale, value, pick, own }) {
+    const { low, high, step, anchors } = scale;
+    Object.assign(this, { pick, middle: low + Math.round((high - low) / step / 2) * step });
+    this.output = el("output", { class: "slider-value" });
+    this.range = el("input", { type: "range", min: low, max: high, step });
+    this.node = frame(
+      { legend, hint, own },
+      el("div", { class: "slider" }, this.range, this.output),
+      el("div", { class: "ends small" }, ...["low", "middle", "high"].map((end) => el("span", null, end === "middle" ? null : number(scale[end]), end !== "middle" && anchors[end] ? " " : null, words(anchors[end])))),
+    );
+    this.node.classList.add("sliding");
+    this.range.setAttribute("aria-labelledby", this.node.querySelector("legend").id);
+    this.range.addEventListener("input", () => this.chosen());
+    this.range.addEventListener("click", () => this.chosen());
+    this.range.addEventListener("keydown", (event) => {
+      if (event.key !== " " || event.ctrlKey || event.altKey) return;
+      event.preventDefault();
+      this.chosen();
+    });
+    quick.set(this.node, []);
+    this.set(value);
+  }
+
+  set(value) {
+    this.range.value = value ?? this.middle;
+    this.tell(value ?? null);
+  }
+
+  tell(value) {
+    const text = value === null ? t("questions.unset") : number(value);
+    this.output.textContent = text;
+    this.range.setAttribute("aria-valuetext", text);
+    this.node.dataset.answered = value === null ? "no" : "yes";
+  }
+
+  chosen() {
+    const value = Number(this.range.value);
+    this.node.classList.remove("wanting");
+    this.tell(value);
+    this.pick(value);
+  }
+
+  focus() {
+    this.range.focus({ preventScroll: true });
+    reveal(this.node, "nearest");
+  }
+}
+
+// A question answered in words.
+export class TextQuestion {
+  constructor({ legend, hint, value, pick, most, own }) {
+    this.box = el("textarea", { rows: 2, maxlength: most, dir: "auto" });
+    this.node = frame({ legend, hint, own }, el("div", { class: "field" }, this.box));
+    this.box.setAttribute("aria-labelledby", this.node.querySelector("legend").id);
+    this.box.addEventListener("input", () => {
+      const text = this.box.value.trim() === "" ? null : this.box.value;
+      this.node.classList.remove("wanting");
+      this.node.dataset.answered = text === null ? "no" : "yes";
+      pick(text);
+    });
+    quick.set(this.node, []);
+    this.set(value);
+  }
+
+  set(value) {
+    this.box.value = value ?? "";
+    this.node.dataset.answered = value === null || value === undefined ? "no" : "yes";
+  }
+
+  focus() {
+    this.box.focus({ preventScroll: true });
+    reveal(this.node, "nearest");
+  }
+}
+
 export function textField({ label, hint, value, set, rows = 2, most = 2000 }) {
   const id = fresh("text");
   const told = hint ? el("p", { class: "hint", id: `${id}-hint`, text: hint }) : null;
@@ -106,9 +197,10 @@ export function machine({ verdict, good, types, reason, state, changed, about })
 }
 
 // The sets of options that take keys: a task's questions, and on the adjudication page the answers to choose from.
-const SETS = "fieldset.question, fieldset.answers";
+const SETS = "fieldset.question, fieldset.own-question, fieldset.answers";
+const FIELD = "input, textarea";
 const visible = (node) => node.getClientRects().length > 0;
-const answered = (set) => set.dataset.optional === "yes" || set.querySelector("input:checked") !== null;
+const answered = (set) => set.dataset.optional === "yes" || set.dataset.answered === "yes" || set.querySelector("input:checked") !== null;
 
 // Which option each key chooses is decided here alone, and shown: a chip that can be seen works, and a key without one does nothing.
 // The question one is at comes first; any other shows its chips while none of them is taken. A muted one (data-muted) shows none.
@@ -134,7 +226,7 @@ export class Chips {
     const sets = this.questions();
     if (!sets.includes(this.current)) this.current = sets.find((set) => !answered(set)) ?? sets.at(-1) ?? null;
     this.taken = new Map();
-    for (const set of [...sets].sort((a, b) => (b === this.current) - (a === this.current))) {
+    for (const set of this.order(sets)) {
       const chips = quick.get(set);
       const free = !set.dataset.muted && chips.every(({ name, input }) => !this.taken.has(name) && !input.disabled);
       for (const { name, chip, input } of chips) {
@@ -144,6 +236,13 @@ export class Chips {
     }
     const before = this.root.querySelector("button.before");
     if (before && before.hidden !== sets.length < 2) before.hidden = sets.length < 2;
+  }
+
+  // Behind a question without keys of its own (a slider, a text) those that follow it come first.
+  order(sets) {
+    const at = sets.indexOf(this.current);
+    if (at >= 0 && quick.get(this.current).length === 0) return [...sets.slice(at), ...sets.slice(0, at)];
+    return [...sets].sort((a, b) => (b === this.current) - (a === this.current));
   }
 
   press(name) {
@@ -159,7 +258,7 @@ export class Chips {
   advance() {
     const sets = this.questions();
     const next = sets.slice(sets.indexOf(this.current) + 1).find((set) => !answered(set));
-    const target = next ? next.querySelector("input") : this.root.querySelector("button.send");
+    const target = next ? next.querySelector(FIELD) : this.root.querySelector("button.send");
     target?.focus({ preventScroll: true });
     if (next) reveal(next, "nearest");
   }
@@ -170,7 +269,7 @@ export class Chips {
     const inside = this.current?.contains(document.activeElement);
     const set = sets[sets.indexOf(this.current) - (inside ? 1 : 0)];
     if (!set) return false;
-    (set.querySelector("input:checked") ?? set.querySelector("input")).focus({ preventScroll: true });
+    (set.querySelector("input:checked") ?? set.querySelector(FIELD)).focus({ preventScroll: true });
     reveal(set, "nearest");
     return true;
   }

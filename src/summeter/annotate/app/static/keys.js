@@ -2,7 +2,7 @@
 import { button, el, key } from "./dom.js";
 import { t } from "./strings.js";
 
-const TYPED = "textarea, select, input:not([type=radio]):not([type=checkbox]), [contenteditable]";
+const TYPED = "textarea, select, input:not([type=radio]):not([type=checkbox]):not([type=range]), [contenteditable]";
 
 export class Keys {
   constructor(keep) {

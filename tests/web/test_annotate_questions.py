@@ -1,0 +1,150 @@
+"""A campaign's own scales, error types and questions in a real browser: what is chosen is what is recorded, by mouse,
+by keys alone, and on a phone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from web.steps import expect, fits, moving_on, press, sent, task, until
+from web.test_annotate_keys import chips
+
+pytestmark = pytest.mark.web
+
+TYPES = [{"name": "invented", "meaning": "Stands nowhere."}, {"name": "twisted", "meaning": "Stands there otherwise."}]
+QUESTIONS: list[dict[str, Any]] = [
+    {"name": "clear", "question": "How clear is the sentence?", "type": "scale",
+     "scale": {"labels": ["not at all", "hardly", "so so", "rather", "fully"]}},
+    {"name": "tone", "question": "How does it sound?", "type": "choice", "required": False,
+     "options": ["dry", "lively", {"name": "odd", "meaning": "Nobody would say so."}]},
+    {"name": "flaws", "question": "What else is wrong?", "type": "choices", "hint": "Several may hold.",
+     "options": ["grammar", "spelling", "nothing"]},
+    {"name": "sure", "question": "How sure are you?", "type": "scale",
+     "scale": {"low": 0, "high": 100, "step": 5, "show": "slider",
+               "anchors": {"low": "guessed", "middle": "so so", "high": "certain"}}},
+    {"name": "harm", "question": "Could it mislead?", "type": "yes_no"},
+    {"name": "how", "question": "How would it mislead?", "type": "text",
+     "when": {"harm": True, "label": "not_supported"}},
+]  # fmt: skip
+
+
+def own(page: Any, question: str) -> Any:
+    """The frame of one of the campaign's questions."""
+    return page.locator("fieldset.own-question", has_text=question)
+
+
+def tick(page: Any, question: str, label: str) -> None:
+    own(page, question).locator("label", has_text=label).first.click()
+
+
+@pytest.fixture
+def place(site: Any) -> Any:
+    return site("fact_verification", assistance={}, error_types=TYPES, questions=QUESTIONS, language="en")
+
+
+@pytest.mark.parametrize("phone", [False, True], ids=["mouse", "phone"])
+def test_what_is_chosen_is_what_is_recorded(place: Any, visit: Any, shot: Any, phone: bool) -> None:
+    page = visit(place.link(), phone=phone)
+    task(page)
+    page.locator("label", has_text="Not supported").click()
+    page.locator("label", has_text="twisted").click()
+    expect(own(page, "How would it mislead?")).to_be_hidden()
+    tick(page, "How clear", "rather")
+    tick(page, "How does it sound?", "odd")
+    expect(own(page, "How does it sound?").get_by_text("Nobody would say so.").first).to_be_visible()
+    own(page, "How does it sound?").get_by_role("button", name="Clear").click()
+    tick(page, "What else", "spelling")
+    tick(page, "What else", "grammar")
+    slider = own(page, "How sure").get_by_role("slider")
+    expect(slider).to_have_attribute("aria-valuetext", "not set")
+    page.locator("button.send").click()
+    expect(page.locator(".wanting-text")).to_have_text("Answer this too: How sure are you?")
+    expect(slider).to_be_focused()
+    slider.click()  # the middle, as it stands
+    expect(own(page, "How sure").locator("output")).to_have_text("50")
+    tick(page, "Could it mislead?", "Yes")
+    own(page, "How would it mislead?").get_by_role("textbox").fill("By the number.")
+    shot(page, "filled")
+    fits(page)
+    moving_on(page, lambda: page.locator("button.send").click())
+    (answer,) = sent(place, 1, page)
+    assert (answer["label"], answer["error_types"]) == ("not_supported", ["twisted"])
+    assert answer["questions"] == {
+        "clear": 4, "flaws": ["grammar", "spelling"], "sure": 50, "harm": True, "how": "By the number.",
+    }  # fmt: skip
+    press(page, "[")
+    expect(own(page, "How sure").locator("output")).to_have_text("50")
+    expect(own(page, "How would it mislead?").get_by_role("textbox")).to_have_value("By the number.")
+    page.locator("label", has_text="Supported").first.click()
+    expect(own(page, "How would it mislead?")).to_be_hidden()
+    moving_on(page, lambda: page.locator("button.send").click())
+    until(page, lambda: "how" not in place.answers()[0]["questions"])
+
+
+def test_by_keys_alone(place: Any, visit: Any, shot: Any) -> None:
+    page = visit(place.link())
+    task(page)
+    assert {key: option["label"] for key, option in chips(page).items()}["2"] == "Not supported"
+    press(page, "2")
+    assert {key: option["label"] for key, option in chips(page).items() if option["many"]} == {
+        "3": "invented", "4": "twisted",
+    }  # fmt: skip
+    press(page, "4", "3")
+    press(page, "Enter")  # what is open comes first
+    expect(own(page, "How clear").locator("input").first).to_be_focused()
+    assert chips(page)["5"]["label"] == "fully"
+    press(page, "5")
+    expect(own(page, "What else").locator("input").first).to_be_focused()  # what need not be answered is passed over
+    assert {option["label"] for option in chips(page).values()} >= {"grammar", "spelling", "nothing"}
+    press(page, "3")
+    press(page, "Enter")
+    expect(own(page, "How sure").get_by_role("slider")).to_be_focused()
+    shown = chips(page)
+    assert {"Yes", "No"} <= {option["label"] for option in shown.values()}
+    press(page, "ArrowRight", "ArrowRight")
+    expect(own(page, "How sure").locator("output")).to_have_text("60")
+    press(page, next(key for key, option in shown.items() if option["label"] == "Yes"))
+    expect(own(page, "How would it mislead?").get_by_role("textbox")).to_be_focused()
+    page.keyboard.type("1 2 3")
+    shot(page, "typed")
+    moving_on(page, lambda: press(page, "Control+Enter"))
+    (answer,) = sent(place, 1, page)
+    assert answer["error_types"] == ["twisted", "invented"] or answer["error_types"] == ["invented", "twisted"]
+    assert answer["questions"] == {"clear": 5, "flaws": ["nothing"], "sure": 60, "harm": True, "how": "1 2 3"}
+
+
+def test_ratings_on_own_scales_with_a_question_of_each_summary(site: Any, visit: Any, shot: Any) -> None:
+    aspects = [{"name": "style", "question": "Is it well written?"},
+               {"name": "worth", "question": "Is it worth reading?",
+                "scale": {"low": -2, "high": 2, "anchors": {"low": "a waste", "high": "a gain"}}},
+               {"name": "length", "question": "Is it long enough?",
+                "scale": {"low": 0, "high": 1, "step": 0.25, "show": "slider"}}]  # fmt: skip
+    asks = [{"name": "waste", "question": "Why a waste?", "type": "text", "when": {"worth": [-2, -1]}}]
+    place = site("rating", aspects=aspects, scale={"labels": ["no", "yes"]}, best=False, questions=asks)
+    page = visit(place.link())
+    task(page)
+    cards = page.locator(".card")
+    expect(cards.first).to_be_visible()
+    letters = place.service.folder.letters("anna", place.service.tasks.work[0])
+    for at in range(len(letters)):
+        card = cards.nth(at)
+        card.locator("fieldset", has_text="style").locator("label", has_text="yes").click()
+        card.locator("fieldset", has_text="worth").locator("label").nth(0 if at == 1 else 4).click()
+        slider = card.get_by_role("slider")
+        slider.focus()
+        press(page, "End")
+        expect(card.locator("fieldset.own-question:visible")).to_have_count(1 if at == 1 else 0)
+    page.locator("button.send").click()
+    expect(page.locator(".wanting-text")).to_have_text("Answer this too: Why a waste?")
+    cards.nth(1).get_by_role("textbox").fill("Too long.")
+    shot(page, "cards")
+    fits(page)
+    moving_on(page, lambda: page.locator("button.send").click())
+    (answer,) = sent(place, 1, page)
+    assert answer["ratings"] == {
+        system: {"style": 2, "worth": -2 if at == 1 else 2, "length": 1} for at, system in enumerate(letters)
+    }
+    assert answer["questions"] == {
+        system: {"waste": "Too long."} if at == 1 else {} for at, system in enumerate(letters)
+    }
