@@ -29,7 +29,9 @@ from data.public_layouts import (
     write,
     xsumfaith_row,
 )
+from typer.testing import CliRunner
 
+from summeter.cli.data import app
 from summeter.data.dataset import Dataset, flat_rows, load
 from summeter.data.presets import PRESETS
 from summeter.data.presets.storysumm import mend
@@ -83,6 +85,22 @@ def test_counts_and_there_and_back(name: str, read: Callable[[str], Read]) -> No
     assert (len(found.data.documents), len(found.data)) == CASES[name][2:]
     assert "human.raw" in found.data.judgment_sets
     found.lossless()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_on_the_command_line(name: str, tmp_path: Path) -> None:
+    files, documents = CASES[name][:2]
+    paths = [str(write(tmp_path, file, content)) for file, content in files.items()]
+    rows = [{"id": doc_id, "text": text} for doc_id, text in (documents or {}).items()]
+    more = ["--documents", str(write(tmp_path, "documents.jsonl", rows))] if rows else []
+    out = tmp_path / "out"
+    result = CliRunner().invoke(app, ["import", *paths, "--preset", name, *more, "-o", str(out)])
+    assert result.exit_code == 0
+    printed = result.stdout
+    assert f"{CASES[name][2]} documents, {CASES[name][3]} summaries" in printed
+    assert all(str(count) in printed for count in PRESETS[name].counts)
+    assert CliRunner().invoke(app, ["export", str(out), "-o", str(tmp_path / "back.jsonl")]).exit_code == 0
+    assert load(tmp_path / "back.jsonl").hash == load(out).hash
 
 
 def test_aggrefact(read: Callable[[str], Read]) -> None:

@@ -267,10 +267,8 @@ def _terms(dataset: Dataset, preset: str | None) -> list[str]:
         return []
     layout = preset_named(preset)
     lines = [] if dataset.card.licence else ["licence: the authors state none; ask them before you share the data"]
-    released = [
-        f"{count.summaries:,} summaries of {count.documents:,} documents ({count.what})" for count in layout.counts
-    ]
     lines += [f"known of this data: {note}" for note in layout.notes]
+    released = [str(count) for count in layout.counts]
     return [*lines, *([f"as released: {'; '.join(released)}"] if released else [])]
 
 

@@ -151,7 +151,12 @@ class Count(NamedTuple):
 
     what: str
     documents: int | None
+    """None where the authors do not say."""
     summaries: int
+
+    def __str__(self) -> str:
+        documents = "" if self.documents is None else f" of {self.documents:,} documents"
+        return f"{self.summaries:,} summaries{documents} ({self.what})"
 
 
 class Joined:
