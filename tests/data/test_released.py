@@ -102,7 +102,8 @@ class TestSummEval:
         ]
         without = put(tmp_path / "more.jsonl", [{"id": HASH, "title": "Rain"}])
         assert faults(rows, "summeval", documents=without)[0].startswith(
-            f"{without}:1: has no column for a text (one of text, document, article, story); its columns are: id, title"
+            f"{without}:1: has no column for a text (one of text, document, article, story, source); its columns are: "
+            "id, title"
         )
         (tmp_path / "empty").mkdir()
         assert (
