@@ -296,6 +296,16 @@ class TestExport:
         first["human"] |= {"sentence_labels": [{"a": 1, "b": 0}], "sentence_error_types": [{"b": "entity error"}]}
         assert rows == [first, ROWS[1] | shared]
 
+    def test_parquet_and_hub(self, flat: Path, tmp_path: Path) -> None:
+        pytest.importorskip("pyarrow", reason="needs pyarrow (extra `parquet`), which is not here")
+        result = run("export", flat, "-o", tmp_path / "rows.parquet")
+        assert result.stderr == f"2 rows written to {tmp_path / 'rows.parquet'}\n"
+        assert load(tmp_path / "rows.parquet").hash == load(flat).hash
+        assert run("export", flat, "-o", tmp_path / "hub", "--to", "hub").exit_code == 0
+        assert (tmp_path / "hub" / "data" / "test.parquet").is_file()
+        error = run("export", flat, "-o", "-", "--to", "parquet").exception
+        assert str(error) == "parquet is written to a file or folder, not to stdout; name it with -o"
+
     def test_stdout_and_what_is_left_out(self, flat: Path, tmp_path: Path) -> None:
         from summeter.data.dataset import save
 

@@ -237,25 +237,32 @@ def _shares(text: str) -> dict[str, float]:
 def export(
     data: Data,
     output: Annotated[
-        str, typer.Option("-o", "--output", metavar="FILE", help="JSON Lines; .gz compresses; - is stdout.")
+        str,
+        typer.Option("-o", "--output", metavar="PATH", help="JSON Lines (.gz compresses; - is stdout) or .parquet."),
     ],
+    to: Annotated[
+        str | None, typer.Option("--to", help="jsonl, parquet or hub (a folder to upload); default: by the name of -o.")
+    ] = None,
     map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
 ) -> None:  # fmt: skip
     """Write DATA as flat rows: what was imported comes out again."""
     import json
 
-    from summeter.data.atomic import write_lines
     from summeter.data.dataset import FLAT_SETS, flat_rows
+    from summeter.data.exports import left_out, target_of, write_hub, write_jsonl, write_parquet
+    from summeter.records import UsageError
 
+    target = target_of(output, to)
+    if output == "-" and target != "jsonl":
+        raise UsageError(f"{target} is written to a file or folder, not to stdout; name it with -o")
     dataset = read_data(data, map_, preset, format_, language=language)
-    lines = (json.dumps(row, ensure_ascii=False) for row in flat_rows(dataset))
     if output == "-":
-        for line in lines:
-            typer.echo(line)
+        for row in flat_rows(dataset):
+            typer.echo(json.dumps(row, ensure_ascii=False))
     else:
-        typer.echo(f"{write_lines(output, lines)} rows written to {output}", err=True)
-    left = [name for name in dataset.judgment_sets if name not in FLAT_SETS]
-    if left:
+        write = {"jsonl": write_jsonl, "parquet": write_parquet, "hub": write_hub}[target]
+        typer.echo(f"{write(dataset, output)} rows written to {output}", err=True)
+    if left := left_out(dataset):
         typer.echo(f"flat rows hold {' and '.join(FLAT_SETS)} only; left out: {', '.join(left)}", err=True)
 
 

@@ -19,7 +19,7 @@ from typing import BinaryIO
 
 def write_text(path: str | Path, text: str) -> None:
     """Write `text` as UTF-8 in place of whatever is at `path`."""
-    with _writing(Path(path)) as handle:
+    with writing(Path(path)) as handle:
         handle.write(text.encode("utf-8"))
 
 
@@ -29,7 +29,7 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> int:
     The compressed bytes hold no time and no name: equal lines give equal files.
     """
     target = Path(path)
-    with _writing(target) as handle:
+    with writing(target) as handle:
         if target.suffix != ".gz":
             return _put(handle, lines)
         with gzip.GzipFile(filename="", mode="wb", fileobj=handle, mtime=0) as packed:
@@ -69,7 +69,8 @@ def _swap(fresh: Path, target: Path) -> None:
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[BinaryIO]:
+def writing(path: Path) -> Iterator[BinaryIO]:
+    """A file to write bytes to; it takes the place of whatever is at `path` when the block ends without an error."""
     if path.exists() and not path.is_file():  # a pipe or a device has no content to protect
         with path.open("wb") as handle:
             yield handle

@@ -48,6 +48,8 @@ UNPACKED, PACKED = 256 << 20, 200
 """A gzip file may unpack to this many bytes, or to this many times its size where that is more."""
 LONGEST_LINE = 64 << 20
 """Bytes of a line, and characters of a table's cell: no row of texts is longer."""
+WRITTEN_HERE, JSON_COLUMN = {b"summeter": b"flat/1"}, {b"summeter": b"json"}
+"""What a Parquet file of `data.exports` says of itself: in its schema, and of a column that holds JSON text."""
 _BOM = b"\xef\xbb\xbf"
 _GZIP = b"\x1f\x8b"
 
@@ -523,6 +525,8 @@ def _parquet(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
         if (name := _repeated(file.schema_arrow.names)) is not None:
             faults.add(None, name, "is the name of two columns; rename one")
             return
+        own = WRITTEN_HERE.items() <= (file.schema_arrow.metadata or {}).items()
+        texts = frozenset(field.name for field in file.schema_arrow if (field.metadata or {}) == JSON_COLUMN)
         for batch in file.iter_batches(batch_size=1024):
             names, columns = (
                 batch.schema.names,
@@ -531,11 +535,20 @@ def _parquet(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
                     for name, column in zip(batch.schema.names, batch.columns, strict=True)
                 ],
             )
-            for cells in zip(*columns, strict=True):
+            for values in zip(*columns, strict=True):
                 number += 1
-                yield Row(number, dict(zip(names, cells, strict=True)))
+                cells = dict(zip(names, values, strict=True))
+                yield Row(number, _as_written(cells, texts) if own else cells)
+    except NotJSON as error:
+        faults.add(number, None, f"{error}; export the data again")
     except pa.ArrowException as error:
         faults.add(None, None, f"is not a Parquet file that can be read: {str(error).splitlines()[0]}")
+
+
+def _as_written(cells: dict[str, Any], texts: frozenset[str]) -> dict[str, Any]:
+    """A row of a file of our own: what is absent is null there, and some columns (`texts`) hold JSON."""
+    there = {name: value for name, value in cells.items() if value is not None}
+    return {name: parse_json(value) if name in texts else value for name, value in there.items()}
 
 
 def _values(column: Any, before: int, name: str, faults: Faults) -> list[Any]:

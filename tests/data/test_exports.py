@@ -1,0 +1,155 @@
+"""Parquet files and hub folders: what was exported is loaded again, value by value."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from data.hub_cache import fill
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from summeter.data.dataset import Dataset, flat_rows, load
+from summeter.data.exports import target_of, write_hub, write_jsonl, write_parquet
+from summeter.records import InputError, UsageError
+
+pq = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow (extra `parquet`), which is not here")
+
+DOCUMENT = "It rained for hours. We all stayed in."
+ROWS: list[dict[str, Any]] = [
+    {"doc_id": "d1", "system": "a", "document": DOCUMENT, "summary": "Rain. All in.", "domain": "5", "split": "dev",
+     "references": ["One.", "Two."], "key_facts": ["It rained.", "Who stayed?"], "sentences": ["Rain.", "All in."],
+     "human": {"sentence_labels": [{"ben": 1}, {"cleo": 0, "ben": None}], "ratings": {"fluency": {"?1": 4, "?2": 5}},
+               "spans": [{"annotator": "ben", "start": 0, "end": 4, "label": "x"}]},
+     "rank": 1, "note": "007", "score": 1, "tags": ["x"], "flag": True},
+    {"doc_id": "d1", "system": "b", "document": DOCUMENT, "summary": "", "category": "small", "rank": 2, "note": None,
+     "score": 1.5, "tags": {"k": [1, None]}},
+    {"doc_id": "d2", "system": "a", "document": "雨が降った。", "summary": "雨。", "big": 2**70, "tags": "x",
+     "score": -0.0},
+]  # fmt: skip
+
+
+def content(data: Dataset) -> tuple[Any, ...]:
+    judgments = {name: data.judgments(name) for name in data.judgment_sets}
+    return data.documents, data.summaries, {name: judged for name, judged in judgments.items() if judged}, data.hash
+
+
+def extras_of(data: Dataset) -> str:
+    """As JSON, where 1 is not 1.0 and what is absent is not null."""
+    return json.dumps([summary.extra for summary in data.summaries], sort_keys=True)
+
+
+def test_parquet_gives_back_what_was_written(tmp_path: Path) -> None:
+    data = load(ROWS)
+    assert write_parquet(data, tmp_path / "rows.parquet") == 3
+    again = load(tmp_path / "rows.parquet")
+    assert content(again) == content(data)
+    assert list(flat_rows(again)) == list(flat_rows(data))
+    assert extras_of(again) == extras_of(data)
+
+
+def test_columns_others_can_read(tmp_path: Path) -> None:
+    write_parquet(load(ROWS), tmp_path / "rows.parquet")
+    table = pq.read_table(tmp_path / "rows.parquet")
+    types = {name: str(table.schema.field(name).type) for name in table.column_names}
+    assert types == {
+        "doc_id": "string", "system": "string", "category": "string", "document": "string", "summary": "string",
+        "references": "list<element: string>", "key_facts": "list<element: string>",
+        "sentences": "list<element: string>", "domain": "string", "split": "string", "rank": "int64",
+        "note": "string", "score": "string", "tags": "string", "flag": "bool", "big": "string", "human": "string",
+    }  # fmt: skip
+    human = [None if text is None else json.loads(text) for text in table.column("human").to_pylist()]
+    assert human[0]["sentence_labels"][0] == {"ben": 1}  # no "cleo": null
+    assert human[1:] == [None, None]
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**66), 2**66) | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text("aé\u0000 \n\"'", max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text("ab", max_size=2), inner, max_size=2),
+    max_leaves=4,
+)  # fmt: skip
+
+
+@settings(max_examples=15)
+@given(st.lists(st.dictionaries(st.sampled_from(["x", "y"]), values), min_size=1, max_size=4))
+def test_any_other_columns(tmp_path_factory: pytest.TempPathFactory, extras: list[dict[str, Any]]) -> None:
+    rows = [{"doc_id": str(place), "document": "A.", "summary": "B.", **extra} for place, extra in enumerate(extras)]
+    path = tmp_path_factory.mktemp("any") / "rows.parquet"
+    write_parquet(load(rows), path)
+    assert extras_of(load(path)) == json.dumps(extras, sort_keys=True)
+
+
+def test_a_column_that_was_changed_is_a_fault(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    write_parquet(load(ROWS), path)
+    table = pq.read_table(path)
+    place = table.column_names.index("tags")
+    broken = table.set_column(place, table.schema.field("tags"), [["{", "1", "2"]])
+    pq.write_table(broken, path)
+    with pytest.raises(InputError, match=r"rows.parquet:1: is not JSON: .*; export the data again"):
+        load(path)
+
+
+def test_parquet_of_others_keeps_its_nulls(tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    pq.write_table(pa.table({"document": ["A."], "summary": ["B."], "note": [None]}), tmp_path / "x.parquet")
+    assert load(tmp_path / "x.parquet").summaries[0].extra == {"note": None}
+
+
+def test_a_hub_folder_gives_back_what_was_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("huggingface_hub", reason="needs huggingface_hub (extra `hub`), which is not here")
+    data = load(ROWS).with_card(name="rain", licence="CC-BY-4.0", citation="Rain (2024)", version="2")
+    assert write_hub(data, tmp_path / "rain") == 3
+    folder = tmp_path / "rain"
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    assert names == ["README.md", "data/dev.parquet", "data/test.parquet"]
+    text = (folder / "README.md").read_text("utf-8")
+    assert yaml.safe_load(text.split("---")[1]) == {
+        "pretty_name": "rain", "license": "cc-by-4.0",
+        "configs": [{"config_name": "default", "data_files": [
+            {"split": "dev", "path": "data/dev.parquet"}, {"split": "test", "path": "data/test.parquet"}]}],
+    }  # fmt: skip
+    for words in ("# rain 2", "| dev | 1 | 2 |", "| test | 1 | 1 |", "citation: Rain (2024)", data.hash):
+        assert words in text
+
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    fill(tmp_path / "hub", "org/rain", {name: (folder / name).read_bytes() for name in names})
+    for split, doc_id in (("dev", "d1"), ("test", "d2")):
+        again = load(f"hf:org/rain#{split}")
+        assert content(again) == content(data.with_documents([doc_id]))
+        assert again.card.licence == "cc-by-4.0"
+
+
+def test_a_hub_folder_is_new_and_its_splits_are_words(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes").write_text("x", encoding="utf-8")
+    with pytest.raises(UsageError, match="exists; nothing was written: choose a new folder"):
+        write_hub(load(ROWS), tmp_path / "mine")
+    with pytest.raises(UsageError, match=r"the split '\.\./x' cannot name one on a hub"):
+        write_hub(load([{**ROWS[2], "split": "../x"}]), tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_jsonl(tmp_path: Path) -> None:
+    assert write_jsonl(load(ROWS), tmp_path / "rows.jsonl.gz") == 3
+    assert content(load(tmp_path / "rows.jsonl.gz")) == content(load(ROWS))
+
+
+def test_kinds() -> None:
+    assert [target_of(name) for name in ("a.pq", "a.PARQUET", "-", "a")] == ["parquet", "parquet", "jsonl", "jsonl"]
+    with pytest.raises(UsageError, match="unknown kind of export 'csv'; there are: jsonl, parquet, hub"):
+        target_of("a.csv", "csv")
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["finesure_samples", "qags_xsum", "dialsummeval"])
+def test_real_data_come_back(shared: Path, tmp_path: Path, name: str) -> None:
+    data = load(shared / "data" / f"{name}.jsonl.gz")
+    write_parquet(data, tmp_path / "rows.parquet")
+    assert content(load(tmp_path / "rows.parquet")) == content(data)
