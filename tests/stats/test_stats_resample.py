@@ -24,10 +24,6 @@ def bootstrap(
     return drawn.interval(of_rows(statistic, columns, drawn.codes))
 
 
-def difference(a: Any, b: Any, resamples: int = 2000, **more: Any) -> Interval:
-    return Bootstrap(len(a), resamples, **more).difference(a, b)
-
-
 scores = st.lists(st.one_of(st.none(), st.integers(0, 5)), max_size=12)
 
 
@@ -194,32 +190,6 @@ def test_bad_arguments_are_named() -> None:
         bootstrap_mean([1, float("inf")])
     with pytest.raises(ValueError, match="dimension"):
         bootstrap_mean([[1, 2]])
-
-
-def test_paired_bootstrap_of_a_difference() -> None:
-    # Differences 1, 1, 1, 2: mean 1.25; no draw has a mean below 1 or above 2.
-    got = difference([3, 4, 5, 6, None], [2, 3, 4, 4, 1])
-    assert got.value == 1.25
-    assert 1 <= got.low <= got.high <= 2
-    assert (got.n, got.missing, got.clusters) == (4, 1, 4)
-    # Draws are within .75 of 1.25, never as far as 1.25: c = 0.
-    assert got.p == pytest.approx(1 / 2001)
-
-
-def test_paired_bootstrap_without_a_difference() -> None:
-    same = difference([1, 2, 3], [1, 2, 3])
-    assert (same.value, same.p, same.reason) == (0.0, 1.0, "constant input")
-    assert difference([None], [1]).status is Status.UNDEFINED
-    alone = difference([2.0], [1.0])
-    assert (alone.value, alone.p, alone.status) == (1.0, None, Status.NO_INTERVAL)
-
-
-def test_paired_bootstrap_keeps_its_level() -> None:
-    rng = np.random.default_rng(4)
-    small = sum(
-        difference(rng.normal(size=50), rng.normal(size=50), resamples=199, seed=rng).p <= 0.05 for _ in range(300)
-    )
-    assert 0.02 <= small / 300 <= 0.10
 
 
 @pytest.mark.parametrize("scale", [1e308, 1e200])

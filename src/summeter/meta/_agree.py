@@ -72,7 +72,7 @@ from summeter.stats import (
     mean_span_f1,
     overlap,
 )
-from summeter.stats.base import Bools, Floats, Ints, undefined
+from summeter.stats.base import Bools, Floats, Ints, mean_present, ratio, undefined
 from summeter.stats.resample import Resampling, Weighted, of_rows
 from summeter.stats.spans import Spans
 from summeter.tables import Table
@@ -700,9 +700,7 @@ def pair_votes(table: JudgmentTable, aspect: str) -> Votes | None:
 
 def merge(values: Floats, unit: str) -> Floats:
     """The mean of ratings; of labels the majority, none where it is split evenly."""
-    counts = (~np.isnan(values)).sum(axis=0)
-    empty: Floats = np.full(values.shape[1], np.nan)
-    means: Floats = np.divide(np.nansum(values, axis=0), counts, out=empty, where=counts > 0)
+    means = mean_present(values)
     if unit == "summary":
         return means
     return np.where(means == 0.5, np.nan, np.round(means))
@@ -783,13 +781,7 @@ class MarkedSpans(NamedTuple):
 
         def mean(weights: Floats) -> Floats:
             drawn = np.array([weights @ counts for counts in sums])
-            values = np.divide(
-                drawn[..., 0], drawn[..., 1], out=np.full(drawn.shape[:2], np.nan), where=drawn[..., 1] > 0
-            )
-            there = ~np.isnan(values)
-            counted = there.sum(axis=0)
-            totals = np.where(there, values, 0.0).sum(axis=0)
-            return np.asarray(np.divide(totals, counted, out=np.full(len(weights), np.nan), where=counted > 0))
+            return mean_present(ratio(drawn[..., 0], drawn[..., 1]))
 
         return mean
 

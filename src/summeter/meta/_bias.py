@@ -30,7 +30,7 @@ from summeter.meta.selection import Selection, SelectionArgs, check_known, check
 from summeter.records import Summary, UsageError
 from summeter.runs.run import RunFolder
 from summeter.stats import OrderEffect, correlate, order_effect
-from summeter.stats.base import Bools, Floats, Ints, correlation_p
+from summeter.stats.base import Bools, Floats, Ints, correlation_p, ratio
 from summeter.stats.correlation import near_one
 from summeter.stats.resample import Resampling
 
@@ -130,8 +130,7 @@ def _position(judge: Verdicts, pair: tuple[str, str] | None, ab: Floats, ba: Flo
 
     def shares(weights: Floats) -> Floats:
         drawn = weights @ sums
-        counts = drawn[:, :1]
-        return np.asarray(np.divide(drawn[:, 1:], counts, out=np.full((len(drawn), 2), np.nan), where=counts > 0))
+        return ratio(drawn[:, 1:], drawn[:, :1])
 
     bootstrap = resample(np.arange(both.shape[1]))
     (samples,) = bootstrap.samples(shares)
@@ -284,6 +283,5 @@ def _by_side(values: Floats, own: Bools) -> Floats:
 
 def _difference(sums: Floats, counts: Floats) -> Floats:
     """The mean of own minus the mean of others, row by row (rows x 2); NaN where a side has nothing."""
-    empty: Floats = np.full(sums.shape, np.nan)
-    means = np.divide(sums, counts, out=empty, where=counts > 0)
+    means = ratio(sums, counts)
     return np.asarray(means[:, 0] - means[:, 1])

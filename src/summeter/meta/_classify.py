@@ -12,7 +12,6 @@ one or one for each value of a column.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -37,7 +36,6 @@ from summeter.meta.selection import (
 )
 from summeter.records import Parameter, UsageError
 from summeter.stats import (
-    Bootstrap,
     Statistic,
     auroc,
     bootstrap_deviation,
@@ -49,31 +47,11 @@ from summeter.stats import (
 )
 from summeter.stats import classify as classify_labels
 from summeter.stats.base import Floats
+from summeter.stats.resample import Resampling
 
 STUDY = "classification"
 STATISTICS = ("balanced_accuracy", "sensitivity", "specificity", "precision", "recall", "f1", "auroc")
 NEEDS_THRESHOLD = "its scores are no decisions: give a threshold, or tune one on a dev split"
-
-
-@dataclass(frozen=True)
-class Rules:
-    """How scores become decisions, and how these are resampled; see `classify`."""
-
-    threshold: float | None
-    tune: str | None
-    thresholds_by: str | None
-    resamples: int
-    confidence: float
-    seed: int
-
-    def __post_init__(self) -> None:
-        if self.threshold is not None and self.tune is not None:
-            raise UsageError("give a threshold or a split to tune it on, not both")
-        if self.thresholds_by is not None and self.tune is None:
-            raise UsageError(
-                "thresholds by a column are tuned: name the dev split as well (", Parameter("tune", "..."), ")"
-            )
-        resampling(self.resamples, self.confidence, self.seed)  # checks them
 
 
 class Decided(NamedTuple):
@@ -118,7 +96,13 @@ def classify(
     where = choose(Level, level, "level")
     if where.base is not where:
         raise UsageError(f"means of the level {where} are no decisions; give sentence, key_fact or summary")
-    chosen, rules = Selection(**select), Rules(threshold, tune, thresholds_by, resamples, confidence, seed)
+    if threshold is not None and tune is not None:
+        raise UsageError("give a threshold or a split to tune it on, not both")
+    if thresholds_by is not None and tune is None:
+        raise UsageError(
+            "thresholds by a column are tuned: name the dev split as well (", Parameter("tune", "..."), ")"
+        )
+    chosen, resample = Selection(**select), resampling(resamples, confidence, seed)
     read = meta_input(run, gold, chosen)
     scored = list(all_pairs(read, where, chosen))
     for pairs in scored:
@@ -126,19 +110,21 @@ def classify(
     labelled = list(all_pairs(read, where, chosen, Use.LABEL))
     rows: list[Row] = []
     for scores, labels in zip(scored, labelled, strict=True):
-        decided = _decide(scores, labels, rules)
+        if tune is not None:
+            decided = _tuned(scores, tune, thresholds_by)
+        elif threshold is not None:
+            by_threshold = decide(scores.x, threshold)
+            decided = Decided(scores, by_threshold, scores.x, None, {"threshold": threshold})
+        else:
+            decided = _labelled(scores, labels)
         for group in groups(decided.pairs, chosen.by):
-            rows.extend(_rows(group, decided, rules))
+            rows.extend(_rows(group, decided, resample))
         rows.append(_success(scores))
     return Study(STUDY, rows, notes(read, chosen, where, scored))
 
 
-def _decide(scores: PairedScores, labels: PairedScores, rules: Rules) -> Decided:
-    if rules.tune is not None:
-        return _tuned(scores, rules.tune, rules.thresholds_by)
-    if rules.threshold is not None:
-        return Decided(scores, decide(scores.x, rules.threshold), scores.x, None, {"threshold": rules.threshold})
-    # Shares of labels are no decisions, except where they are all 0 or 1.
+def _labelled(scores: PairedScores, labels: PairedScores) -> Decided:
+    """The judge's own labels as decisions. Shares of labels are none, except where they are all 0 or 1."""
     usable = np.isin(labels.x[~np.isnan(labels.x)], (0.0, 1.0)).all() and not np.isnan(labels.x).all()
     reason = None if usable else NEEDS_THRESHOLD
     return Decided(scores, labels.x if usable else np.full(len(scores), np.nan), scores.x, reason, {})
@@ -170,16 +156,16 @@ def _tuned(scores: PairedScores, tune: str, thresholds_by: str | None) -> Decide
     return Decided(test, decided, test.x, None, about)
 
 
-def _rows(group: Group, decided: Decided, rules: Rules) -> Iterator[Row]:
+def _rows(group: Group, decided: Decided, resample: Resampling) -> Iterator[Row]:
     rows = slice(None) if group.column is None else decided.pairs.column(group.column).equal(group.value)
     gold, labels, scores = group.pairs.y, decided.labels[rows], decided.scores[rows]
     rates = classify_labels(gold, labels)
     for name in STATISTICS:
         if name == "auroc":
-            yield _row(group, auroc(gold, scores), scores, rules)
+            yield _row(group, auroc(gold, scores), scores, resample)
         else:
             table = {key: count for key, count in rates.confusion._asdict().items() if key != "missing"}
-            yield _row(group, getattr(rates, name), labels, rules, decided.reason, **decided.details, **table)
+            yield _row(group, getattr(rates, name), labels, resample, decided.reason, **decided.details, **table)
     mean = decided.details.get("mean_balanced_accuracy_of_groups")
     if mean is not None and group.column is None:
         weight = decided.details["groups_weight"]
@@ -190,15 +176,15 @@ def _rows(group: Group, decided: Decided, rules: Rules) -> Iterator[Row]:
 
 
 def _row(
-    group: Group, rate: Statistic, used: Floats, rules: Rules, undecided: str | None = None, **details: Any
+    group: Group, rate: Statistic, used: Floats, resample: Resampling, undecided: str | None = None, **details: Any
 ) -> Row:
     part, estimate = group.pairs, None
     reason = undecided or rate.reason if rate.value is None else rate.reason
-    if rate.value is not None and rules.resamples:
-        bootstrap = Bootstrap(part.document.codes, rules.resamples, rules.confidence, rules.seed)
+    bootstrap = resample(part.document.codes)
+    if rate.value is not None and bootstrap.resamples:
         estimate = classification_interval(part.y, used, rate.name, bootstrap)
         if rate.name == "balanced_accuracy":
-            spread = bootstrap_deviation(part.y, used, 0.5, rules.resamples, rules.seed)
+            spread = bootstrap_deviation(part.y, used, 0.5, bootstrap.resamples, bootstrap.seed)
             details |= {"bootstrap_mean": spread.mean, "bootstrap_deviation": spread.deviation}
     return row(
         STUDY, group, rate.name, rate.value, estimate, average="pooled", n=rate.n, missing=rate.missing,

@@ -36,7 +36,7 @@ from summeter.meta.selection import (
 from summeter.records import UsageError
 from summeter.stats import Interval, PairAccuracy, Statistic, calibrate_ties, correlation_by_group, pairwise_accuracy
 from summeter.stats import correlate as correlate_values
-from summeter.stats.base import CONSTANT, Floats
+from summeter.stats.base import CONSTANT, Floats, mean_present, ratio
 from summeter.stats.correlation import correlation_of, weighted_correlations
 from summeter.stats.resample import Bootstrap, Resampling, Weighted, of_rows
 
@@ -168,13 +168,10 @@ def average_interval(pairs: PairedScores, name: str, resample: Resampling) -> In
     bootstrap = resample(kept.document.codes)
 
     def mean(weights: Floats) -> Floats:
-        parts = np.array([
+        return mean_present(np.array([
             weighted_correlations(kept.x[rows], kept.y[rows], weights[:, bootstrap.codes[rows]], Coefficient(name))
             for rows in inside
-        ])  # fmt: skip
-        there = ~np.isnan(parts)
-        sums, counts = np.where(there, parts, 0.0).sum(axis=0), there.sum(axis=0)
-        return np.asarray(np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0))
+        ]))  # fmt: skip
 
     return bootstrap.interval(mean, missing=pairs.missing, width=len(kept))
 
@@ -204,8 +201,7 @@ def of_means(rows: PairedScores, name: str, bootstrap: Bootstrap) -> Weighted:
 
     def correlation(weights: Floats) -> Floats:
         times = weights @ counts
-        empty = np.full(times.shape, np.nan)
-        x, y = (rounded(np.divide(weights @ side, times, out=empty.copy(), where=times > 0)) for side in sums)
+        x, y = (rounded(ratio(weights @ side, times)) for side in sums)
         return weighted_correlations(x, y, (times > 0).astype(np.float64), Coefficient(name))
 
     return correlation

@@ -50,7 +50,7 @@ from summeter.stats import (
     points,
     tally,
 )
-from summeter.stats.base import Floats, Statistic, undefined
+from summeter.stats.base import Floats, Statistic, mean_present, ratio, undefined
 from summeter.stats.resample import Resampling
 
 ALL, CHAIN, GIVEN = "all", "chain", "given"
@@ -310,8 +310,7 @@ def _samples(gold: Floats, judge: Floats, bootstrap: Bootstrap) -> list[Floats]:
 
     def by_pair(weights: Floats) -> Floats:
         n = weights @ kept.T.astype(np.float64)
-        share = np.divide(weights @ judge.T, n, out=np.full(n.shape, np.nan), where=n > 0)
-        return np.asarray(share * kept.sum(axis=1))
+        return np.asarray(ratio(weights @ judge.T, n) * kept.sum(axis=1))
 
     def right(weights: Floats) -> Floats:
         n = weights @ kept.T.astype(np.float64)
@@ -357,12 +356,8 @@ def _win_rates(scores: Floats, resample: Resampling) -> _Rates:
     won = np.where(met, (gap + 1) / 2, 0.0).sum(axis=1)
     played = met.sum(axis=1).astype(np.float64)
 
-    def share(weights: Floats) -> Floats:
-        times = weights @ played.T
-        return np.asarray(np.divide(weights @ won.T, times, out=np.full(times.shape, np.nan), where=times > 0))
-
     bootstrap = resample(scores.shape[1])
-    (samples,) = bootstrap.samples(share, width=len(scores))
+    (samples,) = bootstrap.samples(lambda weights: ratio(weights @ won.T, weights @ played.T), width=len(scores))
     most, nobody = (len(scores) - 1) * scores.shape[1], "no document where it has a rival"
     rates = [
         Statistic("win_rate", float(points / n), int(n), most - int(n)) if n else undefined("win_rate", nobody, 0, most)
@@ -558,9 +553,8 @@ def people_verdicts(columns: JudgmentTable, aspect: str, rule: Aggregation) -> l
     pairs = tuple(dict.fromkeys(pair for annotator in single.values() for pair in annotator.pairs))
     documents = tuple(dict.fromkeys(name for annotator in single.values() for name in annotator.documents))
     votes = np.array([[annotator.points(pair, documents) for pair in pairs] for annotator in single.values()])
-    counts = (~np.isnan(votes)).sum(axis=0)
-    shape = counts.shape
-    mean = np.divide(np.nansum(votes, axis=0), counts, out=np.full(shape, np.nan), where=counts >= rule.min_votes)
+    mean = np.where((~np.isnan(votes)).sum(axis=0) >= rule.min_votes, mean_present(votes), np.nan)
+    shape = mean.shape
     gained = np.where(np.isnan(mean), np.nan, (np.sign(mean - 0.5) + 1) / 2) if majority else mean
     parts = ["merge:majority" if majority else "merge:mean", *([f"min:{rule.min_votes}"] if rule.min_votes > 1 else [])]
     signature = _signed(next(verdicts(_pair_rows(columns, aspect))).signature, *parts)

@@ -48,7 +48,7 @@ from summeter.stats import (
     sign_flips,
     tune_threshold,
 )
-from summeter.stats.base import CONSTANT, Bools, Floats, Ints, Status
+from summeter.stats.base import CONSTANT, Bools, Floats, Ints, Status, ratio
 from summeter.stats.classification import NO_NEGATIVES, NO_POSITIVES, Accuracies, Area, accuracy_of, confusion_by_unit
 from summeter.stats.significance import Flips
 from summeter.stats.thresholds import Candidates
@@ -522,9 +522,7 @@ def averaged(values: Floats, weights: Floats) -> Floats:
     0.7
     """
     present = np.where(np.isnan(values), 0.0, weights)
-    total = present.sum(axis=-1)
-    sums = (np.nan_to_num(values) * present).sum(axis=-1)
-    return np.asarray(np.divide(sums, total, out=np.full_like(total, np.nan), where=total > 0))
+    return ratio((np.nan_to_num(values) * present).sum(axis=-1), np.asarray(present.sum(axis=-1)))
 
 
 class _Test(NamedTuple):

@@ -19,7 +19,7 @@ from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.results import Row, Study, interval_row, merged, resampling
 from summeter.meta.selection import Selection, SelectionArgs, check_known, checks_keywords, meta_input
 from summeter.stats import Bootstrap, Interval, Statistic, Status, correlate
-from summeter.stats.base import Bools, Floats
+from summeter.stats.base import Bools, Floats, ratio
 from summeter.stats.correlation import weighted_correlations
 from summeter.stats.resample import Resampling
 
@@ -181,9 +181,7 @@ def over_systems(name: str, first: Floats, second: Floats) -> Statistic:
 def _means(values: Floats, weights: Floats) -> Floats:
     """The mean of each system in each draw (draws x systems)."""
     there = ~np.isnan(values)
-    counts = weights @ there.T.astype(np.float64)
-    sums = weights @ np.where(there, values, 0.0).T
-    means = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0)
+    means = ratio(weights @ np.where(there, values, 0.0).T, weights @ there.T.astype(np.float64))
     return np.asarray(np.round(means, _DIGITS))
 
 

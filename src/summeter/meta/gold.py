@@ -19,7 +19,7 @@ from summeter.records import UNNAMED, Parameter, UsageError, unnamed
 from summeter.scoring import COMPOSED, COMPOSITE
 from summeter.scoring.scores import Composite
 from summeter.scoring.table import JudgmentTable, Names, Question, row_keys
-from summeter.stats.base import Bools, Floats, Ints
+from summeter.stats.base import Bools, Floats, Ints, ratio
 
 PEOPLE = "people"
 """The judge of a value that is already merged over annotators, and of every merged value here."""
@@ -264,7 +264,7 @@ def aggregate_votes(rows: JudgmentTable, merge: str, tie: Tie | None = None, min
     cast = ~np.isnan(vote)
     counts = np.bincount(unit[cast], minlength=size)
     sums = np.bincount(unit[cast], weights=vote[cast], minlength=size)
-    value = np.divide(sums, counts, out=np.full(size, np.nan), where=counts > 0)
+    value = ratio(sums, counts)
     match AggregationRule(merge):
         case AggregationRule.MEAN:
             pass
@@ -309,7 +309,7 @@ def _modes(unit: Ints, vote: Floats, size: int) -> _Modes:
     np.minimum.at(low, of, value)
     np.maximum.at(high, of, value)
     many = np.bincount(of, minlength=size)
-    mean = np.divide(np.bincount(of, weights=value, minlength=size), many, out=np.full(size, np.nan), where=many > 0)
+    mean = ratio(np.bincount(of, weights=value, minlength=size), many)
     low[many == 0] = high[many == 0] = np.nan
     return _Modes(most, low, high, mean)
 

@@ -14,7 +14,7 @@ from summeter.choices import Level
 from summeter.meta.matrix import PairedScores
 from summeter.meta.results import merged, named
 from summeter.meta.selection import Group, MetaInput, Selection, all_pairs, groups
-from summeter.stats.base import Bools, Floats
+from summeter.stats.base import Bools, Floats, mean_present
 
 _DIGITS = 12
 
@@ -67,7 +67,4 @@ def system_means(values: Floats) -> Floats:
     >>> system_means(np.array([[1.0, 2.0], [4.0, np.nan]])).tolist()
     [1.5, 4.0]
     """
-    counts = (~np.isnan(values)).sum(axis=1)
-    sums = np.nansum(values, axis=1)
-    means = np.divide(sums, counts, out=np.full(len(values), np.nan), where=counts > 0)
-    return np.asarray(np.round(means, _DIGITS))
+    return np.asarray(np.round(mean_present(values, axis=1), _DIGITS))

@@ -32,7 +32,7 @@ from summeter.scoring.scores import (
     unit_scores,
 )
 from summeter.scoring.table import Groups, JudgmentTable, Names, Question, row_keys
-from summeter.stats.base import Bools, Floats, Ints
+from summeter.stats.base import Bools, Floats, Ints, ratio
 
 _DIGITS = 12
 
@@ -279,8 +279,7 @@ def group_means(values: Floats, groups: Ints, size: int, at_least: int = 1) -> F
     """The mean of each group 0..size-1, NaN with fewer than `at_least` values, to twelve significant digits."""
     counts = np.bincount(groups, minlength=size)
     sums = np.bincount(groups, weights=values, minlength=size)
-    means = np.divide(sums, counts, out=np.full(size, np.nan), where=counts >= max(1, at_least))
-    return rounded(means)
+    return rounded(np.where(counts >= at_least, ratio(sums, counts), np.nan))
 
 
 def rounded(values: Floats) -> Floats:

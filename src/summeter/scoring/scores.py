@@ -21,7 +21,7 @@ import numpy as np
 from summeter.choices import Use
 from summeter.records import Judgment, Record, Status, composite_signature
 from summeter.scoring.table import Columns, Groups, JudgmentTable, Names, Question
-from summeter.stats.base import Bools, Floats, Ints
+from summeter.stats.base import Bools, Floats, Ints, ratio
 
 COMPOSITE = "composite"
 COMPOSED = ("faithfulness", "completeness", "conciseness")
@@ -220,7 +220,7 @@ def _means(values: Floats, groups: Ints, n: Ints) -> Floats:
         chosen = chosen[np.argsort(groups[chosen], kind="stable")]
         source = iter(values[chosen].tolist())
         sums[inexact] = [fsum(islice(source, size)) for size in n[inexact].tolist()]
-    means: Floats = np.divide(sums, n, out=np.full(len(n), np.nan), where=n > 0)
+    means = ratio(sums, n)
     if np.isinf(means).any():  # the sum is beyond the largest number, their mean is not
         shares = np.bincount(groups, weights=values / n[groups], minlength=len(n))
         means = np.where(n > 0, shares, np.nan)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from summeter.choices import Coefficient
 
-from .base import CONSTANT, Floats, Ints, Statistic, Status, f_tail, floats, undefined
+from .base import CONSTANT, Floats, Ints, Statistic, Status, f_tail, floats, mean_present, undefined
 from .correlation import raw
 from .resample import Bootstrap, Interval, Weighted
 
@@ -427,11 +427,7 @@ def mean_cohen_kappa(
     pairs = [_cohen(left, right, weight, clusters) for left, right in combinations(cells, 2)]
 
     def mean(draws: Floats) -> Floats:
-        values = np.array([pair.weighted(draws) for pair in pairs]).reshape(len(pairs), len(draws))
-        there = ~np.isnan(values)
-        counts = there.sum(axis=0)
-        sums = np.where(there, values, 0.0).sum(axis=0)
-        return np.asarray(np.divide(sums, counts, out=np.full(len(draws), np.nan), where=counts > 0))
+        return mean_present(np.array([pair.weighted(draws) for pair in pairs]).reshape(len(pairs), len(draws)))
 
     given, raters = (cells >= 0).sum(axis=0), int((cells >= 0).any(axis=1).sum())
     shell = _shell("mean_kappa_cohen", given, raters, len(categories) ** 2)._replace(weighted=mean)

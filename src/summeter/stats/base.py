@@ -7,7 +7,7 @@ that cannot be computed has the value ``None`` and says why; NaN never comes out
 
 from collections.abc import Hashable, Iterator, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -106,6 +106,25 @@ def as_pairs(x: Values, y: Values) -> tuple[Floats, Floats, int]:
     """Return the complete pairs of two arrays and the number of pairs dropped."""
     (left, right), kept = complete(x, y)
     return left, right, int((~kept).sum())
+
+
+def ratio(above: NDArray[Any], below: NDArray[Any]) -> Floats:
+    """Return ``above`` / ``below``, NaN where ``below`` is not above 0.
+
+    >>> ratio(np.array([1.0, 2.0]), np.array([2.0, 0.0])).tolist()
+    [0.5, nan]
+    """
+    empty = np.full(np.broadcast_shapes(above.shape, below.shape), np.nan)
+    return np.asarray(np.divide(above, below, out=empty, where=below > 0))
+
+
+def mean_present(values: Floats, axis: int = 0) -> Floats:
+    """Return the mean of what is there (not NaN) along an axis, NaN where nothing is.
+
+    >>> mean_present(np.array([[1.0, np.nan], [3.0, np.nan]])).tolist()
+    [2.0, nan]
+    """
+    return ratio(np.nansum(values, axis=axis), (~np.isnan(values)).sum(axis=axis))
 
 
 def split_rows(labels: Ints) -> Iterator[tuple[int, Ints]]:

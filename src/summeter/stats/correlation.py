@@ -9,7 +9,7 @@ coefficients compare scores exactly, so form means alike on both sides: 4.333 an
 
 import math
 from collections.abc import Callable, Hashable, Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Literal, NamedTuple, assert_never
 
 import numpy as np
@@ -232,14 +232,6 @@ def _sizes(values: Floats) -> tuple[Weighted, Ints]:
     return lambda weights: np.add.reduceat(weights[:, order], starts, axis=1), index
 
 
-def _tau_b(x: Floats, y: Floats) -> Weighted:
-    return _tau(x, y, "b")
-
-
-def _tau_c(x: Floats, y: Floats) -> Weighted:
-    return _tau(x, y, "c")
-
-
 def _tau(x: Floats, y: Floats, variant: Variant) -> Weighted:
     """Kendall's tau from the signs of all pairs of rows; from sorted rows where they are many."""
     if x.ndim == y.ndim == 1:
@@ -329,58 +321,10 @@ def _spearman_p(x: Floats, y: Floats, value: float) -> float | None:  # noqa: AR
     return None if len(x) == 2 else correlation_p(value, len(x) - 2)
 
 
-def _tau_b_p(x: Floats, y: Floats, value: float) -> float:
-    ties = [_Ties.of(side) for side in (x, y)]
-    pairs = len(x) * (len(x) - 1) / 2
-    return _kendall_p(len(x), round(value * math.sqrt((pairs - ties[0].pairs) * (pairs - ties[1].pairs))), *ties)
+def _tau_p(x: Floats, y: Floats, value: float, *, variant: Variant) -> float:  # noqa: ARG001
+    from scipy.stats import kendalltau
 
-
-def _tau_c_p(x: Floats, y: Floats, value: float) -> float:
-    ties = [_Ties.of(side) for side in (x, y)]
-    fewest = min(side.classes for side in ties)
-    return _kendall_p(len(x), round(value * len(x) ** 2 * (fewest - 1) / fewest / 2), *ties)
-
-
-class _Ties(NamedTuple):
-    """Tied pairs of one side, its distinct values, and the two sums over groups of t ties that the variance needs."""
-
-    pairs: float
-    classes: int
-    third: float
-    fifth: float
-
-    @classmethod
-    def of(cls, side: Floats) -> "_Ties":
-        t = np.unique(side, return_counts=True)[1].astype(np.float64)
-        pairs = t * (t - 1)
-        return cls(pairs.sum() / 2, len(t), (pairs * (t - 2)).sum(), (pairs * (2 * t + 5)).sum())
-
-
-def _kendall_p(n: int, excess: int, x: _Ties, y: _Ties) -> float:
-    """The two-sided p-value of concordant less discordant pairs (Kendall, 1970, chapters 4 and 5), by scipy's rule."""
-    from scipy.special import ndtr
-
-    pairs = n * (n - 1) // 2
-    rarer = (pairs - abs(excess)) // 2
-    if not x.pairs and not y.pairs and (n <= 33 or rarer <= 1):
-        return _exact_kendall_p(n, rarer)
-    m = n * (n - 1.0)
-    variance = (m * (2 * n + 5) - x.fifth - y.fifth) / 18 + 2 * x.pairs * y.pairs / m
-    variance += x.third * y.third / (9 * m * (n - 2)) if n > 2 else 0.0
-    return float(2 * ndtr(-abs(excess) / math.sqrt(variance)))
-
-
-def _exact_kendall_p(n: int, rarer: int) -> float:
-    """Twice the share of orders of n rows with at most so many inversions, which are counted row by row."""
-    if n > 170:
-        return 0.0  # at most one inversion among more than 170! orders
-    if 4 * rarer == n * (n - 1):
-        return 1.0
-    counts = [1]  # orders with 0, 1, ... inversions
-    for rows in range(2, n + 1):
-        most = min(rarer, rows * (rows - 1) // 2)
-        counts = [sum(counts[max(0, k - rows + 1) : k + 1]) for k in range(most + 1)]
-    return min(1.0, 2 * sum(counts) / math.factorial(n))
+    return float(kendalltau(x, y, variant=variant).pvalue)
 
 
 class Correlation(NamedTuple):
@@ -400,8 +344,8 @@ class Correlation(NamedTuple):
 CORRELATIONS: dict[Coefficient, Correlation] = {
     Coefficient.PEARSON: Correlation(_pearson, _pearson_p, scale_free=True),
     Coefficient.SPEARMAN: Correlation(_spearman, _spearman_p, scale_free=True),
-    Coefficient.KENDALL_B: Correlation(_tau_b, _tau_b_p, scale_free=True),
-    Coefficient.KENDALL_C: Correlation(_tau_c, _tau_c_p, scale_free=True),
+    Coefficient.KENDALL_B: Correlation(partial(_tau, variant="b"), partial(_tau_p, variant="b"), scale_free=True),
+    Coefficient.KENDALL_C: Correlation(partial(_tau, variant="c"), partial(_tau_p, variant="c"), scale_free=True),
 }
 """Every coefficient: the one place besides `Coefficient` that names them."""
 

@@ -66,7 +66,7 @@ class Interval(NamedTuple):
     ``n`` rows were used and ``missing`` dropped; ``clusters`` units were drawn. ``resamples`` draws gave a value and
     ``lost`` gave none. ``status`` is ``ok``, ``no_interval`` (the value stands alone) or ``undefined`` (no value). A
     ``reason`` may stand beside ``ok``: some draws were lost, or the interval has no width because all units are
-    alike. ``seed`` is None when a generator was passed. ``by`` names what a cluster is; ``p`` belongs to a difference.
+    alike. ``seed`` is None when a generator was passed. ``by`` names what a cluster is.
     """
 
     value: float | None
@@ -83,7 +83,6 @@ class Interval(NamedTuple):
     status: Status
     reason: str | None
     by: str = "document"
-    p: float | None = None
 
     def times(self, power: int) -> "Interval":
         """The interval of values that are 2^power times as large."""
@@ -285,33 +284,6 @@ class Bootstrap:
             )  # fmt: skip
         samples = _mean_samples(sums, counts, self.resamples, generator(self.seed))
         return used.of_samples(value, samples, n=n, missing=missing)
-
-    def difference(self, a: Values, b: Values) -> Interval:
-        """Return mean(a) - mean(b) over complete pairs with its interval and a two-sided p-value.
-
-        p = (c + 1) / (resamples + 1), where c counts the draws whose distance from the observed difference is at
-        least the observed difference itself: the bootstrap distribution shifted to the null (Riezler & Maxwell, 2005).
-
-        >>> got = Bootstrap(4, seed=1).difference([3, 4, 5, 6], [2, 3, 4, 4])
-        >>> got.value, got.low > 0
-        (1.25, True)
-        """
-        (left, right), kept = complete(a, b)
-        gaps = left - right
-        used = self.taken(kept)
-        n, missing = len(gaps), int((~kept).sum())
-        samples, value = np.zeros(0), None
-        if n:
-            sums, counts = used._totals(gaps)
-            value = float(sums.sum() / n)
-            if len(sums) > 1:
-                samples = _mean_samples(*_ordered(sums, counts), self.resamples, generator(self.seed))
-        got = used.of_samples(value, samples, n=n, missing=missing, undefined=nothing(missing))
-        if value is None or got.low is None:
-            return got
-        # The tolerance keeps draws that equal the edge in exact arithmetic from falling off it by rounding.
-        reached = int((np.abs(samples - value) >= abs(value) * (1 - 1e-12)).sum())
-        return got._replace(p=(reached + 1) / (self.resamples + 1))
 
     def taken(self, kept: Bools) -> "Bootstrap":
         """Return the draws of some of the rows; ValueError for a mask of another length."""
