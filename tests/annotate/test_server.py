@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,10 @@ Client = TestClient[Any, Any]
 
 @contextmanager
 def opened(
-    folder: CampaignFolder,
+    folder: CampaignFolder, known: CampaignService | None = None
 ) -> Iterator[Callable[[Callable[[CampaignService, Callable[[], Client]], Awaitable[None]]], None]]:
-    """Runs a coroutine with a service and a maker of clients, each a browser of its own."""
-    with CampaignService(folder) as service:
+    """Runs a coroutine with a service (a new one, unless given) and a maker of clients, each a browser of its own."""
+    with CampaignService(folder) if known is None else nullcontext(known) as service:
 
         def run(body: Callable[[CampaignService, Callable[[], Client]], Awaitable[None]]) -> None:
             async def inside() -> None:

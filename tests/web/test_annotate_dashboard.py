@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from annotate import crowds
 from report import xss
-from web.steps import begins, expect, fits, moving_on, press, resize, sent, task
+from web.steps import begins, expect, fits, moving_on, press, resize, sent, task, until
 from web.test_annotate_safe import axe
 
 pytestmark = pytest.mark.web
 __all__ = ["axe"]
+
+
+OVERFLOWING = "[...document.querySelectorAll('.scroll')].filter((box) => box.scrollWidth > box.clientWidth + 1).length"
 
 
 def figure(page: Any, name: str) -> Any:
@@ -106,3 +111,98 @@ def test_hostile_words_do_nothing_on_the_dashboard(site: Any, visit: Any) -> Non
     expect(board.locator("table.people, .scroll p.muted").first).to_be_visible()
     expect(board.locator("img, iframe, base, math, svg, main script, main style")).to_have_count(0)
     expect(board).to_have_title(xss.CORPUS[1])
+
+
+def test_links_are_copied_and_files_downloaded(site: Any, visit: Any, shot: Any) -> None:
+    place = site("pairwise")
+    working(place, visit)
+    board = visit(place.admin, permissions=["clipboard-read", "clipboard-write"])
+    board.get_by_role("button", name="Copy the link: ben").press("Enter")
+    expect(board.get_by_role("button", name="Copy the link: ben")).to_have_text("Copied")
+    assert board.evaluate("navigator.clipboard.readText()") == place.link("ben")
+    board.get_by_role("button", name="Copy all 2, with names").click()
+    until(board, lambda: "\t" in board.evaluate("navigator.clipboard.readText()"))
+    assert board.evaluate("navigator.clipboard.readText()") == f"anna\t{place.link('anna')}\nben\t{place.link('ben')}"
+    shot(board, "links")
+    with board.expect_download() as coming:
+        board.get_by_role("link", name="The log (jsonl)").click()
+    assert coming.value.suggested_filename == "pairwise-events.jsonl"
+    lines = Path(coming.value.path()).read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 1 + place.service.log.last_seq
+
+
+def test_a_page_out_of_view_asks_nothing(site: Any, visit: Any) -> None:
+    place = site("pairwise")
+    board = visit(place.admin)
+    expect(board.get_by_text("Nobody has come yet.")).to_be_visible()
+    board.clock.install()
+    asked: list[str] = []
+    board.on("request", lambda call: asked.append(call.url))
+    board.reload()
+    expect(board.get_by_text("Nobody has come yet.")).to_be_visible()
+    board.evaluate("Object.defineProperty(document, 'visibilityState', { value: 'hidden', configurable: true })")
+    board.clock.run_for(6000)  # what was waited for already is asked once more at most
+    asked.clear()
+    board.clock.run_for(120_000)
+    assert asked == []
+    board.evaluate("delete document.visibilityState; document.dispatchEvent(new Event('visibilitychange'))")
+    until(board, lambda: len(asked) >= 2)
+    assert {url.rpartition("/")[2] for url in asked} == {"status", "people"}
+
+
+def test_an_annotator_in_full(site: Any, visit: Any, shot: Any, axe: Any) -> None:
+    place = site("fact_verification", pay={"currency": "EUR", "per_batch": 2.5}, attention={"rate": 0.2})
+    keys = [task.key for task in place.service.tasks.work]
+    for key in keys[:29]:
+        crowds.say(place.service, key, {"anna": crowds.YES, "ben": crowds.YES})
+    crowds.say(place.service, keys[29], {"anna": {**crowds.NO, "comment": xss.CORPUS[0]}, "ben": crowds.YES})
+    crowds.say(place.service, place.service.tasks.checks[0].key, {"anna": crowds.YES})
+    board = visit(place.admin)
+    board.get_by_role("link", name="anna", exact=True).click()
+    expect(board.locator("h1")).to_have_text("Annotator anna")
+    expect(figure(board, "Answers")).to_have_text(begins("31"))
+    expect(figure(board, "Checks passed")).to_have_text(begins("0 of 1"))
+    answers = board.get_by_role("region", name="Answers").locator("tbody tr")
+    expect(answers).to_have_count(25)
+    assert axe(board) == []
+    shot(board, "annotator")
+    board.get_by_role("button", name="Older").click()
+    expect(answers).to_have_count(6)
+    board.get_by_role("button", name="Others differ").press("Enter")
+    expect(answers).to_have_count(1)
+    expect(answers).to_contain_text("not supported (entity error)")
+    expect(answers).to_contain_text("0 of 1 the same")
+    expect(board.get_by_role("button", name="Others differ")).to_be_focused()
+    board.get_by_role("button", name="Failed checks").click()
+    expect(answers).to_contain_text("check failed")
+    board.get_by_role("button", name="Exclude anna").click()
+    board.get_by_label("Reason").fill("did not read")
+    board.get_by_role("button", name="Exclude", exact=True).click()
+    expect(board.get_by_role("region", name="Exclusions")).to_contain_text("did not read")
+    resize(board, 390)
+    fits(board)
+    expect(board.locator("img, iframe, main script")).to_have_count(0)
+    # A change of the log is drawn without a reload.
+    board.clock.install()
+    board.reload()
+    expect(figure(board, "Answers")).to_have_text(begins("31"))
+    crowds.say(place.service, keys[30], {"anna": crowds.YES})
+    board.clock.run_for(16_000)
+    expect(figure(board, "Answers")).to_have_text(begins("32"))
+
+
+@pytest.mark.parametrize("width", [390, 700, 1100, 1440])
+def test_no_page_of_the_researcher_scrolls_sideways(width: int, site: Any, visit: Any) -> None:
+    place = site("fact_verification", pay={"currency": "EUR", "per_batch": 2.5}, attention={"rate": 0.2})
+    for number, one in enumerate(place.service.tasks.work[:8]):
+        odd = crowds.NO if number % 3 == 0 else crowds.YES
+        crowds.say(place.service, one.key, {"anna": crowds.YES, "ben": odd, "un-helped": crowds.NO})
+    place.service.exclude("ben", "a reason", by="lead")
+    page = visit(place.admin)
+    resize(page, width)
+    for path in ("/admin", "/admin/annotator?name=anna", "/admin/quality"):
+        page.goto(f"{place.url}{path}")
+        expect(page.locator("table.people:visible").last).to_be_visible()
+        page.evaluate("document.querySelectorAll('main details').forEach((fold) => { fold.open = true; })")
+        fits(page)
+        until(page, lambda: page.evaluate(OVERFLOWING) == 0)

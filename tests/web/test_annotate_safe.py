@@ -14,7 +14,7 @@ from web.steps import begins, expect, fits, moving_on, press, reach, resize, tas
 
 pytestmark = pytest.mark.web
 
-LOOKS = [(size, scheme) for size in ({"width": 390, "height": 844}, {"width": 1280, "height": 800})
+LOOKS = [(size, scheme) for size in ({"width": 390, "height": 844}, {"width": 1440, "height": 900})
          for scheme in ("dark", "light")]  # fmt: skip
 """Ends as it begins: a desktop in light."""
 
@@ -116,6 +116,35 @@ def test_the_other_pages_are_open_to_all(site: Any, visit: Any, axe: Any) -> Non
     page.get_by_role("button", name="Finish this batch").click()
     expect(page.locator("output.code")).to_be_visible()
     assert axe(page) == []
+
+
+@pytest.mark.parametrize("ended", ["no", "training", "checks", "questions"])
+def test_pages_of_those_who_are_turned_away_are_open_to_all(ended: str, site: Any, visit: Any, axe: Any) -> None:
+    plans: dict[str, dict[str, Any]] = {
+        "no": {"consent": "Do you?"},
+        "training": {"training": {"made": 1, "pass_share": 1.0}},
+        "checks": {"attention": {"rate": 0.5, "judge_after": 1, "pass_share": 1.0}, "batch": {"size": 1}},
+        "questions": {"qualification": {"questions": made.QUESTIONS, "attempts": 1}},
+    }
+    place = site("fact_verification", assistance=None, contact="https://example.org/help", **plans[ended])
+    page = visit(place.link())
+    match ended:
+        case "no":
+            page.get_by_role("button", name="I do not agree").click()
+        case "training":
+            page.get_by_text("Supported", exact=True).click()
+            page.locator("button.send").click()
+            page.get_by_role("button", name="Go on").click()
+        case "checks":
+            for _ in range(2):
+                moving_on(page, lambda: press(page, "1", "Enter"))
+        case "questions":
+            for at in range(len(made.QUESTIONS)):
+                page.locator("fieldset").nth(at).locator("label").first.click()
+            page.get_by_role("button", name="Send my answers").click()
+    expect(page.locator("output.code, .completion, h1:focus").first).to_be_visible()
+    assert axe(page) == []
+    expect(page.locator(".foot a")).to_have_attribute("href", "https://example.org/help")
 
 
 def test_nobody_page_and_preview_are_open_to_all(site: Any, visit: Any, axe: Any) -> None:

@@ -12,6 +12,9 @@ from summeter.annotate.campaign.stages import stage_of
 from summeter.annotate.campaign.state import Person, State
 
 HOUR = 3_600_000
+DAY = 24 * HOUR
+FEWEST, SHORTEST = 10, HOUR // 6
+"""A pace is known from so many answers on, over so many milliseconds."""
 Json = dict[str, Any]
 
 
@@ -41,13 +44,38 @@ def status(service: CampaignService, state: State, now: int, last_seq: int) -> J
         "pay": _pay(campaign, people),
         "adjudicated": len(state.adjudicated),
         "answers_last_hour": recent,
+        "expected_end": expected_end(state, overlap * len(items), now),
         "last_seq": last_seq,
     }
 
 
+def expected_end(state: State, needed: int, now: int) -> Json:
+    """When the last answer that is `needed` should come, from the pace of those that count.
+
+    `at` is in milliseconds (None: nobody can say, or nothing is left), `pace` in answers an hour, over the last 24
+    hours or since the first answer; `how` says in words what `at` rests on, or why there is none.
+    """
+    counted = [state.people[name].answers[key].at for key, slots in state.items.items() for name in slots.counted]
+    left = needed - len(counted)
+    if left <= 0:
+        return {"at": None, "pace": None, "left": 0, "how": "every task has its answers"}
+    recent = [at for at in counted if at > now - DAY]
+    since = max(min(counted, default=now), now - DAY)
+    unknown = {"at": None, "pace": None, "left": left}
+    if len(recent) < FEWEST:
+        answers = f"{len(recent)} {'answer' if len(recent) == 1 else 'answers'} in the last 24 hours"
+        return {**unknown, "how": f"not known yet: {answers}, and a pace takes {FEWEST}"}
+    if now - since < SHORTEST:
+        return {**unknown, "how": "not known yet: the first answer came less than 10 minutes ago"}
+    pace = len(recent) * HOUR / (now - since)
+    span = "of the last 24 hours" if since == now - DAY else "since the first answer"
+    how = f"at the pace {span}: {len(recent)} answers, {pace:.1f} an hour; {left} to come"
+    return {"at": round(now + left / pace * HOUR), "pace": pace, "left": left, "how": how}
+
+
 def people(service: CampaignService, state: State) -> list[Json]:
     """One row a person, in order of joining."""
-    return [_person(service, person) for person in state.people.values()]
+    return [row_of(service, person) for person in state.people.values()]
 
 
 def facts(person: Person) -> Json:
@@ -79,7 +107,8 @@ def _pay(campaign: Campaign, people_: list[Person]) -> Json | None:
     }
 
 
-def _person(service: CampaignService, person: Person) -> Json:
+def row_of(service: CampaignService, person: Person) -> Json:
+    """One person's row."""
     campaign = service.campaign
     return {
         **facts(person),

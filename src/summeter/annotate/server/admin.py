@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from aiohttp import web
 
@@ -18,12 +18,29 @@ from summeter.annotate.after.status import people as people_of
 from summeter.annotate.after.status import status as status_of
 from summeter.annotate.campaign.bodies import Refusal
 from summeter.annotate.campaign.events import Event
+from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.log import Turn
 from summeter.annotate.campaign.requests import about
 from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.campaign.state import State
+from summeter.annotate.platforms import platform_named
+from summeter.annotate.server.downloads import downloads, write
 from summeter.annotate.server.security import CSRF, body_of, cookie_of, same_origin, set_cookie
 from summeter.records import UsageError
 
+if TYPE_CHECKING:
+    from summeter.annotate.after.quality import Standing
+
 COOKIE = "summeter-admin"
+IF_NONE_MATCH = "If-None-Match"
+MINUTE = 60_000
+ANNOTATOR_QUERY = (("name", ""), ("only", "all"), ("from", "0"))
+CONTENT_TYPES = {
+    ".zip": "application/zip",
+    ".jsonl": "application/jsonl",
+    ".csv": "text/csv",
+    ".json": "application/json",
+}
 R = TypeVar("R")
 Json = dict[str, Any]
 Page = Callable[..., web.Response]
@@ -36,10 +53,13 @@ def add_routes(app: web.Application, service: CampaignService, page: Page) -> tu
     access = admin.access
     app.router.add_get("/admin", admin.enter)
     app.router.add_get("/admin/quality", admin.shows("quality.html"))
+    app.router.add_get("/admin/annotator", admin.shows("annotator.html"))
     app.router.add_get("/api/admin/session", access.reads(admin.session))
     app.router.add_get("/api/admin/status", access.reads(admin.status))
     app.router.add_get("/api/admin/people", access.reads(admin.people))
     app.router.add_get("/api/admin/quality", access.reads(admin.quality))
+    app.router.add_get("/api/admin/annotator", access.reads(admin.annotator))
+    app.router.add_get("/api/admin/export/{name}", access.reads(admin.export))
     app.router.add_post("/api/admin/exclude", access.writes(_rule(service.exclude)))
     app.router.add_post("/api/admin/reinstate", access.writes(_rule(service.reinstate)))
     app.on_cleanup.append(admin.close)
@@ -74,18 +94,64 @@ class _Admin:
         return handle
 
     async def session(self, _: web.Request) -> web.StreamResponse:
-        return web.json_response({"csrf": self.access.csrf, "campaign": about(self.service.folder)})
+        """Who asks, and what does not change while the campaign runs: links to hand out, files there are."""
+        exports = [
+            {"name": name, "title": download.title, "about": download.about, "suffix": download.suffix}
+            for name, download in downloads(self.service).items()
+        ]
+        folder = self.service.folder
+        return web.json_response(
+            {"csrf": self.access.csrf, "campaign": about(folder), "links": _links(folder), "exports": exports}
+        )
 
-    async def status(self, _: web.Request) -> web.StreamResponse:
-        read = self.service.log.submit(lambda turn: status_of(self.service, turn.state, turn.now, turn.last))
-        return web.json_response(await asyncio.wrap_future(read))
+    async def status(self, request: web.Request) -> web.StreamResponse:
+        return await self._live(request, lambda turn: status_of(self.service, turn.state, turn.now, turn.last))
 
-    async def people(self, _: web.Request) -> web.StreamResponse:
-        read = self.service.log.submit(lambda turn: people_of(self.service, turn.state))
-        return web.json_response({"people": await asyncio.wrap_future(read)})
+    async def people(self, request: web.Request) -> web.StreamResponse:
+        return await self._live(request, lambda turn: {"people": people_of(self.service, turn.state)})
 
-    async def quality(self, _: web.Request) -> web.StreamResponse:
-        return web.json_response(await asyncio.to_thread(self.reader.quality))
+    async def _live(self, request: web.Request, question: Callable[[Turn[State]], Json]) -> web.StreamResponse:
+        """What a page asks for again and again: computed where the log has grown, or another minute has begun."""
+
+        def read(turn: Turn[State]) -> tuple[str, Json | None]:
+            tag = f'"{turn.last}-{turn.now // MINUTE}"'
+            return tag, None if request.headers.get(IF_NONE_MATCH) == tag else question(turn)
+
+        return _tagged(*await asyncio.wrap_future(self.service.log.submit(read)))
+
+    async def quality(self, request: web.Request) -> web.StreamResponse:
+        tag = request.headers.get(IF_NONE_MATCH)
+        return _tagged(*await asyncio.to_thread(self.reader.unless, tag, lambda _: self.reader.quality()))
+
+    async def annotator(self, request: web.Request) -> web.StreamResponse:
+        name, only, begin = (request.query.get(field, usual) for field, usual in ANNOTATOR_QUERY)
+        if not (begin.isascii() and begin.isdigit() and len(begin) < 10):
+            raise Refusal(422, "invalid", "is a number from 0", "from")
+
+        def page(service: CampaignService) -> Json:
+            from summeter.annotate.after.annotator import annotator_page, standing_of
+
+            standing = standing_of(self.reader.standings(), name)
+            return annotator_page(service, standing, only=only, begin=int(begin))
+
+        try:
+            found = await asyncio.to_thread(self.reader.unless, request.headers.get(IF_NONE_MATCH), page)
+        except UsageError as error:
+            raise Refusal(422, "invalid", str(error)) from error
+        return _tagged(*found)
+
+    async def export(self, request: web.Request) -> web.StreamResponse:
+        name = request.match_info["name"]
+        download = downloads(self.service).get(name)
+        if download is None:
+            raise Refusal(404, "not_found", "there is no such file", "name")
+        data = await asyncio.to_thread(self.reader.read, lambda service: write(service, download))
+        file = f"{self.service.campaign.name}-{name}{download.suffix}"
+        return web.Response(
+            body=data,
+            content_type=CONTENT_TYPES[download.suffix],
+            headers={"Content-Disposition": f'attachment; filename="{file}"'},
+        )
 
     async def close(self, _: web.Application) -> None:
         await asyncio.to_thread(self.reader.close)
@@ -131,24 +197,44 @@ class AdminAccess:
 
 
 class Reader:
-    """A second service on the same log, for reading; one question at a time, the last quality kept until it grows."""
+    """A second service on the same log, for reading; one question at a time.
+
+    What takes long is kept until the log grows.
+    """
 
     def __init__(self, service: CampaignService) -> None:
         self._main = service
         self._service: CampaignService | None = None
-        self._lock = threading.Lock()
-        self._quality: tuple[int, Json] | None = None
+        self._lock = threading.RLock()
+        self._kept: dict[str, tuple[int, Any]] = {}
 
     def quality(self) -> Json:
         """`Quality.to_json()` with the place in the log it is of."""
         from summeter.annotate.after.quality import quality  # statistics: slow to load, and not needed to serve
 
+        return self._once("quality", lambda service: {**quality(service).to_json(), "last_seq": service.log.last_seq})
+
+    def standings(self) -> list[Standing]:
+        """Everybody's standing."""
+        from summeter.annotate.after.quality import standings
+
+        return self._once("standings", standings)
+
+    def unless(self, tag: str | None, question: Callable[[CampaignService], R]) -> tuple[str, R | None]:
+        """The tag of the log as it is now, and what a question finds there; None where that is the `tag` given."""
         with self._lock:
             service = self._fresh()
-            last = service.log.last_seq
-            if self._quality is None or self._quality[0] != last:
-                self._quality = last, {**quality(service).to_json(), "last_seq": last}
-            return self._quality[1]
+            current = f'"{service.log.last_seq}"'
+            return current, None if current == tag else question(service)
+
+    def _once(self, name: str, question: Callable[[CampaignService], R]) -> R:
+        with self._lock:
+            service = self._fresh()
+            last, kept = self._kept.get(name, (None, None))
+            if last != service.log.last_seq:
+                kept = question(service)
+                self._kept[name] = service.log.last_seq, kept
+            return cast("R", kept)
 
     def read(self, question: Callable[[CampaignService], R]) -> R:
         """What a question finds in the log as it is now."""
@@ -166,6 +252,22 @@ class Reader:
             self._service = CampaignService(self._main.folder, self._main.log.place, readonly=True)
         self._service.log.refresh()
         return self._service
+
+
+def _tagged(tag: str, found: Json | None) -> web.StreamResponse:
+    """What was found, or that it is as it was."""
+    if found is None:
+        return web.Response(status=304, headers={"ETag": tag})
+    return web.json_response(found, headers={"ETag": tag})
+
+
+def _links(folder: CampaignFolder) -> list[Json]:
+    """What the researcher hands out: a link for each account, or the study's; and the preview."""
+    platform = platform_named(folder.campaign.platform.name)
+    links = [{"name": name, "path": f"/{query}", "secret": True} for name, query in folder.links().items()]
+    if platform.name != "local":
+        links.append({"name": "study", "path": f"/{platform.link}", "secret": False})
+    return [*links, {"name": "preview", "path": "/?preview=1", "secret": False}]
 
 
 def _rule(rule: Callable[..., Event]) -> Handler:

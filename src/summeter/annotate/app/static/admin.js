@@ -1,31 +1,32 @@
-// The dashboard: how far the campaign is, how each annotator does. It asks the server every few seconds while it is in view.
-import { Api, Refusal } from "./api.js";
+// The dashboard: how far the campaign is, when it should end, how each annotator does; links to hand out, files to take away.
 import { button, byId, el, many, words } from "./dom.js";
-import { show } from "./keys.js";
-import { capital } from "./shell.js";
+import { excluder } from "./exclude.js";
+import { LiveApi, asking, follow } from "./live.js";
 import { money } from "./strings.js";
+import { figure, number, percent, table, when } from "./table.js";
 
 const EVERY = 5000;
-const api = new Api();
+const api = new LiveApi();
 const order = { by: "annotator", down: false };
-const percent = (part, whole) => (whole ? `${Math.round((100 * part) / whole)} %` : "–");
-const when = (ms) => (ms ? new Date(ms).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" }) : "–");
+const known = { status: null, people: null };
 
 const root = el("div", { class: "dash" });
 const figures = el("dl", { class: "figures" });
 const progress = el("div");
-const table = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Annotators" });
+const board = el("div", { class: "scroll" });
+const links = el("div");
+const exports = el("ul", { class: "exports" });
 root.append(
   el("section", { "aria-label": "Progress" }, progress, figures),
-  el("section", null, el("h2", { text: "Annotators" }), table),
+  el("section", null, el("h2", { text: "Annotators" }), board),
+  el("section", { "aria-label": "Links" }, el("h2", { text: "Links to hand out" }), links),
+  el("section", { "aria-label": "Files" }, el("h2", { text: "Files" }), el("p", { class: "muted" }, "What ", el("code", { text: "summeter annotate export" }), " writes, as of now."), exports),
 );
 
-function notice(text) {
-  byId("notices").replaceChildren(...(text ? [el("div", { class: "notice bad-notice" }, el("p", { text }))] : []));
-}
-
-function figure(name, value, more) {
-  return el("div", null, el("dt", { text: name }), el("dd", null, String(value), more ? el("span", { class: "small", text: more }) : null));
+function ending({ at, how }) {
+  if (at) return figure("Expected end", when(at), how, { class: "wide" });
+  const [head, ...rest] = how.split(": ");
+  return rest.length ? figure("Expected end", head, rest.join(": "), { class: "wide" }) : figure("Expected end", "reached", how, { class: "wide" });
 }
 
 function status(now) {
@@ -33,28 +34,36 @@ function status(now) {
   progress.replaceChildren(el("p", { class: "lead", text: `${name} (${percent(now.counted, now.needed)}).` }), el("progress", { max: now.needed || 1, value: now.counted, "aria-label": name }));
   const outcomes = Object.entries(now.outcomes).filter(([, n]) => n).map(([outcome, n]) => `${n} ${outcome.replaceAll("_", " ")}`).join(", ");
   figures.replaceChildren(...[
+    ending(now.expected_end),
     figure("Items complete", `${now.complete_items} / ${now.items}`, `${many(now.answers_per_item, "answer")} each`),
     figure("Being worked on", now.held, "slots under a lease"),
     figure("Answers, last hour", now.answers_last_hour),
     figure("Annotators", now.people, outcomes || "none has ended"),
-    figure("Checks passed", percent(now.checks.passed, now.checks.seen), `${now.checks.passed} of ${now.checks.seen}${now.pass_share ? `; under ${percent(now.pass_share, 1)} is marked` : ""}`),
+    figure("Checks passed", percent(now.checks.passed, now.checks.seen), `${now.checks.passed} of ${now.checks.seen}${now.pass_share ? `; under ${percent(now.pass_share)} is marked` : ""}`),
     figure("Excluded", now.excluded, "their answers do not count"),
     now.surplus ? figure("Surplus", now.surplus, "kept, used when a slot falls free") : null,
     now.pay ? figure("Pay", money(now.pay.total, now.pay.currency)) : null,
   ].filter(Boolean));
 }
 
-const COLUMNS = [
-  ["annotator", "Annotator", (one) => one.annotator],
-  ["stage", "Stage", (one) => one.outcome ?? one.stage],
-  ["arm", "Arm", (one) => one.arm],
-  ["answered", "Answers", (one) => one.answered],
-  ["batches", "Batches", (one) => one.batches],
-  ["checks", "Checks passed", (one) => (one.checks_seen ? one.checks_passed / one.checks_seen : null)],
-  ["seconds_median", "Seconds, median", (one) => one.seconds_median],
-  ["pay", "Pay", (one) => one.pay],
-  ["seen_at", "Last seen", (one) => one.seen_at],
-];
+const stage = (one) => (one.outcome ?? one.stage).replaceAll("_", " ");
+const low = (one, share) => one.checks_seen > 0 && one.checks_passed / one.checks_seen < share;
+
+// Name, title, the value rows are sorted by, the text shown (the value itself where there is none), whether it is a number.
+function columns({ people, status: now }) {
+  const currency = now.pay?.currency;
+  return [
+    ["annotator", "Annotator", (one) => one.annotator],
+    ["stage", "Stage", stage],
+    people.some((one) => one.arm !== people[0].arm) ? ["arm", "Arm", (one) => one.arm] : null,
+    ["answered", "Answers", (one) => one.answered, String, true],
+    ["batches", "Batches", (one) => one.batches, String, true],
+    ["checks", "Checks passed", (one) => (one.checks_seen ? one.checks_passed / one.checks_seen : null), (_, one) => (one.checks_seen ? `${one.checks_passed} of ${one.checks_seen}` : "–"), true],
+    ["seconds_median", "Seconds, median", (one) => one.seconds_median, (value) => number(value, 1), true],
+    currency ? ["pay", "Pay", (one) => one.pay, (value) => money(value, currency), true] : null,
+    ["seen_at", "Last seen", (one) => one.seen_at, when],
+  ].filter(Boolean);
+}
 
 function compare(a, b) {
   if (a === b) return 0;
@@ -64,68 +73,78 @@ function compare(a, b) {
   return sign * (typeof a === "number" ? a - b : String(a).localeCompare(String(b)));
 }
 
-function people(list, { currency, share }) {
-  if (!list.length) {
-    table.replaceChildren(el("p", { class: "muted", text: "Nobody has come yet." }));
-    return;
-  }
-  const value = COLUMNS.find(([name]) => name === order.by)[2];
-  const rows = [...list].sort((a, b) => compare(value(a), value(b)));
-  const held = table.contains(document.activeElement) ? document.activeElement.dataset.at : null;
-  const head = COLUMNS.map(([name, title]) => {
-    const sort = button(title, () => {
-      Object.assign(order, { by: name, down: order.by === name ? !order.down : name !== "annotator" });
-      people(list, { currency, share });
-    }, { "data-at": `sort-${name}` });
-    return el("th", { scope: "col", class: numeric(name), "aria-sort": order.by === name ? (order.down ? "descending" : "ascending") : "none" }, sort);
-  });
-  const body = rows.map((one) => el(
-    "tr", { class: one.excluded ? "out" : null },
-    el("th", { scope: "row" }, words(one.annotator), one.excluded ? el("span", { class: "small", text: " excluded" }) : null),
-    el("td", { text: (one.outcome ?? one.stage).replaceAll("_", " ") }), el("td", { text: one.arm ?? "–" }),
-    el("td", { class: "number", text: one.answered }), el("td", { class: "number", text: one.batches }),
-    el("td", { class: `number${one.checks_seen && one.checks_passed / one.checks_seen < share ? " low" : ""}`, text: one.checks_seen ? `${one.checks_passed} of ${one.checks_seen}` : "–" }),
-    el("td", { class: "number", text: one.seconds_median === null ? "–" : one.seconds_median.toFixed(1) }),
-    el("td", { class: "number", text: one.pay === null ? "–" : money(one.pay, currency) }),
-    el("td", { text: when(one.seen_at) }),
-    el("td", null, button(one.excluded ? "Reinstate" : "Exclude", () => ask(one), { class: "plain", "aria-label": `${one.excluded ? "Reinstate" : "Exclude"} ${one.annotator}`, "data-at": `do-${one.annotator}` })),
-  ));
-  table.replaceChildren(el("table", { class: "people" }, el("thead", null, el("tr", null, ...head, el("td"))), el("tbody", null, ...body)));
-  // The table is drawn anew every few seconds; whoever works in it by keyboard stays where they are.
-  if (held) [...table.querySelectorAll("[data-at]")].find((node) => node.dataset.at === held)?.focus({ preventScroll: true });
+function person(one, shown) {
+  const cells = shown.slice(1).map(([name, , value, text, isNumber]) => el("td", {
+    class: `${isNumber ? "number" : ""}${name === "checks" && low(one, known.status.pass_share) ? " low" : ""}`.trim() || null,
+    text: text ? text(value(one), one) : value(one),
+  }));
+  const link = el("a", { href: `/admin/annotator?name=${encodeURIComponent(one.annotator)}`, "data-at": `see-${one.annotator}` }, words(one.annotator));
+  return el("tr", { class: one.excluded ? "out" : null },
+    el("th", { scope: "row" }, link, one.excluded ? el("span", { class: "small", text: " excluded" }) : null),
+    ...cells, el("td", { class: "act" }, excluder(api, one, poll)));
 }
 
-const numeric = (name) => (["answered", "batches", "checks", "seconds_median", "pay"].includes(name) ? "number" : null);
+function people() {
+  const list = known.people;
+  if (!list.length) {
+    board.replaceChildren(el("p", { class: "muted", text: "Nobody has come yet." }));
+    return;
+  }
+  const shown = columns({ people: list, status: known.status });
+  const value = (shown.find(([name]) => name === order.by) ?? shown[0])[2];
+  const rows = [...list].sort((a, b) => compare(value(a), value(b)));
+  const held = board.contains(document.activeElement) ? document.activeElement.dataset.at : null;
+  const heads = shown.map(([name, title, , , isNumber]) => {
+    const sort = button(title, () => {
+      Object.assign(order, { by: name, down: order.by === name ? !order.down : name !== "annotator" });
+      people();
+    }, { "data-at": `sort-${name}` });
+    return el("th", { scope: "col", class: isNumber ? "number" : null, "aria-sort": order.by === name ? (order.down ? "descending" : "ascending") : "none" }, sort);
+  });
+  board.replaceChildren(table([...heads, ""], rows.map((one) => person(one, shown)), "Annotators"));
+  // The table is drawn anew when something changed; whoever works in it by keyboard stays where they are.
+  if (held) [...board.querySelectorAll("[data-at]")].find((node) => node.dataset.at === held)?.focus({ preventScroll: true });
+}
 
-function ask(one) {
-  const verb = one.excluded ? "reinstate" : "exclude";
-  const reason = el("textarea", { id: "reason", rows: 2, maxlength: 500, required: true });
-  const told = el("p", { class: "wanting-text", role: "alert" });
-  const act = async (event) => {
-    event.preventDefault();
-    if (!reason.value.trim()) {
-      told.textContent = "A reason is needed: it stands in the log.";
-      reason.focus();
-      return;
-    }
-    try {
-      await api.call(`/api/admin/${verb}`, { annotator: one.annotator, reason: reason.value.trim() });
-      dialog.close();
-      await poll();
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      told.textContent = `${capital(error.message)}.`;
-    }
-  };
-  const dialog = el(
-    "dialog", { class: "dialog", "aria-labelledby": "ask-title" },
-    el("h2", { id: "ask-title" }, `${capital(verb)} `, words(one.annotator), "?"),
-    el("p", { text: one.excluded ? "Their answers count again." : "Their answers stop counting and the items are offered to others. It can be undone." }),
-    el("form", { novalidate: true, on: { submit: act } }, el("div", { class: "field" }, el("label", { for: "reason", text: "Reason" }), reason), told,
-      el("p", { class: "row end" }, el("button", { type: "submit", class: "main", text: capital(verb) }), button("Cancel", () => dialog.close(), { class: "plain" }))),
+// A copy into the clipboard; where a browser keeps that from pages without TLS, the link is marked to be copied by hand.
+async function copy(text, field, pressed) {
+  try {
+    await navigator.clipboard.writeText(text);
+    pressed.textContent = "Copied";
+  } catch {
+    field.select();
+    pressed.textContent = document.execCommand("copy") ? "Copied" : "Press Ctrl+C";
+  }
+  setTimeout(() => { pressed.textContent = pressed.dataset.says; }, 4000);
+}
+
+function copier(says, text, field, more = {}) {
+  const pressed = button(says, () => copy(text, field(), pressed), { class: "plain", "data-says": says, ...more });
+  return pressed;
+}
+
+function handOut(list) {
+  const rows = list.map(({ name, path }) => {
+    const address = `${location.origin}${path}`;
+    const field = el("input", { type: "text", readonly: true, value: address, "aria-label": `Link: ${name}` });
+    return el("li", null, el("span", { class: "who" }, words(name)), field, copier("Copy", address, () => field, { "aria-label": `Copy the link: ${name}` }));
+  });
+  const secret = list.filter((one) => one.secret);
+  const everything = secret.map(({ name, path }) => `${name}\t${location.origin}${path}`).join("\n");
+  const all = el("textarea", { class: "sr", readonly: true, tabindex: "-1", "aria-hidden": "true" });
+  all.value = everything;
+  links.replaceChildren(
+    ...[
+      secret.length ? el("p", { class: "muted", text: "An annotator's link is their password: hand each to one person only." }) : null,
+      el("details", { open: list.length < 8 }, el("summary", { text: many(list.length, "link") }), el("ul", { class: "links" }, ...rows)),
+      secret.length > 1 ? el("p", null, copier(`Copy all ${secret.length}, with names`, everything, () => all), all) : null,
+    ].filter(Boolean),
   );
-  show(dialog);
-  reason.focus();
+}
+
+function files(list) {
+  exports.replaceChildren(...list.map(({ name, title, about, suffix }) => el("li", null,
+    el("a", { class: "plain", href: `/api/admin/export/${name}`, download: true, text: `${title} (${suffix.slice(1)})` }), el("span", { class: "small", text: about }))));
 }
 
 let asked = 0;
@@ -133,35 +152,30 @@ let asked = 0;
 async function poll() {
   asked += 1;
   const turn = asked;
-  try {
-    const [now, all] = await Promise.all([api.call("/api/admin/status"), api.call("/api/admin/people")]);
-    // A reply that a later call has overtaken says what no longer holds.
-    if (turn !== asked) return;
-    status(now);
-    // A button drawn anew while it is pressed would lose its click.
-    if (!table.matches(":active")) people(all.people, { currency: now.pay?.currency ?? "USD", share: now.pass_share });
-    byId("fresh").textContent = `as of ${new Date().toLocaleTimeString("en")}`;
-    notice("");
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    notice(error.status === 401 || error.status === 403 ? "Open the dashboard with the link that `annotate serve` printed." : `${capital(error.message)}. Trying again.`);
+  const [now, all] = await Promise.all([api.changed("/api/admin/status"), api.changed("/api/admin/people")]);
+  // A reply that a later call has overtaken says what no longer holds.
+  if (turn !== asked) return;
+  if (now) known.status = now;
+  if (all) known.people = all.people;
+  if (now) status(now);
+  known.stale ||= Boolean(now || all);
+  // A button drawn anew while it is pressed would lose its click.
+  if (known.stale && !board.matches(":active")) {
+    people();
+    known.stale = false;
   }
 }
 
 async function start() {
-  try {
-    api.csrf = (await api.call("/api/admin/session")).csrf;
+  const begun = await asking(async () => {
+    const session = await api.call("/api/admin/session");
+    api.csrf = session.csrf;
+    handOut(session.links);
+    files(session.exports);
     byId("main").append(root);
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    notice(error.passing ? `${capital(error.message)}. Trying again.` : "Open the dashboard with the link that `annotate serve` printed.");
-    if (error.passing) setTimeout(start, EVERY);
-    return;
-  }
-  for (;;) {
-    if (document.visibilityState === "visible") await poll();
-    await new Promise((done) => setTimeout(done, EVERY));
-  }
+  });
+  if (begun) await follow(poll, EVERY);
+  else setTimeout(start, EVERY);
 }
 
 start();

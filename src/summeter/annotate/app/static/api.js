@@ -34,7 +34,11 @@ export class Api {
       options.headers = { "Content-Type": "application/json", "X-CSRF-Token": this.csrf };
       options.body = JSON.stringify(body);
     }
-    const reply = await this.fetch(path, options);
+    return this.read(await this.fetch(path, options));
+  }
+
+  // What a reply says; a Refusal where it says no.
+  async read(reply) {
     const read = await reply.json().catch(() => null);
     if (reply.ok && read !== null) return read;
     const error = read?.error ?? {};

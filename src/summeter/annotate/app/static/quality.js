@@ -1,20 +1,18 @@
 // The quality of the answers: agreement in words and numbers, every annotator's standing, what the machine's help does.
-import { Api, Refusal } from "./api.js";
 import { byId, el, many, words } from "./dom.js";
-import { capital } from "./shell.js";
+import { LiveApi, follow } from "./live.js";
+import { cell, number, percent, table as drawn } from "./table.js";
 
 const EVERY = 15000;
 // Under this share of the campaign's median time an annotator's is marked.
 const PACE = 1 / 3;
-const api = new Api();
+const api = new LiveApi();
 const NAMES = {
   alpha_nominal: "Krippendorff's alpha, nominal", alpha_ordinal: "Krippendorff's alpha, ordinal",
   alpha_interval: "Krippendorff's alpha, interval", ac1: "Gwet's AC1", identical: "share of identical votes", span_f1: "F1 of marked characters",
 };
 const COUNTED = new Set(["Value", "95 % interval", "Units", "Answers", "Agreement", "Checks passed", "Seconds, median", "Server's clock", "Follows a wrong machine", "Say the same", "How many"]);
 const WHERE = { checks: "attention checks", work: "tasks", all: "checks and tasks" };
-const percent = (value) => `${Math.round(100 * value)} %`;
-const number = (value) => (value === null || value === undefined ? "–" : value.toFixed(2).replace(/^-0\.00$/, "0.00"));
 const range = (row) => (row.low === null ? "–" : `${number(row.low)} to ${number(row.high)}`);
 
 const root = el("div", { class: "dash" });
@@ -24,13 +22,7 @@ function bar(value, label, low = 0) {
   return el("meter", { min: 0, max: 1, low, high: 0.8, optimum: 1, value: filled, "aria-label": label });
 }
 
-function table(heads, rows, label) {
-  const head = el("tr", null, ...heads.map((name) => (name ? el("th", { scope: "col", class: COUNTED.has(name) ? "number" : null, text: name }) : el("td"))));
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
-    el("table", { class: "people" }, el("thead", null, head), el("tbody", null, ...rows)));
-}
-
-const cell = (text, kind = "number") => el("td", { class: kind, text });
+const table = (heads, rows, label) => drawn(heads, rows, label, { numbers: COUNTED });
 
 function group(row) {
   if (row.domain !== null) return `domain ${row.domain}`;
@@ -53,7 +45,7 @@ function annotators(found) {
   const helped = found.assistance.length > 0;
   const shown = [...found.annotators].sort((a, b) => (a.agreement ?? 9) - (b.agreement ?? 9) || b.answered - a.answered);
   const rows = shown.map((one) => el("tr", { class: one.excluded ? "out" : null },
-    el("th", { scope: "row" }, words(one.annotator), one.excluded ? el("span", { class: "small", text: " excluded" }) : null),
+    el("th", { scope: "row" }, el("a", { href: `/admin/annotator?name=${encodeURIComponent(one.annotator)}` }, words(one.annotator)), one.excluded ? el("span", { class: "small", text: " excluded" }) : null),
     cell(one.answered),
     cell(number(one.agreement)), el("td", null, one.agreement === null ? el("span", { class: "small", text: one.why }) : bar(one.agreement, `${one.annotator}: agreement ${number(one.agreement)}`, 0.4)),
     el("td", { class: `number${one.check_rate !== null && one.check_rate < found.pass_share ? " low" : ""}`, text: one.check_rate === null ? "–" : `${one.checks_passed} of ${one.checks_seen}` }),
@@ -90,31 +82,18 @@ function assistance(found) {
     table(["Annotators", "On", "Say the same", "95 % interval", "Answers"], rows, "The machine's help"));
 }
 
+let latest = null;
+
 async function poll() {
-  try {
-    const found = await api.call("/api/admin/quality");
-    // Nothing is drawn anew while it is pressed: the click would be lost.
-    if (root.dataset.seq !== String(found.last_seq) && !root.matches(":active")) {
-      const open = root.querySelector("details")?.open ?? false;
-      root.replaceChildren(...[agreement(found), annotators(found), assistance(found), ...found.notes.map((text) => el("p", { class: "muted", text }))].filter(Boolean));
-      const details = root.querySelector("details");
-      if (details) details.open = open;
-      root.dataset.seq = found.last_seq;
-    }
-    byId("fresh").textContent = `as of ${new Date().toLocaleTimeString("en")}`;
-    byId("notices").replaceChildren();
-  } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
-    byId("notices").replaceChildren(el("div", { class: "notice bad-notice" }, el("p", { text: `${capital(error.message)}.` })));
-  }
+  latest = (await api.changed("/api/admin/quality")) ?? latest;
+  // Nothing is drawn anew while it is pressed: the click would be lost.
+  if (root.dataset.seq === String(latest.last_seq) || root.matches(":active")) return;
+  const open = root.querySelector("details")?.open ?? false;
+  root.replaceChildren(...[agreement(latest), annotators(latest), assistance(latest), ...latest.notes.map((text) => el("p", { class: "muted", text }))].filter(Boolean));
+  const details = root.querySelector("details");
+  if (details) details.open = open;
+  root.dataset.seq = latest.last_seq;
 }
 
-async function start() {
-  byId("main").append(root);
-  for (;;) {
-    if (document.visibilityState === "visible") await poll();
-    await new Promise((done) => setTimeout(done, EVERY));
-  }
-}
-
-start();
+byId("main").append(root);
+follow(poll, EVERY);

@@ -1,0 +1,212 @@
+"""What the researcher's pages are told: when a campaign should end, one annotator in full, files, nothing twice."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import pytest
+from annotate import campaigns as made
+from annotate import crowds
+from annotate.test_server import Client, opened
+
+from summeter.annotate.after.annotator import annotator_page, standing_of
+from summeter.annotate.after.export import export_events
+from summeter.annotate.after.quality import standings
+from summeter.annotate.after.status import DAY, HOUR, expected_end
+from summeter.annotate.campaign.events import Event
+from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.campaign.state import State
+from summeter.data.dataset import load
+from summeter.records import UsageError
+
+NOW = 1_700_000_000_000
+MINUTE = HOUR // 60
+
+
+def answered(*ages: float) -> State:
+    """A campaign of 40 tasks with an answer to the first ones, so many minutes ago each."""
+    state = State([f"t{number}" for number in range(40)], 1, HOUR)
+    events = [("joined", None, NOW - 9 * DAY, {"platform": "local", "id": "anna"})]
+    for number, age in enumerate(ages):
+        at = NOW - round(age * MINUTE)
+        events.append(("assigned", f"t{number}", at, {"check": False}))
+        events.append(("answered", f"t{number}", at, {"answer": {}, "seconds": 1.0, "passed": None}))
+    for seq, (kind, task, at, data) in enumerate(events, 1):
+        state.apply(Event(seq, at, kind, "anna", task, 1, None, data))
+    return state
+
+
+def test_the_end_follows_from_the_pace_since_the_first_answer() -> None:
+    # 10 answers in 2 hours are 5 an hour; the 30 that are left take 6 hours.
+    found = expected_end(answered(*range(120, 20, -10)), 40, NOW)
+    assert (found["at"], found["pace"], found["left"]) == (NOW + 6 * HOUR, 5.0, 30)
+    assert found["how"] == "at the pace since the first answer: 10 answers, 5.0 an hour; 30 to come"
+
+
+def test_the_end_follows_from_the_last_day_of_a_longer_campaign() -> None:
+    # 8 answers of two days ago say nothing of today's pace: 12 in 24 hours, and 20 are left.
+    found = expected_end(answered(*[2 * 24 * 60] * 8, *range(1200, 0, -100)), 40, NOW)
+    assert (found["pace"], found["at"]) == (0.5, NOW + 40 * HOUR)
+    assert "of the last 24 hours: 12 answers" in found["how"]
+
+
+@pytest.mark.parametrize(
+    ("ages", "how"),
+    [
+        ((), "not known yet: 0 answers in the last 24 hours, and a pace takes 10"),
+        ((3000.0,) * 15, "not known yet: 0 answers in the last 24 hours, and a pace takes 10"),
+        ((60.0,), "not known yet: 1 answer in the last 24 hours, and a pace takes 10"),
+        ((9.0,) * 20, "not known yet: the first answer came less than 10 minutes ago"),
+        ((60.0,) * 40, "every task has its answers"),
+    ],
+)
+def test_the_end_is_not_said_where_nobody_can_say(ages: tuple[float, ...], how: str) -> None:
+    found = expected_end(answered(*ages), 40, NOW)
+    assert (found["at"], found["how"]) == (None, how)
+
+
+def disputed(service: CampaignService) -> None:
+    """anna and ben differ on the second of three tasks; anna fails the one check."""
+    one, two, three = (task.key for task in service.tasks.work[:3])
+    crowds.say(service, one, {"anna": crowds.YES, "ben": crowds.YES})
+    crowds.say(service, two, {"anna": crowds.NO, "ben": crowds.YES})
+    crowds.say(service, three, {"anna": {**crowds.YES, "comment": "hard to say"}})
+    crowds.say(service, service.tasks.checks[0].key, {"anna": crowds.YES})
+
+
+def test_one_annotator_in_full(tmp_path: Path) -> None:
+    with CampaignService(made.make(tmp_path)) as service:
+        disputed(service)
+        service.exclude("ben", "a test", by="lead", rule=None)
+        service.reinstate("ben", "a mistake", by="lead")
+        everybody = standings(service)
+        anna = annotator_page(service, standing_of(everybody, "anna"))
+        newest = [(row["said"], row["others"], row["same"], row["passed"]) for row in anna["answers"]]
+        assert newest == [
+            ("supported", 0, 0, False),
+            ("supported", 0, 0, None),
+            ("not supported (entity error)", 1, 0, None),
+            ("supported", 1, 1, None),
+        ]
+        assert (anna["answered"], anna["checks_seen"], anna["checks_passed"], anna["answers_total"]) == (4, 1, 0, 4)
+        assert anna["answers"][1]["comment"] == "hard to say"
+        wanted = {"checks": 1, "failed": 1, "differs": 1, "all": 4}
+        for only, count in wanted.items():
+            assert annotator_page(service, standing_of(everybody, "anna"), only=only)["answers_total"] == count
+        pages = [annotator_page(service, standing_of(everybody, "anna"), begin=at, shown=3) for at in (0, 3)]
+        assert [len(page["answers"]) for page in pages] == [3, 1]
+        ben = annotator_page(service, standing_of(everybody, "ben"))
+        assert [(event["kind"], event["reason"]) for event in ben["history"]] == [
+            ("excluded", "a test"),
+            ("reinstated", "a mistake"),
+        ]
+        json.dumps([anna, ben], allow_nan=False)
+        with pytest.raises(UsageError, match="there are no answers 'none'; choose all, checks"):
+            annotator_page(service, standing_of(everybody, "anna"), only="none")
+        with pytest.raises(UsageError, match="nobody called 'eve' has taken part"):
+            standing_of(everybody, "eve")
+
+
+@pytest.mark.parametrize("kind", made.KINDS)
+def test_annotators_of_every_kind_are_shown(kind: str, tmp_path: Path) -> None:
+    folder = crowds.done(tmp_path, [crowds.Profile(accuracy=0.6)] * 3, made.rows(3, 2, 2), kind=kind)
+    with CampaignService(folder, readonly=True) as service:
+        for standing in standings(service):
+            page = annotator_page(service, standing)
+            assert page["answers_total"] == page["answered"] > 0
+            assert all(row["said"] for row in page["answers"])
+            assert all(row["same"] <= row["others"] == 2 for row in page["answers"] if not row["check"])
+            json.dumps(page, allow_nan=False)
+
+
+async def lead(browser: Callable[[], Client], service: CampaignService) -> Client:
+    client = browser()
+    await client.get(f"/admin?token={service.folder.keys.admin}")
+    return client
+
+
+def test_what_has_not_changed_is_not_sent_again(tmp_path: Path) -> None:
+    clock = made.Clock()
+    with CampaignService(made.make(tmp_path), clock=clock) as service:
+        disputed(service)
+
+        async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
+            admin = await lead(browser, service)
+            for path in ("status", "people", "quality", "annotator?name=anna"):
+                first = await admin.get(f"/api/admin/{path}")
+                assert first.status == 200, path
+                tag = {"If-None-Match": first.headers["ETag"]}
+                again = await admin.get(f"/api/admin/{path}", headers=tag)
+                assert (again.status, await again.read()) == (304, b""), path
+                crowds.say(service, service.tasks.work[4].key, {path: crowds.YES})
+                assert (await admin.get(f"/api/admin/{path}", headers=tag)).status == 200, path
+            # A pace is one of minutes, whether or not anything happens.
+            tag = {"If-None-Match": (await admin.get("/api/admin/status")).headers["ETag"]}
+            clock.now += 61
+            assert (await admin.get("/api/admin/status", headers=tag)).status == 200
+
+        serve(service, body)
+
+
+def serve(service: CampaignService, body: Any) -> None:
+    with opened(service.folder, service) as run:
+        run(body)
+
+
+def test_links_files_and_annotators_are_the_researchers_only(tmp_path: Path) -> None:
+    folder = made.make(tmp_path)
+    with CampaignService(folder) as service:
+        disputed(service)
+
+        async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
+            anna, admin = browser(), await lead(browser, service)
+            await anna.get("/" + folder.links()["anna"])
+            for path in ("annotator?name=anna", "export/events", "export/judgments"):
+                assert (await anna.get(f"/api/admin/{path}")).status == 401
+            assert (await anna.get("/admin/annotator?name=anna")).status == 401
+            assert (await admin.get("/admin/annotator?name=anna")).status == 200
+            session = await (await admin.get("/api/admin/session")).json()
+            assert {link["name"]: link["path"] for link in session["links"]} == {
+                **{name: f"/{query}" for name, query in folder.links().items()},
+                "preview": "/?preview=1",
+            }
+            assert [entry["name"] for entry in session["exports"]] == ["judgments", "data", "events", "submissions"]
+            for query in ("name=eve", "name=anna&only=none", "name=anna&from=-1", "name=anna&from=x"):
+                assert (await admin.get(f"/api/admin/annotator?{query}")).status == 422
+            for name in ("bonuses", "study", "none", "..%2fkeys.json"):
+                assert (await admin.get(f"/api/admin/export/{name}")).status == 404
+
+            async def file(name: str) -> bytes:
+                reply = await admin.get(f"/api/admin/export/{name}")
+                assert (reply.status, reply.headers["Content-Disposition"][:24]) == (200, 'attachment; filename="ma')
+                return await reply.read()
+
+            export_events(service, tmp_path / "own.jsonl")
+            assert await file("events") == (tmp_path / "own.jsonl").read_bytes()
+            with ZipFile(io.BytesIO(await file("judgments"))) as archive:
+                assert set(archive.namelist()) == {"human.raw.jsonl", "human.merged.jsonl"}
+                assert len(archive.read("human.raw.jsonl").splitlines()) == 5
+            with ZipFile(io.BytesIO(await file("data"))) as archive:
+                archive.extractall(tmp_path / "data")
+            assert (await file("submissions")).startswith(b"account,answered")
+            assert len(load(tmp_path / "data").judgments("human.raw")) == 5
+
+        serve(service, body)
+    for platform in ("prolific", "mturk"):
+        crowd = made.make(tmp_path / platform, platform={"name": platform})
+        with CampaignService(crowd) as service:
+
+            async def of_crowds(service: CampaignService, browser: Callable[[], Client]) -> None:
+                admin = await lead(browser, service)
+                session = await (await admin.get("/api/admin/session")).json()
+                assert {"bonuses", "study"} <= {entry["name"] for entry in session["exports"]}
+                assert [link["name"] for link in session["links"]] == ["study", "preview"]
+                for entry in session["exports"]:
+                    assert (await admin.get(f"/api/admin/export/{entry['name']}")).status == 200, entry
+
+            serve(service, of_crowds)
