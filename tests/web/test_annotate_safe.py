@@ -126,7 +126,7 @@ def test_pages_of_those_who_are_turned_away_are_open_to_all(ended: str, site: An
         "checks": {"attention": {"rate": 0.5, "judge_after": 1, "pass_share": 1.0}, "batch": {"size": 1}},
         "questions": {"qualification": {"questions": made.QUESTIONS, "attempts": 1}},
     }
-    place = site("fact_verification", assistance=None, contact="https://example.org/help", **plans[ended])
+    place = site("fact_verification", **{"assistance": {}, "contact": "https://example.org/help", **plans[ended]})
     page = visit(place.link())
     match ended:
         case "no":

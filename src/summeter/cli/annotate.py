@@ -534,9 +534,19 @@ def _overview(counts: dict[str, Any]) -> list[str]:
         f"{counts['campaign']} ({counts['kind']})",
         f"{answers}, {tasks}, {counts['held']} held now, {counts['surplus']} surplus",
         f"{counts['people']} people, {counts['excluded']} excluded; outcomes: {_pairs(counts['outcomes'])}",
+        f"expected end: {_expected_end(counts['expected_end'])}",
         f"attention checks: {_pairs(counts['checks'])}; pay: {_pairs(counts['pay'])}",
         f"{differ}, {decided} {'is' if decided == 1 else 'are'} adjudicated",
     ]
+
+
+def _expected_end(end: dict[str, Any]) -> str:
+    """When, and what it rests on; else why nobody can say."""
+    from datetime import UTC, datetime
+
+    if end["at"] is None:
+        return str(end["how"])
+    return f"{datetime.fromtimestamp(end['at'] / 1000, UTC):%Y-%m-%d %H:%M} UTC, {end['how']}"
 
 
 def _say(line: str) -> None:
