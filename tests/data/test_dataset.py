@@ -461,7 +461,7 @@ class TestFolder:
 
     def test_flat_options_do_not_fit_a_folder(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="is a folder; map, preset and format are for flat files"):
-            load(tmp_path, preset="frank")
+            load(tmp_path, preset="aggrefact")
 
 
 class TestJudgmentSets:

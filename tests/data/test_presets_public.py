@@ -103,6 +103,19 @@ def test_on_the_command_line(name: str, tmp_path: Path) -> None:
     assert load(tmp_path / "back.jsonl").hash == load(out).hash
 
 
+@pytest.mark.parametrize("name", [name for name in CASES if any(part.files for part in PRESETS[name].parts)])
+def test_a_folder_as_it_was_downloaded(name: str, tmp_path: Path) -> None:
+    files, documents, *counts = CASES[name]
+    for file, content in files.items():
+        write(tmp_path / "release" / "data", file, content)
+    write(tmp_path / "release", "LICENSE.txt", "free")
+    write(tmp_path / "release", "setup.json", {"a": 1})
+    rows = [{"id": doc_id, "text": text} for doc_id, text in (documents or {}).items()]
+    more = [write(tmp_path, "documents.jsonl", rows)] if rows else []
+    data = load(tmp_path / "release", preset=name, documents=more)
+    assert [len(data.documents), len(data)] == counts
+
+
 def test_aggrefact(read: Callable[[str], Read]) -> None:
     found = read("aggrefact")
     assert found.human("FactCC/7", "missing") == {"overall": {"faithfulness": 1}}

@@ -8,7 +8,7 @@ import pytest
 
 from summeter.data.dataset import Dataset, load
 from summeter.data.human import unnamed_votes
-from summeter.meta import agree, correlate, errors
+from summeter.meta import agree, agreement_with_people, correlate, errors
 from summeter.records import Judgment, Target, UsageError
 
 FOLLOWING = ("kappa_cohen", "mean_pairwise_pearson", "mean_pairwise_spearman", "mean_pairwise_kendall_b", "icc")
@@ -115,3 +115,6 @@ def test_conciseness_of_people_is_scored_and_correlated() -> None:
     # 1 0 1 0 1 1 against 1 0 1 0 1 0: covariance 1/6 over sqrt(2/9 * 1/4).
     assert row.value == pytest.approx((1 / 6) / (2 / 9 * 1 / 4) ** 0.5)
     assert row.gold_signature == "human.conciseness_labels|merge:majority|tie:low|v:1"
+    beside = agreement_with_people(machine, data(shares, "conciseness_labels"), resamples=0).one(aspect="conciseness")
+    assert (beside.statistic, beside.n) == ("balanced_accuracy", 6)
+    assert beside.value == pytest.approx((1 + 2 / 3) / 2)  # all three that carry a fact, two of three that do not

@@ -32,6 +32,7 @@ BUMP = Preset(
             "rows",
             ("id", "article_id", "article", _REFERENCE, "edited_summary", "error_type"),
             "task1_dataset.json or task2_dataset.json",
+            files=("task[12]_dataset.json",),
         ),
     ),
     gives="overall.faithfulness",

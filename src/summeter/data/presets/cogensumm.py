@@ -62,9 +62,19 @@ COGENSUMM = Preset(
     about="CoGenSumm: Correct, Incorrect and Unclear (no vote), by sentence and summary",
     citation="Falke et al., 2019",
     parts=(
-        Part("rows", (RECORD_ID, "label", "sents"), "test_{chen18_org,chen18_reranked,gehrmann18_org,see17_org}.json"),
-        Part("rows", (RECORD_ID, "0", "1"), "val_reranking.json"),
-        Part("rows", ("article_id", "correct_sent", "incorrect_sent"), "val_sentence_pairs.json"),
+        Part(
+            "rows",
+            ("sents", "label", RECORD_ID),
+            "test_{chen18_org,chen18_reranked,gehrmann18_org,see17_org}.json",
+            files=("test_*.json",),
+        ),
+        Part("rows", ("0", "1", RECORD_ID), "val_reranking.json", files=("val_reranking.json",)),
+        Part(
+            "rows",
+            ("article_id", "correct_sent", "incorrect_sent"),
+            "val_sentence_pairs.json",
+            files=("val_sentence_pairs.json",),
+        ),
     ),
     articles=Articles(
         "the articles of CNN/DailyMail", lambda cells: str(cells.get(RECORD_ID) or cells.get("article_id"))

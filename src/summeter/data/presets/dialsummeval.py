@@ -28,7 +28,10 @@ DIALSUMMEVAL = Preset(
     citation="Gao and Wan, 2022",
     parts=(
         Part(
-            "rows", ("id", "dialogue", "summary", "model_id", "annotations"), "annotation_campus/human_judgment.jsonl"
+            "rows",
+            ("id", "dialogue", "summary", "model_id", "annotations"),
+            "annotation_campus/human_judgment.jsonl",
+            files=("human_judgment.jsonl",),
         ),
     ),
     gives="ratings",

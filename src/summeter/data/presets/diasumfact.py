@@ -80,7 +80,12 @@ DIASUMFACT = Preset(
     citation="Zhu et al., 2023",
     licence="MIT",
     parts=(
-        Part("rows", (RECORD_ID, "utterances", "target_summary", "dataset_name", "annotations"), "annotations.json"),
+        Part(
+            "rows",
+            ("utterances", "target_summary", "dataset_name", "annotations", RECORD_ID),
+            "annotations.json",
+            files=("annotations.json",),
+        ),
     ),
     gives="sentence_labels, sentence_error_types, spans",
     counts=(Count("annotations.json", 119, 475),),

@@ -94,6 +94,7 @@ FAITHBENCH = Preset(
             "rows",
             ("source", "summary", "sample_id|LLM", f"annotations|{_WORST}", "metadata|LLM"),
             "data_for_release/batch_N.json, or FaithBench.csv (no spans)",
+            files=("batch_*.json",),
         ),
     ),
     gives="spans, overall.faithfulness",

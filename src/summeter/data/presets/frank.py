@@ -43,9 +43,19 @@ FRANK = Preset(
     licence="MIT",
     parts=(
         Part(
-            "rows", (*_KEY, "article", "summary"), "human_annotations_sentence.json (benchmark_data.json: texts only)"
+            "rows",
+            (*_KEY, "article", "summary"),
+            "human_annotations_sentence.json (benchmark_data.json: texts only)",
+            files=("human_annotations_sentence.json",),
         ),
-        Part("scores", (*_KEY, "Factuality"), "human_annotations.json", key=_KEY, needed=never),
+        Part(
+            "scores",
+            (*_KEY, "Factuality"),
+            "human_annotations.json",
+            files=("human_annotations.json",),
+            key=_KEY,
+            needed=never,
+        ),
     ),
     gives="sentence_labels, sentence_error_types; with the scores also overall.faithfulness",
     counts=(Count("human_annotations_sentence.json", 499, 2_246),),

@@ -26,7 +26,14 @@ GOFIGURE = Preset(
     about="GO FIGURE: factual or not as overall faithfulness; too incoherent is no vote",
     citation="Gabriel et al., 2021",
     licence="Apache-2.0",
-    parts=(Part("rows", ("article", "summary", "label", "errors"), "human_eval/{xsum,samsum}.jsonl"),),
+    parts=(
+        Part(
+            "rows",
+            ("article", "summary", "label", "errors"),
+            "human_eval/{xsum,samsum}.jsonl",
+            files=("xsum.jsonl", "samsum.jsonl"),
+        ),
+    ),
     gives="overall.faithfulness",
     counts=(Count("xsum.jsonl", None, 250), Count("samsum.jsonl", None, 250)),
     turn=_turn,

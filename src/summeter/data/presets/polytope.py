@@ -38,7 +38,12 @@ POLYTOPE = Preset(
     about="PolyTope's workbooks: the score of 0 to 100 as overall, the issues kept",
     citation="Huang et al., 2020",
     parts=(
-        Part("rows", ("ID", "Source", "Target", "Score"), f"{_FILE}SYSTEM.xlsm (Scores per segment)"),
+        Part(
+            "rows",
+            ("ID", "Source", "Target", "Score"),
+            f"{_FILE}SYSTEM.xlsm (Scores per segment)",
+            files=("Human_Annotation_Summarization_*.xlsm",),
+        ),
         Part("issues", ("ID", "Issue Types", "Subtypes"), "the sheet Error Log", key=_segment, needed=never),
     ),
     gives="overall.polytope",

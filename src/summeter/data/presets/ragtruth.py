@@ -64,8 +64,16 @@ RAGTRUTH = Preset(
     citation="Niu et al., 2024",
     licence="MIT",
     parts=(
-        Part("rows", ("source_id", "model", "labels", "quality", "response"), "response.jsonl"),
-        Part("sources", ("source_id", "task_type", "source_info"), "source_info.jsonl", key=("source_id",)),
+        Part(
+            "rows", ("source_id", "model", "labels", "quality", "response"), "response.jsonl", files=("response.jsonl",)
+        ),
+        Part(
+            "sources",
+            ("source_id", "task_type", "source_info"),
+            "source_info.jsonl",
+            files=("source_info.jsonl",),
+            key=("source_id",),
+        ),
     ),
     gives="spans",
     counts=(Count("response.jsonl, summaries of any quality", 943, 5_658),),

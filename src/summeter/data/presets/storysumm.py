@@ -47,7 +47,14 @@ STORYSUMM = Preset(
     about="StorySumm: faithful or not by summary and by sentence (1 = fine)",
     citation="Subbiah et al., 2024",
     licence="MIT",
-    parts=(Part("rows", (RECORD_ID, "story", "summary", "errors", "label", "story-id", "model"), "storysumm.json"),),
+    parts=(
+        Part(
+            "rows",
+            ("story", "summary", "errors", "label", "story-id", "model", RECORD_ID),
+            "storysumm.json",
+            files=("storysumm.json",),
+        ),
+    ),
     gives="overall.faithfulness, sentence_labels",
     counts=(Count("storysumm.json", 32, 96),),
     turn=_turn,

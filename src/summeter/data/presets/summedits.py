@@ -24,7 +24,14 @@ SUMMEDITS = Preset(
     about="SummEdits: one edited summary a row, its label as overall faithfulness",
     citation="Laban et al., 2023",
     licence="Apache-2.0 (on the hub: CC BY 4.0)",
-    parts=(Part("rows", ("id", "doc", "summary", "original_summary", "label", "edit_types"), "summedits_DOMAIN.json"),),
+    parts=(
+        Part(
+            "rows",
+            ("id", "doc", "summary", "original_summary", "label", "edit_types"),
+            "summedits_DOMAIN.json",
+            files=("summedits_*.json",),
+        ),
+    ),
     gives="overall.faithfulness",
     turn=_turn,
 )

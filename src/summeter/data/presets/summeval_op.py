@@ -72,8 +72,15 @@ SUMMEVAL_OP = Preset(
     citation="Siledar et al., 2024",
     licence="MIT",
     parts=(
-        Part("rows", ("reviews", "summaries"), "summeval-op.jsonl"),
-        Part("votes", ("reviews", "summaries", *_CODES), "summeval-op-detailed.jsonl", key=_line, needed=never),
+        Part("rows", ("reviews", "summaries"), "summeval-op.jsonl", files=("summeval-op.jsonl",)),
+        Part(
+            "votes",
+            ("reviews", "summaries", *_CODES),
+            "summeval-op-detailed.jsonl",
+            files=("summeval-op-detailed.jsonl",),
+            key=_line,
+            needed=never,
+        ),
     ),
     gives="overall by dimension; with the detailed file also ratings",
     counts=(Count("summeval-op.jsonl", 32, 416),),

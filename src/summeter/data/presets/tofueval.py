@@ -89,8 +89,16 @@ TOFUEVAL = Preset(
             "rows",
             (*_SUMMARY, "sent_idx", "summ_sent", "sent_label"),
             "factual_consistency/{mediasum,meetingbank}_factual_eval_{dev,test}.csv",
+            files=("*_factual_eval_*.csv",),
         ),
-        Part("key_points", (*_TOPIC, "key_points"), "completeness/*_completeness_final.csv", key=_TOPIC, needed=never),
+        Part(
+            "key_points",
+            (*_TOPIC, "key_points"),
+            "completeness/*_completeness_final.csv",
+            files=("*_completeness_final.csv",),
+            key=_TOPIC,
+            needed=never,
+        ),
     ),
     articles=Articles(
         "MediaSum's news_dialogue.json, MeetingBank's transcripts", lambda cells: str(cells.get("doc_id"))
