@@ -15,7 +15,8 @@ from report import fake_runs
 
 from summeter.annotate.campaign.assistance import Similarity, Verdicts, decided, top
 from summeter.annotate.campaign.build import build, tasks_of
-from summeter.annotate.campaign.folder import CampaignFolder, read_campaign
+from summeter.annotate.campaign.file import read_campaign
+from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.people import Names, Visitor
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.platforms import PLATFORMS, platform_named
@@ -35,22 +36,22 @@ def faults(folder: Path, **plan: Any) -> str:
 @pytest.mark.parametrize(
     ("plan", "said"),
     [
-        ({"kind": "guessing"}, "plan.yaml: kind: "),
-        ({"answers_per_item": 0}, "plan.yaml: answers_per_item: "),
-        ({"answer_per_item": 3}, "plan.yaml: answer_per_item: is not known"),
-        ({"name": "a/b"}, "plan.yaml: name: use letters"),
-        ({"attention": {"rate": 0.9}}, "plan.yaml: attention.rate: "),
-        ({"platform": {"name": "mturk", "accounts": ["anna"]}}, "plan.yaml: platform: accounts are for"),
-        ({"platform": {"name": "local", "prerequisites": {}}}, "plan.yaml: platform: prerequisites are"),
-        ({"codes": {"completed": "<b>"}}, "plan.yaml: codes.completed: "),
+        ({"kind": "guessing"}, "plan.yaml:1: kind: "),
+        ({"answers_per_item": 0}, "plan.yaml:1: answers_per_item: "),
+        ({"answer_per_item": 3}, "plan.yaml:1: answer_per_item: is not known"),
+        ({"name": "a/b"}, "plan.yaml:1: name: use letters"),
+        ({"attention": {"rate": 0.9}}, "plan.yaml:1: attention.rate: "),
+        ({"platform": {"name": "mturk", "accounts": ["anna"]}}, "plan.yaml:1: platform: accounts are for"),
+        ({"platform": {"name": "local", "prerequisites": {}}}, "plan.yaml:1: platform: prerequisites are"),
+        ({"codes": {"completed": "<b>"}}, "plan.yaml:1: codes.completed: "),
         ({"qualification": {"questions": [{"question": "?", "choices": ["a", "b"], "answer": 2}]}},
-         "plan.yaml: qualification.questions.0: answer is 2"),
-        ({"select": {"systems": ["s9"]}}, "plan.yaml: select.systems: the data has no system 's9'"),
-        ({"kind": "rating", "assistance": {"machine": {"run": "r"}}}, "plan.yaml: assistance.machine: is for"),
+         "plan.yaml:1: qualification.questions.0: answer is 2"),
+        ({"select": {"systems": ["s9"]}}, "plan.yaml:1: select.systems: the data has no system 's9'"),
+        ({"kind": "rating", "assistance": {"machine": {"run": "r"}}}, "plan.yaml:1: assistance.machine: is for"),
         ({"training": {"items": [{"document": "d", "body": {}, "expected": {}, "feedback": ""}]}},
-         "plan.yaml: training.items.0.body: lacks"),
+         "plan.yaml:1: training.items.0.body: lacks"),
         ({"error_types": ["entity error", "who+what"]},
-         "plan.yaml: error_types.1.name: 'who+what' would be read as several types"),
+         "plan.yaml:1: error_types.1.name: 'who+what' would be read as several types"),
     ],
 )  # fmt: skip
 def test_faults_are_named_by_file_and_field(plan: dict[str, Any], said: str, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import yaml
 
 from summeter.annotate.campaign.assistance import Similarity, Verdicts, read_scores, read_verdicts, top
 from summeter.annotate.campaign.config import OUTCOMES, PARAPHRASES, STRANGER, Campaign
+from summeter.annotate.campaign.file import by_line, read_campaign
 from summeter.annotate.campaign.folder import (
     CAMPAIGN,
     DATA,
@@ -20,7 +21,6 @@ from summeter.annotate.campaign.folder import (
     TASKS,
     CampaignFolder,
     Tasks,
-    read_campaign,
     sources_of,
 )
 from summeter.annotate.campaign.language import (
@@ -56,8 +56,9 @@ def build(file: str | Path, folder: str | Path, *, token: Callable[[], str] | No
         raise UsageError(f"{target} exists and is not empty; nothing was written: choose another folder")
     campaign = read_campaign(path)
     new_token = token or _token
-    language = _language_file(campaign, path)
-    tasks, data = tasks_of(campaign, path)
+    with by_line(path):
+        language = _language_file(campaign, path)
+        tasks, data = tasks_of(campaign, path)
     resolved = _with_codes(campaign, new_token).model_copy(
         update={"interface": language.stem if language.parent == SHIPPED else INTERFACE}
     )

@@ -6,7 +6,7 @@ import re
 from random import Random
 from typing import Annotated, Any, Literal, Self, assert_never
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from summeter.choices import QuestionType
 from summeter.records import Record
@@ -34,13 +34,23 @@ def _several(value: Any) -> Any:
     return value if isinstance(value, list | tuple) else [value]
 
 
-class Named(Record):
+class Section(Record):
+    """A part of the file. The text below a field is what docs/campaign-file.md says about it."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class Named(Section):
     """An aspect or an error type, with what annotators read about it: its `label`, where it has one, else its name."""
 
     name: str = Field(min_length=1, max_length=80)
+    """What is stored and exported."""
     label: str = ""
+    """What annotators read in its place."""
     question: str = ""
+    """What annotators are asked about it (aspects)."""
     meaning: str = ""
+    """What it means, in a sentence (error types)."""
 
 
 Names = Annotated[tuple[Named, ...], BeforeValidator(_named)]
@@ -52,26 +62,35 @@ Number = Annotated[int | float, Field(ge=-1_000_000, le=1_000_000, allow_inf_nan
 ShortText = Annotated[str, Field(max_length=200)]
 
 
-class Anchors(Record):
+class Anchors(Section):
     """What the ends of a scale mean, and its middle."""
 
     low: ShortText = ""
+    """What the lowest value means."""
     middle: ShortText = ""
+    """What the middle means."""
     high: ShortText = ""
+    """What the highest value means."""
 
 
-class Scale(Record):
+class Scale(Section):
     """The values an answer can have, in order: points side by side, or a slider.
 
     Either `labels` names every point, or `low`, `high` and `step` say which values there are.
     """
 
     labels: tuple[ShortText, ...] = Field(default=(), max_length=POINTS)
+    """A text for each point, in order, at most 11. The values count up from `low`."""
     low: Number = 1
+    """The lowest value."""
     high: Number | None = None
+    """The highest value; 5 without it, with `labels` the last of them."""
     step: Number = Field(default=1, gt=0)
+    """From one value to the next."""
     anchors: Anchors = Anchors()
+    """Texts at the ends and in the middle, where not every point has one."""
     show: Literal["points", "slider"] = "points"
+    """Points side by side (at most 11), or a slider (at most 1000 steps), which has no value until it is set."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -175,16 +194,19 @@ class Aspect(Named):
     """A dimension that summaries are rated or compared on; `scale` is for ratings."""
 
     scale: Scale | None = None
+    """This aspect's own scale; for the kind `rating`."""
 
 
 Aspects = Annotated[tuple[Aspect, ...], BeforeValidator(_named)]
 
 
-class Option(Record):
+class Option(Section):
     """An option of a question, with a few words on what it means."""
 
     name: str = Field(min_length=1, max_length=80)
+    """What annotators read, and what is stored and exported; without `+`."""
     meaning: str = Field(default="", max_length=500)
+    """What it means, in a sentence."""
 
     @field_validator("name")
     @classmethod
@@ -198,18 +220,35 @@ Options = Annotated[tuple[Option, ...], BeforeValidator(_named), Field(max_lengt
 Wanted = Annotated[tuple[bool | Number | str, ...], BeforeValidator(_several), Field(min_length=1)]
 
 
-class OwnQuestion(Record):
+class OwnQuestion(Section):
     """A question of the campaign's own, asked beside what the kind of task asks."""
 
-    name: str = Field(min_length=1, max_length=80, pattern=r"^[^\s+.][^+.]*$")
+    name: str = Field(min_length=1, max_length=80)
+    """The aspect under which answers are exported; without `.` and `+`."""
     question: str = Field(min_length=1, max_length=500)
+    """What annotators read."""
     type: QuestionType
+    """`scale`, `choice` (one of the options), `choices` (one or more of them), `yes_no` or `text`."""
     hint: str = Field(default="", max_length=500)
+    """A line below the question."""
     scale: Scale | None = None
+    """Of the type `scale`; without it from 1 to 5."""
     options: Options = ()
+    """Of the types `choice` and `choices`: names, or fields of each."""
     required: bool = True
+    """Whether the task can be sent without an answer."""
     when: dict[str, Wanted] = Field(default={})
+    """Shown only where another answer has this value, or one of these: `{label: not_supported}`. It names earlier
+    questions, or what the kind asks (below); with several names all must hold."""
     longest: int = Field(default=2000, ge=1, le=2000)
+    """Characters of a text."""
+
+    @field_validator("name")
+    @classmethod
+    def _path(cls, value: str) -> str:
+        if value != value.strip() or set(value) & {".", SEPARATOR}:
+            raise ValueError(f"is {value!r}; name it without . and {SEPARATOR}, and without blanks around it")
+        return value
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -262,38 +301,52 @@ class OwnQuestion(Record):
         }
 
 
-class Select(Record):
+class Select(Section):
     """Which part of the data is judged; `limit` counts documents, `items` is a file as `annotate plan` writes it."""
 
     systems: tuple[str, ...] | None = None
+    """Only summaries of these systems."""
     documents: tuple[str, ...] | None = None
+    """Only these documents."""
     items: str | None = None
+    """A file with the columns `doc_id` and `system`, as `annotate plan -o` writes it."""
     limit: int | None = Field(default=None, ge=1)
+    """The first so many documents."""
 
 
-class BatchPlan(Record):
+class BatchPlan(Section):
     """How much is handed out at once. `size` counts tasks of the work; checks come on top."""
 
     size: int = Field(default=10, ge=1, le=200)
+    """Tasks handed out at once; attention checks come on top."""
     lease_minutes: float = Field(default=60, gt=0, le=60 * 24 * 60)
+    """Minutes without a sign of life after which open tasks go to others."""
     per_annotator: int | None = Field(default=None, ge=1)
+    """The most batches a person may do."""
 
 
-class Prerequisites(Record):
+class Prerequisites(Section):
     """What the platform asks of people before they see the study: UniSumEval's values (Lee et al., 2024, G.1)."""
 
     approval_above: float = Field(default=95, ge=0, le=100)
+    """Percent of approved submissions."""
     accepted_at_least: int = Field(default=1000, ge=0)
+    """Number of approved submissions."""
     locales: tuple[str, ...] = ()
+    """Countries, as the platform names them."""
 
 
-class Platform(Record):
+class Platform(Section):
     """Where annotators come from."""
 
     name: Literal["local", "prolific", "mturk"] = "local"
+    """`local` (accounts with links), `prolific` or `mturk`."""
     accounts: tuple[str, ...] = ()
+    """Of `local`: a name for each person; letters, digits, `-`, `_`."""
     sandbox: bool = False
+    """Of `mturk`: its test site."""
     prerequisites: Prerequisites | None = None
+    """Of the crowds: whom the platform lets in."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -309,12 +362,15 @@ class Platform(Record):
         return self
 
 
-class Question(Record):
+class Question(Section):
     """One comprehension question; `answer` is the index of the right choice."""
 
     question: str = Field(min_length=1)
+    """What is asked."""
     choices: tuple[str, ...] = Field(min_length=2)
+    """Two answers or more."""
     answer: int = Field(ge=0)
+    """The right one, counted from 0."""
 
     @model_validator(mode="after")
     def _answer_exists(self) -> Self:
@@ -323,41 +379,52 @@ class Question(Record):
         return self
 
 
-class Qualification(Record):
+class Qualification(Section):
     """A test that must be passed with full marks (G.1)."""
 
     questions: tuple[Question, ...] = Field(min_length=1)
+    """All must be answered right."""
     attempts: int = Field(default=1, ge=1)
+    """How often it may be tried."""
 
 
-class TrainingItem(Record):
+class TrainingItem(Section):
     """A worked example: what is shown (as in `Task.body`), what is expected, and what is said afterwards."""
 
     document: str
+    """The example's document."""
     body: dict[str, Any]
+    """What is shown, as in design/annotate.md."""
     expected: dict[str, Any]
+    """The right answer, as in design/annotate.md."""
     feedback: str
+    """What is said after the answer."""
 
 
-class Training(Record):
+class Training(Section):
     """Tasks with feedback before the work; `made` of them are built like attention checks."""
 
     made: int = Field(default=0, ge=0, le=50)
+    """So many examples are made like attention checks."""
     items: tuple[TrainingItem, ...] = ()
+    """Examples of your own."""
     pass_share: Share = 0.0
+    """Who answers fewer of them right ends here."""
 
 
 STRANGER = "The lighthouse keeper tuned an old violin before the eclipse."
 PARAPHRASES = ("It is stated that {}", "We learn that {}", "As the summary has it, {}", "One is told that {}")
 
 
-class Reasons(Record):
+class Reasons(Section):
     """What a machine might say of a text it accepts or not, where it really said nothing of it: frames around it."""
 
     agreeing: tuple[str, ...] = Field(default=("The text states that “{}”.", "“{}”: this is said there."), min_length=1)
+    """Reasons for a text that is accepted; `{}` stands for it."""
     denying: tuple[str, ...] = Field(
         default=("Nothing in the text says “{}”.", "“{}” is not found there."), min_length=1
     )
+    """Reasons for a text that is not."""
 
     @field_validator("*")
     @classmethod
@@ -371,7 +438,7 @@ def _frames(value: tuple[str, ...]) -> tuple[str, ...]:
     return value
 
 
-class Attention(Record):
+class Attention(Section):
     """Tasks with a known answer, mixed in: `rate` is their share of all tasks shown.
 
     `stranger` is a sentence that belongs to no text; `paraphrases` are frames that make a key fact of a sentence;
@@ -379,12 +446,19 @@ class Attention(Record):
     """
 
     rate: float = Field(default=0.2, ge=0, le=0.5)
+    """The share of attention checks among all tasks shown."""
     pass_share: Share = 0.7
+    """Who passes a smaller share of them has failed."""
     judge_after: int = Field(default=4, ge=1)
+    """So many checks must have been answered before anybody fails."""
     exclude: bool = True
+    """Whether the answers of those who failed stop counting."""
     stranger: str = Field(default=STRANGER, min_length=1)
+    """A sentence that belongs to no text."""
     paraphrases: tuple[str, ...] = Field(default=PARAPHRASES, min_length=1)
+    """Frames around a sentence, for key facts; each holds `{}` once."""
     reasons: Reasons = Reasons()
+    """Frames for a machine's reasons beside checks."""
 
     @field_validator("paraphrases")
     @classmethod
@@ -392,40 +466,53 @@ class Attention(Record):
         return _frames(value)
 
 
-class Similar(Record):
+class Similar(Section):
     """Contextual mapping: the `share` of document sentences most similar to what is shown, `most` of them at most.
 
     `scores` is a file.
     """
 
     share: float = Field(default=0.3, gt=0, le=1)
+    """The share of sentences marked."""
     most: int = Field(default=10, ge=1)
+    """At most so many."""
     scores: str | None = None
+    """A file of your own scores: `doc_id`, `text`, `scores` (one a sentence)."""
 
 
-class Machine(Record):
+class Machine(Section):
     """Whose verdicts are shown: a run's folder, the judge (needed where it has several) and its aspect."""
 
     run: str
+    """A run's folder."""
     judge: str | None = None
+    """Needed where the run has several."""
     aspect: str | None = None
+    """Needed where it is not the kind's own."""
 
 
-class Assistance(Record):
+class Assistance(Section):
     """Help beside a task; `hide_for` is the share of annotators who get none."""
 
     similar: Similar | None = Similar()
+    """The document's sentences that are most like what is asked about; null: none are marked."""
     machine: Machine | None = None
+    """A judge's verdict beside each task."""
     hide_for: Share = 0.0
+    """The share of annotators who see no assistance."""
 
 
-class Codes(Record):
+class Codes(Section):
     """Completion codes by outcome; those not given are made when the campaign is."""
 
     completed: str | None = None
+    """After all work."""
     failed_checks: str | None = None
+    """After too many failed checks."""
     screened_out: str | None = None
+    """After consent was refused, or a test not passed."""
     no_more_items: str | None = None
+    """Where nothing was left to do."""
 
     @field_validator("*")
     @classmethod
@@ -435,28 +522,37 @@ class Codes(Record):
         return value
 
 
-class Bonus(Record):
+class Bonus(Section):
     """What careful work earns on top: for each finished batch, or once, where enough checks were passed."""
 
     amount: float = Field(ge=0)
+    """In the currency of the pay."""
     checks_at_least: Share = 0.9
+    """The share of checks that must be passed."""
     per: Literal["batch", "campaign"] = "batch"
+    """For each finished batch, or once."""
 
 
-class Pay(Record):
+class Pay(Section):
     """Pay for a finished batch (in part for a part of it) and the bonus; `minutes_per_batch` as planned."""
 
     currency: str = "USD"
+    """ISO 4217."""
     per_batch: float = Field(ge=0)
+    """For a finished batch; for a part of it in part."""
     bonus: Bonus | None = None
+    """For careful work."""
     minutes_per_batch: float | None = Field(default=None, gt=0)
+    """As planned; shown beside what it really takes."""
 
 
-class Campaign(Record):
+class Campaign(Section):
     """Everything that is decided before the first annotator comes. design/annotate.md explains each field."""
 
     name: str
+    """Stands in links and exports; letters, digits, `-`, `_`."""
     title: str = ""
+    """What annotators read; without it the name."""
     language: str = Field(default="en", pattern=r"^[a-z]{2,3}$", description="The language of the texts (ISO 639).")
     interface: str | None = Field(
         default=None,
@@ -466,33 +562,63 @@ class Campaign(Record):
         "with summeter, else English.",
     )
     kind: str
+    """`fact_verification`, `key_fact_validation`, `key_fact_alignment`, `rating`, `span_highlighting`, `pairwise`, or
+    a class of your own: `my_kinds:Headline` (design/annotate.md)."""
     data: str
+    """A file of rows, or a dataset folder: see [data](data.md)."""
     preset: str | None = None
+    """A published layout, as `summeter list presets` names it."""
     format: str | None = None
+    """The format of the file, where its name does not say it."""
     map: dict[str, str] | None = None
+    """Your columns: `{summary: output, system: model}`."""
     select: Select = Select()
+    """Which part of the data is judged."""
     answers_per_item: int = Field(default=3, ge=1, le=1000)
+    """People a task; exact."""
     seed: int = 0
+    """Of the order, of who gets assistance, and of the checks."""
     order: Literal["shuffled", "as_given"] = "shuffled"
+    """Documents and their summaries in random order, or as in the data."""
     batch: BatchPlan = BatchPlan()
+    """How much is handed out at once."""
     platform: Platform = Platform()
+    """Where annotators come from."""
     consent: str = ""
+    """Markdown; without it the stage is passed over."""
     instructions: str = ""
+    """Markdown; without it the stage is passed over."""
     qualification: Qualification | None = None
+    """A test before the work."""
     training: Training = Training()
+    """Tasks with feedback before the work."""
     attention: Attention = Attention()
+    """Tasks with a known answer, mixed in."""
     assistance: Assistance = Assistance()
+    """Help beside a task."""
     minimum_seconds: float = Field(default=0, ge=0, le=3600)
+    """An answer given in less time is refused."""
     aspects: Aspects = ()
+    """Of `rating` and `pairwise`: names, or fields of each; without them the kind's own."""
     scale: Scale | None = None
+    """Of `rating`: the scale of all aspects that have none of their own; without it from 1 (bad) to 5 (excellent)."""
     best: bool = True
+    """Of `rating`: also choose the best summary."""
     ties: bool = True
+    """Of `pairwise`: a tie may be chosen."""
     error_types: Names = ()
+    """Of `fact_verification` (several may hold) and `span_highlighting` (one a passage): names, or fields of each;
+    without them the kind's own."""
     questions: tuple[OwnQuestion, ...] = Field(default=(), max_length=30)
+    """Your own, asked beside what the kind asks (`rating`: of each summary)."""
     codes: Codes = Codes()
+    """Completion codes; made up where not given."""
     pay: Pay | None = None
+    """What annotators earn."""
     contact: str = ""
+    """Shown on every page."""
     hosts: tuple[str, ...] = ()
+    """Names under which the pages are reached, besides those of `annotate serve`."""
 
     @field_validator("name")
     @classmethod

@@ -6,11 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
-
-from pydantic import ValidationError
+from typing import NamedTuple
 
 from summeter.annotate.campaign.config import Campaign
+from summeter.annotate.campaign.file import read_campaign
 from summeter.annotate.campaign.language import REFERENCE, Language, language_file, read_language
 from summeter.annotate.campaign.people import Names
 from summeter.annotate.campaign.state import Person
@@ -19,8 +18,7 @@ from summeter.annotate.tasks.base import Kind
 from summeter.annotate.tasks.task import Source, Task
 from summeter.data.dataset import Dataset, load
 from summeter.data.human_judgments import list_id_of
-from summeter.data.mapping import read_mapping
-from summeter.records import Fault, InputError, UsageError, digest, read_lines
+from summeter.records import InputError, UsageError, digest, read_lines
 
 CAMPAIGN = "campaign.yaml"
 DATA = "data"
@@ -150,31 +148,3 @@ def sources_of(data: Dataset) -> list[Source]:
         for document, summaries in data.items()
         if summaries
     ]
-
-
-def read_campaign(file: str | Path) -> Campaign:
-    """The campaign of a YAML file. Raises InputError with every fault, by field."""
-    path = Path(file)
-    given = read_mapping(path, "a campaign needs at least name, kind and data")
-    faults = []
-    try:
-        campaign = Campaign.model_validate(given)
-    except ValidationError as error:
-        faults = [_fault(path, part) for part in error.errors()]
-    if isinstance(given.get("kind"), str):
-        try:
-            kind_named(given["kind"])
-        except UsageError as error:
-            faults.insert(0, Fault(str(path), None, "kind", str(error)))
-    if faults:
-        raise InputError(faults)
-    return campaign
-
-
-def _fault(path: Path, error: Any) -> Fault:
-    field = ".".join(str(part) for part in error["loc"]) or None
-    message = {
-        "missing": "is needed and not there",
-        "extra_forbidden": "is not known; see the table of fields in docs/annotate.md",
-    }.get(error["type"], error["msg"].removeprefix("Value error, "))
-    return Fault(str(path), None, field, message)
