@@ -5,14 +5,21 @@ Who gets which task is drawn anew for each campaign's secret, so numbers are com
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 from pages import BLOCK, commands, python
+from typer.testing import CliRunner
 
+from summeter.annotate.campaign.build import build
 from summeter.annotate.campaign.config import Campaign
+from summeter.annotate.campaign.file import read_campaign
+from summeter.annotate.campaign.reference import markdown, schema
+from summeter.cli.main import app
 from summeter.data.dataset import load
+from summeter.records import InputError
 
 # Made of the figures, so it differs between campaigns as they do.
 VERDICT = re.compile(r"no better than chance|above chance, but under the customary \.667")
@@ -32,30 +39,70 @@ def check(command: str, text: str, expected: str) -> None:
     assert all(line in lines for line in wanted if line != "..."), f"{command} printed: {text}"
 
 
-def test_the_page_is_true(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "examples").symlink_to(root / "examples")
-    page = root / "docs" / "annotate.md"
+def follow(page: Path, campaign: str) -> None:
+    """Do what a page says, in the working directory, where its examples are."""
+    Path("examples").symlink_to(page.parent.parent / "examples")
     for language, text in BLOCK.findall(page.read_text("utf-8")):
         if language == "yaml":
-            Path("study.yaml").write_text(text, encoding="utf-8")
+            Path(campaign).write_text(text, encoding="utf-8")
         elif language == "console":
             for command in commands(text):
                 check(*command)
         elif language == "python":
             python(text, page.name, {})
         else:
-            assert language == "sh"
+            assert language in {"sh", "text"}
+
+
+def test_the_page_is_true(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    follow(root / "docs" / "annotate.md", "study.yaml")
     data = load("gold")
     assert {one.status for one in data.judgments("human.merged")} == {"ok"}
     assert len(data.judgments("human.raw")) == 264
 
 
-def test_every_field_of_the_campaign_is_on_the_page(root: Path) -> None:
-    page = (root / "docs" / "annotate.md").read_text(encoding="utf-8")
-    table = page.partition("## Campaign file")[2].partition("\n## ")[0]
-    missing = [name for name in Campaign.model_fields if f"`{name}`" not in table]
-    assert missing == []
+def test_the_campaign_of_the_reference_is_made_and_measured(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = root / "docs" / "campaign-file.md"
+    follow(page, "brief.yaml")
+    data = load("brief-gold")
+    signatures = {one.aspect: one.signature for one in data.judgments("human.raw")}
+    assert signatures["klarheit"] == "human.scale|v:1"
+    assert signatures["folgen"] == "human.choices|v:1"
+    decided = {one.aspect: one.value for one in data.judgments("human.adjudicated")}
+    assert decided["klarheit"] == 3
+    faulty = Path("brief.yaml").read_text("utf-8").replace("meaning: Davon", "meanin: Davon").replace(
+        "labels: [gar", "labls: [gar").replace("label: not_supported", "label: suported")  # fmt: skip
+    Path("brief.yaml").write_text(faulty, encoding="utf-8")
+    told = page.read_text("utf-8").partition("```text\nsummeter: ")[2].partition("\n```")[0].splitlines()
+    with pytest.raises(InputError) as caught:
+        read_campaign("brief.yaml")
+    assert str(caught.value).splitlines() == told[:2]
+    mended = faulty.replace("meanin:", "meaning:").replace("labls:", "labels:")
+    Path("brief.yaml").write_text(mended, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        build("brief.yaml", "again")
+    assert str(caught.value).splitlines() == told[2:]
+
+
+def test_the_reference_is_made_from_the_models(root: Path) -> None:
+    page = (root / "docs" / "campaign-file.md").read_text("utf-8")
+    assert page.endswith(f"\n\n{markdown()}"), "run: summeter annotate schema --markdown, and put it on the page"
+
+
+def test_the_schema_takes_what_the_file_takes() -> None:
+    """A validator of JSON Schema is not at hand: its parts that editors rest on are looked at."""
+    described = schema()
+    assert described["required"] == ["name", "kind", "data"]
+    assert described["additionalProperties"] is False
+    assert described["properties"]["error_types"]["items"]["anyOf"][0] == {"type": "string"}
+    assert described["$defs"]["OwnQuestion"]["properties"]["name"]["description"]
+    assert set(described["properties"]) == set(Campaign.model_fields)
+    result = CliRunner().invoke(app, ["annotate", "schema"])
+    assert json.loads(result.stdout) == described
 
 
 def test_the_pictures_are_small(root: Path) -> None:

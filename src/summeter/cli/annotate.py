@@ -84,6 +84,19 @@ def new(
 
 
 @app.command()
+def schema(
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Every field in words, as docs/campaign-file.md has them.")
+    ] = False,
+) -> None:
+    """Print what a campaign file may hold: a JSON Schema, by which editors check and complete it."""
+    from summeter.annotate.campaign import reference
+
+    text = reference.markdown() if markdown else json.dumps(reference.schema(), indent=2, ensure_ascii=False) + "\n"
+    typer.echo(text, nl=False)
+
+
+@app.command()
 def serve(
     campaign: Campaign,
     host: Annotated[str, typer.Option(help="Where to listen; default: this machine only.")] = "127.0.0.1",

@@ -53,7 +53,7 @@ class Named(Section):
     """What it means, in a sentence (error types)."""
 
 
-Names = Annotated[tuple[Named, ...], BeforeValidator(_named)]
+Names = Annotated[tuple[Named, ...], BeforeValidator(_named, json_schema_input_type=list[str | Named])]
 POINTS = 11
 """So many points are shown side by side at most."""
 STEPS = 1000
@@ -197,7 +197,7 @@ class Aspect(Named):
     """This aspect's own scale; for the kind `rating`."""
 
 
-Aspects = Annotated[tuple[Aspect, ...], BeforeValidator(_named)]
+Aspects = Annotated[tuple[Aspect, ...], BeforeValidator(_named, json_schema_input_type=list[str | Aspect])]
 
 
 class Option(Section):
@@ -216,8 +216,13 @@ class Option(Section):
         return value
 
 
-Options = Annotated[tuple[Option, ...], BeforeValidator(_named), Field(max_length=50)]
-Wanted = Annotated[tuple[bool | Number | str, ...], BeforeValidator(_several), Field(min_length=1)]
+Options = Annotated[
+    tuple[Option, ...], BeforeValidator(_named, json_schema_input_type=list[str | Option]), Field(max_length=50)
+]
+Value = bool | Number | str
+Wanted = Annotated[
+    tuple[Value, ...], BeforeValidator(_several, json_schema_input_type=Value | list[Value]), Field(min_length=1)
+]
 
 
 class OwnQuestion(Section):

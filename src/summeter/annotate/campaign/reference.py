@@ -1,4 +1,4 @@
-"""The reference of campaign.yaml, rendered from the models: Markdown for docs/campaign-file.md, JSON Schema for editors."""
+"""The reference of campaign.yaml, made from the models: Markdown for docs/campaign-file.md, JSON Schema for editors."""
 
 from __future__ import annotations
 
@@ -12,17 +12,22 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from summeter.annotate.campaign.config import Campaign, Section
+from summeter.annotate.campaign.language import REFERENCE, SHIPPED, read_language
 from summeter.annotate.tasks import kind_named, kind_names
 
-NAMES: Mapping[str, str] = {"OwnQuestion": "question", "Named": "error type", "BatchPlan": "batch"}
+NAMES: Mapping[str, str] = {
+    "OwnQuestion": "question", "Question": "test question", "Named": "error type", "BatchPlan": "batch",
+}  # fmt: skip
 """What a section is called where that is not the name of its model."""
-_KINDS = {str: "text", int: "whole number", float: "number", bool: "true or false"}
+_KINDS = {str: "text", int: "whole number", float: "number", bool: "true or false", Any: "anything"}
+_FAR = 1_000_000
+"""A bound that is there for safety alone is not told."""
 
 
 def schema() -> dict[str, Any]:
     """The JSON Schema of the file, for editors that check and complete YAML by one."""
-    described = Campaign.model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "campaign.yaml of summeter", **described}
+    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "campaign.yaml of summeter"}
+    return {**Campaign.model_json_schema(), **dialect}
 
 
 def markdown() -> str:
@@ -40,9 +45,16 @@ def markdown() -> str:
 
 
 def _conditions() -> Iterator[str]:
+    """What each kind asks by itself, in English; a campaign's own aspects and error types take its place."""
+    english = read_language(SHIPPED / f"{REFERENCE}.yaml")
     for name in kind_names():
-        fields = kind_named(name).answer_fields
-        shown = "; ".join(f"`{field}`: {values}" for field, values in fields.items()) or "none"
+        kind = kind_named(name)
+        campaign = kind.completed(Campaign(name=name, kind=name, data="rows.jsonl"), english)
+        fields = {
+            field: ", ".join(json.dumps(value, ensure_ascii=False).strip('"') for value in values)
+            for field, values in kind.conditions(campaign).items()
+        }
+        shown = "; ".join(f"`{field}`: {values}" for field, values in fields.items()) or "nothing"
         yield f"| `{name}` | {shown} |"
 
 
@@ -84,21 +96,25 @@ def _kind(annotation: Any, metadata: Sequence[Any] = ()) -> str:
     origin, parts = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _kind(parts[0], [*parts[1:], *metadata])
-    if origin in {Union, types.UnionType}:
-        kinds = [_kind(part, metadata) for part in parts if part is not type(None)]
-        return "number" + _bounds(metadata) if parts[:2] == (int, float) else " or ".join(dict.fromkeys(kinds))
     if origin is Literal:
         return ", ".join(f"`{value}`" for value in parts)
+    if origin in {Union, types.UnionType}:
+        kinds = ["number"] if parts[:2] == (int, float) else [_kind(part) for part in parts if part is not type(None)]
+        return " or ".join(dict.fromkeys(kinds)) + _bounds(metadata)
+    return _kind_of_many(origin, parts, metadata) if parts else _kind_of_one(annotation, metadata)
+
+
+def _kind_of_many(origin: Any, parts: Sequence[Any], metadata: Sequence[Any]) -> str:
     if origin is tuple:
         return f"list of {_kind(parts[0])}{_bounds(metadata, ' entries')}"
-    if origin is dict:
-        return f"`name: {_kind(parts[1])}`"
+    return f"a name: {_kind(parts[1])}"
+
+
+def _kind_of_one(annotation: Any, metadata: Sequence[Any]) -> str:
     if isinstance(annotation, type) and issubclass(annotation, Section):
         return _link(annotation)
     if isinstance(annotation, type) and issubclass(annotation, StrEnum):
         return ", ".join(f"`{value}`" for value in annotation)
-    if annotation is Any:
-        return "anything"
     return _KINDS[annotation] + _bounds(metadata, " characters" if annotation is str else "")
 
 
@@ -114,7 +130,7 @@ def _bounds(metadata: Sequence[Any], unit: str = "") -> str:
     texts = [
         words[name].format(f"{limit:,g}" if isinstance(limit, float) else f"{limit:,}", unit)
         for name, limit in limits.items()
-        if not (name == "min_length" and limit <= 1)
+        if not (name == "min_length" and limit <= 1) and abs(limit) < _FAR
     ]
     return f" ({', '.join(texts)})" if texts else ""
 
