@@ -122,6 +122,10 @@ def test_aggrefact(read: Callable[[str], Read]) -> None:
     assert found.human("FactCC/7", "missing#2") == {"overall": {"faithfulness": 0}}  # two claims on one article
     assert found.rows["Goyal21/7", "BART"]["document"] == SNOW
     assert found.rows["Goyal21/7#2", "BART"]["document"] == RAIN  # one id, two articles
+    assert found.warnings == [
+        "system: repeats a document and system of an earlier row; it is kept as a summary by 'missing#2'",
+        "doc_id: is that of another document as well; this one is kept as 'Goyal21/7#2'",
+    ]
     typed = found.rows["CLIFF/9", "bart"]
     spans = [{"start": 10, "end": 14, "label": "extrinsic-NP"}]
     assert typed["human"] == {"overall": {"faithfulness": 0}, "spans": spans}
@@ -234,6 +238,17 @@ def test_tofueval(read: Callable[[str], Read]) -> None:
     assert any("sent_idx: counts 1, 3 in one summary" in line for line in found.warnings)
 
 
+def test_tofueval_with_a_sentence_twice_and_no_key_points(tmp_path: Path) -> None:
+    rows = [tofu(1, "It rained.", "yes"), tofu(1, "It poured.", "no", "Extrinsic"), tofu(2, "We left.", "yes")]
+    points = [{"doc_id": "CNN-1", "annotation_id": "y", "topic": "rain", "key_points": ""}]
+    found = Read(tmp_path, "tofueval", {"m.csv": rows, "k.csv": points}, {"CNN-1": RAIN})
+    row = found.rows["CNN-1#rain", "model_A"]
+    assert row["sentences"] == ["It rained.", "It poured.", "We left."]
+    assert row["human"]["sentence_labels"] == [1, 0, 1]
+    assert "key_facts" not in row
+    assert any("sent_idx: counts 1, 1, 2 in one summary" in line for line in found.warnings)
+
+
 def test_tofueval_takes_the_transcripts_as_released(tmp_path: Path) -> None:
     files = {
         "mediasum_factual_eval_dev.csv": [tofu(1, "It rained.", "yes")],
@@ -271,6 +286,20 @@ def test_faithbench(read: Callable[[str], Read]) -> None:
     }
     assert [rows[name]["human"]["overall"]["faithfulness"] for name in "nop"] == [1, 1, 0]
     assert (rows["p"]["batch"], rows["p"]["sample_id"], rows["p"]["annotations"][0]["note"]) == ("batch_2", 0, "n")
+
+
+def test_faithbench_annotators_by_the_name_of_its_readme(tmp_path: Path) -> None:
+    marked = note(["Unwanted.Extrinsic"], "hail", 10)
+    marked["annotator"] = marked.pop("annotator_id")
+    found = Read(tmp_path, "faithbench", {"batch_1.json": {"samples": [bench("m", [marked])]}})
+    (row,) = found.rows.values()
+    assert row["human"]["spans"] == [{"annotator": "a1", "start": 10, "end": 14, "label": "Unwanted.Extrinsic"}]
+
+
+def test_summedits_before_it_had_splits(tmp_path: Path) -> None:
+    rows = [{name: value for name, value in EDIT.items() if name != "split"}]
+    (row,) = Read(tmp_path, "summedits", {"summedits_news.json": rows}).rows.values()
+    assert (row["human"], "cut" in row) == ({"overall": {"faithfulness": 0}}, False)
 
 
 def test_faithbench_as_a_table(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from summeter.data.faults import Faults, Report
 from summeter.data.human import CROWD, RAW, HumanBlock, Subject, check_human, check_key_facts
 from summeter.data.human_judgments import list_id_of, span_readers, to_block, to_judgments
-from summeter.data.presets.base import near_span
+from summeter.data.presets.base import Record, near_span
 from summeter.data.rows import FlatRow
 from summeter.records import Document, Fault, Judgment, Span, Summary
 from summeter.records.text import Side
@@ -74,6 +74,7 @@ class Gatherer:
         self._names = SystemNames()
         self._repeated: list[Fault] = []
         self._unlike: list[Fault] = []
+        self._shared_ids: list[Fault] = []
         self._blocks: list[_Block] = []
         self._sets: set[str] = set()
 
@@ -106,18 +107,19 @@ class Gatherer:
             self._blocks.append(_Block(faults.file, line, len(self._summaries), human))
         self._summaries.append(summary)
 
-    def with_own_id(self, cells: Mapping[str, Any]) -> Mapping[str, Any]:
+    def with_own_id(self, record: Record, cells: Mapping[str, Any]) -> Mapping[str, Any]:
         """The row, with `ID#2` as its document's id where another document has the id already."""
-        doc_id, number = cells.get("doc_id"), 1
-        name = str(doc_id)
-        while (
-            doc_id is not None
-            and (known := self._documents.get(name)) is not None
-            and known.text != cells.get("document")
-        ):
+        doc_id, text = cells.get("doc_id"), cells.get("document")
+        if doc_id is None:
+            return cells
+        name, number = str(doc_id), 1
+        while (known := self._documents.get(name)) is not None and known.text != text:
             number += 1
             name = f"{doc_id}#{number}"
-        return cells if number == 1 else {**cells, "doc_id": name}
+        if number == 1:
+            return cells
+        self._shared_ids.append(Fault(record.file, record.line, "doc_id", name))
+        return {**cells, "doc_id": name}
 
     def finish(self) -> Flat:
         """All rows were added. Key facts are counted now: a row may bring those of an earlier one."""
@@ -167,6 +169,7 @@ class Gatherer:
         """Say once, with the count, what is true of many rows."""
         for faults, words in (
             (self._repeated, "repeats a document and system of an earlier row; it is kept as a summary by {!r}"),
+            (self._shared_ids, "is that of another document as well; this one is kept as {!r}"),
             (self._unlike, "differs from that of earlier rows of document {!r}; all references are kept"),
         ):
             if faults:

@@ -2,7 +2,7 @@
 
 Each cell of a block is an aggregated value or `{annotator: value}`; null is "no vote". An aggregated value is the
 judgment of `PEOPLE`. Votes whose annotators are not known are named `?1`, `?2` (`unnamed_votes`): such a name says
-nothing beyond its own cell. `human_judgments.py` turns checked blocks into judgments, and back.
+nothing beyond its own summary. `human_judgments.py` turns checked blocks into judgments, and back.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class Intake:
                 break
         for cells in rows:
             self._columns.note(cells)
-            own = self._gatherer.with_own_id(cells) if preset.ids_repeat else cells
+            own = self._gatherer.with_own_id(record, cells) if preset.ids_repeat else cells
             self._settle(record, own, faults)
 
     def _settle(self, record: Record, cells: Cells, faults: Faults) -> None:
