@@ -4,12 +4,14 @@ chooses anything, whatever was pressed before, wherever the focus is, whatever t
 
 from __future__ import annotations
 
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 from web import annotate_campaigns as made
-from web.steps import expect, fits, moving_on, press, sent, task, until
+from web.shown import SNAPSHOT, differences
+from web.steps import begins, expect, fits, heading, moving_on, press, sent, task, until
 
 pytestmark = pytest.mark.web
 
@@ -149,3 +151,68 @@ def test_a_narrow_page_shows_the_chips_once_keys_are_used(site: Any, visit: Any)
     press(page, "n")
     assert {"a", "d", "1", "2"} == set(chips(page))
     fits(page)
+
+
+WALKS = 50
+
+
+def many_rows(example: Path) -> list[dict[str, Any]]:
+    """A document and its two first summaries, over and over: a task more for each walk."""
+    rows = made.rows(example, 1)[:2]
+    return [row | {"doc_id": f"{row['doc_id']}-{at}"} for at in range(WALKS) for row in rows]
+
+
+def wander(page: Any, kind: str, rng: Random) -> None:
+    """Some keys of chips, keys that no chip shows, clicks, steps back and marks, in any order."""
+    for _ in range(rng.randrange(1, 6)):
+        shown, what = chips(page), rng.random()
+        if kind == "span_highlighting" and what < 0.3:
+            page.locator(".marking").focus()
+            press(page, *rng.choices(["ArrowRight", "Shift+ArrowRight", "ArrowLeft", "End"], k=4), "Enter")
+        elif what < 0.65 and shown:
+            press(page, rng.choice(list(shown)))
+        elif what < 0.8:
+            label = page.locator("form.task fieldset.question .option label:visible")
+            label.nth(rng.randrange(label.count())).click()
+        elif what < 0.9:
+            press(page, "Backspace", rng.choice([key for key in CHOOSING if key not in shown]))
+        else:
+            page.locator("button.send").focus()
+
+
+def finish(page: Any, rng: Random) -> dict[str, Any]:
+    """Sends the task with the keys alone, whatever is still asked for; what was shown as chosen when it went."""
+    before = heading(page)
+    while True:
+        shown = dict(page.evaluate(SNAPSHOT))
+        if page.evaluate("document.activeElement?.closest('button:not(.send), .marking') !== null"):
+            page.locator("button.send").focus()
+        press(page, "Enter")
+        until(page, lambda: heading(page) != before or page.locator(".wanting-text").inner_text() != "")
+        if heading(page) != before:
+            return shown
+        # What is asked for has the focus, and shows its keys.
+        keys = [key for option in options(page) for key in option["keys"]]
+        press(page, rng.choice(keys))
+
+
+@pytest.mark.parametrize("kind", made.KINDS)
+def test_the_log_holds_what_was_shown_as_chosen(site: Any, visit: Any, example: Path, kind: str) -> None:
+    """Random walks from task to task without a reload; each answer in the log is what the page showed when it went."""
+    place = site(kind, many_rows(example), batch={"size": WALKS}, aspects=["coherence", "fluency"])
+    page = visit(place.link())
+    task(page)
+    tasks = page.evaluate("fetch('/api/session').then((reply) => reply.json())")["batch"]["tasks"]
+    assert len(tasks) == WALKS
+    rng, seen = Random(kind), {}
+    for at in range(WALKS):
+        expect(page.locator("h1")).to_have_text(begins(f"{at + 1} of {WALKS}"))
+        wander(page, kind, rng)
+        seen[tasks[at]["id"]] = finish(page, rng)
+    sent(place, WALKS, page)
+    folder, stored = place.service.folder, place.service.state.people["anna"].answers
+    for key, answer in stored.items():
+        given = next(one for one in tasks if one["id"] == folder.names.task("anna", key))
+        letters = folder.letters("anna", folder.tasks.by_key[key])
+        recorded = folder.kind.relettered(answer.answer, letters)
+        assert differences(given, seen[given["id"]], recorded) == [], key
