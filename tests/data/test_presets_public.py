@@ -150,6 +150,34 @@ def test_aggrefact_joins_types_of_a_set_that_is_spelled_otherwise(tmp_path: Path
     assert [span["label"] for span in found.human("Goyal21/9", "bart")["spans"]] == ["extrinsic-NP"]
 
 
+def test_aggrefact_spans_as_cliff_and_goyal_give_them(tmp_path: Path) -> None:
+    def typed(own_id: str, types: str, texts: str) -> dict[str, Any]:
+        text = "three men saw three dogs"
+        return TYPED | {"id": own_id, "summ": text, "error_type": types, "annotated_span": texts}
+
+    found = Read(
+        tmp_path,
+        "aggrefact_types",
+        {
+            "CLIFF_error_types.csv": [
+                typed("1", "['extrinsic-NP']", "['three', 'saw', 'three', 'cats']"),
+                typed("2", "['extrinsic-NP', 'intrinsic-NP']", "['three', 'dogs']"),
+                typed("3", "['extrinsic-NP', 'intrinsic-NP']", "[['three'], ['men', 'dogs']]"),
+            ]
+        },
+    )
+    marks = {
+        row["id"]: [(span["start"], span["label"]) for span in row["human"].get("spans", [])]
+        for row in found.rows.values()
+    }
+    assert marks == {
+        "1": [(0, "extrinsic-NP"), (10, "extrinsic-NP"), (14, "extrinsic-NP")],
+        "2": [],  # which span is of which type is not said
+        "3": [(0, "extrinsic-NP"), (6, "intrinsic-NP"), (20, "intrinsic-NP")],
+    }
+    assert any("annotated_span: names a span that is not in the summary" in line for line in found.warnings)
+
+
 def test_llm_aggrefact_across_sets(read: Callable[[str], Read]) -> None:
     found = read("llm_aggrefact")
     assert sorted(found.data.domains) == ["SetA", "SetB"]

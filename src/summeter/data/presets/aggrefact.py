@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from summeter.data.faults import Report
 from summeter.data.presets.base import (
     Cells,
     Count,
@@ -13,7 +14,6 @@ from summeter.data.presets.base import (
     Part,
     Preset,
     Record,
-    located_span,
     never,
     python_list,
     renamed,
@@ -30,7 +30,7 @@ def _turn(joined: Joined) -> Iterable[Cells]:
     human = faithfulness(row)
     named = joined.first("error_types")
     if named is not None:
-        human |= _marks(named, row)
+        human |= _marks(named, row, joined.warn)
         row |= {column: named[column] for column in ("error_type", "annotated_span")}
     return [_with_ids(row) | {"human": human}]
 
@@ -38,7 +38,7 @@ def _turn(joined: Joined) -> Iterable[Cells]:
 def _turn_types(joined: Joined) -> Iterable[Cells]:
     row: Cells = renamed(_LAYOUT.row(joined.cells), {"summ": "summary"})
     types = _types(row)
-    marks = _marks(row, row)
+    marks = _marks(row, row, joined.warn)
     human: dict[str, Any] = {"overall": {"faithfulness": None if types is None else int(not types)}} | marks
     return [_with_ids(row) | {"human": human}]
 
@@ -65,28 +65,42 @@ def _types(cells: Mapping[str, Any]) -> list[str] | None:
     return names
 
 
-def _marks(cells: Mapping[str, Any], row: Mapping[str, Any]) -> dict[str, Any]:
-    """The spans that a row names, with their types; nothing where one is not in the summary."""
+def _marks(cells: Mapping[str, Any], row: Mapping[str, Any], warn: Report) -> dict[str, Any]:
+    """The spans that a row names, with their types. They come in the order of the text, without offsets."""
     types = _types(cells)
     if types is None:
         return {}
-    spans = []
-    for kind, texts in zip(types, _texts(cells, len(types)), strict=True):
-        for text in texts:
-            place = located_span(str(row.get("summary")), text)
-            if place is None:
-                return {}
-            spans.append({"start": place[0], "end": place[1], "label": kind})
-    return {"spans": spans} if spans or not types else {}
+    if not types:
+        return {"spans": []}
+    summary, end = str(row.get("summary")), 0
+    spans: list[dict[str, Any]] = []
+    for kind, text in _typed_texts(cells, types):
+        place = summary.find(text, end)
+        if place < 0:
+            place = summary.find(text)
+        if place < 0:
+            warn("annotated_span", "names a span that is not in the summary; it stands in the column only")
+            continue
+        end = place + len(text)
+        spans.append({"start": place, "end": end, "label": kind})
+    return {"spans": spans} if spans else {}
 
 
-def _texts(cells: Mapping[str, Any], types: int) -> Iterator[list[str]]:
-    """The texts marked for each type: one, or (Goyal21) a list of them."""
+def _typed_texts(cells: Mapping[str, Any], types: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Each span's type and text: a list of texts for each type (Goyal21), or one list where there is one type (CLIFF).
+
+    Which of several types a span of one list is of is not said: such spans stand in the column only.
+    """
     text = cells.get("annotated_span")
-    given = python_list(text, "annotated_span") if not isinstance(text, str) or text.startswith(("[", " ")) else [text]
-    for place in range(types):
-        texts = given[place] if place < len(given) else []
-        yield [each for each in (texts if isinstance(texts, list) else [texts]) if isinstance(each, str) and each]
+    given = (
+        [text] if isinstance(text, str) and text and not text.startswith("[") else python_list(text, "annotated_span")
+    )
+    lists = [texts for texts in given if isinstance(texts, list)]
+    if len(types) == 1 and not lists:
+        lists = [given]
+    if len(lists) == len(types):
+        for kind, texts in zip(types, lists, strict=True):
+            yield from ((kind, each) for each in texts if isinstance(each, str) and each)
 
 
 def _summary_key(record: Record) -> Hashable:
