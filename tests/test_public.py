@@ -13,7 +13,7 @@ from engine.llm import answer as reply
 from evaluators.networks import local_models
 
 import summeter
-from summeter import annotate, benchmark, evaluators
+from summeter import annotate, benchmark, data, evaluators
 from summeter.evaluators.catalog import CATALOG
 from summeter.models import resolve
 from summeter.models.providers.scripted import Scripted
@@ -25,7 +25,9 @@ def test_public_names_resolve_and_are_documented(name: str) -> None:
     assert name == "__version__" or found.__doc__
 
 
-@pytest.mark.parametrize("module", [annotate, benchmark, summeter.meta, summeter.report], ids=lambda one: one.__name__)
+@pytest.mark.parametrize(
+    "module", [annotate, benchmark, data, summeter.meta, summeter.report], ids=lambda one: one.__name__
+)
 def test_public_modules_hold_what_they_name(module: Any) -> None:
     for name in module.__all__:
         assert getattr(module, name).__doc__ or not callable(getattr(module, name)), name

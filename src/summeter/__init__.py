@@ -18,6 +18,7 @@ from summeter._version import __version__
 if TYPE_CHECKING:
     from summeter import annotate as annotate
     from summeter import benchmark as benchmark
+    from summeter import data as data
     from summeter import evaluators as evaluators
     from summeter import meta as meta
     from summeter import report as report
@@ -56,7 +57,7 @@ _PUBLIC: dict[str, str] = {
     "rescore": "summeter.engine.runs",
     "save": "summeter.data.dataset",
 }
-_MODULES = frozenset({"annotate", "benchmark", "evaluators", "meta", "report"})
+_MODULES = frozenset({"annotate", "benchmark", "data", "evaluators", "meta", "report"})
 
 __all__ = [*sorted([*_PUBLIC, *_MODULES]), "__version__"]  # noqa: PLE0604 - a table, not a copy of it
 

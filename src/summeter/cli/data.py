@@ -11,6 +11,8 @@ import typer
 from summeter.cli.common import AsJson, Format, Map, Preset, assignments, in_options, print_json, read_data, warn
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from summeter.data.dataset import Dataset
     from summeter.records import Document, Fault, Judgment, Summary
 
@@ -146,7 +148,7 @@ def _show_all(dataset: Dataset, page: Path | None, *, as_json: bool) -> None:
     if as_json:
         print_json([overview.counts], **overview.to_dict(), agreement=[row._asdict() for row in agreement])
     else:
-        lines = _overview(dataset)
+        lines = _overview(dataset, overview.counts)
         for table in overview.tables():
             lines += ["", f"{table.title}", *(f"  {line}" for line in table.text().splitlines())]
             lines += [f"  {note}" for note in table.notes]
@@ -301,10 +303,10 @@ def _fault_row(severity: str, fault: Fault) -> dict[str, Any]:
     return {"severity": severity, **fault._asdict(), "message": in_options(fault.message)}
 
 
-def _overview(dataset: Dataset) -> list[str]:
+def _overview(dataset: Dataset, known: Mapping[str, Any] | None = None) -> list[str]:
     from summeter.data.overview import counts as count
 
-    counts = count(dataset)
+    counts = count(dataset) if known is None else known
     lines = [f"{counts['name']}{' ' + counts['version'] if counts['version'] else ''}  (hash {counts['hash'][:12]})"]
     lines += [f"{key}: {counts[key]}" for key in ("licence", "citation") if counts[key]]
     size = f"{counts['documents']} documents, {counts['summaries']} summaries, {counts['sentences']} sentences"

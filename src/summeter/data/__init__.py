@@ -1,1 +1,57 @@
-"""Datasets in and out: rows, formats, presets, folders, people's judgments."""
+"""WHERE FROM: datasets in and out.
+
+    from summeter import data
+
+    rows = data.load("rows.jsonl")             # a file, a folder, hf:ORG/NAME#SPLIT, or dicts
+    print(data.describe(rows).lengths)         # what is in it: lengths, votes, near-duplicates, oddities
+    parts = data.split(rows, {"train": 0.8, "test": 0.2}, seed=0).parts
+
+Names are imported when they are first used. The modules: rows (pydantic), formats, presets, human (people's judgments),
+folder; overview, duplicates, parts; hub, exports.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from summeter.data.dataset import Dataset as Dataset
+    from summeter.data.dataset import flat_rows as flat_rows
+    from summeter.data.dataset import load as load
+    from summeter.data.dataset import save as save
+    from summeter.data.duplicates import near_duplicates as near_duplicates
+    from summeter.data.exports import write_hub as write_hub
+    from summeter.data.exports import write_jsonl as write_jsonl
+    from summeter.data.exports import write_parquet as write_parquet
+    from summeter.data.overview import describe as describe
+    from summeter.data.parts import sample as sample
+    from summeter.data.parts import save_split as save_split
+    from summeter.data.parts import split as split
+
+_PUBLIC = {
+    "Dataset": "dataset",
+    "describe": "overview",
+    "flat_rows": "dataset",
+    "load": "dataset",
+    "near_duplicates": "duplicates",
+    "sample": "parts",
+    "save": "dataset",
+    "save_split": "parts",
+    "split": "parts",
+    "write_hub": "exports",
+    "write_jsonl": "exports",
+    "write_parquet": "exports",
+}
+
+__all__ = sorted(_PUBLIC)  # noqa: PLE0605 - a table, not a copy of it
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PUBLIC:
+        return getattr(import_module(f"summeter.data.{_PUBLIC[name]}"), name)
+    raise AttributeError(f"module 'summeter.data' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

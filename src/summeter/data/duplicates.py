@@ -8,7 +8,7 @@ Two texts are near-duplicates if their sets of word 5-grams have a Jaccard index
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,11 +57,11 @@ def near_duplicates(
     shingles, places = _distinct(map(_Shingles(shingle).of, texts.values()))
     group = np.arange(len(shingles))
     lowest = np.ones(len(shingles))
-    for one, other in _candidates(shingles, threshold, group):
-        shared = len(np.intersect1d(shingles[one], shingles[other], assume_unique=True))
-        every = len(shingles[one]) + len(shingles[other]) - shared
+    for first, second in _candidates(shingles, threshold, group):
+        shared = len(np.intersect1d(shingles[first], shingles[second], assume_unique=True))
+        every = len(shingles[first]) + len(shingles[second]) - shared
         if shared >= threshold * every - _SLACK:
-            kept, gone = sorted((group[one], group[other]))
+            kept, gone = sorted((group[first], group[second]))
             lowest[kept] = min(lowest[kept], lowest[gone], shared / every)
             group[group == gone] = kept
     members: dict[int, list[int]] = {}
@@ -118,23 +118,40 @@ def _candidates(shingles: list[Any], threshold: float, group: Ints) -> Iterator[
     """
     if not shingles:
         return
-    sizes = np.array([len(one) for one in shingles])
-    owners = np.repeat(np.arange(len(shingles)), sizes)
-    _, codes, frequency = np.unique(np.concatenate(shingles), return_inverse=True, return_counts=True)
+    sizes = np.array([len(own) for own in shingles])
+    shared = _shared(shingles)
+    counts = np.array([len(codes) for codes in shared])
+    owners = np.repeat(np.arange(len(shared)), counts)
+    codes = np.concatenate(shared)
+    frequency = np.bincount(codes)
     order = np.lexsort((codes, frequency[codes], owners))
-    rank = np.arange(len(owners)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    prefix = np.array([n - math.ceil(threshold * n - _SLACK) + 1 for n in sizes.tolist()])
-    leads = order[(rank < np.repeat(prefix, sizes)) & (frequency[codes[order]] > 1)]
+    rank = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
+    prefix = np.array([size - math.ceil(threshold * size - _SLACK) + 1 for size in sizes.tolist()])
+    leads = order[rank < np.repeat(prefix - (sizes - counts), counts)]
     leads = leads[np.lexsort((owners[leads], codes[leads]))]
     lists = _owner_lists(codes[leads], owners[leads])
-    for one, mine in enumerate(lists):
+    for place, mine in enumerate(lists):
         if not mine:
             continue
         others = np.unique(np.concatenate(mine))
-        smaller, larger = np.minimum(sizes[others], sizes[one]), np.maximum(sizes[others], sizes[one])
-        for other in others[(others > one) & (smaller >= threshold * larger - _SLACK)].tolist():
-            if group[one] != group[other]:
-                yield one, other
+        smaller, larger = np.minimum(sizes[others], sizes[place]), np.maximum(sizes[others], sizes[place])
+        for other in others[(others > place) & (smaller >= threshold * larger - _SLACK)].tolist():
+            if group[place] != group[other]:
+                yield place, other
+
+
+def _shared(shingles: Sequence[npt.NDArray[np.uint64]]) -> list[Ints]:
+    """Of each set the members that stand in another one too, numbered."""
+    every = np.sort(np.concatenate(shingles))
+    repeated = np.unique(every[1:][every[1:] == every[:-1]])
+    del every
+    if not len(repeated):
+        return [np.zeros(0, dtype=np.int64) for _ in shingles]
+    shared = []
+    for own in shingles:
+        places = np.minimum(np.searchsorted(repeated, own), len(repeated) - 1)
+        shared.append(places[repeated[places] == own])
+    return shared
 
 
 def _owner_lists(codes: Ints, owners: Ints) -> list[list[Ints]]:

@@ -251,10 +251,10 @@ def _from_head(address: Address, snapshot: Snapshot, configs: Sequence[Mapping[s
     tables: Tables = {}
     chosen: str | None = None
     for config in configs:
-        name = str(config.get("config_name", DEFAULT))
+        name = _name(address, config.get("config_name", DEFAULT))
         if name == DEFAULT or config.get("default") is True:
             chosen = name
-        folder = str(config.get("data_dir") or "")
+        folder = _name(address, config.get("data_dir") or "")
         for split, patterns in _patterns(address, config.get("data_files")):
             for pattern in patterns:
                 whole = f"{folder.strip('/')}/{pattern}" if folder else pattern
@@ -271,11 +271,13 @@ def _patterns(address: Address, data_files: Any) -> list[tuple[str, list[str]]]:
     if isinstance(data_files, str):
         return [("train", [data_files])]
     if isinstance(data_files, Mapping):
-        return [(str(split), _texts(address, path)) for split, path in data_files.items()]
+        return [(_name(address, split), _texts(address, path)) for split, path in data_files.items()]
     if isinstance(data_files, list) and all(isinstance(entry, str) for entry in data_files):
         return [("train", data_files)]
     if isinstance(data_files, list) and all(isinstance(entry, Mapping) for entry in data_files):
-        return [(str(entry.get("split", "train")), _texts(address, entry.get("path"))) for entry in data_files]
+        return [
+            (_name(address, entry.get("split", "train")), _texts(address, entry.get("path"))) for entry in data_files
+        ]
     raise _bad_head(address, "is neither a path nor a list of paths or of {split, path}")
 
 
@@ -284,6 +286,12 @@ def _texts(address: Address, paths: Any) -> list[str]:
     if not isinstance(listed, list) or not all(isinstance(path, str) for path in listed):
         raise _bad_head(address, "has a split whose path is neither a text nor a list of texts")
     return listed
+
+
+def _name(address: Address, value: Any) -> str:
+    if not isinstance(value, str | int | float):
+        raise _bad_head(address, "has a name that is no text")
+    return str(value)
 
 
 def _bad_head(address: Address, problem: str) -> InputError:

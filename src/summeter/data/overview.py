@@ -147,9 +147,10 @@ def describe(dataset: Dataset) -> Overview:
     3.5
     """
     texts = _Texts.of(dataset)
-    judgments = [row for name in dataset.judgment_sets for row in _cast(dataset, name)]
+    sizes: Counter[str] = Counter()
+    judgments = [row for name in dataset.judgment_sets for row in _cast(dataset, name, sizes)]
     return Overview(
-        counts=counts(dataset),
+        counts=counts(dataset, sizes),
         lengths=tuple(_lengths(dataset, texts)),
         systems=tuple(_systems(dataset, texts)),
         votes=tuple(votes for votes, _ in judgments),
@@ -158,8 +159,11 @@ def describe(dataset: Dataset) -> Overview:
     )
 
 
-def counts(dataset: Dataset) -> dict[str, Any]:
-    """How much of everything there is, with the card's name, licence, citation and hash."""
+def counts(dataset: Dataset, judgments: Mapping[str, int] | None = None) -> dict[str, Any]:
+    """How much of everything there is, with the card's name, licence, citation and hash; `judgments` of each set are
+    counted unless their numbers are at hand."""
+    if judgments is None:
+        judgments = {name: sum(1 for _ in dataset.iter_judgments(name)) for name in dataset.judgment_sets}
     card, documents, summaries = dataset.card, dataset.documents.values(), dataset.summaries
     return {
         "name": card.name,
@@ -178,7 +182,7 @@ def counts(dataset: Dataset) -> dict[str, Any]:
         "empty_summaries": sum(not summary.text.strip() for summary in summaries),
         "systems": dict(Counter(summary.system for summary in summaries)),
         "domains": dict(Counter(document.domain for document in documents if document.domain is not None)),
-        "judgment_sets": {name: sum(1 for _ in dataset.iter_judgments(name)) for name in dataset.judgment_sets},
+        "judgment_sets": {name: judgments[name] for name in dataset.judgment_sets},
     }
 
 
@@ -311,10 +315,11 @@ class _Cast:
         return sum(value * times for value, times in numbers.items()) / total if total else None
 
 
-def _cast(dataset: Dataset, name: str) -> Iterator[tuple[Votes, list[Oddity]]]:
-    """The votes of a judgment set on each aspect, and what is odd about them."""
+def _cast(dataset: Dataset, name: str, sizes: Counter[str]) -> Iterator[tuple[Votes, list[Oddity]]]:
+    """The votes of a judgment set on each aspect, and what is odd about them; `sizes` counts its judgments."""
     questions: dict[tuple[str, str, str], _Cast] = {}
     for judgment in dataset.iter_judgments(name):
+        sizes[name] += 1
         if judgment.signature not in _DERIVED:
             kind = judgment.signature.partition("|")[0].removeprefix("human.")
             questions.setdefault((kind, judgment.aspect, judgment.target.unit), _Cast()).add(judgment)

@@ -12,7 +12,7 @@ from summeter.data.atomic import write_lines
 from summeter.data.dataset import Dataset
 from summeter.data.overview import VOTES, Overview, describe
 from summeter.meta import agree
-from summeter.meta.inputs import TooLargeError
+from summeter.meta.inputs import TooLargeError, gold_input
 from summeter.records import UsageError
 from summeter.report.rendering import filled
 from summeter.report.words import count
@@ -42,7 +42,8 @@ def agreements(dataset: Dataset) -> list[Agreement]:
 
 def _agreements(dataset: Dataset, name: str) -> Iterator[Agreement]:
     try:
-        study = agree(dataset, coefficients=[ALPHA], resamples=0, judgment_set=name)
+        table, _ = gold_input(dataset.iter_judgments(name))
+        study = agree(table, coefficients=[ALPHA], resamples=0, judgment_set=name)
     except TooLargeError as error:
         yield Agreement(name, "every aspect", "summary", None, str(error), 0, 0)
     except UsageError:
