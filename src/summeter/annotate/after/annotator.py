@@ -80,7 +80,7 @@ def _answers(service: CampaignService, person: Person) -> Iterator[Json]:
             "system": task.system,
             "rival": task.rival,
             "index": task.index,
-            "said": kind.describe(task, answer.answer),
+            "said": kind.answer_text(task, answer.answer),
             "comment": answer.answer.get("comment"),
             "seconds": answer.seconds,
             "seconds_waited": answer.waited,
@@ -88,7 +88,7 @@ def _answers(service: CampaignService, person: Person) -> Iterator[Json]:
             "passed": answer.passed,
             "counts": person.annotator in service.state.items[task.key].counted if task.role == "work" else None,
             "others": len(others),
-            "same": sum(kind.disagreement(task, [answer, other]) is None for other in others),
+            "same": sum(kind.answer_disagreement(task, [answer, other]) is None for other in others),
         }
 
 
