@@ -118,13 +118,23 @@ def test_the_other_pages_are_open_to_all(site: Any, visit: Any, axe: Any) -> Non
     assert axe(page) == []
 
 
-@pytest.mark.parametrize("ended", ["no", "training", "checks", "questions"])
+SAID = {
+    "no": "You did not consent, so you cannot take part in this campaign.",
+    "training": "too few of the training examples were answered as expected.",
+    "questions": "its questions were not all answered right.",
+    "checks": "too many of yours were different.",
+    "excluded": "You cannot go on in this campaign.",
+}
+
+
+@pytest.mark.parametrize("ended", SAID)
 def test_pages_of_those_who_are_turned_away_are_open_to_all(ended: str, site: Any, visit: Any, axe: Any) -> None:
     plans: dict[str, dict[str, Any]] = {
         "no": {"consent": "Do you?"},
         "training": {"training": {"made": 1, "pass_share": 1.0}},
         "checks": {"attention": {"rate": 0.5, "judge_after": 1, "pass_share": 1.0}, "batch": {"size": 1}},
         "questions": {"qualification": {"questions": made.QUESTIONS, "attempts": 1}},
+        "excluded": {},
     }
     place = site("fact_verification", **{"assistance": {}, "contact": "https://example.org/help", **plans[ended]})
     page = visit(place.link())
@@ -138,11 +148,16 @@ def test_pages_of_those_who_are_turned_away_are_open_to_all(ended: str, site: An
         case "checks":
             for _ in range(2):
                 moving_on(page, lambda: press(page, "1", "Enter"))
+            page.get_by_role("button", name="Finish this batch").click()
         case "questions":
             for at in range(len(made.QUESTIONS)):
                 page.locator("fieldset").nth(at).locator("label").first.click()
             page.get_by_role("button", name="Send my answers").click()
-    expect(page.locator("output.code, .completion, h1:focus").first).to_be_visible()
+        case "excluded":
+            task(page)
+            place.service.exclude("anna", "a test", by="lead")
+            page.reload()
+    expect(page.locator("main")).to_contain_text(SAID[ended])
     assert axe(page) == []
     expect(page.locator(".foot a")).to_have_attribute("href", "https://example.org/help")
 
