@@ -19,6 +19,15 @@ LOOKS = [(size, scheme) for size in ({"width": 390, "height": 844}, {"width": 14
 """Ends as it begins: a desktop in light."""
 
 
+MISNAMED = """[...document.querySelectorAll("button[aria-label], a[aria-label]")].filter((node) => {
+  const copy = node.cloneNode(true);
+  copy.querySelectorAll("kbd, [aria-hidden=true]").forEach((part) => part.remove());
+  const says = copy.textContent.trim().toLowerCase();
+  return /[\\p{L}\\p{N}]/u.test(says) && !node.getAttribute("aria-label").toLowerCase().includes(says);
+}).map((node) => `${node.textContent} is called ${node.getAttribute("aria-label")}`)"""
+"""Whoever speaks to a computer says what a button shows (WCAG 2.5.3)."""
+
+
 @pytest.fixture(scope="module")
 def axe() -> Callable[[Any], list[str]]:
     """What axe-core finds serious or critical on a page, in every look; the test skips, visibly, without it."""
@@ -27,7 +36,7 @@ def axe() -> Callable[[Any], list[str]]:
 
     def check(page: Any) -> list[str]:
         page.evaluate(script)
-        faults = []
+        faults = list(page.evaluate(MISNAMED))
         for size, scheme in LOOKS:
             resize(page, **size)
             page.emulate_media(color_scheme=scheme)

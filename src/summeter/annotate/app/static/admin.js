@@ -107,19 +107,27 @@ function people() {
 }
 
 // A copy into the clipboard; where a browser keeps that from pages without TLS, the link is marked to be copied by hand.
-async function copy(text, field, pressed) {
+async function copied(text, field) {
   try {
     await navigator.clipboard.writeText(text);
-    pressed.textContent = "Copied";
+    return true;
   } catch {
     field.select();
-    pressed.textContent = document.execCommand("copy") ? "Copied" : "Press Ctrl+C";
+    return document.execCommand("copy");
   }
-  setTimeout(() => { pressed.textContent = pressed.dataset.says; }, 4000);
 }
 
-function copier(says, text, field, more = {}) {
-  const pressed = button(says, () => copy(text, field(), pressed), { class: "plain", "data-says": says, ...more });
+// `about` tells one button from another; the name of a button always begins with what it says.
+function copier(says, about, text, field) {
+  const say = (words) => {
+    pressed.textContent = words;
+    pressed.setAttribute("aria-label", `${words}: ${about}`);
+  };
+  const pressed = button("", async () => {
+    say((await copied(text, field)) ? "Copied" : "Press Ctrl+C");
+    setTimeout(() => say(says), 4000);
+  }, { class: "plain" });
+  say(says);
   return pressed;
 }
 
@@ -127,7 +135,7 @@ function handOut(list) {
   const rows = list.map(({ name, path }) => {
     const address = `${location.origin}${path}`;
     const field = el("input", { type: "text", readonly: true, value: address, "aria-label": `Link: ${name}` });
-    return el("li", null, el("span", { class: "who" }, words(name)), field, copier("Copy", address, () => field, { "aria-label": `Copy the link: ${name}` }));
+    return el("li", null, el("span", { class: "who" }, words(name)), field, copier("Copy", `the link of ${name}`, address, field));
   });
   const secret = list.filter((one) => one.secret);
   const everything = secret.map(({ name, path }) => `${name}\t${location.origin}${path}`).join("\n");
@@ -137,7 +145,7 @@ function handOut(list) {
     ...[
       secret.length ? el("p", { class: "muted", text: "An annotator's link is their password: hand each to one person only." }) : null,
       el("details", { open: list.length < 8 }, el("summary", { text: many(list.length, "link") }), el("ul", { class: "links" }, ...rows)),
-      secret.length > 1 ? el("p", null, copier(`Copy all ${secret.length}, with names`, everything, () => all), all) : null,
+      secret.length > 1 ? el("p", null, copier(`Copy all ${secret.length}`, "each with its name", everything, all), all) : null,
     ].filter(Boolean),
   );
 }
