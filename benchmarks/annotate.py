@@ -1,11 +1,12 @@
 """The load a busy campaign puts on the annotation server, and how long it makes people wait.
 
-    python benchmarks/annotate.py [--annotators 300] [--items 10000] [--seconds 60] [--database URL]
+    python benchmarks/annotate.py [--annotators 300] [--items 10000] [--seconds 60] [--hostile 20] [--database URL]
     python benchmarks/annotate.py --status [--pages 7000]
 
 Each annotator answers every 2 seconds and loads the page (HTML and session) every 10; batches are fetched and finished
 as they come. The server is the real process, on this machine, as is this generator. Target: p95 under 150 ms with 300
-annotators over 10,000 items on two cores.
+annotators over 10,000 items on two cores. Then, for --hostile seconds, the same people work on while one of them sends
+requests that nobody honest sends, 40 at a time without a pause: what all others wait for then is told apart.
 
 With --status: the CPU time of `summeter annotate status` on a finished campaign of 7,000 rating pages with 273,000
 judgments. Each page is a document with 13 summaries, rated on two aspects, and the best one: 39 judgments; 3 people
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import itertools
 import json
 import os
 import random
@@ -38,6 +40,24 @@ from summeter.annotate.tasks.task import Task
 
 WORDS = ("the", "council", "bridge", "river", "repair", "plan", "cost", "spring", "budget", "vote", "mayor", "street")
 EVERY_ANSWER, EVERY_PAGE = 2.0, 10.0
+AT_ONCE = 40
+WRITES = (
+    "consent",
+    "instructions",
+    "qualification",
+    "training",
+    "batch",
+    "opened",
+    "answers",
+    "batch/finish",
+    "return",
+)
+NASTY = (
+    b'{"seconds": 1e400}', b"\xff\xfe", b"[", b'{"a":' * 3_000, b'{"a": "\\ud800"}', b'{"a": ' + b"9" * 5_000 + b"}",
+    json.dumps({"a": [0] * 21_000}).encode(), json.dumps({"a": "x" * 20_000}).encode(),
+    json.dumps({"answer_id": "answer-hostile", "task": "A" * 24, "answer": {"label": []}, "seconds": 9}).encode(),
+    json.dumps({"answer_id": "answer-hostile", "task": None, "answer": [[]] * 50, "seconds": -1}).encode(),
+)  # fmt: skip
 
 
 def text(rng: random.Random, sentences: int) -> str:
@@ -66,8 +86,8 @@ def campaign(folder: Path, items: int, annotators: int) -> Path:
 class Load:
     """Waits by kind of request, and what went wrong."""
 
-    def __init__(self, address: str, until: float) -> None:
-        self.address, self.until = address, until
+    def __init__(self, address: str, until: float, mark: str = "answer") -> None:
+        self.address, self.until, self.mark = address, until, mark
         self.waits: dict[str, list[float]] = {}
         self.errors: Counter[str] = Counter()
 
@@ -116,7 +136,7 @@ class Load:
                 answer = {"label": "supported", "error_types": []}
                 if rng.random() < 0.5:
                     answer = {"label": "not_supported", "error_types": [task["body"]["error_types"][0]["name"]]}
-                body = {"answer_id": f"answer-{number:08d}", "task": task["id"], "answer": answer, "seconds": 2.0}
+                body = {"answer_id": f"{self.mark}-{number:08d}", "task": task["id"], "answer": answer, "seconds": 2.0}
                 await self.ask(http, "POST", "/api/answers", json=body, headers=head)
             await self.ask(http, "POST", "/api/batch/finish", json={}, headers=head)
 
@@ -141,8 +161,36 @@ def quantile(sorted_waits: list[float], share: float) -> float:
     return sorted_waits[min(len(sorted_waits) - 1, int(share * len(sorted_waits)))] * 1000
 
 
-async def drive(load: Load, queries: list[str]) -> None:
-    await asyncio.gather(*(load.person(query, random.Random(index)) for index, query in enumerate(queries)))
+async def drive(load: Load, queries: list[str], hostile: str | None = None) -> Counter[int]:
+    """The people at work, and beside them somebody hostile; how their requests were answered, by status."""
+    statuses: Counter[int] = Counter()
+    attack = [] if hostile is None else [harass(load, hostile, statuses)]
+    people = (load.person(query, random.Random(index)) for index, query in enumerate(queries))
+    await asyncio.gather(*people, *attack)
+    return statuses
+
+
+async def harass(load: Load, query: str, statuses: Counter[int]) -> None:
+    """Every hostile body to every address, without a pause, until the time is over."""
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as http:
+        async with http.get(f"{load.address}/{query}") as reply:
+            await reply.read()
+        async with http.get(f"{load.address}/api/session") as reply:
+            head = {"X-CSRF-Token": (await reply.json())["csrf"]}
+        bodies = itertools.cycle([(path, body) for body in NASTY for path in WRITES])
+
+        async def send() -> None:
+            while time.monotonic() < load.until:
+                path, body = next(bodies)
+                left = aiohttp.ClientTimeout(total=max(0.1, load.until - time.monotonic()))
+                try:
+                    async with http.post(f"{load.address}/api/{path}", data=body, headers=head, timeout=left) as reply:
+                        await reply.read()
+                        statuses[reply.status] += 1
+                except (aiohttp.ClientError, TimeoutError):
+                    statuses[0] += 1
+
+        await asyncio.gather(*(send() for _ in range(AT_ONCE)))
 
 
 def rated(folder: Path, pages: int) -> Path:
@@ -215,6 +263,7 @@ def main() -> int:
     parser.add_argument("--annotators", type=int, default=300)
     parser.add_argument("--items", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--hostile", type=float, default=20)
     parser.add_argument("--database")
     parser.add_argument("--status", action="store_true")
     parser.add_argument("--pages", type=int, default=7000)
@@ -228,6 +277,8 @@ def main() -> int:
         load = Load(address, time.monotonic() + chosen.seconds)
         try:
             asyncio.run(drive(load, queries))
+            beset = Load(address, time.monotonic() + chosen.hostile, "beset")
+            statuses = asyncio.run(drive(beset, queries[:-1], queries[-1])) if chosen.hostile else Counter()
         finally:
             used = os.times()
             with contextlib.suppress(ProcessLookupError):
@@ -245,7 +296,19 @@ def main() -> int:
         f"errors: {dict(load.errors) or 'none'}; generator used {used.user + used.system:.0f} CPU seconds, "
         f"server {served:.0f}, in {chosen.seconds:.0f}"
     )
-    return 0 if quantile(every, 0.95) < 150 and not load.errors else 1
+    if chosen.hostile:
+        waits = sorted(wait for waits in beset.waits.values() for wait in waits)
+        p50, p95, most = quantile(waits, 0.5), quantile(waits, 0.95), waits[-1] * 1000
+        answered = ", ".join(
+            f"{count} with {status}" if status else f"{count} held to the end"
+            for status, count in sorted(statuses.items())
+        )
+        print(
+            f"beside somebody hostile ({AT_ONCE} requests at a time, answered: {answered or 'none'}): "
+            f"{len(waits)} honest requests waited p50 {p50:.1f}, p95 {p95:.1f}, max {most:.1f} ms; "
+            f"errors: {dict(beset.errors) or 'none'}"
+        )
+    return 0 if quantile(every, 0.95) < 150 and not load.errors and not beset.errors else 1
 
 
 if __name__ == "__main__":
