@@ -140,7 +140,7 @@ def _verified(shown: Json, *, asked: bool) -> Json:
 def _validated(shown: Json) -> Json:
     names = {"Yes": True, "No": False, None: None}
     answers = {name: names[_one(shown, f"Is it {name}?")] for name in ("significant", "correct", "relevant")}
-    return {**answers, "why": _box(shown, "Why not?")}
+    return {**answers, "why": _box(shown, "Why not?"), "edit": _box(shown, "How should it read?")}
 
 
 def _aligned(shown: Json) -> Json:

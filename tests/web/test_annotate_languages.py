@@ -201,3 +201,29 @@ def test_a_page_from_right_to_left(site: Any, visit: Any, shot: Any, example: Pa
     resize(page, 1100)
     fits(page)
     until(page, lambda: left(page, ".source") > left(page, "form.task"))
+
+
+TYPE = """([key, code, modifiers]) => document.activeElement.dispatchEvent(
+  new KeyboardEvent("keydown", { key, code, bubbles: true, cancelable: true, ...modifiers }))"""
+
+
+def test_keys_work_on_keyboards_of_other_languages(site: Any, visit: Any) -> None:
+    """Hebrew letters, digits on Shift, Arabic digits, a bracket on AltGr or Option: the place of the key counts."""
+    page = visit(site("pairwise", aspects=["one", "two"], batch={"size": 9}).link())
+    task(page)
+    page.evaluate(TYPE, ["ש", "KeyA", {}])
+    page.evaluate(TYPE, ["נ", "KeyB", {}])
+    chosen = page.locator("form.task label:has(:checked)")
+    expect(chosen).to_have_text([re.compile("Summary A"), re.compile("Summary B")])
+    moving_on(page, lambda: press(page, "Enter"))
+    for modifiers in ({"ctrlKey": True, "altKey": True, "modifierAltGraph": True}, {"altKey": True}):
+        moving_on(page, lambda given=modifiers: page.evaluate(TYPE, ["[", "Digit8", given]))
+        moving_on(page, lambda given=modifiers: page.evaluate(TYPE, ["]", "Digit9", given]))
+    page.evaluate(TYPE, ["a", "KeyA", {"altKey": True}])
+    expect(page.locator("form.task :checked")).to_have_count(0)
+
+    page = visit(site("fact_verification", assistance={}).link())
+    task(page)
+    for key, code, label in (("é", "Digit2", "Not supported"), ("١", "Digit1", "Supported")):
+        page.evaluate(TYPE, [key, code, {}])
+        expect(page.locator("fieldset.question").first.locator("label:has(:checked)")).to_have_text(re.compile(label))

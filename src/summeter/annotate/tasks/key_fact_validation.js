@@ -6,6 +6,8 @@ import { t } from "./strings.js";
 const ASKED = ["significant", "correct", "relevant"];
 const legendOf = (name) => t(`key_fact_validation.${name}`);
 const holds = (state) => ASKED.every((name) => state[name] === true);
+// What is asked of a fault is shown, and sent, while there is one.
+const faulty = (state) => ASKED.some((name) => state[name] === false);
 const answered = (state) => ASKED.every((name) => state[name] !== null);
 const fits = (machineSays, state) => (holds(state) === (machineSays === "valid") ? "agree" : "disagree");
 
@@ -51,7 +53,7 @@ export default {
     }
 
     function fold() {
-      why.hidden = edit.hidden = !ASKED.some((name) => state[name] === false);
+      why.hidden = edit.hidden = !faulty(state);
     }
 
     fold();
@@ -70,8 +72,8 @@ export default {
   answer: (task, state) => ({
     machine: task.assistance?.machine ? state.machine : null,
     significant: state.significant, correct: state.correct, relevant: state.relevant,
-    why: holds(state) ? null : state.why,
-    edit: holds(state) ? null : state.edit,
+    why: faulty(state) ? state.why : null,
+    edit: faulty(state) ? state.edit : null,
     comment: state.comment,
   }),
 };

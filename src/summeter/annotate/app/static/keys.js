@@ -2,6 +2,13 @@
 import { button, el, key } from "./dom.js";
 import { t } from "./strings.js";
 
+// A keyboard of another script, or one with digits on Shift, has a chip's letter or digit on the same place.
+function chipOf({ key, code, shiftKey }) {
+  if (/^Key[A-Z]$/.test(code) && /^\p{L}$/u.test(key) && !/^\p{Script=Latin}$/u.test(key)) return code.at(-1).toLowerCase();
+  if (/^Digit\d$/.test(code) && !shiftKey && !/^[\d[\]]$/.test(key)) return code.at(-1);
+  return key;
+}
+
 const TYPED = "textarea, select, input:not([type=radio]):not([type=checkbox]):not([type=range]), [contenteditable]";
 
 export class Keys {
@@ -19,24 +26,26 @@ export class Keys {
   }
 
   pressed(event) {
-    if (event.defaultPrevented || event.isComposing || event.altKey || event.metaKey) return;
+    // On some keyboards a bracket is typed with AltGr, or with Option.
+    const typed = event.getModifierState("AltGraph") || (event.altKey && "[]".includes(event.key));
+    if (event.defaultPrevented || event.isComposing || event.metaKey || (event.altKey && !typed)) return;
     const target = event.target instanceof Element ? event.target : document.body;
     const open = document.querySelector("dialog[open]");
     if (open && open.matches(":modal")) return;
-    if (event.ctrlKey) {
+    if (event.ctrlKey && !typed) {
       if (event.key === "Enter") this.run("Ctrl+Enter", event);
       return;
     }
     if (!this.on || target.closest(TYPED)) return;
     // A narrow page shows no chips until somebody uses keys.
     document.body.classList.add("keyed");
-    this.run(event.key, event);
+    this.run(chipOf(event), event);
   }
 
   run(name, event) {
     for (const { list } of [...this.layers].reverse()) {
       for (const one of list) {
-        if (!one.keys.includes(name) || one.act(event) === false) continue;
+        if (!one.keys.includes(name) || one.act(event, name) === false) continue;
         event.preventDefault();
         return;
       }

@@ -150,7 +150,7 @@ class App {
   questions(form) {
     const chips = new Chips(form);
     this.keys.use("stage", [
-      { keys: CHOOSING, shown: ["1", "…", "9"], does: t("keys.choose"), act: (event) => chips.press(event.key) },
+      { keys: CHOOSING, shown: ["1", "…", "9"], does: t("keys.choose"), act: (_, name) => chips.press(name) },
       { keys: ["Backspace"], does: t("keys.back"), act: () => chips.back() },
     ]);
   }

@@ -154,7 +154,7 @@ export class Work {
   keys() {
     const go = (at) => () => (this.back && !this.busy ? this.visit(at) : false);
     return [
-      { keys: CHOOSING, shown: ["1", "…", "9"], does: t("keys.choose"), act: (event) => this.chips.press(event.key) },
+      { keys: CHOOSING, shown: ["1", "…", "9"], does: t("keys.choose"), act: (_, name) => this.chips.press(name) },
       { keys: ["Backspace"], does: t("keys.back"), act: () => this.chips.back() },
       ...(this.kind.keys?.() ?? []),
       ...this.source.keys(),
