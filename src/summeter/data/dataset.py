@@ -17,7 +17,7 @@ from summeter.data import folder as folders
 from summeter.data.faults import Dropped, Faults, OnFault, meant
 from summeter.data.flat import flat_row, splitter_of
 from summeter.data.folder import Card
-from summeter.data.formats import Row, check_storable, file_name, format_of, read_rows
+from summeter.data.formats import Row, file_name, format_of, read_rows, storable
 from summeter.data.hub import Fetched, fetch, is_address
 from summeter.data.human import CROWD, RAW
 from summeter.data.intake import Intake
@@ -336,9 +336,8 @@ def _by_item(dataset: Dataset) -> dict[tuple[str, str], list[Judgment]]:
 
 def _rows(data: Rows, faults: Faults) -> Iterator[Row]:
     for number, cells in enumerate(data, 1):
-        row = Row(number, dict(cells))
-        check_storable(row, faults)
-        yield row
+        if (row := storable(Row(number, dict(cells)), faults)) is not None:
+            yield row
 
 
 def _load_folder(folder: Path, *, verify: bool) -> Dataset:

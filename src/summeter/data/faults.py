@@ -208,7 +208,7 @@ def problem(message: str, field: str | None = None) -> PydanticCustomError:
 def explained(error: ValidationError, message: Callable[[str, ErrorDetails], str]) -> Iterator[tuple[str, str]]:
     """Each problem of a row as (field, message); `message` words those that no validator of ours raised.
 
-    A text that is no UTF-8 is left out: `check_storable` says so of any column.
+    A text that is no UTF-8 is left out: `storable` says so of any column.
     """
     for details in error.errors(include_url=False):
         field = path_of(details["loc"])

@@ -99,7 +99,7 @@ Mend = Callable[[str, Callable[[int, str], None]], str]
 def read_rows(
     path: str | Path, faults: Faults, kind: Format, *, sheet: str | None = None, mend: Mend | None = None
 ) -> Iterator[Row]:
-    """The rows of a file. What cannot be read, or could not be stored (`check_storable`), goes to `faults`.
+    """The rows of a file. What cannot be read, or could not be stored (`storable`), goes to `faults`.
 
     `sheet` is that of an XLSX file (default: the first); `mend` repairs the text of a JSON file.
 
@@ -118,8 +118,8 @@ def read_rows(
     try:
         with _opened(path) as handle:
             for row in readers[kind](handle, faults):
-                check_storable(row, faults)
-                yield row
+                if (kept := storable(row, faults)) is not None:
+                    yield kept
     except _TooLarge as error:
         faults.add(None, None, str(error))
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -130,27 +130,40 @@ def read_rows(
         faults.add(None, None, f"cannot be read: {error.strerror or error}")
 
 
-def check_storable(row: Row, faults: Faults) -> None:
-    """Every cell must be JSON of at most `DEEPEST` levels, and every text and name UTF-8."""
+def storable(row: Row, faults: Faults) -> Row | None:
+    """The row, if every cell is JSON of at most `DEEPEST` levels and every text and name UTF-8.
+
+    A cell that is not is a fault: the row goes, or only the cell, where `faults.on_fault` says so.
+    """
     try:  # all at once, which is the rule
         _check_json({name: None if isinstance(value, str) else value for name, value in row.cells.items()})
         for value in row.cells.values():
             if isinstance(value, str):
                 value.encode("utf-8")
-        return
+        return row
     except (TypeError, ValueError, RecursionError):
         pass
+    wrong: dict[str, str] = {}
     for name, value in row.cells.items():
         try:
             _check_json({name: value})
         except UnicodeEncodeError as error:
             what = f"half a surrogate pair (U+{ord(error.object[error.start]):04X}), which is no character; remove it"
-            faults.add(row.line, str(name), f"holds {what}")
+            wrong[name] = f"holds {what}"
         except RecursionError:
-            faults.add(row.line, str(name), f"is nested too deeply; {DEEPEST} lists and objects within each other do")
+            wrong[name] = f"is nested too deeply; {DEEPEST} lists and objects within each other do"
         except (TypeError, ValueError) as error:
-            what = f"cannot be stored as JSON ({error}); give texts, numbers, lists or objects"
-            faults.add(row.line, str(name), what)
+            wrong[name] = f"cannot be stored as JSON ({error}); give texts, numbers, lists or objects"
+    for name, message in wrong.items():
+        if faults.on_fault == "keep-valid":
+            faults.drop(row.line, str(name), message, "field")
+        else:
+            faults.add(row.line, str(name), message)
+    if faults.on_fault == "error":
+        return row
+    if faults.on_fault == "skip":
+        return None
+    return Row(row.line, {name: value for name, value in row.cells.items() if name not in wrong})
 
 
 def _check_json(cells: dict[str, Any]) -> None:
@@ -411,7 +424,7 @@ class _Walk:
             line = self._count()
             key = self._key()
             if key in keys:
-                self._faults.add(line, None, f"has the key {key!r} twice in one object; keep one")
+                self._faults.fail(line, None, f"has the key {key!r} twice in one object; keep one")
             keys.add(key)
             value = self._value()
             if isinstance(value, dict):
@@ -562,7 +575,7 @@ def _values(column: Any, before: int, name: str, faults: Faults) -> list[Any]:
                 values.append(_plain(value.as_py()))
             except (ValueError, OverflowError) as error:
                 values.append(None)
-                faults.add(number, name, f"cannot be read ({error}); write dates and times as text")
+                faults.fail(number, name, f"cannot be read ({error}); write dates and times as text")
         return values
 
 

@@ -1,0 +1,225 @@
+"""What a faulty row does: it ends the import, is left out, or is kept without the field at fault; and what is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from summeter.cli.main import main
+from summeter.data.dataset import Dataset, flat_rows, load, save
+from summeter.data.faults import OnFault
+from summeter.data.intake import without
+from summeter.records import InputError, UsageError
+
+ONE = {"doc_id": "d1", "system": "s1", "document": "It rained. We stayed.", "summary": "It rained. We left."}
+
+
+def loaded(rows: list[dict[str, Any]], rule: OnFault, **how: Any) -> Dataset:
+    return load(rows, on_fault=rule, **how)
+
+
+def dropped(data: Dataset) -> list[tuple[Any, ...]]:
+    return [(each.line, each.field, each.dropped, each.value) for each in data.dropped]
+
+
+def rows(*changes: dict[str, Any]) -> list[dict[str, Any]]:
+    """A row with each change, by systems s0, s1..."""
+    return [ONE | {"system": f"s{place}"} | change for place, change in enumerate(changes)]
+
+
+class TestSkip:
+    def test_the_row_goes_and_the_reason_stays(self) -> None:
+        data = loaded(rows({}, {"summary": None}, {"human": {"overall": {"x": "high"}}}), "skip")
+        assert data.systems == ("s0",)
+        assert dropped(data) == [(2, "summary", "row", None), (3, "human.overall.x", "row", None)]
+        assert data.dropped[0].reason == "is null; give a text (it may be empty)"
+
+    def test_lines_that_cannot_be_read(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.jsonl"
+        path.write_bytes(json.dumps(ONE).encode() + b'\n{"document"\n[1]\n{"a": "\xff"}\n')
+        data = load(path, on_fault="skip")
+        assert (len(data), [each.line for each in data.dropped]) == (1, [2, 3, 4])
+
+    def test_key_facts_that_do_not_fit_are_known_last(self) -> None:
+        labels = {"human": {"key_fact_labels": [1, 0]}}
+        data = loaded(rows(labels, {"key_facts": ["a"]}, {"doc_id": "d2", **labels}), "skip")
+        assert (data.systems, list(data.documents)) == (("s1",), ["d1"])
+        assert [each.line for each in data.dropped] == [1, 3]
+        assert list(flat_rows(data)) == list(flat_rows(load(list(flat_rows(data)))))
+
+    def test_nothing_left(self) -> None:
+        with pytest.raises(InputError, match="rows: has no row that is not at fault; give one row per summary"):
+            loaded(rows({"summary": None}), "skip")
+
+    @pytest.mark.parametrize("content", ["a,a\n1,2\n", "document;summary\nx;y\n", 'document,summary\n"a,b\n'])
+    def test_a_file_that_cannot_be_read_is_no_row(self, tmp_path: Path, content: str) -> None:
+        path = tmp_path / "a.csv"
+        path.write_text(content, "utf-8")
+        with pytest.raises(InputError):
+            load(path, on_fault="skip")
+
+    def test_a_preset_s_rows(self) -> None:
+        row = {"article": "It rained.", "summary_sentences": [{"sentence": "Rain.", "responses": []}]}
+        data = load([row, row | {"summary_sentences": "x"}], preset="qags", on_fault="skip")
+        assert (len(data), data.dropped[0].field) == (1, "summary_sentences")
+
+
+class TestKeepValid:
+    @pytest.mark.parametrize(
+        ("change", "kept", "gone"),
+        [
+            ({"domain": []}, {}, ("domain", [])),
+            ({"references": "x"}, {}, ("references", "x")),
+            ({"key_facts": ["a", ""]}, {}, ("key_facts[1]", ["a", ""])),
+            ({"sentences": ["No."]}, {}, ("sentences", ["No."])),
+            ({"human": {"overall": {"x": {"ben": "high", "cleo": 2}}}}, {"overall": {"x": {"cleo": 2}}},
+             ("human.overall.x.ben", "high")),
+            ({"human": {"sentence_labels": [1, 7]}}, {"sentence_labels": [1, None]}, ("human.sentence_labels[1]", 7)),
+            ({"human": {"sentence_labels": [{"ben": 7, "cleo": 1}, 1]}}, {"sentence_labels": [{"cleo": 1}, 1]},
+             ("human.sentence_labels[0].ben", 7)),
+            ({"human": {"sentence_labels": [1], "overall": {"x": 1}}}, {"overall": {"x": 1}},
+             ("human.sentence_labels", [1])),
+            ({"human": {"spans": [{"start": 0, "end": 99, "label": 0}, {"start": 0, "end": 2, "label": 0}]}},
+             {"spans": [{"start": 0, "end": 2, "label": 0}]},
+             ("human.spans[0]", {"start": 0, "end": 99, "label": 0})),
+            ({"human": {"unknown": 1}}, None, ("human.unknown", 1)),
+            ({"human": 5}, None, ("human", 5)),
+        ],
+    )  # fmt: skip
+    def test_the_field_goes(self, change: dict[str, Any], kept: Any, gone: tuple[str, Any]) -> None:
+        data = loaded(rows(change), "keep-valid")
+        (row,) = flat_rows(data)
+        assert row.get("human") == (kept or None)
+        assert dropped(data) == [(1, gone[0], "field", gone[1])]
+        assert not set(change) - {"human"} & set(row)
+
+    @pytest.mark.parametrize("change", [{"summary": None}, {"document": 3}, {"doc_id": 1.5}, {"system": ""}])
+    def test_without_its_texts_and_names_there_is_no_row(self, change: dict[str, Any]) -> None:
+        data = loaded(rows({}, change), "keep-valid")
+        assert data.systems == ("s0",)
+        assert dropped(data) == [(2, *change, "row", None)]
+
+    def test_what_contradicts_an_earlier_row(self) -> None:
+        data = loaded(rows({"domain": "news"}, {"domain": "law"}, {"document": "Another."}), "keep-valid")
+        assert (data.domains, data.systems) == (("news",), ("s0", "s1"))
+        assert dropped(data) == [(2, "domain", "field", "law"), (3, "document", "row", None)]
+
+    def test_key_fact_labels_that_do_not_fit(self) -> None:
+        human = {"human": {"key_fact_labels": [1, 0], "overall": {"x": 1}}}
+        data = loaded(rows(human, {"key_facts": ["a"]}), "keep-valid")
+        assert next(flat_rows(data))["human"] == {"overall": {"x": 1}}
+        assert dropped(data) == [(1, "human.key_fact_labels", "field", [1, 0])]
+
+    def test_a_preset_s_column(self) -> None:
+        row = {"id": "dm-test-1", "model_id": "M0", "text": "It rained.", "decoded": "Rain.",
+               "expert_annotations": [1], "turker_annotations": [{"fluency": 4}]}  # fmt: skip
+        data = load([row], preset="summeval", on_fault="keep-valid")
+        assert next(flat_rows(data))["human"] == {"crowd_ratings": {"fluency": {"?1": 4}}}
+        assert data.dropped[0].field == "expert_annotations"
+
+    def test_a_table_s_json(self, tmp_path: Path) -> None:
+        path = tmp_path / "a.csv"
+        path.write_text('document,summary,human\nx,y,"{""overall"": {""a"": 1, ""b"": ""c""}}"\nx,z,{\n', "utf-8")
+        data = load(path, on_fault="keep-valid")
+        assert [row.get("human") for row in flat_rows(data)] == [{"overall": {"a": 1}}, None]
+        assert [each.field for each in data.dropped] == ["human.overall.b", "human"]
+
+    def test_a_value_that_cannot_be_stored(self) -> None:
+        data = loaded(rows({"note": float("nan")}), "keep-valid")
+        assert "note" not in next(flat_rows(data))
+        assert [each.field for each in data.dropped] == ["note"]
+
+    def test_what_is_not_there_is_not_cut(self) -> None:
+        cells: dict[str, Any] = {"human": {"overall": {"x": 1}}}
+        assert without(cells, ["human", "ratings", "y"]) == (cells, None)
+        assert without(cells, ["human"]) == ({}, {"overall": {"x": 1}})
+
+
+class TestFolder:
+    def bad(self, folder: Path) -> Path:
+        path = folder / "bad.jsonl"
+        given = rows({}, {"summary": None}, {"human": {"overall": {"x": "y"}}}, {"domain": {}})
+        path.write_text("".join(json.dumps(row) + "\n" for row in given), "utf-8")
+        return path
+
+    @pytest.mark.parametrize(
+        ("rule", "told"), [("skip", "left out: 3 rows;"), ("keep-valid", "left out: 1 row and 2 fields;")]
+    )
+    def test_faults_jsonl(self, tmp_path: Path, capsys: pytest.CaptureFixture[str], rule: OnFault, told: str) -> None:
+        path, folder = self.bad(tmp_path), tmp_path / "data"
+        with pytest.raises(SystemExit) as ended:
+            main(["data", "import", str(path), "-o", str(folder), "--on-fault", rule])
+        assert ended.value.code == 0
+        assert f"{told} each with its reason in {folder / 'faults.jsonl'}" in capsys.readouterr().out
+        lines = [json.loads(line) for line in (folder / "faults.jsonl").read_text("utf-8").splitlines()]
+        assert [(line["file"], line["line"], line["field"]) for line in lines] == [
+            (str(path), 2, "summary"), (str(path), 3, "human.overall.x"), (str(path), 4, "domain"),
+        ]  # fmt: skip
+        assert all(line["reason"] for line in lines)
+        again = load(folder)
+        assert again.dropped == load(path, on_fault=rule).dropped
+        save(again, tmp_path / "copy")
+        assert (tmp_path / "copy" / "faults.jsonl").read_bytes() == (folder / "faults.jsonl").read_bytes()
+
+    def test_by_default_nothing_is_written(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SystemExit) as ended:
+            main(["data", "import", str(self.bad(tmp_path)), "-o", str(tmp_path / "data")])
+        assert (ended.value.code, (tmp_path / "data").exists()) == (2, False)
+        assert "bad.jsonl:4: domain: is an object; give a text" in capsys.readouterr().err
+
+    def test_an_unknown_rule(self) -> None:
+        rule: Any = "ignore"
+        with pytest.raises(UsageError, match="on_fault=ignore: there is no such rule; rules are: error, skip, keep-"):
+            loaded([ONE], rule)
+
+
+class TestTold:
+    def test_columns_that_look_like_ratings(self) -> None:
+        data = load(rows({"annotations": [{"fluency": 4}], "label": 1, "rouge_score": 0.3, "note": "x"}))
+        assert [str(warning) for warning in data.warnings] == [
+            (
+                "rows: columns `annotations`, `label` look like people's ratings; they are kept with the summaries and "
+                "judge nothing: name the layout with preset, or give them as `human`"
+            )
+        ]
+
+    def test_where_some_row_has_judgments_nothing_is_pointed_at(self) -> None:
+        data = load(rows({"annotations": [{"fluency": 4}]}, {"human": {"overall": {"x": 1}}}))
+        assert data.warnings == ()
+
+    def test_a_warning_of_every_row_is_told_once(self) -> None:
+        data = load(rows(*[{"summary": ""}] * 40))
+        assert [str(warning) for warning in data.warnings] == [
+            "rows:1: summary: is empty: valid, and judged `skipped` (the same in all 40 rows)"
+        ]
+
+    @pytest.mark.parametrize(("start", "place"), [(1, (0, 2)), (3, (0, 2)), (9, (11, 13))])
+    def test_a_span_is_where_its_text_is(self, start: int, place: tuple[int, int]) -> None:
+        words = ONE["summary"][place[0] : place[1]]
+        span = {"annotator": "ben", "start": start, "end": start + 2, "label": "EntE", "text": words}
+        data = load(rows({"human": {"spans": [span]}}))
+        (found,) = next(flat_rows(data))["human"]["spans"]
+        assert (found["start"], found["end"]) == place
+        assert f"is {words!r} at {place[0]} to {place[1]}, not at {start}" in str(data.warnings[0])
+
+    def test_a_span_whose_text_is_nowhere_near(self) -> None:
+        span = {"start": 12, "end": 99, "label": "EntE", "text": "It"}
+        with pytest.raises(InputError) as caught:
+            load(rows({"human": {"spans": [span]}}))
+        assert str(caught.value.faults[0]) == (
+            "rows:1: human.spans[0]: is 'It', which does not stand within 3 characters of 12"
+        )
+
+    def test_licence_and_what_is_known(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        row = {"article": "It rained.", "summary_sentences": [{"sentence": "Rain.", "responses": []}]}
+        path = tmp_path / "mturk_xsum.jsonl"
+        path.write_text(json.dumps(row) + "\n", "utf-8")
+        with pytest.raises(SystemExit):
+            main(["data", "import", "--preset", "qags", str(path), "-o", str(tmp_path / "data")])
+        told = capsys.readouterr().out
+        assert "licence: the authors state none; ask them before you share the data" in told
+        assert "known of this data: articles of XSum begin with the gold summary" in told
+        assert "as released: 235 summaries of 235 documents (mturk_cnndm.jsonl); 239 summaries" in told
