@@ -47,6 +47,23 @@ def put(path: Path, content: str | bytes) -> Path:
     return path
 
 
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.json", "a.csv", "a.parquet"])
+def test_how_much_was_read_is_told(tmp_path: Path, name: str) -> None:
+    path, counts = tmp_path / name, list[int]()
+    if name == "a.parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.table({"a": ["x"] * 1000}), path)
+    else:
+        text = "a,b\n" + "1,2\n" * 9000 if name == "a.csv" else '{"a": "It rained."}\n' * 9000
+        put(path, gzip.compress(text.encode()) if name.endswith(".gz") else text)
+    faults = Faults("F")
+    rows = list(read_rows(path, faults, format_of(path), on_read=counts.append))
+    assert len(rows) >= 1000
+    assert sum(counts) >= path.stat().st_size
+
+
 class TestFormatOf:
     @pytest.mark.parametrize(
         ("name", "expected"),

@@ -223,3 +223,15 @@ class TestTold:
         assert "licence: the authors state none; ask them before you share the data" in told
         assert "known of this data: articles of XSum begin with the gold summary" in told
         assert "as released: 235 summaries of 235 documents (mturk_cnndm.jsonl); 239 summaries" in told
+
+
+def test_progress_goes_to_a_terminal_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(ONE) + "\n", "utf-8")
+    for terminal in (False, True):
+        monkeypatch.setattr("sys.stderr.isatty", lambda terminal=terminal: terminal)
+        with pytest.raises(SystemExit):
+            main(["data", "import", str(path), "-o", str(tmp_path / f"data-{terminal}")])
+        assert ("ETA" in capsys.readouterr().err) == terminal

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -69,9 +72,11 @@ def import_(
     """Check DATA and write it as a dataset folder: whole, or not at all."""
     from summeter.data.dataset import save
 
-    dataset = read_data(
-        data, map_, preset, format_, language=language, verify=False, documents=documents or (), on_fault=on_fault.value
-    )
+    with _reading(data) as on_read:
+        dataset = read_data(
+            data, map_, preset, format_, language=language, verify=False, documents=documents or (),
+            on_fault=on_fault.value, on_read=on_read,
+        )  # fmt: skip
     card = {"name": name, "version": version, "licence": licence, "citation": citation}
     dataset = dataset.with_card(**{key: value for key, value in card.items() if value is not None})
     save(dataset, folder, force=force)
@@ -266,6 +271,22 @@ def export(
         typer.echo(f"{write(dataset, output)} rows written to {output}", err=True)
     if left := left_out(dataset):
         typer.echo(f"flat rows hold {' and '.join(FLAT_SETS)} only; left out: {', '.join(left)}", err=True)
+
+
+@contextmanager
+def _reading(paths: list[str]) -> Iterator[Callable[[int], None] | None]:
+    """A bar on stderr with the time that is left, where somebody can see it and files are read whose size is known."""
+    files = [Path(path) for path in paths]
+    if not sys.stderr.isatty() or not all(file.is_file() for file in files):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeElapsedColumn(), TextColumn("ETA"))
+    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as bar:
+        task = bar.add_task("reading", total=sum(file.stat().st_size for file in files))
+        yield lambda count: bar.advance(task, count)
 
 
 def _terms(dataset: Dataset, preset: str | None) -> list[str]:

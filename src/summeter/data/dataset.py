@@ -17,7 +17,7 @@ from summeter.data import folder as folders
 from summeter.data.faults import Dropped, Faults, OnFault, meant
 from summeter.data.flat import flat_row, splitter_of
 from summeter.data.folder import Card
-from summeter.data.formats import Row, file_name, format_of, read_rows, storable
+from summeter.data.formats import OnRead, Row, file_name, format_of, read_rows, storable
 from summeter.data.hub import Fetched, fetch, is_address
 from summeter.data.human import CROWD, RAW
 from summeter.data.intake import Intake
@@ -172,6 +172,7 @@ def load(  # noqa: PLR0913 - one keyword for each way in which data differ
     verify: bool = True,
     documents: str | Path | Sequence[str | Path] = (),
     on_fault: OnFault = "error",
+    on_read: OnRead | None = None,
 ) -> Dataset:
     """Read a flat file (or `-`), a dataset folder, rows as dicts, the files of a public layout, or data of a hub.
 
@@ -182,6 +183,7 @@ def load(  # noqa: PLR0913 - one keyword for each way in which data differ
     are files or folders of documents by id, for rows without them. `on_fault`: faulty rows end the import (`error`),
     are left out (`skip`), or are kept without the field at fault (`keep-valid`); see `Dataset.dropped`.
     `verify=False` accepts a dataset folder whose files were changed by hand (each record is still checked).
+    `on_read` is called with how many bytes more were read.
 
     Raises InputError with every fault found, UsageError for an impossible call, InstallError for Parquet or XLSX
     without the package that reads it.
@@ -207,7 +209,7 @@ def load(  # noqa: PLR0913 - one keyword for each way in which data differ
     faults = Faults("rows" if paths is None else file_name(paths[0]), on_fault)
     columns = Columns(map)
     intake = Intake(faults, columns, language)
-    source = _Source(data, paths, format, texts)
+    source = _Source(data, paths, format, texts, on_read)
     if layout is None:
         for record in source.flat(faults):
             intake.take(record)
@@ -269,6 +271,7 @@ class _Source(NamedTuple):
     paths: Sequence[str | Path] | None
     format: str | None
     documents: Sequence[str | Path]
+    on_read: OnRead | None
 
     def flat(self, faults: Faults) -> Iterator[Record]:
         """The flat rows of the one file."""
@@ -280,7 +283,7 @@ class _Source(NamedTuple):
 
     def _of_file(self, path: str | Path, faults: Faults) -> Iterator[Record]:
         kind = format_of(path, self.format)
-        return records(faults.file, read_rows(path, faults, kind), faults, kind)
+        return records(faults.file, read_rows(path, faults, kind, on_read=self.on_read), faults, kind)
 
     def joined(self, layout: Preset, columns: Columns, faults: Faults) -> Iterator[Joined]:
         """The rows of a public layout, joined."""
@@ -291,7 +294,7 @@ class _Source(NamedTuple):
         if self.paths is None:
             tables = [Table.of("rows", records("rows", _rows(self.data, faults), faults))]
         else:
-            tables = list(read_tables(self.paths, layout, self.format, faults))
+            tables = list(read_tables(self.paths, layout, self.format, faults, self.on_read))
         return joined(
             layout, tables, lambda record: columns.apply(record, faults.of(record.file)), self.documents, faults
         )

@@ -96,12 +96,23 @@ Mend = Callable[[str, Callable[[int, str], None]], str]
 """Repairs a text that is known to be broken, and says so by (line, message)."""
 
 
+OnRead = Callable[[int], None]
+"""Called with how many bytes more of a file were read."""
+
+
 def read_rows(
-    path: str | Path, faults: Faults, kind: Format, *, sheet: str | None = None, mend: Mend | None = None
+    path: str | Path,
+    faults: Faults,
+    kind: Format,
+    *,
+    sheet: str | None = None,
+    mend: Mend | None = None,
+    on_read: OnRead | None = None,
 ) -> Iterator[Row]:
     """The rows of a file. What cannot be read, or could not be stored (`storable`), goes to `faults`.
 
-    `sheet` is that of an XLSX file (default: the first); `mend` repairs the text of a JSON file.
+    `sheet` is that of an XLSX file (default: the first); `mend` repairs the text of a JSON file; `on_read` hears how
+    much of the file was read.
 
     Raises InstallError where Parquet or XLSX is asked for and the package that reads it is not installed.
     """
@@ -116,7 +127,7 @@ def read_rows(
         "pickle": _pickle,
     }
     try:
-        with _opened(path) as handle:
+        with _opened(path, on_read) as handle:
             for row in readers[kind](handle, faults):
                 if (kept := storable(row, faults)) is not None:
                     yield kept
@@ -143,17 +154,7 @@ def storable(row: Row, faults: Faults) -> Row | None:
         return row
     except (TypeError, ValueError, RecursionError):
         pass
-    wrong: dict[str, str] = {}
-    for name, value in row.cells.items():
-        try:
-            _check_json({name: value})
-        except UnicodeEncodeError as error:
-            what = f"half a surrogate pair (U+{ord(error.object[error.start]):04X}), which is no character; remove it"
-            wrong[name] = f"holds {what}"
-        except RecursionError:
-            wrong[name] = f"is nested too deeply; {DEEPEST} lists and objects within each other do"
-        except (TypeError, ValueError) as error:
-            wrong[name] = f"cannot be stored as JSON ({error}); give texts, numbers, lists or objects"
+    wrong = {name: why for name, value in row.cells.items() if (why := _unstorable(name, value)) is not None}
     for name, message in wrong.items():
         if faults.on_fault == "keep-valid":
             faults.drop(row.line, str(name), message, "field")
@@ -164,6 +165,20 @@ def storable(row: Row, faults: Faults) -> Row | None:
     if faults.on_fault == "skip":
         return None
     return Row(row.line, {name: value for name, value in row.cells.items() if name not in wrong})
+
+
+def _unstorable(name: str, value: Any) -> str | None:
+    """What is wrong with a cell, or None."""
+    try:
+        _check_json({name: value})
+    except UnicodeEncodeError as error:
+        code = ord(error.object[error.start])
+        return f"holds half a surrogate pair (U+{code:04X}), which is no character; remove it"
+    except RecursionError:
+        return f"is nested too deeply; {DEEPEST} lists and objects within each other do"
+    except (TypeError, ValueError) as error:
+        return f"cannot be stored as JSON ({error}); give texts, numbers, lists or objects"
+    return None
 
 
 def _check_json(cells: dict[str, Any]) -> None:
@@ -239,16 +254,39 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant, 
 
 
 @contextmanager
-def _opened(path: str | Path) -> Iterator[BinaryIO]:
+def _opened(path: str | Path, on_read: OnRead | None = None) -> Iterator[BinaryIO]:
     if str(path) == "-":
         yield sys.stdin.buffer
         return
-    with Path(path).open("rb") as handle:
+    with Path(path).open("rb") as file:
+        handle = file if on_read is None else cast("BinaryIO", io.BufferedReader(_Counted(file, on_read), 1 << 20))
         if Path(path).suffix.lower() == ".gz":
             with io.BufferedReader(_Unpacked(handle)) as unpacked:
                 yield unpacked
         else:
             yield handle
+
+
+class _Counted(io.RawIOBase):
+    """A file that tells how much of it was read."""
+
+    def __init__(self, file: BinaryIO, on_read: OnRead) -> None:
+        self._file, self._on_read = file, on_read
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._file.seekable()
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._file.seek(offset, whence)
+
+    def readinto(self, buffer: Any) -> int:
+        content = self._file.read(len(buffer))
+        buffer[: len(content)] = content
+        self._on_read(len(content))
+        return len(content)
 
 
 class _TooLarge(Exception):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from summeter.data.articles import IDS, TEXTS, ArticleTexts, missing_articles
 from summeter.data.faults import Faults
-from summeter.data.formats import TABLES, Format, Row, file_name, format_of, read_rows, sheets
+from summeter.data.formats import TABLES, Format, OnRead, Row, file_name, format_of, read_rows, sheets
 from summeter.data.presets import PRESETS
 from summeter.data.presets.base import ROWS, Joined, Key, Part, Preset, Record, always, key_of
 from summeter.records import Message, Parameter, UsageError
@@ -37,7 +37,9 @@ class Table(NamedTuple):
         return cls(file, chain(first, rows), tuple(dict.fromkeys(name for record in first for name in record.cells)))
 
 
-def read_tables(paths: Sequence[str | Path], preset: Preset, named: str | None, faults: Faults) -> Iterator[Table]:
+def read_tables(
+    paths: Sequence[str | Path], preset: Preset, named: str | None, faults: Faults, on_read: OnRead | None = None
+) -> Iterator[Table]:
     """The tables in the files (and folders) of a layout."""
     for path in chain.from_iterable(_files_of(path, preset, faults) for path in paths):
         file = file_name(path)
@@ -46,7 +48,7 @@ def read_tables(paths: Sequence[str | Path], preset: Preset, named: str | None, 
         kind = part.format if named is None and part is not None and part.format else format_of(path, named)
         names: tuple[str | None, ...] = _sheets_of(path, preset, own) if kind == "xlsx" else (None,)
         for sheet in names:
-            rows = read_rows(path, own, kind, sheet=sheet, mend=preset.mend)
+            rows = read_rows(path, own, kind, sheet=sheet, mend=preset.mend, on_read=on_read)
             yield Table.of(file, records(file, rows, own, kind))
 
 
