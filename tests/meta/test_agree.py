@@ -13,7 +13,17 @@ from meta.duels import sound
 from meta.makers import judgment, people, ratings, sentences, voted
 
 from summeter.data.dataset import load
-from summeter.meta._agree import COEFFICIENTS, Measure, agree, export, measure, override_rate, scale_of, slots, usual
+from summeter.meta._agree import (
+    COEFFICIENTS,
+    Measure,
+    agree,
+    export,
+    measured_agreement,
+    override_rate,
+    scale_of,
+    slots,
+    usual,
+)
 from summeter.meta.results import Study, resampling
 from summeter.records import Judgment, Span, Target, UsageError
 from summeter.scoring.table import JudgmentTable
@@ -76,16 +86,18 @@ def test_mean_pairwise_pearson_by_document() -> None:
 @pytest.mark.parametrize("name", COEFFICIENTS)
 def test_every_coefficient_survives_nothing_one_item_and_constants(name: str) -> None:
     for votes in (np.full((2, 3), NAN), np.array([[1.0], [1.0]]), np.ones((2, 4)), np.zeros((3, 0))):
-        got = measure(name, votes, np.arange(votes.shape[1]), Measure(scale_of(votes)), resampling(20)).estimate
+        got = measured_agreement(
+            name, votes, np.arange(votes.shape[1]), Measure(scale_of(votes)), resampling(20)
+        ).estimate
         assert (got.value is None) == (got.status == "undefined")
         assert got.value is not None or got.reason
         assert got.n + got.missing == votes.shape[1]
 
 
 def test_a_vote_off_the_scale_is_told_not_raised() -> None:
-    got = measure("ac2", np.array([[1.0, 2.5], [1.0, 2.0]]), np.arange(2), Measure((1, 2, 3))).estimate
+    got = measured_agreement("ac2", np.array([[1.0, 2.5], [1.0, 2.0]]), np.arange(2), Measure((1, 2, 3))).estimate
     assert (got.value, got.reason) == (None, "some votes are not on the scale 1, 2, 3")
-    assert measure("alpha_ratio", np.array([[-1.0, 2], [1.0, 2]]), np.arange(2), Measure()).estimate.reason
+    assert measured_agreement("alpha_ratio", np.array([[-1.0, 2], [1.0, 2]]), np.arange(2), Measure()).estimate.reason
 
 
 def test_the_scale_is_that_of_all_votes() -> None:

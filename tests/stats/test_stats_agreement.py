@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from summeter.stats import (
     Bootstrap,
-    Level,
+    MeasurementLevel,
     Status,
     Weights,
     cohen_kappa,
@@ -101,12 +101,12 @@ def test_binary_alpha_by_hand() -> None:
     # Example A: ten units, two observers, four disagreements among 14 zeros and 6 ones: 1 - 19 * 4 / (14 * 6).
     meg, owen = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
     assert krippendorff_alpha([meg, owen]).value == pytest.approx(1 - 19 * 4 / 84, abs=1e-15)
-    for level in Level:
+    for level in MeasurementLevel:
         # With two values every level of measurement is the same.
         assert krippendorff_alpha([meg, owen], level).value == pytest.approx(1 - 19 * 4 / 84, abs=1e-12)
 
 
-@pytest.mark.parametrize("level", list(Level))
+@pytest.mark.parametrize("level", list(MeasurementLevel))
 @given(matrix=votes)
 @settings(max_examples=60, deadline=None)
 def test_alpha_is_its_definition(level: str, matrix: list[list[int | None]]) -> None:

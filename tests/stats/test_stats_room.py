@@ -66,7 +66,7 @@ def test_odd_input_never_gives_nan_or_a_warning(x: list[float | None], y: list[f
         results.append(stats.classification_interval(x, y, "f1", stats.Bootstrap(len(x), 20)))
     if x:
         matrix = [x, y]
-        results += [stats.krippendorff_alpha(matrix, level) for level in stats.Level]
+        results += [stats.krippendorff_alpha(matrix, level) for level in stats.MeasurementLevel]
         results += [stats.icc(matrix, model) for model in stats.Model]
         results += [stats.gwet_ac2(matrix, weights) for weights in stats.Weights]
         results += [stats.cohen_kappa(matrix), stats.mean_cohen_kappa(matrix), stats.fleiss_kappa(matrix)]

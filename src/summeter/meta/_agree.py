@@ -20,8 +20,7 @@ from typing import Any, NamedTuple, Unpack, assert_never
 
 import numpy as np
 
-from summeter.choices import AgreementCoefficient as Agreement
-from summeter.choices import Level, QuestionType, Use
+from summeter.choices import AgreementCoefficient, Level, QuestionType, Use
 from summeter.data.dataset import Dataset
 from summeter.data.human_judgments import SIGNATURES
 from summeter.meta.context import Context
@@ -54,8 +53,8 @@ from summeter.records import Judgment, UsageError, error_types, unnamed
 from summeter.records.taxonomy import SEPARATOR
 from summeter.scoring import COMPOSITE
 from summeter.scoring.table import JudgmentTable, Names
-from summeter.stats import Agreement as ChanceCorrected
 from summeter.stats import (
+    Agreement,
     Bootstrap,
     Interval,
     Model,
@@ -77,9 +76,9 @@ from summeter.stats.resample import Resampling, Weighted, of_rows
 from summeter.stats.spans import Spans
 from summeter.tables import Table
 
-COEFFICIENTS = tuple(name.value for name in Agreement if name is not Agreement.SPAN_F1)
+COEFFICIENTS = tuple(name.value for name in AgreementCoefficient if name is not AgreementCoefficient.SPAN_F1)
 """Every coefficient of votes; `span_f1` is of spans."""
-SPAN_F1 = Agreement.SPAN_F1.value
+SPAN_F1 = AgreementCoefficient.SPAN_F1.value
 LEVELS = ("sentence", "key_fact", "summary", "pair")
 FOR_LABELS = ("alpha_nominal", "kappa_fleiss", "kappa_cohen", "ac1")
 FOR_RATINGS = ("alpha_nominal", "alpha_ordinal", "alpha_interval", "ac2", "icc", "mean_pairwise_pearson",
@@ -103,7 +102,7 @@ ON_SCALE = frozenset({"kappa_cohen", "kappa_fleiss", "ac1", "ac2"})
 _PAIRED = frozenset({"annotator", "judge_and_people"})
 """Studies of two raters with a name: one annotator or judge, and the merged votes of people."""
 _MANY_RATERS = 10
-_FEWEST = 2
+_FEWEST_VOTES = 2
 _NO_DRAWS = resampling(0)
 
 
@@ -140,7 +139,7 @@ class _Request:
 
     def __post_init__(self) -> None:
         if self.coefficients:
-            check_known(self.coefficients, list(Agreement), "coefficient")
+            check_known(self.coefficients, list(AgreementCoefficient), "coefficient")
         if self.level is not None and self.level not in LEVELS:
             raise UsageError(
                 f"there are votes on sentences, key facts, summaries and pairs, not at the level {self.level!r}"
@@ -159,7 +158,7 @@ class RatingMatrix(NamedTuple):
     @property
     def alone(self) -> bool:
         """Whether there is one rater only, or a value that came merged: nobody to agree with."""
-        return len(self.votes.raters) < _FEWEST
+        return len(self.votes.raters) < _FEWEST_VOTES
 
     @property
     def who(self) -> str:
@@ -201,9 +200,9 @@ class RatingMatrix(NamedTuple):
         exchangeable = self.votes.exchangeable and study not in _PAIRED
         for name in self.names:
             if unusable is None:
-                got = measure(name, cast, documents, self.how, self.resample, exchangeable=exchangeable)
+                got = measured_agreement(name, cast, documents, self.how, self.resample, exchangeable=exchangeable)
             else:
-                got = measure(name, cast[:, :0], documents[:0], self.how)
+                got = measured_agreement(name, cast[:, :0], documents[:0], self.how)
                 got = got._replace(estimate=got.estimate._replace(reason=unusable, missing=cast.shape[1]))
             about: dict[str, Any] = {
                 "aspect": self.aspect, "gold_aspect": self.aspect, "level": self.votes.unit, "p": got.p,
@@ -358,7 +357,7 @@ def _each(matrix: RatingMatrix) -> Iterator[Row]:
         if not len(others):
             continue
         yield from _beside(matrix, place)
-        if len(others) >= _FEWEST:
+        if len(others) >= _FEWEST_VOTES:
             yield from matrix.rows("agreement_without", others, judge=rater)
 
 
@@ -441,7 +440,7 @@ def _short(number: float) -> float | int:
 # ---- one coefficient ----
 
 
-class Measured(NamedTuple):
+class MeasuredAgreement(NamedTuple):
     """A coefficient with its interval and what it rests on, before it is a row."""
 
     estimate: Interval
@@ -468,22 +467,22 @@ def scale_of(values: Floats) -> tuple[float, ...]:
 
 def _follows(name: str, how: Measure) -> bool:
     """Whether a coefficient follows one person over units."""
-    return name in OF_PERSONS and not (name == Agreement.ICC and how.model in {Model.ICC1, Model.ICC1K})
+    return name in OF_PERSONS and not (name == AgreementCoefficient.ICC and how.model in {Model.ICC1, Model.ICC1K})
 
 
 def _unsuited(name: str, how: Measure, *, exchangeable: bool) -> str | None:
     """Why a coefficient is not of such votes; None where it is."""
-    if how.names and name not in OF_NAMES | {Agreement.ALPHA_MASI}:
+    if how.names and name not in OF_NAMES | {AgreementCoefficient.ALPHA_MASI}:
         return f"{name} needs numbers, and these votes are names"
-    if name == Agreement.ALPHA_MASI and not how.names:
+    if name == AgreementCoefficient.ALPHA_MASI and not how.names:
         return "alpha_masi is of names or sets of names, and these votes are numbers"
     if exchangeable and _follows(name, how):
         why = f"the votes have no names, and {name} compares annotators; take alpha"
-        return f"{why}, or the icc_model 1,1" if name == Agreement.ICC else why
+        return f"{why}, or the icc_model 1,1" if name == AgreementCoefficient.ICC else why
     return None
 
 
-def measure(
+def measured_agreement(
     name: str,
     values: Floats,
     documents: Ints,
@@ -491,13 +490,13 @@ def measure(
     resample: Resampling = _NO_DRAWS,
     *,
     exchangeable: bool = False,
-) -> Measured:
+) -> MeasuredAgreement:
     """One coefficient of votes (raters x units), NaN for none, with an interval by document where `resample` draws.
 
     Of `exchangeable` votes, a row of which is no one person, only coefficients of the votes within units have a value.
 
     >>> votes = np.array([[0.0, 0, 1, 1], [0, 1, 1, 1]])
-    >>> round(measure("alpha_nominal", votes, np.arange(4), Measure()).estimate.value, 4)
+    >>> round(measured_agreement("alpha_nominal", votes, np.arange(4), Measure()).estimate.value, 4)
     0.5333
     """
     bootstrap = resample(documents)
@@ -507,22 +506,36 @@ def measure(
     if (why := _unsuited(name, how, exchangeable=exchangeable)) is not None:
         return _unfit(bootstrap, values, why)._replace(details=details)
     values = slots(values) if exchangeable else values
-    match kind := choose(Agreement, name, "coefficient"):
-        case Agreement.ALPHA_NOMINAL | Agreement.ALPHA_ORDINAL | Agreement.ALPHA_INTERVAL | Agreement.ALPHA_RATIO:
+    match kind := choose(AgreementCoefficient, name, "coefficient"):
+        case (
+            AgreementCoefficient.ALPHA_NOMINAL
+            | AgreementCoefficient.ALPHA_ORDINAL
+            | AgreementCoefficient.ALPHA_INTERVAL
+            | AgreementCoefficient.ALPHA_RATIO
+        ):
             got = _alpha(kind, values, bootstrap)
-        case Agreement.ALPHA_MASI:
+        case AgreementCoefficient.ALPHA_MASI:
             sets = [_set(joined, how.question) for joined in how.names]
             cast = [[None if np.isnan(code) else sets[int(code)] for code in row] for row in slots(values)]
             got = _agreed(masi_alpha(cast, bootstrap.codes), bootstrap)
-        case Agreement.KAPPA_COHEN | Agreement.KAPPA_FLEISS | Agreement.AC1 | Agreement.AC2:
+        case (
+            AgreementCoefficient.KAPPA_COHEN
+            | AgreementCoefficient.KAPPA_FLEISS
+            | AgreementCoefficient.AC1
+            | AgreementCoefficient.AC2
+        ):
             got = _on_scale(kind, values, how, bootstrap)
-        case Agreement.ICC:
+        case AgreementCoefficient.ICC:
             got = _icc(values, how, bootstrap)
-        case Agreement.RATER_DEVIATION | Agreement.IDENTICAL:
+        case AgreementCoefficient.RATER_DEVIATION | AgreementCoefficient.IDENTICAL:
             got = _mean(kind, values, bootstrap)
-        case Agreement.MEAN_PAIRWISE_PEARSON | Agreement.MEAN_PAIRWISE_SPEARMAN | Agreement.MEAN_PAIRWISE_KENDALL_B:
+        case (
+            AgreementCoefficient.MEAN_PAIRWISE_PEARSON
+            | AgreementCoefficient.MEAN_PAIRWISE_SPEARMAN
+            | AgreementCoefficient.MEAN_PAIRWISE_KENDALL_B
+        ):
             got = _pairwise(kind.removeprefix("mean_pairwise_"), values, documents, resample)
-        case Agreement.SPAN_F1:
+        case AgreementCoefficient.SPAN_F1:
             raise UsageError("span_f1 is of spans, not of votes")
         case _:
             assert_never(kind)
@@ -534,25 +547,25 @@ def _set(joined: str, question: QuestionType | None) -> frozenset[str]:
     return error_types(joined) if question is None else frozenset(joined.split(SEPARATOR))
 
 
-def _agreed(whole: ChanceCorrected, bootstrap: Bootstrap, **details: Any) -> Measured:
+def _agreed(whole: Agreement, bootstrap: Bootstrap, **details: Any) -> MeasuredAgreement:
     """A coefficient corrected for chance, with what it rests on."""
     rests_on = {"votes": whole.votes, "observed": whole.observed, "expected": whole.expected}
-    return Measured(whole.interval(bootstrap), None, {**details, **rests_on})
+    return MeasuredAgreement(whole.interval(bootstrap), None, {**details, **rests_on})
 
 
-def _unfit(bootstrap: Bootstrap, values: Floats, reason: str) -> Measured:
+def _unfit(bootstrap: Bootstrap, values: Floats, reason: str) -> MeasuredAgreement:
     """Votes that cannot be measured so, and why."""
-    return Measured(bootstrap.alone(None, reason, n=0, missing=values.shape[1]), None, {})
+    return MeasuredAgreement(bootstrap.alone(None, reason, n=0, missing=values.shape[1]), None, {})
 
 
-def _alpha(name: str, values: Floats, bootstrap: Bootstrap) -> Measured:
+def _alpha(name: str, values: Floats, bootstrap: Bootstrap) -> MeasuredAgreement:
     compact = slots(values)
     if name == "alpha_ratio" and (compact < 0).any():
         return _unfit(bootstrap, values, "ratio votes must not be negative")
     return _agreed(krippendorff_alpha(compact, name.removeprefix("alpha_"), bootstrap.codes), bootstrap)
 
 
-def _on_scale(name: str, values: Floats, how: Measure, bootstrap: Bootstrap) -> Measured:
+def _on_scale(name: str, values: Floats, how: Measure, bootstrap: Bootstrap) -> MeasuredAgreement:
     """Kappas, AC1 and AC2, which depend on the values there could have been."""
     if not np.isin(values[~np.isnan(values)], how.scale).all():
         listed = ", ".join(f"{value:g}" for value in how.scale)
@@ -575,22 +588,24 @@ def _on_scale(name: str, values: Floats, how: Measure, bootstrap: Bootstrap) -> 
     return _agreed(whole, bootstrap, scale=list(how.scale), **details)
 
 
-def _icc(values: Floats, how: Measure, bootstrap: Bootstrap) -> Measured:
+def _icc(values: Floats, how: Measure, bootstrap: Bootstrap) -> MeasuredAgreement:
     raters, details = _who_voted(values), {"model": how.model}
     whole = icc(raters, how.model)
     if whole.value is None:
-        return Measured(bootstrap.alone(None, whole.reason or "", n=whole.n, missing=whole.missing), None, details)
+        return MeasuredAgreement(
+            bootstrap.alone(None, whole.reason or "", n=whole.n, missing=whole.missing), None, details
+        )
 
     def of_units(units: Floats) -> float | None:
         return icc(raters[:, units.astype(np.int64)], how.model).value
 
     statistic = of_rows(of_units, [np.arange(values.shape[1], dtype=np.float64)], bootstrap.codes)
-    return Measured(bootstrap.interval(statistic, n=whole.n, missing=whole.missing), whole.p, details)
+    return MeasuredAgreement(bootstrap.interval(statistic, n=whole.n, missing=whole.missing), whole.p, details)
 
 
-def _mean(name: str, values: Floats, bootstrap: Bootstrap) -> Measured:
+def _mean(name: str, values: Floats, bootstrap: Bootstrap) -> MeasuredAgreement:
     """What is a mean over units with two votes or more: their standard deviation, or whether all are the same."""
-    paired = (~np.isnan(values)).sum(axis=0) >= _FEWEST
+    paired = (~np.isnan(values)).sum(axis=0) >= _FEWEST_VOTES
     inside = slots(values)[:, paired]
     each = np.full(values.shape[1], np.nan)
     match name:
@@ -601,21 +616,21 @@ def _mean(name: str, values: Floats, bootstrap: Bootstrap) -> Measured:
         case _:
             raise ValueError(f"{name} is no mean over units")
     estimate = bootstrap.mean(each)
-    return Measured(estimate if paired.any() else estimate._replace(reason="no item has 2 votes"), None, {})
+    return MeasuredAgreement(estimate if paired.any() else estimate._replace(reason="no item has 2 votes"), None, {})
 
 
-def _pairwise(kind: str, values: Floats, documents: Ints, resample: Resampling) -> Measured:
+def _pairwise(kind: str, values: Floats, documents: Ints, resample: Resampling) -> MeasuredAgreement:
     """The mean correlation of two raters within a document, averaged over documents (SummQual's agreement)."""
     codes = dict.fromkeys(documents.tolist())
     coefficients = [mean_pairwise(_who_voted(values[:, documents == code]), kind).value for code in codes]
     means = [value for value in coefficients if value is not None]
-    paired = (~np.isnan(values)).sum(axis=0) >= _FEWEST
+    paired = (~np.isnan(values)).sum(axis=0) >= _FEWEST_VOTES
     n, missing = int(paired.sum()), int((~paired).sum())
     details = {"documents": len(means), "undefined_documents": len(coefficients) - len(means)}
     if not means:
         reason = "no document has two raters whose votes vary" if n else "no item has 2 votes"
-        return Measured(resample(documents).alone(None, reason, n=n, missing=missing), None, details)
-    return Measured(resample(len(means)).mean(means)._replace(n=n, missing=missing), None, details)
+        return MeasuredAgreement(resample(documents).alone(None, reason, n=n, missing=missing), None, details)
+    return MeasuredAgreement(resample(len(means)).mean(means)._replace(n=n, missing=missing), None, details)
 
 
 def _who_voted(values: Floats) -> Floats:

@@ -35,7 +35,7 @@ from summeter.stats.correlation import near_one
 from summeter.stats.resample import Resampling
 
 Measure = Callable[[str], int]
-_FEWEST = 4
+_FEWEST_ROWS = 4
 
 LENGTHS: dict[str, Measure] = {"words": lambda text: len(text.split()), "characters": len}
 """How the length of a summary is counted: words between blanks, or code points."""
@@ -204,7 +204,7 @@ def partial(x: Floats, y: Floats, given: Floats) -> float | None:
     values = [correlate(first, second).value for first, second in ((x, y), (x, given), (y, given))]
     r12, r13, r23 = (math.nan if value is None else value for value in values)
     rest = (1 - r13**2) * (1 - r23**2)
-    if len(x) < _FEWEST or math.isnan(r12 + rest) or rest < 1e-12:
+    if len(x) < _FEWEST_ROWS or math.isnan(r12 + rest) or rest < 1e-12:
         return None
     return max(-1.0, min(1.0, (r12 - r13 * r23) / math.sqrt(rest)))
 

@@ -19,7 +19,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, mode
 from summeter._version import __version__
 from summeter.choices import Level, Use
 from summeter.data.atomic import write_text
-from summeter.meta._agree import Measure, measure
+from summeter.meta._agree import Measure, measured_agreement
 from summeter.meta.gold import PEOPLE, Votes, decisions, votes
 from summeter.meta.inputs import Gold
 from summeter.meta.matrix import PairedScores
@@ -42,7 +42,7 @@ from summeter.stats.resample import Resampling, interval_text
 
 STUDY = "calibration"
 SCHEMA: Final = "summeter-calibration/1"
-FEWEST = 50
+FEWEST_LABELS = 50
 """Fewer human labels than this do not make a calibration."""
 RESAMPLES = 1000
 
@@ -183,10 +183,10 @@ def calibrate(
         decisions(pairs.gold)  # raises where people's values are no yes or no
     if dev is None:
         _check_decisions(pairs)
-    if pairs.n < FEWEST and not allow_few:
+    if pairs.n < FEWEST_LABELS and not allow_few:
         raise UsageError(
             f"{pairs.n} human labels beside {pairs.judge.judge}'s {pairs.judge.aspect}: a calibration needs at least "
-            f"{FEWEST}; label more, or accept a coarse one (",
+            f"{FEWEST_LABELS}; label more, or accept a coarse one (",
             Parameter("allow_few", "..."),
             ")",
         )
@@ -286,7 +286,7 @@ def _ceiling(people: Votes | None, at_least: float | None, resample: Resampling)
 
 def _coefficients(cast: Floats, names: Sequence[str], documents: Ints, resample: Resampling) -> list[Estimate]:
     how = Measure((0.0, 1.0))
-    return [Estimate.of(measure(name, cast, documents, how, resample).estimate) for name in names]
+    return [Estimate.of(measured_agreement(name, cast, documents, how, resample).estimate) for name in names]
 
 
 def save_calibration(calibration: Calibration, file: str | Path) -> None:

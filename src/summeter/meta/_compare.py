@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Unpack, cast
 import numpy as np
 
 from summeter.choices import Average, ClusterRule, Coefficient, Documents, Level
-from summeter.meta._correlate import Options, measure, of_means
+from summeter.meta._correlate import Options, measured_correlation, of_means
 from summeter.meta.context import Context
 from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.gold import gold_scores
@@ -263,7 +263,7 @@ def _means(
     judged = [here for name, here in there.items() if own[name]]
     shared = np.logical_and.reduce(judged) if judged else np.zeros(0, dtype=np.bool_)
     unlike = any((here != shared).any() for here in judged)
-    narrowed = unlike and testing.documents == Documents.SHARED
+    narrowed = unlike and {Documents.SHARED: True, Documents.ALL: False}[Documents(testing.documents)]
     rows = {}
     for name, values in table.items():
         bootstrap = Bootstrap(len(values), testing.resamples, testing.confidence, testing.seed)
@@ -695,7 +695,7 @@ def _of_judges(family: Sequence[_Part], task: _Task) -> Iterator[tuple[_Family, 
 def _value_row(name: str, pairs: PairedScores, about: Mapping[str, Any], task: _Task) -> Row:
     testing = task.testing
     options = Options(resampling(min(testing.resamples, _RESAMPLES), testing.confidence, testing.seed))
-    got = measure(pairs.at(task.level), task.coefficient, task.average, options)
+    got = measured_correlation(pairs.at(task.level), task.coefficient, task.average, options)
     result = got.interval or Statistic(task.coefficient, got.value, got.n, got.missing, reason=got.reason)
     return interval_row(
         result, about, named(pairs.judge), statistic=task.coefficient, n=got.n, missing=got.missing, p=got.p,

@@ -55,7 +55,7 @@ class Options(NamedTuple):
     calibrate_ties: bool = False
 
 
-class Measured(NamedTuple):
+class MeasuredCorrelation(NamedTuple):
     """One statistic of one set of pairs, before it is a row; of an average, also that of each group."""
 
     value: float | None
@@ -117,7 +117,7 @@ def correlate(
 
 
 def _rows(group: Group, name: str, average: Average, options: Options) -> Iterator[Row]:
-    got = measure(group.pairs, name, average, options)
+    got = measured_correlation(group.pairs, name, average, options)
     lost = got.interval.reason if got.interval is not None and got.interval.low is None else None
     yield row(
         STUDY, group, name, got.value, got.interval, n=got.n, missing=got.missing, p=got.p, average=average.value,
@@ -132,7 +132,7 @@ def _rows(group: Group, name: str, average: Average, options: Options) -> Iterat
             )  # fmt: skip
 
 
-def measure(pairs: PairedScores, name: str, average: Average, options: Options) -> Measured:
+def measured_correlation(pairs: PairedScores, name: str, average: Average, options: Options) -> MeasuredCorrelation:
     """One statistic of pairs, pooled or averaged, with its interval."""
     if name == PAIRWISE:
         return _pairwise(pairs, average, options)
@@ -141,7 +141,7 @@ def measure(pairs: PairedScores, name: str, average: Average, options: Options) 
     return _averaged(pairs, name, average, options)
 
 
-def _pooled(pairs: PairedScores, name: str, options: Options) -> Measured:
+def _pooled(pairs: PairedScores, name: str, options: Options) -> MeasuredCorrelation:
     got = correlate_values(pairs.x, pairs.y, name)
     interval = None
     details: dict[str, Any] = {}
@@ -150,7 +150,7 @@ def _pooled(pairs: PairedScores, name: str, options: Options) -> Measured:
     if got.value is not None and pairs.items is Items.COMMON:
         means = pairs.source is not None and pairs.level is Level.SYSTEM
         interval = (means_interval if means else rows_interval)(pairs, name, options.resample)
-    return Measured(got.value, got.n, got.missing, got.p, got.reason, interval, details)
+    return MeasuredCorrelation(got.value, got.n, got.missing, got.p, got.reason, interval, details)
 
 
 def rows_interval(pairs: PairedScores, name: str, resample: Resampling) -> Interval:
@@ -207,7 +207,7 @@ def of_means(rows: PairedScores, name: str, bootstrap: Bootstrap) -> Weighted:
     return correlation
 
 
-def _averaged(pairs: PairedScores, name: str, average: Average, options: Options) -> Measured:
+def _averaged(pairs: PairedScores, name: str, average: Average, options: Options) -> MeasuredCorrelation:
     over = {Average.DOCUMENT: pairs.document, Average.SYSTEM: pairs.system}[average]
     with_p = average is Average.SYSTEM or options.only_significant is not None
     by_group = correlation_by_group(pairs.x, pairs.y, list(over.labels()), name, with_p=with_p)
@@ -222,28 +222,28 @@ def _averaged(pairs: PairedScores, name: str, average: Average, options: Options
         details["groups_not_significant"] = len(by_group) - len(reasons) - len(values)
     if not values:
         why = f"no {average.value} has a correlation: {constant} constant, {len(reasons) - constant} too small"
-        return Measured(None, pairs.n, pairs.missing, reason=why, details=details, by_group=by_group)
+        return MeasuredCorrelation(None, pairs.n, pairs.missing, reason=why, details=details, by_group=by_group)
     value = float(np.mean(values))
     interval = None
     if average is Average.DOCUMENT:
         interval = options.resample(len(values)).mean(values)
     elif options.only_significant is None:
         interval = average_interval(pairs, name, options.resample)
-    return Measured(value, pairs.n, pairs.missing, interval=interval, details=details, by_group=by_group)
+    return MeasuredCorrelation(value, pairs.n, pairs.missing, interval=interval, details=details, by_group=by_group)
 
 
 def _enters(inside: Statistic, options: Options) -> bool:
     return options.only_significant is None or (inside.p is not None and inside.p <= options.only_significant)
 
 
-def _pairwise(pairs: PairedScores, average: Average, options: Options) -> Measured:
+def _pairwise(pairs: PairedScores, average: Average, options: Options) -> MeasuredCorrelation:
     """Pairwise accuracy (Deutsch et al., 2023): pairs over all rows, or within documents or systems."""
     over = {Average.POOLED: None, Average.DOCUMENT: pairs.document, Average.SYSTEM: pairs.system}[average]
     labels = None if over is None else over.codes
     sizes = np.bincount(labels[pairs.kept]) if labels is not None else np.array([pairs.n])
     if int((sizes * (sizes - 1) // 2).sum()) > _MOST_PAIRS:
         why = f"more than {_MOST_PAIRS:,} pairs; average by document"
-        return Measured(None, pairs.n, pairs.missing, reason=why)
+        return MeasuredCorrelation(None, pairs.n, pairs.missing, reason=why)
     how = "pooled" if labels is None else "group"
     got: PairAccuracy = (
         calibrate_ties(pairs.y, pairs.x, labels, how) if options.calibrate_ties
@@ -252,7 +252,7 @@ def _pairwise(pairs: PairedScores, average: Average, options: Options) -> Measur
     details = {"epsilon": got.epsilon, "pairs": got.pairs, "ties": "calibrated" if options.calibrate_ties else "exact",
                "groups": got.groups, "groups_too_small": got.groups_without_pairs}  # fmt: skip
     interval = None if got.value is None else _pairwise_interval(pairs, average, got.epsilon, options.resample)
-    return Measured(got.value, got.n, got.missing, reason=got.reason, interval=interval, details=details)
+    return MeasuredCorrelation(got.value, got.n, got.missing, reason=got.reason, interval=interval, details=details)
 
 
 def _pairwise_interval(pairs: PairedScores, average: Average, epsilon: float, resample: Resampling) -> Interval | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack, assert_never
 
 import numpy as np
 
@@ -170,14 +170,18 @@ def _merged(votes: Sequence[Types], min_votes: int, annotators: Annotators) -> T
     """
     if not votes or len(votes) < min_votes:
         return frozenset()
-    if annotators is Annotators.ANY:
-        wrong = [types for types in votes if types != _CLEAN]
-        return frozenset().union(*wrong) if 2 * len(wrong) > len(votes) else _CLEAN
-    counts = Counter(name for types in votes for name in types)
-    if most := frozenset(name for name, count in counts.items() if 2 * count > len(votes)):
-        return most
-    ranked = Counter(votes).most_common(2)
-    return frozenset() if len(ranked) > 1 and ranked[0][1] == ranked[1][1] else ranked[0][0]
+    match annotators:
+        case Annotators.ANY:
+            wrong = [types for types in votes if types != _CLEAN]
+            return frozenset().union(*wrong) if 2 * len(wrong) > len(votes) else _CLEAN
+        case Annotators.MAJORITY:
+            counts = Counter(name for types in votes for name in types)
+            if most := frozenset(name for name, count in counts.items() if 2 * count > len(votes)):
+                return most
+            ranked = Counter(votes).most_common(2)
+            return frozenset() if len(ranked) > 1 and ranked[0][1] == ranked[1][1] else ranked[0][0]
+        case _:
+            assert_never(annotators)
 
 
 def _rows(

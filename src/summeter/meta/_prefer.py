@@ -549,14 +549,19 @@ def people_verdicts(columns: JudgmentTable, aspect: str, rule: Aggregation) -> l
         if rule.merge not in single:
             raise UsageError(f"no annotator {rule.merge!r} among the verdicts on {aspect} ({', '.join(single)})")
         return [single[rule.merge]]
-    majority = rule.merge == AggregationRule.MAJORITY
     pairs = tuple(dict.fromkeys(pair for annotator in single.values() for pair in annotator.pairs))
     documents = tuple(dict.fromkeys(name for annotator in single.values() for name in annotator.documents))
     votes = np.array([[annotator.points(pair, documents) for pair in pairs] for annotator in single.values()])
     mean = np.where((~np.isnan(votes)).sum(axis=0) >= rule.min_votes, mean_present(votes), np.nan)
     shape = mean.shape
-    gained = np.where(np.isnan(mean), np.nan, (np.sign(mean - 0.5) + 1) / 2) if majority else mean
-    parts = ["merge:majority" if majority else "merge:mean", *([f"min:{rule.min_votes}"] if rule.min_votes > 1 else [])]
+    match AggregationRule(rule.merge):
+        case AggregationRule.MAJORITY:
+            merge, gained = "merge:majority", np.where(np.isnan(mean), np.nan, (np.sign(mean - 0.5) + 1) / 2)
+        case AggregationRule.AUTO | AggregationRule.MEAN | AggregationRule.MODE_ELSE_MEAN:
+            merge, gained = "merge:mean", mean
+        case kept_apart:  # single votes, above
+            raise ValueError(f"{kept_apart} names no way to make one verdict of several")
+    parts = [merge, *([f"min:{rule.min_votes}"] if rule.min_votes > 1 else [])]
     signature = _signed(next(verdicts(_pair_rows(columns, aspect))).signature, *parts)
     requested = (~np.isnan(gained)).astype(np.float64)
     return [

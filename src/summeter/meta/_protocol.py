@@ -352,7 +352,8 @@ class _Board(NamedTuple):
         by_cell = [confusion_by_unit(data.gold, column, data.unit, data.documents) for column in decisions.T]
         counts = np.stack(by_cell, axis=1)
         totals = counts.sum(axis=0)
-        recalls = ((totals[:, 1] > 0) != (totals[:, 3] > 0)) & (self.how.one_class is OneClass.RECALL)
+        by_recall = {OneClass.RECALL: True, OneClass.UNDEFINED: False}[self.how.one_class]
+        recalls = ((totals[:, 1] > 0) != (totals[:, 3] > 0)) & by_recall
         accuracies = Accuracies(by_cell, recalls.tolist())
         (samples,) = self.bootstrap.samples(accuracies, width=accuracies.width)
         return _Result(decisions, counts, accuracy_of(totals, recalls), samples, recalls)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from summeter.choices import USUAL_COEFFICIENTS, Coefficient, Level, Use
-from summeter.meta._agree import LEVELS, Measure, aligned_votes, measure, scale_of
+from summeter.meta._agree import LEVELS, Measure, aligned_votes, measured_agreement, scale_of
 from summeter.meta._correlate import rows_interval
 from summeter.meta._stability import (
     SystemCorrelations,
@@ -302,7 +302,7 @@ def _rows(repeats: Sequence[Scores], level: Level, resample: Resampling) -> list
     names = FOR_LABELS if np.isin(seen, (0.0, 1.0)).all() and level is not Level.SUMMARY else FOR_SCORES
     rows = []
     for name in names:
-        got = measure(name, votes.values, votes.document.codes, Measure(scale_of(votes.values)), resample)
+        got = measured_agreement(name, votes.values, votes.document.codes, Measure(scale_of(votes.values)), resample)
         row = interval_row(
             got.estimate, named(repeats[0]), study="self_consistency", signature=repeated(repeats[0].signature),
             level=level.value, statistic=name, details={**got.details, "repeats": len(repeats)},

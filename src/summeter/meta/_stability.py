@@ -23,7 +23,7 @@ from summeter.stats.base import Bools, Floats, ratio
 from summeter.stats.correlation import weighted_correlations
 from summeter.stats.resample import Resampling
 
-FEWEST = 3
+FEWEST_SYSTEMS = 3
 _DIGITS = 12
 _TOO_FEW = "too few documents for an interval"
 
@@ -172,8 +172,8 @@ def over_systems(name: str, first: Floats, second: Floats) -> Statistic:
 
     The values are correlations and means themselves: what is equal in exact arithmetic must tie, so they are rounded.
     """
-    if len(first) < FEWEST:
-        reason = f"{len(first)} systems; at least {FEWEST} are needed"
+    if len(first) < FEWEST_SYSTEMS:
+        reason = f"{len(first)} systems; at least {FEWEST_SYSTEMS} are needed"
         return Statistic(name, None, len(first), 0, None, Status.UNDEFINED, reason)
     return correlate(np.round(first, _DIGITS), np.round(second, _DIGITS), name)
 
@@ -194,4 +194,4 @@ def correlate_draws(first: Floats, second: Floats, name: str) -> Floats:
     left, right = np.round(first, _DIGITS), np.round(second, _DIGITS)
     there = ~(np.isnan(left) | np.isnan(right))
     values = weighted_correlations(left, right, there.astype(np.float64), Coefficient(name))
-    return np.asarray(np.where(there.sum(axis=1) >= FEWEST, values, np.nan))
+    return np.asarray(np.where(there.sum(axis=1) >= FEWEST_SYSTEMS, values, np.nan))

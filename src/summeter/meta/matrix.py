@@ -108,7 +108,7 @@ def scores_of(
         return _of_summaries(unit_scores(table, reduce, use), question)
     rows = table.where(unit=level.value)
     value = numbers(rows, use)
-    none = "no decision: give a threshold" if use is Use.LABEL else "no number"
+    none = {Use.LABEL: "no decision: give a threshold", Use.VALUE: "no number"}[use]
     failed = table.where(unit="summary", status=GRAVITY)
     items = zip(failed.document.labels(), failed.system.labels(), strict=True)
     return Scores(

@@ -44,6 +44,12 @@ class Reduce(StrEnum):
     WHOLE = "whole"
 
 
+_OF_VALUES = {Reduce.SHARE: False, Reduce.MEAN: True, Reduce.WHOLE: False}
+"""Whether the values of parts are averaged, rather than their labels."""
+_WHOLE_FIRST = {Reduce.SHARE: False, Reduce.MEAN: False, Reduce.WHOLE: True}
+"""Whether the judgment of the whole summary goes before those of its parts."""
+
+
 class Score(Record):
     """One summary's score on one aspect by one judge.
 
@@ -178,8 +184,7 @@ def unit_scores(table: JudgmentTable, reduce: Mapping[str, str], use: Use = Use.
     groups = table.groups("judge", "signature", "document", "system", "aspect")
     how = [Reduce(reduce.get(name or "", Reduce.SHARE)) for name in table.judge.names]
     mean, whole_first = (
-        np.array([judged is rule for judged in how], np.bool_)[table.judge.codes]
-        for rule in (Reduce.MEAN, Reduce.WHOLE)
+        np.array([of_rule[rule] for rule in how], np.bool_)[table.judge.codes] for of_rule in (_OF_VALUES, _WHOLE_FIRST)
     )
     part = ~table.unit.equal("summary")
     # A failed attempt at the whole summary beside judged parts is superseded by them.

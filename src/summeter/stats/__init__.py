@@ -6,7 +6,7 @@ computed has the value None, a ``status`` and a ``reason``. Generators are passe
 
 from .agreement import (
     Agreement,
-    Level,
+    MeasurementLevel,
     Model,
     Weights,
     cohen_kappa,
@@ -90,7 +90,7 @@ __all__ = [
     "GroupedAccuracy",
     "Interval",
     "LabelsNeeded",
-    "Level",
+    "MeasurementLevel",
     "Model",
     "OrderEffect",
     "Overlap",

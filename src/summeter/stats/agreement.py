@@ -28,7 +28,7 @@ NOT_PAIRED = "no item has 2 votes"
 _SURE = 1e-12
 
 
-class Level(StrEnum):
+class MeasurementLevel(StrEnum):
     """The level of measurement, which decides how far apart two votes are."""
 
     NOMINAL = "nominal"
@@ -201,7 +201,7 @@ def _sorted(values: Any) -> tuple[Hashable, ...]:
 # ---- Krippendorff
 
 
-def krippendorff_alpha(votes: Votes, level: str = Level.NOMINAL, clusters: Ints | None = None) -> Agreement:
+def krippendorff_alpha(votes: Votes, level: str = MeasurementLevel.NOMINAL, clusters: Ints | None = None) -> Agreement:
     """Return Krippendorff's alpha, 1 - observed / expected disagreement, for any number of raters and missing votes.
 
     Items with fewer than two votes cannot show agreement; they are left out and counted as missing. Distances:
@@ -215,25 +215,25 @@ def krippendorff_alpha(votes: Votes, level: str = Level.NOMINAL, clusters: Ints 
     >>> round(krippendorff_alpha([[0, 0, 1, 1], [0, 1, 1, 1]]).value, 4)
     0.5333
     """
-    kind = Level(level)
-    cells, categories = _code_matrix(votes if kind is Level.NOMINAL else _number_matrix(votes))
+    kind = MeasurementLevel(level)
+    cells, categories = _code_matrix(votes if kind is MeasurementLevel.NOMINAL else _number_matrix(votes))
     shell, cast = _alpha_shell(f"alpha_{kind.value}", cells, len(categories), clusters)
     if not shell.n:
         return shell
     size = cast.size
-    values = np.array([] if kind is Level.NOMINAL else categories, dtype=np.float64)
+    values = np.array([] if kind is MeasurementLevel.NOMINAL else categories, dtype=np.float64)
     match kind:
-        case Level.NOMINAL:
+        case MeasurementLevel.NOMINAL:
             return _of_parts(shell, _nominal(cast), _alpha, size)
-        case Level.ORDINAL:
+        case MeasurementLevel.ORDINAL:
             return _of_parts(shell, _ordinal(cast), _alpha, size)
-        case Level.RATIO:
+        case MeasurementLevel.RATIO:
             if values[0] < 0:
                 raise ValueError("ratio votes must not be negative")
             gap, whole = np.subtract.outer(values, values), np.add.outer(values, values)
             ratios = np.divide(gap, whole, out=np.zeros_like(gap), where=whole > 0)
             return _of_parts(shell, _by_distance(cast, ratios**2), _alpha, size)
-        case Level.INTERVAL:
+        case MeasurementLevel.INTERVAL:
             # What is expected is rounding where it is tiny beside the largest distance there is.
             largest = float(np.ptp(values)) ** 2 if len(values) > 1 else 1.0
             return _of_parts(shell, _interval(cast, values), _alpha, size, lambda expected: expected / largest)
