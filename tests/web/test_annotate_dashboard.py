@@ -195,7 +195,7 @@ def test_an_annotator_in_full(site: Any, visit: Any, shot: Any, axe: Any) -> Non
     expect(figure(board, "Answers")).to_have_text(begins("32"))
 
 
-@pytest.mark.parametrize("width", [390, 700, 1100, 1440])
+@pytest.mark.parametrize("width", [390, 1020, 1030, 1440])
 def test_no_page_of_the_researcher_scrolls_sideways(width: int, site: Any, visit: Any) -> None:
     place = site("fact_verification", pay={"currency": "EUR", "per_batch": 2.5}, attention={"rate": 0.2})
     for number, one in enumerate(place.service.tasks.work[:8]):

@@ -22,7 +22,14 @@ export function table(heads, rows, label, options = {}) {
 export const cell = (text, kind = "number") => el("td", { class: kind, text });
 export const number = (value, digits = 2) => (value === null || value === undefined ? "–" : value.toFixed(digits).replace(/^-(0\.?0*)$/, "$1"));
 export const percent = (part, whole = 1) => (whole ? `${Math.round((100 * part) / whole)} %` : "–");
-export const when = (ms) => (ms ? new Date(ms).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" }) : "–");
+
+// A time in the researcher's own clock; the year where it is not this one.
+export function when(ms) {
+  if (!ms) return "–";
+  const date = new Date(ms);
+  const year = date.getFullYear() === new Date().getFullYear() ? undefined : "numeric";
+  return date.toLocaleString("en", { year, month: "short", day: "numeric", hour: "numeric", minute: "2-digit" });
+}
 
 export function figure(name, value, more, options) {
   return el("div", options ?? null, el("dt", { text: name }), el("dd", null, String(value), more ? el("span", { class: "small", text: more }) : null));
