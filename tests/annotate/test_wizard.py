@@ -66,7 +66,8 @@ def test_the_file_is_the_one_written_by_hand(tmp_path: Path) -> None:
 @pytest.mark.parametrize("answered", [0, 5, 12, 20, 33, 45, len(ANSWERS) - 1])
 def test_who_breaks_off_leaves_nothing(answered: int, tmp_path: Path) -> None:
     result = run(tmp_path, ANSWERS[:answered], "-o", str(tmp_path / "made"))
-    assert result.exit_code != 0
+    assert result.exit_code == 130
+    assert "broken off: nothing was written" in result.output
     assert [file.name for file in tmp_path.iterdir()] == ["data.jsonl"]
 
 

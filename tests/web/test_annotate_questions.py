@@ -4,12 +4,20 @@ by keys alone, and on a phone.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from web.steps import expect, fits, moving_on, press, sent, task, until
 from web.test_annotate_keys import chips
+from web.test_annotate_safe import axe
 
+from summeter.annotate.campaign.language import shipped
+from summeter.annotate.simulate.script import crowd, simulate
+from summeter.annotate.tasks.simulation import Profile, Truth
+
+__all__ = ["axe"]
 pytestmark = pytest.mark.web
 
 TYPES = [{"name": "invented", "meaning": "Stands nowhere."}, {"name": "twisted", "meaning": "Stands there otherwise."}]
@@ -44,7 +52,7 @@ def place(site: Any) -> Any:
 
 
 @pytest.mark.parametrize("phone", [False, True], ids=["mouse", "phone"])
-def test_what_is_chosen_is_what_is_recorded(place: Any, visit: Any, shot: Any, phone: bool) -> None:
+def test_what_is_chosen_is_what_is_recorded(place: Any, visit: Any, shot: Any, axe: Any, phone: bool) -> None:
     page = visit(place.link(), phone=phone)
     task(page)
     page.locator("label", has_text="Not supported").click()
@@ -67,6 +75,8 @@ def test_what_is_chosen_is_what_is_recorded(place: Any, visit: Any, shot: Any, p
     own(page, "How would it mislead?").get_by_role("textbox").fill("By the number.")
     shot(page, "filled")
     fits(page)
+    if not phone:
+        assert axe(page) == []  # in each size and colour
     moving_on(page, lambda: page.locator("button.send").click())
     (answer,) = sent(place, 1, page)
     assert (answer["label"], answer["error_types"]) == ("not_supported", ["twisted"])
@@ -148,3 +158,46 @@ def test_ratings_on_own_scales_with_a_question_of_each_summary(site: Any, visit:
     assert answer["questions"] == {
         system: {"waste": "Too long."} if at == 1 else {} for at, system in enumerate(letters)
     }
+
+
+def test_an_adjudicator_answers_them_too(place: Any, visit: Any, shot: Any, axe: Any) -> None:
+    simulate(place.service, crowd(place.service.folder, [Profile(), Profile(accuracy=0.2)], Truth(seed=5), seed=5))
+    page = visit(place.admin)
+    page.goto(f"{place.url}/admin/adjudicate")
+    task(page)
+    expect(page.locator(".answers .option")).to_have_count(2)
+    assert {"clear", "sure", "harm"} <= set(page.locator(".answers dt").all_inner_texts())
+    page.locator(".answers .option label").first.click()
+    expect(own(page, "How clear").locator("input:checked")).to_have_count(1)
+    tick(page, "How clear", "so so")
+    shot(page, "changed")
+    assert axe(page) == []
+    moving_on(page, lambda: page.locator("button.send").click())
+    until(page, lambda: len(place.events("adjudicated")) == 1)
+    (event,) = place.events("adjudicated")
+    answers = [one.answer for one in place.service.state.counted_answers(event.task)]
+    decided = event.data["answer"]["questions"]
+    assert decided["clear"] == 3
+    assert {**decided, "clear": 0} in [{**one["questions"], "clear": 0} for one in answers]
+    page.goto(f"{place.url}/admin/quality")
+    expect(page.locator("p.lead", has_text="clear")).to_be_visible()
+    expect(page.locator("p.lead", has_text="sure")).to_be_visible()
+
+
+def test_from_right_to_left_on_a_phone(site: Any, visit: Any, shot: Any, tmp_path: Path) -> None:
+    """The arrow towards the low end of a slider points to the right, and all fits."""
+    words = shipped("en").model_dump(exclude_none=True) | {"language": "ar", "direction": "rtl"}
+    file = tmp_path / "ar.yaml"
+    file.write_text(yaml.safe_dump(words, allow_unicode=True), encoding="utf-8")
+    place = site("fact_verification", assistance={}, questions=QUESTIONS[3:5], interface=str(file))
+    page = visit(place.link(), phone=True)
+    task(page)
+    assert page.evaluate("document.documentElement.dir") == "rtl"
+    page.locator("label", has_text="Supported").first.click()
+    own(page, "How sure").get_by_role("slider").focus()
+    press(page, "ArrowRight")
+    shot(page, "rtl")
+    fits(page)
+    tick(page, "Could it mislead?", "No")
+    moving_on(page, lambda: page.locator("button.send").click())
+    assert sent(place, 1, page)[0]["questions"] == {"sure": 45, "harm": False}

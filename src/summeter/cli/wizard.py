@@ -42,7 +42,11 @@ def ask_campaign(file: Path) -> None:
     if file.exists():
         raise UsageError(f"{file} exists; name a new file, or edit that one and leave out --wizard")
     typer.echo("An empty answer takes what stands in brackets. Ctrl-C ends this, and nothing is written.\n")
-    fields = _fields(file)
+    try:
+        fields = _fields(file)
+    except typer.Abort:
+        typer.echo("\nbroken off: nothing was written", err=True)
+        raise typer.Exit(130) from None
     campaign = Campaign.model_validate(fields)
     write_text(file, rendered(fields))
     typer.echo(f"\n{campaign.name} written to {file}; everything in it can be changed there (docs/campaign-file.md)")

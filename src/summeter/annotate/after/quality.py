@@ -93,7 +93,9 @@ class Quality(NamedTuple):
             "statistic": self.statistic,
             "pass_share": self.pass_share,
             "agreement": self.agreement.to_dicts(),
-            "said": [{"aspect": row.aspect, "words": in_words(row)} for row in self.headline()],
+            "said": [
+                {"aspect": row.aspect, "statistic": row.statistic, "words": in_words(row)} for row in self.headline()
+            ],
             "annotators": [annotator.to_json() for annotator in self.annotators],
             "assistance": [row.model_dump() for row in self.assistance],
             "notes": list(self.notes),

@@ -9,7 +9,7 @@ const PACE = 1 / 3;
 const api = new LiveApi();
 const NAMES = {
   alpha_nominal: "Krippendorff's alpha, nominal", alpha_ordinal: "Krippendorff's alpha, ordinal",
-  alpha_interval: "Krippendorff's alpha, interval", ac1: "Gwet's AC1", identical: "share of identical votes", span_f1: "F1 of marked characters",
+  alpha_interval: "Krippendorff's alpha, interval", alpha_masi: "Krippendorff's alpha of sets", ac1: "Gwet's AC1", identical: "share of identical votes", span_f1: "F1 of marked characters",
 };
 const COUNTED = new Set(["Value", "95 % interval", "Units", "Answers", "Agreement", "Checks passed", "Seconds, median", "Server's clock", "Follows a wrong machine", "Say the same", "How many"]);
 const WHERE = { checks: "attention checks", work: "tasks", all: "checks and tasks" };
@@ -30,10 +30,11 @@ function group(row) {
 }
 
 function agreement(found) {
-  const said = new Map(found.said.map((one) => [one.aspect, one.words]));
-  const first = found.agreement.filter((row) => row.statistic === found.statistic && group(row) === "all");
-  const lines = first.map((row) => el("p", { class: "lead" }, words(row.aspect), `: ${number(row.value)}${row.low === null ? "" : ` (${range(row)})`} – ${said.get(row.aspect)}.`));
-  const rows = found.agreement.map((row) => el("tr", { class: row.statistic === found.statistic && group(row) === "all" ? "main-row" : null },
+  const said = new Map(found.said.map((one) => [one.aspect, one]));
+  const main = (row) => row.statistic === said.get(row.aspect)?.statistic && group(row) === "all";
+  const first = found.agreement.filter(main);
+  const lines = first.map((row) => el("p", { class: "lead" }, words(row.aspect), `: ${number(row.value)}${row.low === null ? "" : ` (${range(row)})`} – ${said.get(row.aspect).words}.`));
+  const rows = found.agreement.map((row) => el("tr", { class: main(row) ? "main-row" : null },
     el("th", { scope: "row" }, words(row.aspect)), cell(group(row), null), cell(NAMES[row.statistic] ?? row.statistic, null),
     cell(number(row.value)), cell(range(row)), cell(row.n), el("td", null, row.value === null ? words(row.reason) : bar(row.value, `${row.aspect}: ${number(row.value)}`, 0.667))));
   return el("section", { "aria-label": "Agreement" }, el("h2", { text: "Do annotators agree?" }), ...lines,
