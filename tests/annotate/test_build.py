@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from annotate import campaigns as made
+from data.hub_cache import fill
 from report import fake_runs
 
 from summeter.annotate.campaign.assistance import Similarity, Verdicts, decided, top
@@ -111,6 +112,18 @@ def test_tasks_and_checks_by_kind(kind: str, count: int, tmp_path: Path) -> None
     assert len(tasks.checks) == -(-count // 4)  # rate .2: one check to four tasks, rounded up
     documents = [one.document_id for one in tasks.work]
     assert len(list(dict.fromkeys(documents))) == 1 + sum(a != b for a, b in itertools.pairwise(documents))
+
+
+def test_data_of_a_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("huggingface_hub", reason="needs huggingface_hub (extra `hub`), which is not here")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    fill(tmp_path / "hub", "org/rows", {"test.jsonl": "".join(json.dumps(row) + "\n" for row in made.rows())})
+    of_file = made.make(tmp_path / "file")
+    plan = (tmp_path / "file" / "plan.yaml").read_text("utf-8").replace("data.jsonl", "hf:org/rows#test")
+    (tmp_path / "plan.yaml").write_text(plan, encoding="utf-8")
+    of_hub = CampaignFolder(build(tmp_path / "plan.yaml", tmp_path / "hub-campaign"))
+    assert (of_hub.folder / "tasks.jsonl").read_bytes() == (of_file.folder / "tasks.jsonl").read_bytes()
 
 
 def test_similar_sentences() -> None:

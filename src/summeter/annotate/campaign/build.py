@@ -38,6 +38,7 @@ from summeter.data.atomic import building, write_lines, write_text
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.faults import Faults
 from summeter.data.formats import format_of, read_rows
+from summeter.data.hub import is_address
 from summeter.records import Document, InputError, Span, Summary, UsageError, canonical, nearest
 from summeter.records.taxonomy import SEPARATOR
 from summeter.text.split import split
@@ -185,7 +186,7 @@ def _with_codes(campaign: Campaign, new_token: Callable[[], str]) -> Campaign:
 
 def _selected(campaign: Campaign, file: Path) -> Dataset:
     mapping = None if campaign.map is None else dict(campaign.map)
-    place = file.parent / campaign.data
+    place = campaign.data if is_address(campaign.data) else file.parent / campaign.data
     data = load(place, map=mapping, preset=campaign.preset, format=campaign.format, language=campaign.language)
     chosen = campaign.select
     for what, wanted, known in (

@@ -570,7 +570,7 @@ class Campaign(Section):
     """`fact_verification`, `key_fact_validation`, `key_fact_alignment`, `rating`, `span_highlighting`, `pairwise`, or
     a class of your own: `my_kinds:Headline` (design/annotate.md)."""
     data: str
-    """A file of rows, or a dataset folder: see [data](data.md)."""
+    """A file of rows, a dataset folder, or `hf:ORG/NAME#SPLIT`: see [data](data.md)."""
     preset: str | None = None
     """A published layout, as `summeter list presets` names it."""
     format: str | None = None
