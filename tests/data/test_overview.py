@@ -142,6 +142,16 @@ def test_annotators_who_gave_one_value_throughout() -> None:
     assert odd(*rows[:9]) == {}  # nine votes are few
 
 
+def test_spans_that_all_mark_errors_are_nothing_odd() -> None:
+    marked = [{"annotator": "ben", "start": start, "end": start + 3, "label": 0} for start in (0, 5)]
+    row = {
+        "document": "It rained for hours. We all stayed in.",
+        "summary": "Rain kept us home.",
+        "human": {"spans": marked},
+    }
+    assert odd(row) == {}
+
+
 def test_tables_say_the_same(tiny: Dataset) -> None:
     lengths, systems, votes, duplicates, oddities = describe(tiny).tables()
     assert lengths.text().splitlines()[2:] == [

@@ -1,7 +1,7 @@
 """What is in a dataset, before anything is judged: counts, lengths, votes, near-duplicates, and what looks odd.
 
 Rows here, tables by `Overview.tables`; the agreement of annotators is a study (`meta.agree`). Words are those of
-`text.ngrams.words`, sentences those of the data. The columns are those of UniSumEval's Table 9 and FENICE's Table 6.
+`text.ngrams.words`, sentences those of the data.
 """
 
 from __future__ import annotations
@@ -330,7 +330,9 @@ def _cast(dataset: Dataset, name: str, sizes: Counter[str]) -> Iterator[tuple[Vo
             name, kind, aspect, unit, len(cast.items), None if nameless else len(people), cast.values.total(),
             min(cast.items.values()), max(cast.items.values()), cast.mean(),
         )  # fmt: skip
-        yield votes, list(_odd_votes(f"{aspect} ({name}, {kind})", cast, nameless=nameless))
+        # A span is marked for what is wrong with it: that all say so is nothing odd.
+        odd = [] if unit == "span" else list(_odd_votes(f"{aspect} ({name}, {kind})", cast, nameless=nameless))
+        yield votes, odd
 
 
 def _odd_votes(question: str, cast: _Cast, *, nameless: bool) -> Iterator[Oddity]:
@@ -466,7 +468,7 @@ def _lengths_table(rows: Iterable[Lengths]) -> Table:
         "Means: words and sentences of a document, key facts of a document that has some, words and sentences of a "
         "summary, and words of a document for each word of its summary."
     )
-    return Table(columns, cells, "Lengths", (note,))
+    return _without_empty(Table(columns, cells, "Lengths", (note,)))
 
 
 def _systems_table(rows: Iterable[SystemLengths]) -> Table:

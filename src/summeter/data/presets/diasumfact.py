@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from summeter.data.formats import RECORD_ID
 from summeter.data.presets.base import TEXTS, Cells, Count, Joined, LayoutError, Part, Preset, Text, located_span, taken
@@ -23,6 +23,8 @@ class _Sentence(BaseModel):
 
 
 class _Summary(BaseModel):
+    model_config = ConfigDict(protected_namespaces=())  # pydantic before 2.10 warns of fields named `model_...`
+
     model_prediction: Text
     sentence_annotations: list[_Sentence]
 
