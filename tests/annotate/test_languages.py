@@ -100,13 +100,13 @@ def test_an_own_language_file_is_kept_with_the_campaign(tmp_path: Path) -> None:
     ("changes", "message"),
     [
         ({"work.document": None}, "work.document: is missing; in English: 'Document'"),
-        ({"work.dokument": "x"}, "work.dokument: is no key of the pages; is it work.document?"),
+        ({"work.dokument": "x"}, "work.dokument: is no key of the pages (did you mean work.document?)"),
         ({"work.summary_of": "Resumo"}, "work.summary_of: has or lacks {id}, unlike the English text"),
         ({"work.document": {"one": "x", "other": "y"}}, "work.document: is one text without plural forms"),
         ({"page.minutes": "{n} min"}, "page.minutes: needs the forms one, other"),
         ({"page.minutes": {"other": "{n} min"}}, "page.minutes: has the forms other; needs one, other"),
         ({"page.minutes": {"one": "{m} min", "other": "{n}"}}, "in the form one has or lacks {m}"),
-        ({"work.document": True}, "strings.work.document: is no text; put it in quotes"),
+        ({"work.document": True}, "work.document: is no text; put it in quotes"),
     ],
 )
 def test_an_own_language_file_with_faults_is_refused_before_anything_is_written(
@@ -130,3 +130,26 @@ def test_an_unknown_language_names_those_that_there_are(tmp_path: Path) -> None:
 def test_a_form_that_needs_no_number_may_leave_it_out(tmp_path: Path) -> None:
     file = own_file(tmp_path, **{"page.minutes": {"one": "unu minuto", "other": "{n} minutoj"}})
     assert isinstance(read_language(file), Language)
+
+
+def test_faults_of_a_language_file_have_lines_and_a_key_stands_once(tmp_path: Path) -> None:
+    file = own_file(tmp_path)
+    lines = file.read_text(encoding="utf-8").splitlines()
+    at = next(number for number, line in enumerate(lines, 1) if line.startswith("  work.document:"))
+    lines.insert(at, "  work.document: Dokumento")
+    lines.append("  work.nothing: x")
+    file.write_text("\n".join(lines), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        read_language(file)
+    assert [(fault.line, fault.field) for fault in caught.value.faults] == [
+        (at + 1, "work.document"), (len(lines), "work.nothing"),
+    ]  # fmt: skip
+
+
+def test_a_folder_whose_language_file_lacks_new_keys_is_not_served(tmp_path: Path) -> None:
+    own_file(tmp_path)
+    folder = campaigns.make(tmp_path, interface="eo.yaml")
+    kept = folder.folder / "interface.yaml"
+    kept.write_text(re.sub(r"  work\.document: .*\n", "", kept.read_text(encoding="utf-8")), encoding="utf-8")
+    with pytest.raises(InputError, match=r"interface\.yaml: work\.document: is missing"):
+        CampaignFolder(folder.folder).preload()

@@ -9,6 +9,9 @@ import yaml
 
 from summeter.records import InputError
 
+Place = tuple[str | int, ...]
+"""The fields and entries that lead to a value: ("questions", 0, "name")."""
+
 
 def read_mapping(path: Path, least: str) -> dict[str, Any]:
     """The mapping in a YAML file. InputError as for `read_yaml`, and for what is no mapping (`least` then says what it
@@ -37,3 +40,30 @@ def parse_yaml(text: str, place: Path) -> Any:
         mark = getattr(error, "problem_mark", None)
         line = None if mark is None else mark.line + 1
         raise InputError.at(place, line, None, f"is not YAML: {getattr(error, 'problem', None) or error}") from error
+
+
+def yaml_lines(path: Path) -> tuple[dict[Place, int], list[tuple[Place, int]]]:
+    """The line of each field and entry of a YAML file, by its place, and the fields that a mapping has twice.
+
+    The later one of two is what `read_yaml` gives.
+    """
+    lines: dict[Place, int] = {}
+    repeated: list[tuple[Place, int]] = []
+
+    def visit(node: yaml.Node | None, place: Place) -> None:
+        if isinstance(node, yaml.MappingNode):
+            seen: set[str] = set()
+            for key, value in node.value:
+                inner = (*place, str(key.value))
+                if inner[-1] in seen:
+                    repeated.append((inner, key.start_mark.line + 1))
+                seen.add(str(key.value))
+                lines[inner] = key.start_mark.line + 1
+                visit(value, inner)
+        elif isinstance(node, yaml.SequenceNode):
+            for index, entry in enumerate(node.value):
+                lines[*place, index] = entry.start_mark.line + 1
+                visit(entry, (*place, index))
+
+    visit(yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader), ())
+    return lines, repeated

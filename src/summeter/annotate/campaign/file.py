@@ -7,17 +7,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
 
-import yaml
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from summeter.annotate.campaign.config import Campaign, Section
 from summeter.annotate.tasks import kind_named
 from summeter.data.faults import describe
-from summeter.data.mapping import read_mapping
+from summeter.data.mapping import Place, read_mapping, yaml_lines
 from summeter.records import Fault, InputError, UsageError, nearest
 
-Place = tuple[str | int, ...]
 EXPECTED = {
     "string_type": "a text, in quotes where it looks like something else",
     "int_type": "a whole number",
@@ -40,7 +38,7 @@ def read_campaign(file: str | Path) -> Campaign:
     path = Path(file)
     given = read_mapping(path, "a campaign needs at least name, kind and data")
     faults: list[Fault] = []
-    lines, repeated = _lines(path)
+    lines, repeated = yaml_lines(path)
     for place, line in repeated:
         faults.append(Fault(str(path), line, _field(place), "is given twice; the file would not say which counts"))
     if isinstance(given.get("kind"), str):
@@ -65,7 +63,7 @@ def by_line(file: Path) -> Iterator[None]:
     except InputError as error:
         if not any(fault.file == str(file) and fault.line is None and fault.field for fault in error.faults):
             raise
-        lines, _ = _lines(file)
+        lines, _ = yaml_lines(file)
         placed = [
             fault._replace(line=_line(lines, _place(fault.field)))
             if fault.file == str(file) and fault.line is None and fault.field
@@ -73,30 +71,6 @@ def by_line(file: Path) -> Iterator[None]:
             for fault in error.faults
         ]
         raise InputError(placed) from error
-
-
-def _lines(path: Path) -> tuple[dict[Place, int], list[tuple[Place, int]]]:
-    """The line of each field and entry, and the fields that a mapping has twice."""
-    lines: dict[Place, int] = {}
-    repeated: list[tuple[Place, int]] = []
-
-    def visit(node: yaml.Node | None, place: Place) -> None:
-        if isinstance(node, yaml.MappingNode):
-            seen: set[str] = set()
-            for key, value in node.value:
-                inner = (*place, str(key.value))
-                if inner[-1] in seen:
-                    repeated.append((inner, key.start_mark.line + 1))
-                seen.add(str(key.value))
-                lines[inner] = key.start_mark.line + 1
-                visit(value, inner)
-        elif isinstance(node, yaml.SequenceNode):
-            for index, entry in enumerate(node.value):
-                lines[*place, index] = entry.start_mark.line + 1
-                visit(entry, (*place, index))
-
-    visit(yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader), ())
-    return lines, repeated
 
 
 def _line(lines: dict[Place, int], place: Place) -> int | None:

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from summeter.data.mapping import read_mapping
-from summeter.records import Fault, InputError, Record, UsageError
+from summeter.data.mapping import Place, read_mapping, yaml_lines
+from summeter.records import Fault, InputError, Record, UsageError, nearest
 
 SHIPPED = Path(__file__).parents[1] / "app" / "languages"
 REFERENCE = "en"
@@ -98,26 +97,33 @@ def read_language(file: Path) -> Language:
 
 def _read(file: Path) -> Language:
     given = read_mapping(file, "a language file needs language, direction, plurals and strings")
+    faults: dict[Place, str] = {}
     try:
         language = Language.model_validate(given)
     except ValidationError as error:
-        raise InputError([_fault(file, part) for part in error.errors()]) from error
-    if file == SHIPPED / f"{REFERENCE}.yaml":
+        faults = dict(reversed([_fault(part) for part in error.errors()]))  # the first of a place, tried as a text
+    else:
+        if file != SHIPPED / f"{REFERENCE}.yaml":
+            for key, message in _differences(language, shipped(REFERENCE)):
+                place = ("strings", key)
+                faults[place] = f"{faults[place]}; {message}" if place in faults else message
+    if file.parent == SHIPPED and not faults:
         return language
-    faults = [Fault(str(file), None, key, message) for key, message in _differences(language, shipped(REFERENCE))]
+    lines, repeated = yaml_lines(file)
+    faults |= {place: "is given twice; the file would not say which counts" for place, _ in repeated}
     if faults:
-        raise InputError(faults)
+        listed = [Fault(str(file), lines.get(place), str(place[-1]), message) for place, message in faults.items()]
+        raise InputError(sorted(listed, key=lambda fault: fault.line or 0))
     return language
 
 
-def _fault(file: Path, error: Mapping[str, Any]) -> Fault:
-    place = [str(part) for part in error["loc"] if part not in {"str", "dict"}]
+def _fault(error: Mapping[str, Any]) -> tuple[Place, str]:
     message = {
         "missing": "is needed and not there",
         "extra_forbidden": "is not known",
         "string_type": "is no text; put it in quotes",
-    }.get(error["type"], error["msg"])
-    return Fault(str(file), None, ".".join(place[:2]) or None, message)
+    }.get(error["type"], error["msg"].removeprefix("Value error, "))
+    return tuple(error["loc"][:2]) or ("strings",), message
 
 
 def _differences(language: Language, reference: Language) -> Iterator[tuple[str, str]]:
@@ -132,8 +138,7 @@ def _differences(language: Language, reference: Language) -> Iterator[tuple[str,
         else:
             yield from ((key, fault) for fault in _wrong(own, text, language.plurals))
     for key in language.strings.keys() - reference.strings.keys():
-        near = get_close_matches(key, reference.strings, 1)
-        yield key, f"is no key of the pages{f'; is it {near[0]}?' if near else ''}"
+        yield key, f"is no key of the pages{nearest(key, reference.strings)}"
 
 
 def _wrong(own: Text, text: Text, plurals: tuple[Plural, ...]) -> Iterator[str]:
