@@ -93,8 +93,10 @@ export class Slider {
     this.range = el("input", { type: "range", min: low, max: high, step });
     this.node = frame(
       { legend, hint, own },
-      el("div", { class: "slider" }, this.range, this.output),
-      el("div", { class: "ends small" }, ...["low", "middle", "high"].map((end) => el("span", null, end === "middle" ? null : number(scale[end]), end !== "middle" && anchors[end] ? " " : null, words(anchors[end])))),
+      el(
+        "div", { class: "slider" }, this.range, this.output,
+        el("div", { class: "ends small" }, ...["low", "middle", "high"].map((end) => el("span", null, end === "middle" ? null : number(scale[end]), end !== "middle" && anchors[end] ? " " : null, words(anchors[end])))),
+      ),
     );
     this.node.classList.add("sliding");
     this.range.setAttribute("aria-labelledby", this.node.querySelector("legend").id);
