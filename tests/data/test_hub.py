@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +15,7 @@ from data.hub_cache import COMMIT, fill
 
 from summeter.data.dataset import load, save
 from summeter.data.hub import Address, fetch, is_offline
-from summeter.records import InputError, UsageError
+from summeter.records import InputError, InstallError, UsageError
 
 hub = pytest.importorskip("huggingface_hub", reason="needs huggingface_hub (extra `hub`), which is not here")
 errors = pytest.importorskip("huggingface_hub.errors")
@@ -318,6 +319,12 @@ def test_an_error_of_the_network_leads_to_the_cache(answers: Answers, cache: Pat
     fill(cache, "org/rain", {"test.jsonl": LINES})
     answers.error = errors.HTTPError("down")  # as the library raises it, in each of its versions
     assert len(load("hf:org/rain#test")) == 2
+
+
+def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(InstallError, match=r"pip install 'summeter\[hub\]'"):
+        load("hf:org/rain#test")
 
 
 @pytest.mark.parametrize(("value", "offline"), [("1", True), ("TRUE", True), ("0", False), ("", False)])

@@ -140,6 +140,7 @@ def test_only_a_split_is_replaced(tmp_path: Path) -> None:
         ({"a": 1.5, "b": -0.5}, "the share of 'a' must be above 0 and at most 1, not 1.5"),
         ({"../a": 0.5, "b": 0.5}, "cannot name a part"),
         ({"a": 0.5, "A": 0.5}, "differ only in case"),
+        ({"split.json": 0.5, "b": 0.5}, "'split.json' is the file that lists the parts"),
         ({"a": 0.99, "b": 0.01}, "the part 'b' would be empty: there are 10 documents"),
     ],
 )

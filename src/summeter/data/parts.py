@@ -136,6 +136,8 @@ def save_split(parts: Split, folder: str | Path, *, force: bool = False) -> Path
 def _check_shares(parts: Mapping[str, float]) -> None:
     for name, share in parts.items():
         check_set_name(name, "a part")
+        if name.casefold() == MANIFEST:
+            raise UsageError(Parameter("parts"), f": {name!r} is the file that lists the parts; give another name")
         if not 0 < share <= 1:
             raise UsageError(
                 Parameter("parts"), f": the share of {name!r} must be above 0 and at most 1, not {share:g}"
