@@ -277,7 +277,7 @@ def _read(gold: Gold, name: str) -> tuple[Sequence[Judgment], JudgmentTable, Con
 
 
 def _matrices(table: JudgmentTable, selected: Selection, request: _Request) -> Iterator[RatingMatrix]:
-    for aspect in [gold for _, gold in selected.aspect_pairs] or aspects(table):
+    for aspect in selected.gold_aspects or aspects(table):
         if aspect == COMPOSITE and aspect not in table.aspect.names:
             continue
         cast = _cast(table, aspect, selected.source, request)

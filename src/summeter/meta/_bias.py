@@ -68,7 +68,7 @@ def bias(
     if gold is None and isinstance(run, RunFolder):
         gold = run.data
     read = meta_input(run, gold if gold is not None else (), chosen)
-    own = {aspect for aspect, _ in chosen.aspect_pairs}
+    own = chosen.judge_aspects
     rows: list[Row] = []
     notes: list[str] = []
     for judge in verdicts(read.judge.table, chosen.judge):

@@ -116,7 +116,7 @@ def _series(run: RunFolder | None, gold: Dataset | None, selection: Selection) -
         series += [
             judges.scores(question, Level.SUMMARY)
             for question in judges.questions(judge=selection.judge)
-            if not chosen or question[2] in chosen
+            if not chosen or question.aspect in chosen
         ]
     if gold is not None:
         columns, _ = gold_input(gold, selection.judgment_set)

@@ -167,11 +167,10 @@ def compare_systems(
         print(sm.meta.compare_systems(run, aspect="faithfulness").notes[0])
     """
     testing = Significance(permutations, resamples, confidence, alpha, seed, rule, documents)
-    judges, chosen = judge_input(run), Selection(aspect=aspect).aspects
-    wanted = [name.partition(":")[0] for name in chosen]
+    judges, wanted = judge_input(run), Selection(aspect=aspect).judge_aspects
     fit = judges.questions(judge=judge)
-    questions = [question for question in fit if not wanted or question[2] in wanted]
-    lost = [name for name in wanted if name not in {question[2] for question in fit}]
+    questions = [question for question in fit if not wanted or question.aspect in wanted]
+    lost = [name for name in wanted if name not in {question.aspect for question in fit}]
     if lost or not questions:
         known = ", ".join(sorted({f"{name} ({aspect})" for name, _, aspect in judges.questions()})) or "none"
         what = f"with the aspect {lost[0]}" if lost else "in the run"
@@ -200,7 +199,7 @@ def compare_by_people(
     selection = Selection(**select)
     columns, context = gold_input(gold, selection.judgment_set)
     known = judged_aspects(columns)
-    wanted = [name.partition(":")[2] or name for name in selection.aspects] or known
+    wanted = selection.gold_aspects or known
     for name in wanted:
         if name not in known:
             raise UsageError(f"people have not judged {name!r}; they have: {', '.join(known) or 'nothing'}")

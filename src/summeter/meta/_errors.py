@@ -189,7 +189,7 @@ def _rows(
 ) -> Iterable[Row]:
     """The rows of one judge; none where it named no type of error."""
     given: dict[SentenceKey, Types | None] = {}
-    for key, _, text, status in _typed(both.judge.table.take(both.judge.rows[question]), question[2]):
+    for key, _, text, status in _typed(both.judge.table.take(both.judge.rows[question]), question.aspect):
         named = rules.types(text) if text else frozenset({UNKNOWN})
         given[key] = named if status == "ok" else None
     if not any(named and not named <= {NO_ERROR, UNKNOWN} for named in given.values()):

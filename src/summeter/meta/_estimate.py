@@ -26,7 +26,7 @@ from summeter.choices import Level, Population
 from summeter.meta.grids import PairedMatrix, paired_matrices
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.matrix import PairedScores
-from summeter.meta.results import Row, Study, merged, named, pair_name, status_of
+from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, status_of
 from summeter.meta.selection import (
     Group,
     Selection,
@@ -143,11 +143,8 @@ def _system_rows(group: Group, system: str, rules: Rules) -> Iterator[Row]:
     # Labels where the machine has no score count for people alone, so this is not always the sample above.
     yield _labelled_mean(group, "human_mean", system, part.y, part.document.codes, rules)
     machine = Bootstrap(part.document.codes, RESAMPLES, rules.confidence).mean(part.x)
-    yield _row(
-        group, "machine_mean", machine.value, system=system, low=machine.low, high=machine.high, n=machine.n,
-        missing=machine.missing, status=status_of(machine.value, machine.status), reason=machine.reason,
-        interval=machine.text,
-    )  # fmt: skip
+    about = merged(named(group.pairs.judge, group.pairs.gold), group.fields(), study=STUDY, system=system)
+    yield interval_row(machine, about, statistic="machine_mean", level=Level.SYSTEM.value)
     bias = _labelled_mean(group, "machine_bias", system, part.x - part.y, part.document.codes, rules)
     yield bias.model_copy(update={"missing": got.missing})
 

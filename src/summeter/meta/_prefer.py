@@ -134,7 +134,7 @@ def prefer(
 def _people_alone(columns: JudgmentTable, chosen: Selection, options: _Options) -> Study:
     """Win rates and strengths by people's scores and verdicts."""
     rows: list[Row] = []
-    names = [name.partition(":")[2] or name for name in chosen.aspects] or aspects(columns)
+    names = chosen.gold_aspects or aspects(columns)
     for aspect in names:
         for scores in gold_scores(columns, aspect, Level.SUMMARY, chosen.rule, chosen.source):
             matrix = scores.grid()
@@ -389,7 +389,8 @@ def strength_rows(games: Games, systems: Sequence[str], fields: Mapping[str, Any
     )  # fmt: skip
     if not fit.strengths:
         reason = fit.reason if _linked(games, len(systems)) else _APART
-        return [Row(**about, system=name, value=None, status="undefined", reason=reason) for name in systems]
+        unfitted = undefined("strength", reason or "", fit.n, fit.missing)
+        return [interval_row(unfitted, about, system=name) for name in systems]
     return [interval_row(strength.interval, about, system=systems[strength.system]) for strength in fit.strengths]
 
 

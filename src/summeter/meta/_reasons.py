@@ -20,6 +20,7 @@ from summeter.meta.results import Row, Study, interval_row, resampling
 from summeter.meta.selection import Selection, checks_keywords
 from summeter.records import InputError, Judgment, UsageError
 from summeter.runs.run import RunFolder
+from summeter.stats.base import undefined
 from summeter.stats.resample import Resampling
 
 KIN = {"faithfulness": "consistency", "completeness": "relevance", "coverage": "relevance"}
@@ -185,10 +186,9 @@ def _rows(
 
     if own not in words:
         n = sum(reason.aspects is not None for reason in given)
-        yield Row(
-            study="reasons", statistic="off_aspect_rate", value=None, **about, status="undefined", n=n,
-            missing=len(given) - n, reason=f"no words are known for {aspect}; give a list of them",
-        )  # fmt: skip
+        why = f"no words are known for {aspect}; give a list of them"
+        unknown = undefined("off_aspect_rate", why, n, len(given) - n)
+        yield interval_row(unknown, about, study="reasons", statistic=unknown.name)
         return
     yield rate("off_aspect_rate", lambda aspects: bool(aspects - {own}))
     yield rate("off_aspect_only_rate", lambda aspects: bool(aspects) and own not in aspects)

@@ -124,13 +124,10 @@ def one_run(run: RunLike | Sequence[RunFolder]) -> JudgeInput:
 def _twos(
     machine: JudgeInput, people: JudgmentTable | None, chosen: Selection, judges: tuple[str, str] | None
 ) -> Iterator[_Two]:
-    names = [name.partition(":") for name in chosen.aspects]
-    gold_aspects = {own: gold or own for own, _, gold in names} or {
-        question[2]: question[2] for question in machine.questions()
-    }
-    for own, gold_aspect in gold_aspects.items():
-        every = (machine.scores(question, Level.SUMMARY) for question in machine.questions(own, chosen.judge))
-        usable = [scores for scores in every if len(scores)]
+    every = ((question.aspect, question.aspect) for question in machine.questions())
+    for own, gold_aspect in dict.fromkeys(chosen.aspect_pairs or every):
+        series = (machine.scores(question, Level.SUMMARY) for question in machine.questions(own, chosen.judge))
+        usable = [scores for scores in series if len(scores)]
         golds: list[Scores | None] = [None]
         if people is not None:
             golds = [*gold_scores(people, gold_aspect, Level.SUMMARY, chosen.rule, chosen.source)] or golds
@@ -198,13 +195,13 @@ def aspect_correlations(
     A judge that cannot tell aspects apart has correlations far above people's. Rows have the study `dependence` and
     the aspect `A+B`; people's own have the judge `people`.
     """
-    names = [name.partition(":")[0] for name in chosen.aspects]
+    names = chosen.judge_aspects
     own: dict[tuple[str, str], list[Scores]] = {}
     for question in machine.questions(judge=chosen.judge):
-        if not names or question[2] in names:
+        if not names or question.aspect in names:
             series = machine.scores(question, Level.SUMMARY)
             if len(series):
-                own.setdefault(question[:2], []).append(series)
+                own.setdefault((question.judge, question.signature), []).append(series)
     human: dict[str, float] = {}
     if people is not None:
         golds = [gold_scores(people, aspect, Level.SUMMARY, chosen.rule, chosen.source) for aspect in aspects(people)]
@@ -272,16 +269,18 @@ def self_consistency(
 def _repeats(runs: Sequence[JudgeInput], chosen: Selection, level: Level) -> list[list[Scores]]:
     """The series of each judge and aspect over the runs, those with two or more."""
     use = Use.VALUE if level is Level.SUMMARY else Use.LABEL
-    names = [name.partition(":")[0] for name in chosen.aspects]
+    names = chosen.judge_aspects
     by_signature: dict[tuple[str | None, ...], list[Scores]] = {}
     by_judge: dict[tuple[str | None, ...], list[Scores]] = {}
     for run in runs:
         for question in run.questions(judge=chosen.judge):
-            if names and question[2] not in names:
+            if names and question.aspect not in names:
                 continue
             series = run.scores(question, level, use)
             if len(series):
-                by_signature.setdefault((question[0], repeated(question[1]), *question[2:]), []).append(series)
+                by_signature.setdefault((question.judge, repeated(question.signature), question.aspect), []).append(
+                    series
+                )
                 by_judge.setdefault((series.judge, series.model, series.aspect), []).append(series)
     same = [series for series in by_signature.values() if len(series) > 1]
     return same or [series for series in by_judge.values() if len(series) > 1 and len(runs) > 1]

@@ -15,7 +15,7 @@ from summeter.meta.context import Context
 from summeter.meta.gold import Aggregation, aspects, block_of, blocks, decisions, gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.matrix import PairedScores, align
-from summeter.meta.results import Row, status_of
+from summeter.meta.results import Row, merged, named, status_of
 from summeter.records import Message, Parameter, UsageError, nearest
 from summeter.scoring.table import JudgmentTable
 from summeter.stats import Interval
@@ -92,6 +92,16 @@ class Selection:
         """
         sides = [[side.strip() for side in aspect.partition(":")[::2]] for aspect in self.aspects]
         return [(own, gold or own) for own, gold in sides]
+
+    @property
+    def judge_aspects(self) -> list[str]:
+        """The judge's name of each aspect asked for."""
+        return [own for own, _ in self.aspect_pairs]
+
+    @property
+    def gold_aspects(self) -> list[str]:
+        """People's name of each aspect asked for."""
+        return [gold for _, gold in self.aspect_pairs]
 
 
 def checks_keywords(study: Callable[P, R]) -> Callable[P, R]:
@@ -281,19 +291,11 @@ def row(
     `details` are added to the group's.
     """
     pairs = group.pairs
-    fields = group.fields()
-    details = {**fields.pop("details", {}), **more.pop("details", {})}
-    if reasons := pairs.missing_reasons:
-        details["missing_reasons"] = reasons
-    if pairs.source is not None:
-        details["items"] = pairs.source.n
-        details["items_missing"] = pairs.source.missing
+    about: dict[str, Any] = {"study": study, "statistic": statistic, "value": value, "level": pairs.level.value}
+    about["status"] = status_of(value, None if estimate is None else estimate.status)
     if estimate is not None:
-        more |= {"low": estimate.low, "high": estimate.high, "interval": estimate.text}
-    status = status_of(value, None if estimate is None else estimate.status)
-    return Row(
-        study=study, judge=pairs.judge.judge, signature=pairs.judge.signature, model=pairs.judge.model,
-        aspect=pairs.judge.aspect, gold_aspect=pairs.gold.aspect, gold_signature=pairs.gold.signature,
-        level=pairs.level.value, statistic=statistic, value=value, details=details,
-        **{"status": status, **fields, **more},
-    )  # fmt: skip
+        about |= {"low": estimate.low, "high": estimate.high, "interval": estimate.text}
+    details: dict[str, Any] = {"missing_reasons": reasons} if (reasons := pairs.missing_reasons) else {}
+    if pairs.source is not None:
+        details |= {"items": pairs.source.n, "items_missing": pairs.source.missing}
+    return Row(**merged(named(pairs.judge, pairs.gold), about, group.fields(), more, details=details))
