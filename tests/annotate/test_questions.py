@@ -17,7 +17,7 @@ from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.simulate.script import crowd, simulate
 from summeter.annotate.tasks.questions import asked
 from summeter.annotate.tasks.simulation import Profile, Truth
-from summeter.meta import agree
+from summeter.meta import agree, card
 from summeter.records import InputError, UsageError
 
 SURE = {"name": "sure", "question": "How sure are you?", "type": "scale",
@@ -195,6 +195,16 @@ def test_a_coefficient_that_needs_numbers_says_so_of_names(tmp_path: Path) -> No
     assert rows["tone", "alpha_ordinal"].reason == "alpha_ordinal needs numbers, and these votes are names"
     assert rows["sure", "alpha_ordinal"].value is not None
     assert rows["sure", "alpha_masi"].reason is not None
+
+
+def test_names_and_texts_have_no_mean(tmp_path: Path) -> None:
+    """A benchmark's card averages scales and labels; a choice or a text has no line in it, let alone a number."""
+    questions = [TONE, SURE, FLAWS, {**HOW, "when": {}}]
+    with CampaignService(made.make(tmp_path, questions=questions, batch={"size": 20})) as service:
+        simulate(service, crowd(service.folder, [Profile()] * 3, Truth(seed=3), seed=2))
+        data = dataset_of(service)
+    assert {row.aspect for row in card(gold=data, resamples=0) if row.aspect} == {"faithfulness", "sure"}
+    assert {one.aspect for one in data.judgments("human.raw")} >= {"tone", "flaws", "how", "sure"}
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,8 @@ SOURCES = ("sentence_labels", "key_fact_labels", "conciseness_labels", "alignmen
 """Blocks of people's judgments in the order in which they are preferred; others follow."""
 
 _UNIT_BLOCKS = ("sentence_labels", "key_fact_labels", "conciseness_labels", "alignment", QuestionType.YES_NO.value)
-_SPANS = "spans"
+_NO_SCORES = frozenset({"spans", *map(str, (QuestionType.CHOICE, QuestionType.CHOICES, QuestionType.TEXT))})
+"""Blocks that have no number for a unit: marked passages, names and free text."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +206,7 @@ def chosen(table: JudgmentTable, aspect: str, level: Level, source: str | None =
     if source is not None and source not in names:
         raise UsageError(f"people's judgments have no {source!r}; they have: {', '.join(names)}")
     rows = table.where(aspect=aspect)
-    for name in [source] if source is not None else [name for name in names if name != _SPANS]:
+    for name in [source] if source is not None else [name for name in names if name not in _NO_SCORES]:
         signatures = [text for text in rows.signature.names if text is not None and block_of(text) == name]
         units = [level.base.value] if level.base is not Level.SUMMARY else ["summary", "sentence", "key_fact"]
         block = rows.where(signature=signatures, unit=units)
