@@ -109,6 +109,11 @@ class TestCache:
         assert f"there are: main, refs/convert/parquet, {COMMIT}, {'b' * 40}" in said
         assert ("(a commit is given by all its 40 digits)" in said) == (revision == "aaaaaaa")
 
+    def test_a_revision_that_leaves_the_folder(self, cache: Path) -> None:
+        home = fill(cache, "org/rain", {"test.jsonl": LINES})
+        (home / "elsewhere").write_text(COMMIT, encoding="utf-8")
+        assert "there is no revision '../elsewhere'" in fault("hf:org/rain@../elsewhere#test")
+
     def test_nothing_of_it_is_there(self, cache: Path) -> None:
         assert f"offline, and the cache ({cache}) holds nothing of org/rain" in fault("hf:org/rain#test")
 

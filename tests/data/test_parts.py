@@ -63,6 +63,12 @@ def test_few_documents_a_domain_still_fill_every_part() -> None:
     assert sizes == {"train": 16, "dev": 2, "test": 2}
 
 
+def test_no_domain_is_always_the_one_that_is_tested() -> None:
+    data = load(rows(20, domains=10))
+    tested = {domain for seed in range(5) for domain in split(data, SHARES, seed=seed).parts["test"].domains}
+    assert len(tested) > 2
+
+
 def test_near_duplicates_stay_together() -> None:
     data = load(rows(20, copies=3))
     made = split(data, {"train": 0.5, "test": 0.5})

@@ -7,7 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import floor, isclose
+from math import isclose
 from pathlib import Path
 from typing import Any
 
@@ -102,10 +102,10 @@ def sample(dataset: Dataset, documents: int, *, seed: int = 0) -> Dataset:
         raise UsageError(f"a sample of {documents} documents cannot be drawn from {total}")
     draw = random.Random(seed)
     strata = _strata(dataset)
-    wanted = {name: documents * len(ids) / total for name, ids in strata.items()}
-    sizes = {name: floor(share) for name, share in wanted.items()}
+    whole = {name: divmod(documents * len(ids), total) for name, ids in strata.items()}
+    sizes = {name: size for name, (size, _) in whole.items()}
     order = draw.sample(list(strata), len(strata))
-    order.sort(key=lambda name: sizes[name] - wanted[name])
+    order.sort(key=lambda name: -whole[name][1])
     for name in order[: documents - sum(sizes.values())]:
         sizes[name] += 1
     drawn = [doc_id for name, ids in strata.items() for doc_id in draw.sample(ids, sizes[name])]
