@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import datetime
 import gzip
 import io
 import json
@@ -221,7 +222,7 @@ class TestJSONLines:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(formats, "UNPACKED", 1 << 20)
-        bomb = gzip.compress(b"x" * (100 << 20))
+        bomb = gzip.compress(b"[" + b" " * (100 << 20))
         assert len(bomb) < 110_000
         tracemalloc.start()
         for name in ("a.jsonl.gz", "a.json.gz", "a.csv.gz"):
@@ -289,6 +290,56 @@ class TestJSON:
     def test_faults(self, tmp_path: Path, text: str, message: str) -> None:
         assert faults_of(put(tmp_path / "a.json", text)) == [message]
 
+    @pytest.mark.parametrize("chunk", [1, 2, 7, 50])
+    def test_read_piece_by_piece_it_is_the_same(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int
+    ) -> None:
+        rows = [*ROWS, {"n": 12345.5, "text": 'a\\u00e9\n"', "deep": {"x": [1, [2], {}]}}, {}] * 3
+        texts = [
+            json.dumps(rows, indent=1, ensure_ascii=False), json.dumps({"more": [1, "x"], "rows": rows, "n": 12}),
+            json.dumps({f"k{n}": row for n, row in enumerate(rows)}, indent=2), '[{"a": 1},\n {"a" 2}]',
+            '[{"a": 1}\n 2',
+            '[{"a": 1}] x', '[\n3, 12]', '[{"a": NaN, "b": [1, 2]},\n{"a": 1, "a": 2}]', '{"rows": [{}],\n"b": 2',
+            '[{"a": "open]', '[{"a": tru}]', "[1", "[", "{", '{"a', '{"a": 1}}',
+        ]  # fmt: skip
+        path = tmp_path / "a.json"
+
+        def all_of(text: str) -> tuple[list[Row], list[str]]:
+            faults = Faults("F")
+            rows = list(read_rows(put(path, text), faults, "json"))
+            return rows, [str(fault) for fault in faults.listed]
+
+        whole = [all_of(text) for text in texts]
+        monkeypatch.setattr(formats, "CHUNK", chunk)
+        assert [all_of(text) for text in texts] == whole
+        assert sum(bool(faults) for _, faults in whole) == len(texts) - 3
+        assert "is not UTF-8: byte 0xff at byte 8 of the line" in faults_of(put(path, b'[\n{"a": "\xff"}]'))[0]
+
+    def test_a_list_is_not_held_in_memory(self, tmp_path: Path) -> None:
+        row = json.dumps({"document": "It rained. " * 400, "summary": "Rain."})
+        path = put(tmp_path / "a.json", f"[{','.join([row] * 5000)}]")  # 22 MB
+        tracemalloc.start()
+        assert sum(1 for _ in read_rows(path, Faults("F"), "json")) == 5000
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 12 << 20
+
+    def test_objects_of_records(self, tmp_path: Path) -> None:
+        records = {"k1": {"story": "a"}, "k2": {"story": "b"}}
+        expected = [{"_id": "k1", "story": "a"}, {"_id": "k2", "story": "b"}]
+        for indent in (None, 1):
+            rows = read(put(tmp_path / "a.json", json.dumps(records, indent=indent)))
+            assert [row.cells for row in rows] == expected
+        assert [row.line for row in rows] == [2, 5]
+        assert faults_of(put(tmp_path / "a.json", '{"k": {},\n"k": {}}')) == [
+            "F:2: has the key 'k' twice in one object; keep one"
+        ]
+
+    def test_samples(self, tmp_path: Path) -> None:
+        for indent in (None, 1):
+            text = json.dumps({"about": {"n": 1}, "samples": ROWS}, indent=indent)
+            assert [row.cells for row in read(put(tmp_path / "a.json", text))] == ROWS
+
     def test_every_value_that_is_not_strict_is_found(self, tmp_path: Path) -> None:
         text = '{"rows": [{"a": NaN},\n{"b": 1},\n{"c": 1, "c": 2}],\n"rows": []}'
         assert faults_of(put(tmp_path / "a.json", text)) == [
@@ -301,6 +352,44 @@ class TestJSON:
         assert faults_of(put(tmp_path / "a.json", b'[\n{"a": "\xff"}]')) == [
             "F:2: is not UTF-8: byte 0xff at byte 8 of the line; save the file as UTF-8"
         ]
+
+
+class TestSheets:
+    def book(self, path: Path, **sheets: list[list[Any]]) -> Path:
+        import openpyxl
+
+        book = openpyxl.Workbook()
+        book.remove(book.active)
+        for name, rows in sheets.items():
+            sheet = book.create_sheet(name)
+            for cells in rows:
+                sheet.append(cells)
+        book.save(path)
+        return path
+
+    def test_cells_are_those_of_a_table(self, tmp_path: Path) -> None:
+        day = datetime.date(2020, 1, 2)
+        table = [
+            [None],
+            ["doc_id", "document", "summary", "day", None],
+            [7, "It rained.", None, day],
+            [],
+            [8, "x", "y"],
+        ]
+        path = self.book(tmp_path / "a.xlsx", One=table)
+        assert read(path) == [
+            Row(3, {"doc_id": 7, "document": "It rained.", "summary": "", "day": "2020-01-02T00:00:00"}),
+            Row(5, {"doc_id": 8, "document": "x", "summary": "y", "day": ""}),
+        ]
+        data = load(path)
+        assert (list(data.documents), data.summaries[0].text) == (["7", "8"], "")
+
+    def test_several_sheets(self, tmp_path: Path) -> None:
+        path, faults = self.book(tmp_path / "a.xlsx", One=[["a"], [1]], Two=[["b"], [2]]), Faults("F")
+        assert [row.cells for row in read_rows(path, faults, "xlsx")] == [{"a": 1}]
+        assert [str(each) for each in faults.warnings] == ["F: has several sheets; 'One' is read, not 'Two'"]
+        assert formats.sheets(path, faults) == ("One", "Two")
+        assert [row.cells for row in read_rows(path, faults, "xlsx", sheet="Two")] == [{"b": 2}]
 
 
 class TestTables:

@@ -6,6 +6,7 @@ place; reading goes on where the format allows it, so that all faults of a file 
 
 from __future__ import annotations
 
+import codecs
 import csv
 import datetime
 import decimal
@@ -340,14 +341,21 @@ def _lines(handle: BinaryIO, faults: Faults) -> Iterator[tuple[int, str | None]]
             yield number, line.decode("utf-8")
         except UnicodeDecodeError as error:
             if number == 1 and raw.startswith(_GZIP):  # no use in naming every line of it
-                way = "unpack it first" if faults.file == file_name("-") else "name it .gz"
-                faults.add(None, None, f"looks like gzip; {way}")
+                faults.add(None, None, _looks_packed(faults))
                 return
-            hint = "; it looks like UTF-16" if number == 1 and raw[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
             place = error.start + len(raw) - len(line) + 1
-            message = f"is not UTF-8: byte 0x{line[error.start]:02x} at byte {place} of the line{hint}"
-            faults.add(number, None, f"{message}; save the file as UTF-8")
+            faults.add(number, None, _not_text(raw if number == 1 else b"", line[error.start], place))
             yield number, None
+
+
+def _looks_packed(faults: Faults) -> str:
+    return f"looks like gzip; {'unpack it first' if faults.file == file_name('-') else 'name it .gz'}"
+
+
+def _not_text(start: bytes, byte: int, place: int) -> str:
+    """What is said of a byte that is not UTF-8; `start` is how the file begins, where that may say why."""
+    hint = "; it looks like UTF-16" if start[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
+    return f"is not UTF-8: byte 0x{byte:02x} at byte {place} of the line{hint}; save the file as UTF-8"
 
 
 def _jsonl(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
@@ -366,31 +374,70 @@ def _jsonl(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
 
 
 def _json(handle: BinaryIO, faults: Faults, *, mend: Mend | None = None) -> Iterator[Row]:
-    content = handle.read()
-    if _is_lines(content):  # many a .json in this field is JSON Lines
-        yield from _jsonl(cast("BinaryIO", io.BytesIO(content)), faults)
-        return
-    text = _whole_text(content, faults)
-    if text is None:
-        return
-    if mend is not None:
-        text = mend(text, lambda line, message: faults.warn(line, None, message))
-    walk = _Walk(text, faults)
-    if walk.at not in ("[", "{"):
-        faults.fail(1, None, 'is neither a list of rows nor an object {"rows": [...]}')
+    lines, start = _starts_with_lines(handle)
+    content = cast("BinaryIO", io.BufferedReader(_Rejoined(start, handle), CHUNK))
+    if lines:  # many a .json in this field is JSON Lines
+        yield from _jsonl(content, faults)
         return
     try:
-        records = json.loads(text)  # whether it is JSON at all; each value is then read strictly
-    except json.JSONDecodeError as error:
-        faults.fail(error.lineno, None, f"is not JSON: {_said(error)} at column {error.colno}")
-    except RecursionError:
-        faults.fail(1, None, "is nested too deeply")
-    except ValueError:
-        faults.fail(1, None, _LONG_NUMBER)
-    else:
-        of_records = _is_of_records(records)
-        del records
-        yield from walk.rows() if walk.at == "[" else walk.records() if of_records else walk.rows_within()
+        texts = _texts(content, faults)
+        if mend is not None:
+            texts = iter([mend("".join(texts), lambda line, message: faults.warn(line, None, message))])
+        yield from _Walk(texts, faults).rows()
+    except _Broken as error:
+        faults.fail(error.line, None, str(error))
+    except _NotText as error:
+        faults.fail(error.line, None, str(error))
+
+
+CHUNK = 1 << 20
+"""Bytes of a JSON file that are read at a time."""
+
+
+class _Rejoined(io.RawIOBase):
+    """A file of which the start was read already."""
+
+    def __init__(self, start: bytes, rest: BinaryIO) -> None:
+        self._start, self._rest = io.BytesIO(start), rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        content = self._start.read(len(buffer)) or self._rest.read(len(buffer))
+        buffer[: len(content)] = content
+        return len(content)
+
+
+def _starts_with_lines(handle: BinaryIO) -> tuple[bool, bytes]:
+    """Whether the first line alone is an object, with more after it or no rows in it; and what was read to see that."""
+    head, blank = _next_line(handle, CHUNK)
+    if not head.removeprefix(_BOM).lstrip().startswith(b"{"):
+        return False, blank + head
+    if not head.endswith(b"\n"):
+        head += handle.readline(LONGEST_LINE + 1)
+    start = blank + head
+    if len(head) > LONGEST_LINE:
+        return False, start
+    try:
+        first = parse_json(head.removeprefix(_BOM).decode("utf-8"))
+    except (NotJSON, UnicodeDecodeError):
+        return False, start
+    more, blank = _next_line(handle, CHUNK)
+    start += blank + more
+    if more:
+        return True, start
+    return not _is_of_records(first) and not any(isinstance(first.get(name), list) for name in LISTS), start
+
+
+def _next_line(handle: BinaryIO, most: int) -> tuple[bytes, bytes]:
+    """The next line that is not blank (its first `most` bytes; b"" at the end), and the blank ones before it."""
+    blank = b""
+    while (line := handle.readline(most)) and not line.removeprefix(_BOM).strip():
+        blank += line
+        if len(blank) > LONGEST_LINE:
+            return b"", blank
+    return line, blank
 
 
 def _is_of_records(value: Any) -> bool:
@@ -398,51 +445,85 @@ def _is_of_records(value: Any) -> bool:
     return isinstance(value, dict) and bool(value) and all(isinstance(each, dict) for each in value.values())
 
 
-def _whole_text(content: bytes, faults: Faults) -> str | None:
-    """A JSON file's text; None where it is no UTF-8, each such line being a fault."""
-    try:
-        return content.removeprefix(_BOM).decode("utf-8")
-    except UnicodeDecodeError:
-        strict = Faults(faults.file)
-        for _ in _lines(cast("BinaryIO", io.BytesIO(content)), strict):
-            pass
-        for fault in strict.listed:
-            faults.fail(fault.line, fault.field, fault.message)
-        return None
+class _Broken(ValueError):
+    """A JSON file that ends being JSON at a line."""
+
+    def __init__(self, line: int, message: str) -> None:
+        self.line = line
+        super().__init__(message)
 
 
-def _is_lines(content: bytes) -> bool:
-    """Whether the first line alone is an object, with more after it or no rows in it."""
-    head, _, rest = content.removeprefix(_BOM).strip().partition(b"\n")
-    if not head.lstrip().startswith(b"{"):
-        return False
-    try:
-        first = parse_json(head.decode("utf-8"))
-    except (NotJSON, UnicodeDecodeError):
-        return False
-    if rest.strip():
-        return True
-    return not _is_of_records(first) and not any(isinstance(first.get(name), list) for name in LISTS)
+class _NotText(_Broken):
+    """A file that is not UTF-8."""
+
+
+def _texts(handle: BinaryIO, faults: Faults) -> Iterator[str]:
+    """The text of a file, piece by piece. Raises _NotText."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    number, before, start = 1, 0, b""
+    while True:
+        content = handle.read(CHUNK)
+        if not start:
+            start = content[:4]
+            content, before = content.removeprefix(_BOM), len(content) - len(content.removeprefix(_BOM))
+        pending = len(decoder.getstate()[0])
+        try:
+            text = decoder.decode(content, final=not content)
+        except UnicodeDecodeError as error:
+            if start.startswith(_GZIP):
+                faults.add(None, None, _looks_packed(faults))
+                return
+            sound = error.object[: error.start]
+            line = number + sound.count(b"\n")
+            place = len(sound) - sound.rfind(b"\n") if b"\n" in sound else before - pending + len(sound) + 1
+            raise _NotText(line, _not_text(start if line == 1 else b"", error.object[error.start], place)) from None
+        if not content:
+            return
+        number += content.count(b"\n")
+        before = len(content) - content.rfind(b"\n") - 1 if b"\n" in content else before + len(content)
+        if text:
+            yield text
 
 
 class _Walk:
-    """A way through a text that is known to be JSON, value by value, each with its line."""
+    """A way through a JSON text that is read as it is walked through, value by value, each with its line.
 
-    def __init__(self, text: str, faults: Faults) -> None:
-        self._text, self._faults = text, faults
+    What stops being JSON raises _Broken; a value that is JSON and not strict (NaN, a key twice) is a fault.
+    """
+
+    def __init__(self, texts: Iterator[str], faults: Faults) -> None:
+        self._texts, self._faults = texts, faults
+        self._text = ""
         self._place = self._counted = 0
-        self._line = 1
-        self._skip()
-
-    @property
-    def at(self) -> str:
-        """The character that comes next."""
-        return self._text[self._place : self._place + 1]
+        self._line, self._behind = 1, 0
+        """The line at `_counted`, and how many characters of the line that the text starts in were let go."""
 
     def rows(self) -> Iterator[Row]:
+        """The rows of the file: of a list, of a list within an object, or the records of an object."""
+        self._skip()
+        if self._at == "[":
+            yield from self._listed()
+        elif self._at == "{":
+            yield from self._within()
+        elif not self._faults.count:
+            self._faults.fail(1, None, 'is neither a list of rows nor an object {"rows": [...]}')
+            return
+        self._skip()
+        if self._at:
+            raise self._broken("Extra data")
+
+    @property
+    def _at(self) -> str:
+        """The character that comes next; "" at the end."""
+        return self._text[self._place : self._place + 1]
+
+    def _listed(self) -> Iterator[Row]:
         """The rows of the list that starts here."""
         self._skip(1)
-        while self.at != "]":
+        if self._at == "]":
+            self._skip(1)
+            return
+        while True:
             line = self._count()
             value = self._value()
             if isinstance(value, dict):
@@ -451,58 +532,107 @@ class _Walk:
                 self._faults.add(
                     line, None, f"is {describe(value)}, not an object; each row is one JSON object {{...}}"
                 )
-            self._skip_comma()
-        self._skip(1)
+            if not self._goes_on("]"):
+                return
 
-    def records(self) -> Iterator[Row]:
-        """The objects in the object that starts here, each with its key as a column."""
-        keys = set[str]()
+    def _within(self) -> Iterator[Row]:
+        """The rows of the object that starts here: of its list "rows" (or "samples"), or its records by their keys."""
+        before, keys, listed = self._faults.count, set[str](), False
+        records: list[Row] | None = []
         self._skip(1)
-        while self.at != "}":
-            line = self._count()
+        more = self._at != "}"
+        if not more:
+            self._skip(1)
+        while more:
             key = self._key()
+            line = self._count()
             if key in keys:
                 self._faults.fail(line, None, f"has the key {key!r} twice in one object; keep one")
             keys.add(key)
-            value = self._value()
-            if isinstance(value, dict):
-                yield Row(line, {RECORD_ID: key, **value})
-            self._skip_comma()
+            if key in LISTS and self._at == "[" and not listed:
+                listed, records = True, None
+                yield from self._listed()
+            else:
+                value = self._value()
+                if isinstance(value, dict) and records is not None:
+                    records.append(Row(line, {RECORD_ID: key, **value}))
+                elif value is not _REFUSED:
+                    records = None
+            more = self._goes_on("}")
+        if records:
+            yield from records
+        elif not listed and self._faults.count == before:
+            self._faults.fail(1, None, 'is an object without a list "rows"; give a list of rows or {"rows": [...]}')
 
     def _key(self) -> str:
         """The key that starts here; goes on to its value."""
-        key, self._place = _PLAIN.raw_decode(self._text, self._place)
+        if self._at != '"':
+            raise self._broken("Expecting property name enclosed in double quotes")
+        key = str(self._value())
         self._skip()
+        if self._at != ":":
+            raise self._broken("Expecting ':' delimiter")
         self._skip(1)
-        return str(key)
+        return key
 
-    def rows_within(self) -> Iterator[Row]:
-        """The rows of the list "rows" (or "samples") in the object that starts here."""
-        before, keys, listed = self._faults.count, set[str](), False
+    def _goes_on(self, end: str) -> bool:
+        """Go past the comma here, or past the end of the list or object (False)."""
+        self._skip()
+        if self._at == end:
+            self._skip(1)
+            return False
+        if self._at != ",":
+            raise self._broken("Expecting ',' delimiter")
         self._skip(1)
-        while self.at != "}":
-            key = self._key()
-            line = self._count()
-            if key in keys:
-                self._faults.fail(line, None, f"has the key {key!r} twice in one object; keep one")
-            keys.add(key)
-            if key in LISTS and self.at == "[" and not listed:
-                listed = True
-                yield from self.rows()
-            else:
-                self._value()
-            self._skip_comma()
-        if not listed and self._faults.count == before:
-            self._faults.fail(1, None, 'is an object without a list "rows"; give a list of rows or {"rows": [...]}')
+        return True
 
     def _value(self) -> Any:
         """The value that starts here; `_REFUSED` for JSON that is not strict (a fault)."""
-        try:
-            value, self._place = _DECODER.raw_decode(self._text, self._place)
-        except ValueError as error:
-            self._faults.add(self._count(), None, str(error))
-            value, self._place = _REFUSED, _PLAIN.raw_decode(self._text, self._place)[1]
-        return value
+        self._let_go()
+        message = None
+        decoder = _DECODER
+        while True:
+            try:
+                value, end = decoder.raw_decode(self._text, self._place)
+            except json.JSONDecodeError as error:
+                if not (self._is_cut(error) and self._read_more()):
+                    raise self._broken(_said(error), error.pos) from None
+            except NotJSON as error:
+                message, decoder = str(error), _PLAIN
+            except RecursionError:
+                raise _Broken(self._count(), "is nested too deeply") from None
+            except ValueError:
+                raise _Broken(self._count(), _LONG_NUMBER) from None
+            else:
+                if end < len(self._text) or not self._read_more():  # a number may go on behind what was read
+                    break
+        if message is not None:
+            self._faults.add(self._count(), None, message)
+        self._place = end
+        return value if message is None else _REFUSED
+
+    def _is_cut(self, error: json.JSONDecodeError) -> bool:
+        """Whether the text may be broken only because no more of it was read."""
+        if len(self._text) - self._place > LONGEST_LINE:
+            what = f"is longer than {LONGEST_LINE >> 20} MiB, as no row of texts is"
+            raise _Broken(self._count(), f"{what}; a quotation mark or a bracket may be missing")
+        return error.pos >= len(self._text) - 16 or error.msg.startswith("Unterminated string")
+
+    def _read_more(self) -> bool:
+        """Read another piece; whether there was one."""
+        more = next(self._texts, "")
+        self._text += more
+        return bool(more)
+
+    def _let_go(self) -> None:
+        """Forget what was walked through, once it is much."""
+        if self._place < CHUNK:
+            return
+        self._count()
+        end = self._text.rfind("\n", 0, self._place)
+        self._behind = self._place - end - 1 if end >= 0 else self._behind + self._place
+        self._text = self._text[self._place :]
+        self._place = self._counted = 0
 
     def _count(self) -> int:
         """The line of this place."""
@@ -510,14 +640,25 @@ class _Walk:
         self._counted = self._place
         return self._line
 
+    def _broken(self, message: str, place: int | None = None) -> _Broken:
+        """What is said of a text that is no JSON here, or at a place."""
+        at = self._place if place is None else place
+        line = self._count() + self._text.count("\n", self._place, at)
+        end = self._text.rfind("\n", 0, at)
+        column = at - end if end >= 0 else self._behind + at + 1
+        return _Broken(line, f"is not JSON: {message} at column {column}")
+
     def _skip(self, characters: int = 0) -> None:
         """Go on by so many characters, and by the blanks behind them."""
-        self._place = cast("re.Match[str]", _BLANKS.match(self._text, self._place + characters)).end()
-
-    def _skip_comma(self) -> None:
-        self._skip()
-        if self.at == ",":
-            self._skip(1)
+        place = self._place + characters
+        while True:
+            self._place = cast("re.Match[str]", _BLANKS.match(self._text, place)).end()
+            if self._place < len(self._text):
+                return
+            self._let_go()
+            if not self._read_more():
+                return
+            place = self._place
 
 
 _PLAIN = json.JSONDecoder()
