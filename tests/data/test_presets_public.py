@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -465,6 +466,26 @@ def test_story_summeval(read: Callable[[str], Read], tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_a_cell_of_another_kind_is_a_fault_or_is_kept(name: str, tmp_path: Path) -> None:
+    """Whatever a column holds, and where it is missing, an import ends well or with a fault of that file."""
+    files, documents = CASES[name][:2]
+    for file, content in files.items():
+        rows = content.get("samples", list(content.values())) if isinstance(content, dict) else content
+        if file.endswith((".xlsm", ".parquet")):
+            continue
+        for column in rows[0]:
+            for value in (..., None, 5, "x", ["x"], {"x": "x"}):
+                row = {key: cell for key, cell in rows[0].items() if key != column or value is not ...}
+                row |= {} if value is ... else {column: value}
+                changed: Any = [row, *rows[1:]]
+                if isinstance(content, dict):
+                    keys = list(content)
+                    changed = {"samples": changed} if keys == ["samples"] else dict(zip(keys, changed, strict=True))
+                with suppress(InputError):
+                    Read(tmp_path, name, files | {file: changed}, documents)
+
+
 def less(name: str, *files: str) -> dict[str, Any]:
     return {file: content for file, content in CASES[name][0].items() if file not in files}
 
@@ -495,7 +516,7 @@ def less(name: str, *files: str) -> dict[str, Any]:
         (
             "factcc",
             {"d.jsonl": [{"id": "x", "filepath": "1.story", "claim": "c", "label": "RIGHT", "text": RAIN}]},
-            "d.jsonl:1: label: holds 'RIGHT' where this layout has CORRECT or INCORRECT; check the preset",
+            "d.jsonl:1: label: holds 'RIGHT' where this layout has CORRECT, INCORRECT; check the preset",
         ),
         (
             "gofigure",

@@ -12,7 +12,7 @@ from summeter.data.articles import IDS, TEXTS, ArticleTexts, missing_articles
 from summeter.data.faults import Faults
 from summeter.data.formats import TABLES, Format, OnRead, Row, file_name, format_of, read_rows, sheets
 from summeter.data.presets import PRESETS
-from summeter.data.presets.base import ROWS, Joined, Key, Part, Preset, Record, always, key_of
+from summeter.data.presets.base import ROWS, Columns, Joined, Key, Part, Preset, Record, always, key_of
 from summeter.records import Message, Parameter, UsageError
 
 PEEKED = 20
@@ -141,7 +141,7 @@ def joined(
 
 
 def _renamed(table: Table, apply: Apply) -> Iterator[Record]:
-    return (record._replace(cells=dict(apply(record))) for record in table.records)
+    return (record._replace(cells=Columns(apply(record))) for record in table.records)
 
 
 def _assembled(

@@ -31,7 +31,7 @@ def _turn(joined: Joined) -> Iterable[Cells]:
     named = joined.first("error_types")
     if named is not None:
         human |= _marks(named, row, joined.warn)
-        row |= {column: named[column] for column in ("error_type", "annotated_span")}
+        row |= {column: named.get(column) for column in ("error_type", "annotated_span")}
     return [_with_ids(row) | {"human": human}]
 
 

@@ -62,6 +62,10 @@ class Columns(Cells):
         name = self.released.get(column, column)
         raise LayoutError(name, "is missing, and this layout has it; check the preset")
 
+    def pop(self, column: str, *default: Any) -> Any:
+        """Remove a column and return it, or the default."""
+        return super().pop(column, *default) if column in self or default else self[column]
+
 
 class Record(NamedTuple):
     """One row of a file as released: the file's path, the line the row starts on, its columns."""
@@ -284,6 +288,17 @@ def supported(value: Any, column: str) -> int:
     if value in (0, 1, "0", "1", 0.0, 1.0):
         return int(value)
     raise LayoutError(column, f"holds {value!r} where this layout has 0 or 1; check the preset")
+
+
+def label_of(name: Any, labels: Mapping[str, int | None], column: str) -> int | None:
+    """The label that a name stands for. Raises LayoutError for any other name.
+
+    >>> label_of("CORRECT", {"CORRECT": 1, "INCORRECT": 0}, "label")
+    1
+    """
+    if not isinstance(name, str) or name not in labels:
+        raise LayoutError(column, f"holds {name!r} where this layout has {', '.join(labels)}; check the preset")
+    return labels[name]
 
 
 def inverted(value: Any, column: str) -> int | None:

@@ -11,13 +11,18 @@ _REFERENCE = "reference_summary"
 
 def _turn(joined: Joined) -> Iterator[Cells]:
     shared = {"doc_id": joined.cells["article_id"], "document": joined.cells["article"]}
-    for reference in dict.fromkeys(joined.column(_REFERENCE)):
-        if not isinstance(reference, str):
-            raise LayoutError(_REFERENCE, "is not a text, as this layout has it; check the preset")
+    references = joined.column(_REFERENCE)
+    if not all(isinstance(reference, str) for reference in references):
+        raise LayoutError(_REFERENCE, "is not a text, as this layout has it; check the preset")
+    for reference in dict.fromkeys(references):
         yield {**shared, "system": "reference", "summary": reference, "human": {"overall": {"faithfulness": 1}}}
     for record in joined.rows:
-        kept = {name: value for name, value in record.cells.items() if name not in ("article", "article_id", "id")}
-        summary = kept.pop("edited_summary")
+        kept = {
+            name: value
+            for name, value in record.cells.items()
+            if name not in ("article", "article_id", "id", "edited_summary")
+        }
+        summary = record.cells["edited_summary"]
         human = {"overall": {"faithfulness": 0}}
         yield {**kept, **shared, "system": str(record.cells["id"]), "summary": summary, "human": human}
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
 from summeter.data.formats import RECORD_ID
-from summeter.data.presets.base import Articles, Cells, Joined, LayoutError, Part, Preset, Text, taken
+from summeter.data.presets.base import Articles, Cells, Joined, LayoutError, Part, Preset, Text, label_of, taken
 
 _LABELS = {"Correct": 1, "Incorrect": 0, "Unclear": None}
 
@@ -19,12 +18,6 @@ class _Sentence(BaseModel):
 
 
 _SENTENCES = TypeAdapter(dict[str, _Sentence])
-
-
-def _label(name: Any, column: str) -> int | None:
-    if name not in _LABELS:
-        raise LayoutError(column, f"holds {name!r} where this layout has {', '.join(_LABELS)}; check the preset")
-    return _LABELS[name]
 
 
 def _turn(joined: Joined) -> Iterator[Cells]:
@@ -49,8 +42,8 @@ def _summary(row: Cells, joined: Joined, doc_id: str, system: str) -> Cells:
     given = taken(row, "sents", _SENTENCES, "an object of {text, label}")
     sentences = [given[key] for key in sorted(given, key=lambda key: (len(key), key))]
     human = {
-        "overall": {"faithfulness": _label(row.pop("label", None), "label")},
-        "sentence_labels": [_label(sentence.label, "sents") for sentence in sentences],
+        "overall": {"faithfulness": label_of(row.pop("label", None), _LABELS, "label")},
+        "sentence_labels": [label_of(sentence.label, _LABELS, "sents") for sentence in sentences],
     }
     texts = [sentence.text for sentence in sentences]
     own = {"doc_id": doc_id, "system": system, "document": joined.document}

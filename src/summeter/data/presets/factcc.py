@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from summeter.data.presets.base import Articles, Cells, Count, Joined, LayoutError, Part, Preset, renamed
+from summeter.data.presets.base import Articles, Cells, Count, Joined, Part, Preset, label_of, renamed
 from summeter.data.presets.claims import claim_system
 
 _LABELS = {"CORRECT": 1, "INCORRECT": 0}
@@ -20,14 +20,13 @@ def _story(cells: Mapping[str, Any]) -> str:
 def _turn(joined: Joined) -> Iterable[Cells]:
     row = renamed(joined.cells, {"text": "document", "claim": "summary"})
     label = row.pop("label")
-    if label not in _LABELS:
-        raise LayoutError("label", f"holds {label!r} where this layout has CORRECT or INCORRECT; check the preset")
+    human = {"overall": {"faithfulness": label_of(label, _LABELS, "label")}}
     folder = PurePath(joined.record.file).parent.name
     if folder in ("val", "test"):
         row["cut"] = folder
     return [
         {"document": joined.document, **row, "doc_id": _story(row), "system": claim_system(row["summary"])}
-        | {"human": {"overall": {"faithfulness": _LABELS[label]}}}
+        | {"human": human}
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from summeter.data.presets.base import Cells, Count, Joined, LayoutError, Part, Preset, renamed
+from summeter.data.presets.base import Cells, Count, Joined, Part, Preset, label_of, renamed
 from summeter.data.presets.claims import claim_system
 
 _LABELS = {"factual": 1, "factually incorrect": 0, "too incoherent": None}
@@ -13,11 +13,9 @@ _LABELS = {"factual": 1, "factually incorrect": 0, "too incoherent": None}
 def _turn(joined: Joined) -> Iterable[Cells]:
     row = renamed(joined.cells, {"article": "document"})
     label = row.pop("label")
-    if label not in _LABELS:
-        raise LayoutError("label", f"holds {label!r} where this layout has {', '.join(_LABELS)}; check the preset")
     if joined.record.stem in ("xsum", "samsum"):
         row["domain"] = joined.record.stem
-    human = {"overall": {"faithfulness": _LABELS[label]}}
+    human = {"overall": {"faithfulness": label_of(label, _LABELS, "label")}}
     return [row | {"label": label, "system": claim_system(row["summary"]), "human": human}]
 
 

@@ -14,6 +14,7 @@ from summeter.data.presets.base import (
     Part,
     Preset,
     Record,
+    label_of,
     located_span,
     never,
 )
@@ -77,10 +78,7 @@ def _number(cells: Cells, column: str) -> int:
 
 
 def _factual(record: Record) -> int | None:
-    answer = record.cells.get("is_factual")
-    if answer not in _FACTUAL:
-        raise LayoutError("is_factual", f"holds {answer!r} where this layout has {', '.join(_FACTUAL)}")
-    return _FACTUAL[answer]
+    return label_of(record.cells.get("is_factual"), _FACTUAL, "is_factual")
 
 
 def _scored(record: Record) -> Hashable:
