@@ -12,6 +12,7 @@ from summeter.annotate.after.adjudicate import Decision, adjudicate, disputes
 from summeter.annotate.after.aggregate import dataset_of, judgments_of, merged_of
 from summeter.annotate.after.quality import quality
 from summeter.annotate.campaign.bodies import Refusal
+from summeter.annotate.campaign.build import warnings_of
 from summeter.annotate.campaign.config import OwnQuestion, Scale
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.simulate.script import crowd, simulate
@@ -144,6 +145,18 @@ def test_votes_are_merged_by_their_kind_and_adjudicated(tmp_path: Path) -> None:
         decided = {one.aspect: one for one in merged_of(service)}
         assert (decided["tone"].label, decided["sure"].value) == ("odd", 100)
         assert "flaws" not in decided  # left out by who decided
+
+
+def test_texts_that_would_not_fit_into_an_answer_are_told(tmp_path: Path) -> None:
+    free = {"name": "free", "question": "Well?", "type": "text", "longest": 2000}
+    data = made.rows(systems=9)
+    folder = made.make(tmp_path / "long", data, kind="rating", questions=[free])
+    (warning,) = [one for one in warnings_of(folder) if one.startswith("questions")]
+    assert warning == (
+        "questions: texts of 18,000 characters may be too long together for an answer of 64 KiB; give `longest`"
+    )
+    short = made.make(tmp_path / "short", data, kind="rating", questions=[{**free, "longest": 1500}])
+    assert not [one for one in warnings_of(short) if one.startswith("questions")]
 
 
 def test_a_choice_without_a_majority_has_no_label(tmp_path: Path) -> None:

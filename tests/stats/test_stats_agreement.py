@@ -22,6 +22,7 @@ from summeter.stats import (
     gwet_ac2,
     icc,
     krippendorff_alpha,
+    masi_alpha,
     mean_cohen_kappa,
     mean_pairwise,
     mean_span_f1,
@@ -336,3 +337,27 @@ def test_interval_by_document() -> None:
     assert (nothing.value, nothing.reason) == (None, "constant input")
     with pytest.raises(ValueError, match="raters x items"):
         krippendorff_alpha([1, 2])  # type: ignore[list-item]
+
+
+def test_masi_alpha_is_its_definition() -> None:
+    """Observed and expected disagreement pair by pair, with Passonneau's distance written out."""
+    rng = np.random.default_rng(3)
+    pool = [frozenset(chosen) for chosen in ("a", "b", "ab", "abc", "cd")]
+    votes = [[pool[place] if place < len(pool) else None for place in row] for row in rng.integers(0, 7, (4, 30))]
+
+    def distance(left: frozenset[str], right: frozenset[str]) -> float:
+        jaccard = len(left & right) / len(left | right)
+        monotone = 1 if left == right else 2 / 3 if left < right or right < left else 1 / 3 if left & right else 0
+        return 1 - jaccard * monotone
+
+    units = [[vote for vote in unit if vote is not None] for unit in zip(*votes, strict=True)]
+    units = [unit for unit in units if len(unit) > 1]
+    every = [vote for unit in units for vote in unit]
+    observed = sum(
+        distance(left, right) / (len(unit) - 1) for unit in units for left, right in permutations(unit, 2)
+    ) / len(every)
+    expected = np.mean([distance(left, right) for left, right in permutations(every, 2)])
+    got = masi_alpha(votes)
+    assert got.value == pytest.approx(1 - observed / expected)
+    assert (got.n, got.votes) == (len(units), len(every))
+    assert masi_alpha([[pool[0], None], [None, pool[1]]]).value is None

@@ -11,6 +11,7 @@ from random import Random
 import yaml
 
 from summeter.annotate.campaign.assistance import Similarity, Verdicts, read_scores, read_verdicts, top
+from summeter.annotate.campaign.bodies import LARGEST
 from summeter.annotate.campaign.config import OUTCOMES, PARAPHRASES, STRANGER, Campaign
 from summeter.annotate.campaign.file import by_line, read_campaign
 from summeter.annotate.campaign.folder import (
@@ -34,6 +35,7 @@ from summeter.annotate.tasks import kind_named, kind_names
 from summeter.annotate.tasks.base import AssistedKind, Kind
 from summeter.annotate.tasks.questions import same_value
 from summeter.annotate.tasks.task import Json, Misfit, Others, Source, Task, key_of
+from summeter.choices import QuestionType
 from summeter.data.atomic import building, write_lines, write_text
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.faults import Faults
@@ -42,6 +44,9 @@ from summeter.data.hub import is_address
 from summeter.records import Document, InputError, Span, Summary, UsageError, canonical, nearest
 from summeter.records.taxonomy import SEPARATOR
 from summeter.text.split import split
+
+BYTES = 4
+"""Of a character, at most."""
 
 
 def build(file: str | Path, folder: str | Path, *, token: Callable[[], str] | None = None) -> Path:
@@ -109,6 +114,7 @@ def warnings_of(folder: CampaignFolder) -> list[str]:
     campaign, tasks = folder.campaign, folder.tasks
     return [
         *_language_warnings(campaign),
+        *_question_warnings(campaign, tasks, folder.kind),
         *_account_warnings(campaign, tasks),
         *_check_warnings(campaign, tasks, folder.kind),
         *_assistance_warnings(campaign, tasks),
@@ -394,6 +400,17 @@ class _Helper:
             frame = self.rng.choice(self.frames.agreeing if accepted else self.frames.denying)
             lent = {**lent, "reason": frame.replace("{}", text.strip().rstrip("."))}
         return {**kind.no_details, **lent, **planned}
+
+
+def _question_warnings(campaign: Campaign, tasks: Tasks, kind: Kind) -> Iterator[str]:
+    """Of texts that a page lets people write and the server would refuse for their length."""
+    texts = sum(question.longest for question in campaign.questions if question.type is QuestionType.TEXT)
+    times = max((len(task.systems) for task in tasks.work), default=1) if kind.each_summary else 1
+    if texts * times * BYTES > LARGEST:
+        yield (
+            f"questions: texts of {texts * times:,} characters may be too long together for an answer of "
+            f"{LARGEST // 1024} KiB; give `longest`"
+        )
 
 
 def _account_warnings(campaign: Campaign, tasks: Tasks) -> Iterator[str]:

@@ -79,11 +79,13 @@ class Kind(ABC):
     words_in_checks: ClassVar[bool] = False
     each_summary: ClassVar[bool] = False
     questions: tuple[OwnQuestion, ...] = ()
+    _pages: Sequence[Json] = ()
 
     def asking(self, questions: Sequence[OwnQuestion]) -> Self:
         """The kind with a campaign's own questions."""
         kind = copy(self)
         kind.questions = tuple(questions)
+        kind._pages = [question.to_page() for question in questions]
         return kind
 
     def aspects(self, campaign: Campaign) -> frozenset[str]:
@@ -103,7 +105,7 @@ class Kind(ABC):
         if not self.questions:
             return {"questions": [], "subjects": None}
         subjects = list(LETTERS[: len(letters)]) if self.each_summary else None
-        return {"questions": [question.to_page() for question in self.questions], "subjects": subjects}
+        return {"questions": list(self._pages), "subjects": subjects}
 
     def read_answer(self, answer: Any, task: Task, letters: Sequence[str] | None = None) -> Json:
         """A whole answer as it is stored; `letters` are the systems in the order of showing, None where the answer
