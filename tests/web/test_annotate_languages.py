@@ -91,6 +91,11 @@ def test_a_task_in_german(site: Any, visit: Any, shot: Any, kind: str) -> None:
     expect(page.get_by_role("dialog")).to_contain_text("Tasten")
     german(page)
     shot(page, "keys")
+    press(page, "Escape")
+    for width in (1440, 1100, 390):
+        resize(page, width)
+        fits(page)
+        shot(page, str(width))
 
 
 def test_a_whole_campaign_in_german(site: Any, visit: Any, shot: Any) -> None:
