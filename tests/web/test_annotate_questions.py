@@ -4,6 +4,7 @@ by keys alone, and on a phone.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -166,7 +167,8 @@ def test_an_adjudicator_answers_them_too(place: Any, visit: Any, shot: Any, axe:
     page.goto(f"{place.url}/admin/adjudicate")
     task(page)
     expect(page.locator(".answers .option")).to_have_count(2)
-    assert {"clear", "sure", "harm"} <= set(page.locator(".answers dt").all_inner_texts())
+    for name in ("clear", "sure", "harm"):
+        expect(page.locator(".answers dt").filter(has_text=re.compile(rf"^\s*{name}\s*$")).first).to_be_visible()
     page.locator(".answers .option label").first.click()
     expect(own(page, "How clear").locator("input:checked")).to_have_count(1)
     tick(page, "How clear", "so so")
