@@ -42,7 +42,7 @@ function status(now) {
     figure("Checks passed", percent(now.checks.passed, now.checks.seen), `${now.checks.passed} of ${now.checks.seen}${now.pass_share ? `; under ${percent(now.pass_share)} is marked` : ""}`),
     figure("Excluded", now.excluded, "their answers do not count"),
     now.surplus ? figure("Surplus", now.surplus, "kept, used when a slot falls free") : null,
-    now.pay ? figure("Pay", money(now.pay.total, now.pay.currency)) : null,
+    now.pay ? figure("Pay", money(now.pay.total, now.pay.currency, "en")) : null,
   ].filter(Boolean));
 }
 
@@ -60,7 +60,7 @@ function columns({ people, status: now }) {
     ["batches", "Batches", (one) => one.batches, String, true],
     ["checks", "Checks passed", (one) => (one.checks_seen ? one.checks_passed / one.checks_seen : null), (_, one) => (one.checks_seen ? `${one.checks_passed} of ${one.checks_seen}` : "–"), true],
     ["seconds_median", "Seconds, median", (one) => one.seconds_median, (value) => number(value, 1), true],
-    currency ? ["pay", "Pay", (one) => one.pay, (value) => money(value, currency), true] : null,
+    currency ? ["pay", "Pay", (one) => one.pay, (value) => money(value, currency, "en"), true] : null,
     ["seen_at", "Last seen", (one) => one.seen_at, when],
   ].filter(Boolean);
 }

@@ -26,7 +26,7 @@ function figures(one) {
     figure("By the server's clock", number(one.seconds_waited, 1), one.contradicted ? `${many(one.contradicted, "answer")} claim more time than had passed` : "network included", one.contradicted ? { class: "low" } : null),
     figure("Agreement with the others", number(one.agreement), one.agreement === null ? one.why : "1 is complete, 0 is chance"),
     one.endorsement_n ? figure("Follows a wrong machine", percent(one.endorsement), `in ${many(one.endorsement_n, "case")}`) : null,
-    one.pay === null ? null : figure("Pay", one.currency ? money(one.pay, one.currency) : number(one.pay)),
+    one.pay === null ? null : figure("Pay", one.currency ? money(one.pay, one.currency, "en") : number(one.pay)),
     figure("First seen", when(one.joined_at), null, { class: "date" }), figure("Last seen", when(one.seen_at), null, { class: "date" }),
   ].filter(Boolean));
 }

@@ -57,5 +57,5 @@ export function refusal(error) {
   return t(error.code === "invalid" ? key : "refused.other", { detail });
 }
 
-// Towards the end of a line, and back.
-export const [back, onward] = direction === "rtl" ? ["→", "←"] : ["←", "→"];
+// To where a line begins.
+export const backwards = direction === "rtl" ? "→" : "←";

@@ -3,7 +3,7 @@ import { button, el, key, reveal } from "./dom.js";
 import { Chips, CHOOSING } from "./fields.js";
 import { Source } from "./pane.js";
 import { withQuestions } from "./questions.js";
-import { back as backwards, number, t } from "./strings.js";
+import { backwards, number, t } from "./strings.js";
 
 // The script of the campaign's kind of task: how to draw it, what is still missing, what the answer is.
 const { default: asked } = await import(`./task_${document.documentElement.dataset.kind}.js`);
