@@ -75,7 +75,7 @@ def test_every_kind_has_its_script_beside_it() -> None:
 
 
 def test_what_is_no_kind_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"plan.yaml: kind: .*did you mean rating\?"):
+    with pytest.raises(InputError, match=r"plan.yaml:1: kind: .*did you mean rating\?"):
         made.make(tmp_path, kind="ratings")
     for name, why in (
         ("annotate.own_kind:Nothing", "cannot be loaded"),

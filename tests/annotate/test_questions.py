@@ -159,6 +159,23 @@ def test_texts_that_would_not_fit_into_an_answer_are_told(tmp_path: Path) -> Non
     assert not [one for one in warnings_of(short) if one.startswith("questions")]
 
 
+def test_what_a_kind_does_not_heed_is_told(tmp_path: Path) -> None:
+    plan: dict[str, Any] = {
+        "aspects": [{"name": "style", "scale": {"high": 3}}], "scale": {"high": 7}, "best": False,
+        "error_types": ["odd"],
+    }  # fmt: skip
+    told = {}
+    for kind in ("rating", "pairwise", "fact_verification"):
+        warnings = warnings_of(made.make(tmp_path / kind, kind=kind, **plan))
+        told[kind] = [one.partition(":")[0] for one in warnings if "instead" in one or "for every kind" in one]
+    assert told == {
+        "rating": ["error_types"],
+        "pairwise": ["scale", "best", "error_types", "aspects"],
+        "fact_verification": ["aspects", "scale", "best", "aspects"],
+    }
+    assert not [one for one in warnings_of(made.make(tmp_path / "plain")) if "for every kind" in one]
+
+
 def test_a_choice_without_a_majority_has_no_label(tmp_path: Path) -> None:
     with CampaignService(made.make(tmp_path, questions=[TONE], attention={"rate": 0})) as service:
         for name, tone in (("anna", "dry"), ("ben", "odd")):

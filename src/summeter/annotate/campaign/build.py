@@ -32,7 +32,7 @@ from summeter.annotate.campaign.language import (
     shipped_names,
 )
 from summeter.annotate.tasks import kind_named, kind_names
-from summeter.annotate.tasks.base import AssistedKind, Kind
+from summeter.annotate.tasks.base import SHAPES, AssistedKind, Kind
 from summeter.annotate.tasks.questions import same_value
 from summeter.annotate.tasks.task import Json, Misfit, Others, Source, Task, key_of
 from summeter.choices import QuestionType
@@ -114,6 +114,7 @@ def warnings_of(folder: CampaignFolder) -> list[str]:
     campaign, tasks = folder.campaign, folder.tasks
     return [
         *_language_warnings(campaign),
+        *_shape_warnings(campaign, folder.kind),
         *_question_warnings(campaign, tasks, folder.kind),
         *_account_warnings(campaign, tasks),
         *_check_warnings(campaign, tasks, folder.kind),
@@ -400,6 +401,17 @@ class _Helper:
             frame = self.rng.choice(self.frames.agreeing if accepted else self.frames.denying)
             lent = {**lent, "reason": frame.replace("{}", text.strip().rstrip("."))}
         return {**kind.no_details, **lent, **planned}
+
+
+def _shape_warnings(campaign: Campaign, kind: Kind) -> Iterator[str]:
+    """Of fields that change nothing for this kind of task."""
+    if kind.shaped_by is None:
+        return
+    for field in SHAPES:
+        if field not in kind.shaped_by and getattr(campaign, field) != Campaign.model_fields[field].default:
+            yield f"{field}: {kind.name} asks nothing that it would change; `questions` are for every kind"
+    if "scale" not in kind.shaped_by and any(aspect.scale is not None for aspect in campaign.aspects):
+        yield f"aspects: {kind.name} has no scales; ask a question of the type scale instead"
 
 
 def _question_warnings(campaign: Campaign, tasks: Tasks, kind: Kind) -> Iterator[str]:

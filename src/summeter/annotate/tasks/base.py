@@ -29,6 +29,8 @@ from summeter.scoring.table import JudgmentTable
 
 LONGEST = 2000
 """Characters of a comment or a reason."""
+SHAPES = ("aspects", "scale", "best", "ties", "error_types")
+"""The campaign's fields that shape what some kinds ask."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -61,7 +63,8 @@ class Kind(ABC):
     (`aspects`, `error_types`) the name and the key of its words in the language files (`KEY`, `KEY_text`).
     `words_in_checks` says that attention checks hold words of the
     campaign's settings (`attention.stranger`, `attention.paraphrases`). `questions` are the campaign's own,
-    which each task asks too (`asking`); where `each_summary`, of each summary that it shows.
+    which each task asks too (`asking`); where `each_summary`, of each summary that it shows. `shaped_by` are those
+    of the campaign's fields `SHAPES` that it heeds; None: it does not say.
 
     A subclass writes what it asks itself (`read`, `judgments`, `disagreement`, `describe`, ...); what goes with the
     campaign's own questions follows from it (`read_answer`, `answer_judgments`, ...), and is what others call.
@@ -78,6 +81,7 @@ class Kind(ABC):
     usual: ClassVar[Mapping[str, Mapping[str, str]]] = {}
     words_in_checks: ClassVar[bool] = False
     each_summary: ClassVar[bool] = False
+    shaped_by: ClassVar[frozenset[str] | None] = None
     questions: tuple[OwnQuestion, ...] = ()
     _pages: Sequence[Json] = ()
 

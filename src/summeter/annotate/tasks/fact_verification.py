@@ -46,6 +46,7 @@ class FactVerification(AssistedKind):
     """One task a summary sentence."""
 
     name = "fact_verification"
+    shaped_by = frozenset({"error_types"})
     code = "fv"
     needs = "summaries with at least one sentence"
     unit = "sentence"

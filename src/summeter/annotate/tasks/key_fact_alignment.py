@@ -35,6 +35,7 @@ class KeyFactAlignment(AssistedKind):
     """One task a key fact and summary; the key facts of a summary stay together."""
 
     name = "key_fact_alignment"
+    shaped_by = frozenset()
     code = "ka"
     needs = "documents with key facts, and summaries with at least one sentence"
     unit = "key_fact"

@@ -44,6 +44,7 @@ class KeyFactValidation(AssistedKind):
     """One task a key fact of a document."""
 
     name = "key_fact_validation"
+    shaped_by = frozenset()
     code = "kv"
     needs = "documents with key facts"
     unit = "key_fact"

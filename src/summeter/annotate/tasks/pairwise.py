@@ -45,6 +45,7 @@ class Pairwise(LetteredKind):
     """One task a document and pair of systems."""
 
     name = "pairwise"
+    shaped_by = frozenset({"aspects", "ties"})
     code = "pw"
     needs = "documents with at least two summaries"
     unit = "pair"

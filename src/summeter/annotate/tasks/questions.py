@@ -74,7 +74,7 @@ def _read(question: OwnQuestion, given: Any, path: Sequence[str]) -> Any:
         case QuestionType.SCALE:
             if isinstance(given, bool) or not isinstance(given, int | float) or not question.on_scale.has(given):
                 raise Misfit(path, f"is {question.on_scale.described}")
-            return given
+            return question.on_scale.nearest(given)
         case QuestionType.YES_NO:
             if not isinstance(given, bool):
                 raise Misfit(path, "is true or false")

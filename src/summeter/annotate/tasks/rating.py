@@ -53,6 +53,7 @@ class Rating(LetteredKind):
 
     name = "rating"
     each_summary = True
+    shaped_by = frozenset({"aspects", "scale", "best"})
     code = "ra"
     needs = "documents with at least one summary"
     coefficients = ("alpha_interval", "alpha_ordinal", "alpha_nominal", "identical")

@@ -54,6 +54,7 @@ class SpanHighlighting(Kind):
     """One task a summary."""
 
     name = "span_highlighting"
+    shaped_by = frozenset({"error_types"})
     code = "sh"
     needs = "summaries that are not empty"
     coefficients = (*Kind.coefficients, "span_f1")
