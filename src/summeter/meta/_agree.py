@@ -13,7 +13,7 @@ Rows, all with the units that entered (`n`) and those with too few votes (`missi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, compress
 from typing import Any, NamedTuple, Unpack, assert_never
@@ -501,8 +501,7 @@ def measured_agreement(
     """
     bootstrap = resample(documents)
     details: dict[str, Any] = {"raters": int((~np.isnan(values)).any(axis=1).sum())}
-    if exchangeable:
-        details["exchangeable"] = True
+    details |= {"exchangeable": True} if exchangeable else {}
     if (why := _unsuited(name, how, exchangeable=exchangeable)) is not None:
         return _unfit(bootstrap, values, why)._replace(details=details)
     values = slots(values) if exchangeable else values
@@ -527,8 +526,10 @@ def measured_agreement(
             got = _on_scale(kind, values, how, bootstrap)
         case AgreementCoefficient.ICC:
             got = _icc(values, how, bootstrap)
-        case AgreementCoefficient.RATER_DEVIATION | AgreementCoefficient.IDENTICAL:
-            got = _mean(kind, values, bootstrap)
+        case AgreementCoefficient.RATER_DEVIATION:
+            got = _mean(lambda inside: np.nanstd(inside, axis=0), values, bootstrap)
+        case AgreementCoefficient.IDENTICAL:
+            got = _mean(lambda inside: np.nanmax(inside, axis=0) == np.nanmin(inside, axis=0), values, bootstrap)
         case (
             AgreementCoefficient.MEAN_PAIRWISE_PEARSON
             | AgreementCoefficient.MEAN_PAIRWISE_SPEARMAN
@@ -603,18 +604,11 @@ def _icc(values: Floats, how: Measure, bootstrap: Bootstrap) -> MeasuredAgreemen
     return MeasuredAgreement(bootstrap.interval(statistic, n=whole.n, missing=whole.missing), whole.p, details)
 
 
-def _mean(name: str, values: Floats, bootstrap: Bootstrap) -> MeasuredAgreement:
-    """What is a mean over units with two votes or more: their standard deviation, or whether all are the same."""
+def _mean(of_units: Callable[[Floats], Floats | Bools], values: Floats, bootstrap: Bootstrap) -> MeasuredAgreement:
+    """What is a mean over units with two votes or more; `of_units` maps their votes to a value each."""
     paired = (~np.isnan(values)).sum(axis=0) >= _FEWEST_VOTES
-    inside = slots(values)[:, paired]
     each = np.full(values.shape[1], np.nan)
-    match name:
-        case "rater_deviation":
-            each[paired] = np.nanstd(inside, axis=0)
-        case "identical":
-            each[paired] = np.nanmax(inside, axis=0) == np.nanmin(inside, axis=0)
-        case _:
-            raise ValueError(f"{name} is no mean over units")
+    each[paired] = of_units(slots(values)[:, paired])
     estimate = bootstrap.mean(each)
     return MeasuredAgreement(estimate if paired.any() else estimate._replace(reason="no item has 2 votes"), None, {})
 

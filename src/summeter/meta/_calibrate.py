@@ -39,6 +39,7 @@ from summeter.stats import Interval, classification_interval, decide, tune_thres
 from summeter.stats import classify as classify_labels
 from summeter.stats.base import Floats, Ints
 from summeter.stats.resample import Resampling, interval_text
+from summeter.tables import with_interval
 
 STUDY = "calibration"
 SCHEMA: Final = "summeter-calibration/1"
@@ -347,8 +348,9 @@ def calibration_study(calibration: Calibration) -> Study:
 
 def _verdict(known: Calibration) -> str:
     kappa, ceiling, base = known.kappa, known.ceiling_kappa, known.baseline_accuracy
-    ends = "" if kappa.low is None else f" [{kappa.low:.2f}, {kappa.high:.2f}]"
-    agrees = "kappa is undefined" if kappa.value is None else f"kappa with people is {kappa.value:.2f}{ends}"
+    agrees = "kappa is undefined"
+    if kappa.value is not None:
+        agrees = f"kappa with people is {with_interval(kappa.value, kappa.low, kappa.high, 2)}"
     among = "" if ceiling.value is None else f"; among people it is {ceiling.value:.2f} ({known.annotators} annotators)"
     right = "" if known.accuracy.value is None else f"; accuracy {known.accuracy.value:.0%}"
     const = "" if base is None else f" (a constant {known.baseline_label}: {base:.0%})"

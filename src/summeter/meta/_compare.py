@@ -444,7 +444,7 @@ def sentence(pair: PairDifference, aspect: str, testing: Significance, *, verb: 
     size = f"{sign * pair.difference:+.2f}"
     if pair.low is not None and pair.high is not None:
         low, high = sorted((sign * pair.low, sign * pair.high))
-        size += f" [{low:.2f}, {high:.2f}]"
+        size += f" {interval(low, high, 2)}"
     after = _too_few(pair, testing.alpha) or f"{show_p(pair.p_holm)} after Holm over {_pairs(pair.family)}"
     after += f" ({pair.missing} without both scores)" if pair.missing else ""
     if pair.better is None:

@@ -40,6 +40,7 @@ from summeter.meta.selection import (
 from summeter.records import JudgeKey, UsageError, judge_names
 from summeter.stats import Bootstrap, PpiMean, correlate, labels_needed, ppi_mean
 from summeter.stats.base import Floats, Ints, Labels, codes, generator, split_rows
+from summeter.tables import interval
 
 STUDY = "estimate"
 SMALL = 30
@@ -159,8 +160,8 @@ def _labelled_mean(group: Group, name: str, system: str, values: Floats, documen
     )  # fmt: skip
 
 
-def _ends(low: float | None, high: float | None, interval: str) -> dict[str, Any]:
-    return {"low": low, "high": high, "interval": interval if low is not None else None}
+def _ends(low: float | None, high: float | None, description: str) -> dict[str, Any]:
+    return {"low": low, "high": high, "interval": description if low is not None else None}
 
 
 def _narrower(got: PpiMean) -> float | None:
@@ -217,7 +218,7 @@ def _verdict(row: Row, judge: str) -> str:
     many = row.details["comparisons"]
     after = "" if many == 1 else f", interval widened for {many} pairs"
     return (
-        f"{row.pair} on {row.gold_aspect}: {row.value:+.2f} [{row.low:.2f}, {row.high:.2f}] from {row.n} labelled "
+        f"{row.pair} on {row.gold_aspect}: {row.value:+.2f} {interval(row.low, row.high, 2)} from {row.n} labelled "
         f"documents and {row.details['unlabelled']} more by {judge}; the difference {settled}{after}"
     )
 

@@ -16,6 +16,7 @@ from summeter.records import CoverageError, GateError, JudgeKey, Judgment, Usage
 from summeter.runs.run import RunFolder
 from summeter.scoring import Score, SystemScore, summary_scores, system_scores
 from summeter.stats import decide
+from summeter.tables import with_interval
 
 STUDY = "gate"
 
@@ -159,8 +160,7 @@ def _sentence(row: Row, judge: str) -> str:
     if row.value is None:
         result = f"has no mean ({row.reason}); the bound is {bound:g}"
     else:
-        ends = "" if row.low is None else f" [{row.low:.3f}, {row.high:.3f}]"
-        result = f"{row.value:.3f}{ends} {'>=' if passed else '<'} {bound:g}"
+        result = f"{with_interval(row.value, row.low, row.high)} {'>=' if passed else '<'} {bound:g}"
     mark = "passed" if passed else "FAILED"
     lost = row.details.get("units_missing", 0)
     units = f"; {lost} of {row.details['units'] + lost} units not judged" if lost else ""

@@ -33,6 +33,7 @@ from summeter.stats import Interval, classification_interval
 from summeter.stats import correlate as correlate_values
 from summeter.stats.base import Floats
 from summeter.stats.resample import Resampling
+from summeter.tables import with_interval
 
 STUDY = "agreement_with_people"
 _CHANCE = {"balanced_accuracy": 0.5, Coefficient.SPEARMAN.value: 0.0}
@@ -174,6 +175,6 @@ def _line(row: Row, judge: str) -> str:
     units = f"{row.n:,} {_UNITS[Level(row.level or Level.SUMMARY)]}"
     if row.value is None:
         return f"{judge} on {on}: {statistic} is not known, {row.reason} ({units})"
-    ends = "" if row.low is None else f" [{row.low:.2f}, {row.high:.2f}]"
-    verdict = row.details["verdict"]
-    return f"{judge} on {on}: {statistic} {row.value:.2f}{ends}{f', {verdict}' if verdict else ''} ({units})"
+    verdict = f", {row.details['verdict']}" if row.details["verdict"] else ""
+    value = with_interval(row.value, row.low, row.high, 2)
+    return f"{judge} on {on}: {statistic} {value}{verdict} ({units})"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
+from summeter import tables
 from summeter.records import Judgment, names_no_error
 
 Kind = Literal["good", "bad", "pad", "none", "plain"]
@@ -120,22 +121,21 @@ def number(value: float | None, digits: int = 2) -> str:
     >>> number(-0.126), number(None)
     ('−0.13', '–')
     """
-    if value is None:
-        return "–"
-    text = f"{value:.{digits}f}"
-    if float(text) == 0:
-        text = text.removeprefix("-")
-    return text.replace("-", "−")
+    return "–" if value is None else _typeset(tables.number(value, digits))
 
 
 def interval(low: float | None, high: float | None, digits: int = 2) -> str:
     """`[0.88, 0.94]`, or nothing where there is no interval."""
-    return "" if low is None or high is None else f"[{number(low, digits)}, {number(high, digits)}]"
+    return _typeset(tables.interval(low, high, digits))
 
 
 def with_interval(value: float | None, low: float | None, high: float | None) -> str:
     """`0.91 [0.88, 0.94]`."""
-    return f"{number(value)} {interval(low, high)}".rstrip()
+    return "–" if value is None else _typeset(tables.with_interval(value, low, high, 2))
+
+
+def _typeset(text: str) -> str:
+    return text.replace("-", "−")
 
 
 def count(number: int, singular: str, plural: str | None = None) -> str:

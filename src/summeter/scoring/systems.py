@@ -14,7 +14,7 @@ from summeter.scoring.scores import COMPOSED, COMPOSITE, Score, ScoreTable
 from summeter.scoring.table import Groups, Names
 from summeter.stats import FEWEST, Bootstrap
 from summeter.stats.base import Floats, Ints
-from summeter.tables import Table
+from summeter.tables import Table, with_interval
 
 RESAMPLES = 2000
 _NAMED = 6
@@ -311,8 +311,7 @@ def show(cell: SystemScore | None) -> str:
     """`0.83 [0.75, 0.90] n=18 missing=0`; a dash for no value."""
     if cell is None or cell.value is None:
         return f"-  n=0 missing={cell.missing}" if cell else "-"
-    ends = "" if cell.low is None else f" [{cell.low:.2f}, {cell.high:.2f}]"
-    return f"{cell.value:.2f}{ends} n={cell.n} missing={cell.missing}"
+    return f"{with_interval(cell.value, cell.low, cell.high, 2)} n={cell.n} missing={cell.missing}"
 
 
 def _order(aspect: str) -> tuple[int, str]:
