@@ -28,7 +28,12 @@ def opposed(work: Any) -> tuple[dict[str, Any], dict[str, Any]]:
             return {"label": "supported", "error_types": []}, {"label": "not_supported", "error_types": TYPES, **why}
         case "key_fact_validation":
             yes = dict.fromkeys(("significant", "correct", "relevant"), True)
-            return {**yes, "why": None}, {**yes, "correct": False, "why": "The year is wrong."}
+            return {**yes, "why": None, "edit": None}, {
+                **yes,
+                "correct": False,
+                "why": "The year is wrong.",
+                "edit": None,
+            }
         case "key_fact_alignment":
             return {"sentences": [0], "none": False}, {"sentences": [], "none": True, **why}
         case "rating":
@@ -167,6 +172,21 @@ def test_an_answer_of_ones_own_in_the_tasks_form(site: Any, visit: Any, shot: An
     (event,) = decisions(place, 1, page)
     assert event.data["answer"]["error_types"] == [*TYPES, "sentence error"]
     assert (event.data["answer"]["comment"], event.data["reason"]) == ("All three.", "All three.")
+
+
+def test_what_was_entered_comes_back_after_an_answer_was_taken(site: Any, visit: Any) -> None:
+    place, page, _ = opened(site, visit, "span_highlighting", 1)
+    page.locator(".marking").focus()
+    press(page, "ArrowRight", "ArrowRight", "Enter")
+    page.get_by_label("Why? (may be left empty)").fill("typed by hand")
+    back = page.get_by_role("button", name="Back to what you had entered")
+    expect(back).to_have_count(0)
+    page.locator(".answers .option label").first.click()
+    expect(page.locator(".answers input").first).to_be_checked()
+    back.click()
+    expect(page.get_by_label("Why? (may be left empty)")).to_have_value("typed by hand")
+    expect(page.locator(".answers input:checked")).to_have_count(0)
+    assert place.events("adjudicated") == []
 
 
 def test_nothing_typed_is_lost_and_what_is_incomplete_is_not_sent(site: Any, visit: Any) -> None:

@@ -102,7 +102,7 @@ class Decisions extends Work {
     node.className = "answers";
     node.dataset.optional = "yes";
     node.querySelectorAll(".option").forEach((option, at) => option.append(...shown(task.answers[at].parts)));
-    return el("section", { ...ENGLISH, class: "given", "aria-label": "Answers" }, node, this.names());
+    return el("section", { ...ENGLISH, class: "given", "aria-label": "Answers" }, node, this.restore(), this.names());
   }
 
   // Who answered and whose the summaries are, where that is asked for.
@@ -130,10 +130,27 @@ class Decisions extends Work {
   take(at) {
     if (this.busy) return;
     const { task, kind } = this;
-    this.state = { ...kind.blank(task), ...structuredClone(task.answers[at].answer), [REASON]: this.state[REASON] };
+    // What was entered here is put aside, not thrown away.
+    if (this.taken() === null && bare(this.state) !== bare(kind.blank(task))) this.own = { task, state: this.state };
+    this.put({ ...kind.blank(task), ...structuredClone(task.answers[at].answer) });
+    this.form.querySelector("fieldset.answers input:checked")?.focus({ preventScroll: true });
+  }
+
+  // Another answer in the place of what stands in the form; the reason stays.
+  put(answer) {
+    this.state = { ...answer, [REASON]: this.state[REASON] };
     this.form.firstElementChild.replaceWith(this.body());
     this.changed({});
-    this.form.querySelector("fieldset.answers input:checked")?.focus({ preventScroll: true });
+  }
+
+  // Back to what was entered before an answer was taken.
+  restore() {
+    if (this.own?.task !== this.task || this.taken() === null) return null;
+    const { state } = this.own;
+    return button("Back to what you had entered", () => {
+      this.put(state);
+      this.taking.focus();
+    }, { class: "link" });
   }
 
   changed(patch) {
