@@ -256,10 +256,10 @@ export class Chips {
     return true;
   }
 
-  // To the next question that is open, or to the button that sends.
+  // To the next question that is open, or to the button that sends. An answer that is taken as it is leaves nothing open.
   advance() {
     const sets = this.questions();
-    const next = sets.slice(sets.indexOf(this.current) + 1).find((set) => !answered(set));
+    const next = this.current?.matches(".answers") ? undefined : sets.slice(sets.indexOf(this.current) + 1).find((set) => !answered(set));
     const target = next ? next.querySelector(FIELD) : this.root.querySelector("button.send");
     target?.focus({ preventScroll: true });
     if (next) reveal(next, "nearest");
