@@ -55,6 +55,8 @@ def votes_of(service: CampaignService) -> JudgmentTable:
 def question_votes_of(service: CampaignService) -> list[Judgment]:
     """What the counted answers say to the campaign's own questions."""
     kind, state = service.kind, service.state
+    if not kind.questions:
+        return []
     answers = ((task, answer) for task in service.tasks.work for answer in state.counted_answers(task.key))
     return [judgment for task, answer in answers for judgment in kind.question_judgments(task, answer)]
 

@@ -155,12 +155,16 @@ class Kind(ABC):
 
     def question_judgments(self, task: Task, answer: Answer) -> Iterator[Judgment]:
         """What a stored answer says to the campaign's own questions, as judgments."""
+        if not self.questions:
+            return
         for target, values in self.values_by_target(task, answer.answer):
             yield from own.judgments(self.questions, values, target, answer.annotator)
 
     def answer_disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:
         """How whole stored answers differ; None where they agree."""
         split = self.disagreement(task, answers)
+        if not self.questions:
+            return split
         texts, even = ([], False) if split is None else ([split.text], split.even)
         for sets in zip(*(self.values_by_target(task, answer.answer) for answer in answers), strict=True):
             where = f"{sets[0][0].system} " if self.each_summary else ""
