@@ -10,6 +10,7 @@ import pytest
 import yaml
 from web import annotate_campaigns as made
 from web.steps import expect, fits, moving_on, press, reach, resize, sent, task, until
+from web.test_annotate_adjudicate import opened
 
 from summeter.annotate.campaign.language import SHIPPED, shipped
 
@@ -206,6 +207,18 @@ def test_a_page_from_right_to_left(site: Any, visit: Any, shot: Any, example: Pa
     resize(page, 1100)
     fits(page)
     until(page, lambda: left(page, ".source") > left(page, "form.task"))
+
+
+def test_adjudication_around_a_form_from_right_to_left(site: Any, visit: Any, shot: Any, tmp_path: Path) -> None:
+    """The page's own English words stand in a form in the language of the annotators."""
+    _, page, _ = opened(site, visit, "fact_verification", most=1, interface=str(hebrew(tmp_path)))
+    expect(page.locator("html")).to_have_attribute("dir", "rtl")
+    expect(page.get_by_text("Take an answer, or give another one below")).to_be_visible()
+    assert left(page, ".source") > left(page, "form.task")
+    for width in (1440, 1100, 390):
+        resize(page, width)
+        fits(page)
+        shot(page, str(width))
 
 
 TYPE = """([key, code, modifiers]) => document.activeElement.dispatchEvent(
