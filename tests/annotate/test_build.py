@@ -51,6 +51,8 @@ def faults(folder: Path, **plan: Any) -> str:
         ({"kind": "rating", "assistance": {"machine": {"run": "r"}}}, "plan.yaml:1: assistance.machine: is for"),
         ({"training": {"items": [{"document": "d", "body": {}, "expected": {}, "feedback": ""}]}},
          "plan.yaml:1: training.items.0.body: lacks"),
+        ({"error_types": ["EntE", "Entity"]}, "plan.yaml:1: error_types.1.name: 'Entity' would be read as the same"),
+        ({"error_types": ["NoE"]}, "plan.yaml:1: error_types.0.name: 'NoE' says that there is no error"),
         ({"error_types": ["entity error", "who+what"]},
          "plan.yaml:1: error_types.1.name: 'who+what' would be read as several types"),
     ],

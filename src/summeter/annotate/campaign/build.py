@@ -42,7 +42,7 @@ from summeter.data.faults import Faults
 from summeter.data.formats import format_of, read_rows
 from summeter.data.hub import is_address
 from summeter.records import Document, InputError, Span, Summary, UsageError, canonical, nearest
-from summeter.records.taxonomy import SEPARATOR
+from summeter.records.taxonomy import NO_ERROR, SEPARATOR, canonical_error_type
 from summeter.text.split import split
 
 BYTES = 4
@@ -131,11 +131,24 @@ def _language_warnings(campaign: Campaign) -> Iterator[str]:
 
 
 def _check_error_types(campaign: Campaign, file: Path) -> None:
-    """Only a new campaign is refused: one that was built before still opens."""
+    """Only a new campaign is refused: one that was built before still opens.
+
+    Names that records read as one type, or as none, would be lost where both are ticked.
+    """
+    names: dict[str, str] = {}
     for index, error_type in enumerate(campaign.error_types):
-        if SEPARATOR in error_type.name:
-            message = f"{error_type.name!r} would be read as several types, which {SEPARATOR!r} joins; name it without"
+        name = error_type.name
+        canonical_name = canonical_error_type(name)
+        message = None
+        if SEPARATOR in name:
+            message = f"{name!r} would be read as several types, which {SEPARATOR!r} joins; name it without"
+        elif canonical_name == NO_ERROR:
+            message = f"{name!r} says that there is no error; leave it out"
+        elif canonical_name in names:
+            message = f"{name!r} would be read as the same type as {names[canonical_name]!r}; give it another name"
+        if message is not None:
             raise InputError.at(file, None, f"error_types.{index}.name", message)
+        names[canonical_name] = name
 
 
 def _language_file(campaign: Campaign, file: Path) -> Path:
