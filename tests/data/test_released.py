@@ -105,6 +105,8 @@ class TestSummEval:
             f"{without}:1: has no column for a text (one of text, document, article, story, source); its columns are: "
             "id, title"
         )
+        gone = tmp_path / "gone"
+        assert faults(rows, "summeval", documents=gone) == [f"{gone}: no such file or folder"]
         (tmp_path / "empty").mkdir()
         assert (
             "holds no documents; give files named ID.story" in faults(rows, "summeval", documents=tmp_path / "empty")[0]

@@ -107,6 +107,9 @@ class ArticleTexts:
 
     def _read(self, path: str | Path, wanted: set[str] | None) -> None:
         faults = self._faults.of(file_name(path))
+        if str(path) != "-" and not Path(path).exists():
+            faults.fail(None, None, "no such file or folder")
+            return
         try:
             kind = format_of(path)
         except UsageError:

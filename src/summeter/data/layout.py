@@ -247,7 +247,9 @@ def _articles(
         first = next(iter(groups))[0]
         faults.of(first.file).fail(None, None, Message(*missing_articles(preset.articles.what)))
         return None
-    return ArticleTexts(paths, faults, wanted)
+    before = faults.count
+    texts = ArticleTexts(paths, faults, wanted)
+    return texts if faults.count == before else None  # what cannot be read is told once, not once a row
 
 
 def _sorted(preset: Preset, tables: Sequence[Table], faults: Faults) -> dict[str, list[Table]]:
