@@ -208,7 +208,9 @@ def test_nothing_typed_is_lost_and_what_is_incomplete_is_not_sent(site: Any, vis
     assert len(place.events("adjudicated")) == 1
 
 
-def test_more_than_twenty_open_and_what_is_decided_can_be_found_and_changed(site: Any, visit: Any, shot: Any) -> None:
+def test_more_than_twenty_open_and_what_is_decided_can_be_found_and_changed(
+    site: Any, visit: Any, shot: Any, axe: Any
+) -> None:
     place, page, _ = many(site, visit, 28)
     items = page.locator(".queue .item")
     expect(items).to_have_count(20)
@@ -228,6 +230,7 @@ def test_more_than_twenty_open_and_what_is_decided_can_be_found_and_changed(site
     moving_on(page, items.first.click)
     expect(page.locator(".earlier")).to_have_text(begins("Decided by admin: "))
     expect(page.locator(".answers input").nth(0)).to_be_checked()
+    assert axe(page) == []
     press(page, "w")
     moving_on(page, lambda: press(page, "Enter"))
     last = decisions(place, 2, page)[-1]
@@ -241,7 +244,7 @@ def test_more_than_twenty_open_and_what_is_decided_can_be_found_and_changed(site
     expect(page.locator(".differing")).to_contain_text("1 supported")
 
 
-def test_blind_until_asked(site: Any, visit: Any) -> None:
+def test_blind_until_asked(site: Any, visit: Any, axe: Any) -> None:
     """Neither the page nor anything that was sent to it names a system or an annotator."""
     place = site("pairwise", platform=ACCOUNTS, attention={"rate": 0.2})
     split(place, 2)
@@ -260,6 +263,7 @@ def test_blind_until_asked(site: Any, visit: Any) -> None:
         place.service.folder.letters("adjudicator", place.service.tasks.work[0])[0]
     )
     expect(box).to_be_focused()
+    assert axe(page) == []
     box.uncheck()
     expect(page.locator(".answers .option").first).not_to_contain_text("-annotator")
     press(page, "q")
