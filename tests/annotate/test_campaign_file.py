@@ -104,3 +104,21 @@ def test_an_empty_file_says_what_it_needs(tmp_path: Path) -> None:
         "campaign.yaml:1: kind: is needed and not there",
         "campaign.yaml:1: data: is needed and not there",
     ]
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("questions: [{name: a, question: b, type: choice, options: [yes, 2]}]",
+         "questions.0.options.0: is true; give a name, in quotes where it looks like something else"),
+        ("questions: [{name: a, question: b, type: text, when: {x: {y: 1}}}]",
+         "questions.0.when.x: is an object; give a text, a number, or true or false"),
+        ("questions: &q [*q]", "questions.0: "),
+        ("title: &t [*t]", "title: is a list; give a text"),
+        ("scale: {low: .inf}", "scale.low: "),
+        ("1: 2", "1: "),
+    ],
+)  # fmt: skip
+def test_odd_yaml_is_a_fault_and_no_crash(more: str, message: str, tmp_path: Path) -> None:
+    found = faults(tmp_path, f"name: a\nkind: rating\ndata: x\n{more}\n")
+    assert any(f": {message}" in fault for fault in found), found

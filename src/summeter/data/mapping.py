@@ -50,7 +50,12 @@ def yaml_lines(path: Path) -> tuple[dict[Place, int], list[tuple[Place, int]]]:
     lines: dict[Place, int] = {}
     repeated: list[tuple[Place, int]] = []
 
+    around: set[yaml.Node] = set()
+
     def visit(node: yaml.Node | None, place: Place) -> None:
+        if node is None or node in around:  # an alias of what it stands in
+            return
+        around.add(node)
         if isinstance(node, yaml.MappingNode):
             seen: set[str] = set()
             for key, value in node.value:
@@ -64,6 +69,7 @@ def yaml_lines(path: Path) -> tuple[dict[Place, int], list[tuple[Place, int]]]:
             for index, entry in enumerate(node.value):
                 lines[*place, index] = entry.start_mark.line + 1
                 visit(entry, (*place, index))
+        around.discard(node)
 
     visit(yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.SafeLoader), ())
     return lines, repeated

@@ -103,10 +103,10 @@ def _faults(path: Path, lines: dict[Place, int], error: ValidationError) -> Iter
 
 def _own(location: Place, lines: dict[Place, int]) -> Place:
     """The part of pydantic's location that is the file's: not the alternatives that were tried."""
-    while len(location) > 1 and location not in lines and location[:-1] in lines and not isinstance(location[-1], int):
-        section = _section(location[:-1])
-        if section is not None:  # a field that lacks, or that the section does not know
-            return location
+    while len(location) > 1 and location not in lines:
+        section = _section(location[:-1]) if location[:-1] in lines else None
+        if section is not None and location[-1] in section.model_fields:
+            return location  # a field that lacks
         location = location[:-1]
     return location
 
@@ -150,11 +150,20 @@ def _message(details: ErrorDetails, place: Place) -> str:
         case "string_too_long" | "string_too_short":
             text = f"is empty; give {least} or more characters" if least else f"is longer than {most} characters"
         case _ if kind in EXPECTED:
-            several = len(details["loc"]) > len(place) and kind.startswith("int")
-            text = f"is {describe(value)}; give {'a number' if several else EXPECTED[kind]}"
+            text = f"is {describe(value)}; give {_expected(details, place)}"
         case _:
             text = details["msg"].removeprefix("Value error, ")
     return text
+
+
+def _expected(details: ErrorDetails, place: Place) -> str:
+    """What is wanted in place of a value of another type."""
+    kind, value = details["type"], details["input"]
+    if len(details["loc"]) > len(place):  # one of several types, of which the first is named
+        return "a number" if kind.startswith("int") else "a text, a number, or true or false"
+    if kind == "model_type" and isinstance(place[-1], int) and not isinstance(value, str | list):
+        return "a name, in quotes where it looks like something else, or fields of its own"
+    return EXPECTED[kind]
 
 
 def _listed(section: type[Section]) -> str:
