@@ -12,7 +12,7 @@ from annotate import crowds
 from annotate.test_cli import run
 from report import fake_runs as fake
 
-from summeter.annotate.after.adjudicate import Decision, adjudicate
+from summeter.annotate.after.adjudicate import Decision, adjudicate, reopen
 from summeter.annotate.after.aggregate import MERGED
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
@@ -237,3 +237,18 @@ def test_another_wording_is_for_a_key_fact_that_is_not_valid(tmp_path: Path) -> 
         assert kind.read({**WRONG, "edit": task.body["key_fact"]}, task)["edit"] is None
         answers = [kind.read({**WRONG, "edit": text}, task) for text in ("One.", "Two.", "One.")]
         assert kind.describe(task, answers[0]) == "not valid: not correct; better “One.”"
+
+
+def test_an_export_leaves_no_labels_that_were_withdrawn(tmp_path: Path) -> None:
+    folder, (first, second) = answered(tmp_path, "fact_verification", {"label": "supported", "error_types": []})
+    assert run("export", folder.folder) == 0
+    place = folder.folder / "judgments"
+    assert {file.name for file in place.iterdir()} == {f"{name}.jsonl" for name in SETS}
+    with CampaignService(folder) as service:
+        reopen(service, second.key, "lead")
+    assert run("export", folder.folder) == 0
+    assert {file.name for file in place.iterdir()} == {"human.raw.jsonl", "human.merged.jsonl"}
+    with CampaignService(folder) as service:
+        service.exclude("anna", "clicked through", by="lead")
+    assert run("export", folder.folder) == 0
+    assert [(file.name, file.read_text()) for file in place.iterdir()] == [("human.raw.jsonl", "")]

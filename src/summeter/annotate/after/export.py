@@ -29,7 +29,7 @@ LAYOUT = "summeter-events/1"
 
 
 def write_judgments(service: CampaignService, *, complete_only: bool = False) -> dict[Path, int]:
-    """Rebuild the views in judgments/; the number of judgments by file. Adjudicated ones only where there are any.
+    """Rebuild the views in judgments/; the number of judgments by file. A view that has become empty goes.
 
     With `complete_only` a task with fewer answers than wanted has no merged label (`merged_of`).
     """
@@ -40,8 +40,10 @@ def write_judgments(service: CampaignService, *, complete_only: bool = False) ->
     }
     written: dict[Path, int] = {}
     for name, judgments in sets.items():
-        if judgments or name == "human.raw":
-            path = service.folder.folder / JUDGMENTS / f"{name}.jsonl"
+        path = service.folder.folder / JUDGMENTS / f"{name}.jsonl"
+        if not judgments and name != "human.raw":
+            path.unlink(missing_ok=True)  # of an earlier export: what was decided may be taken back
+        else:
             written[path] = write_lines(path, (judgment.model_dump_json(exclude_none=True) for judgment in judgments))
     return written
 
