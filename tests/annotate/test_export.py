@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from annotate import campaigns as made
@@ -16,6 +18,7 @@ from summeter.annotate.after.adjudicate import Decision, adjudicate, reopen
 from summeter.annotate.after.aggregate import MERGED
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.server.downloads import downloads, write
 from summeter.data.dataset import Dataset, load
 from summeter.meta import errors
 from summeter.records import Document, Judgment, Summary, error_types
@@ -240,7 +243,7 @@ def test_another_wording_is_for_a_key_fact_that_is_not_valid(tmp_path: Path) -> 
 
 
 def test_an_export_leaves_no_labels_that_were_withdrawn(tmp_path: Path) -> None:
-    folder, (first, second) = answered(tmp_path, "fact_verification", {"label": "supported", "error_types": []})
+    folder, (_, second) = answered(tmp_path, "fact_verification", {"label": "supported", "error_types": []})
     assert run("export", folder.folder) == 0
     place = folder.folder / "judgments"
     assert {file.name for file in place.iterdir()} == {f"{name}.jsonl" for name in SETS}
@@ -252,3 +255,19 @@ def test_an_export_leaves_no_labels_that_were_withdrawn(tmp_path: Path) -> None:
         service.exclude("anna", "clicked through", by="lead")
     assert run("export", folder.folder) == 0
     assert [(file.name, file.read_text()) for file in place.iterdir()] == [("human.raw.jsonl", "")]
+
+
+def test_a_download_leaves_the_campaigns_own_folder_as_it_is(tmp_path: Path) -> None:
+    folder = made.make(tmp_path, made.rows(1, 1, 1), attention={"rate": 0})
+    with CampaignService(folder) as service:
+        crowds.say(service, service.tasks.work[0].key, {"anna": crowds.YES})
+    assert run("export", folder.folder, "--complete-only") == 0
+    merged = folder.folder / "judgments" / "human.merged.jsonl"
+    before = merged.read_text()
+    assert '"1 of 3 answers"' in before
+    with CampaignService(folder, readonly=True) as service:
+        content = write(service, downloads(service)["judgments"])
+    with ZipFile(BytesIO(content)) as archive:
+        assert set(archive.namelist()) == {"human.raw.jsonl", "human.merged.jsonl"}
+        assert b'"label":1' in archive.read("human.merged.jsonl")
+    assert merged.read_text() == before

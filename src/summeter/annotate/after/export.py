@@ -28,9 +28,12 @@ from summeter.records import InputError
 LAYOUT = "summeter-events/1"
 
 
-def write_judgments(service: CampaignService, *, complete_only: bool = False) -> dict[Path, int]:
-    """Rebuild the views in judgments/; the number of judgments by file. A view that has become empty goes.
+def write_judgments(
+    service: CampaignService, folder: Path | None = None, *, complete_only: bool = False
+) -> dict[Path, int]:
+    """Rebuild the views in `folder` (default: the campaign's judgments/); the number of judgments by file.
 
+    A view that has become empty goes.
     With `complete_only` a task with fewer answers than wanted has no merged label (`merged_of`).
     """
     sets = {
@@ -38,9 +41,10 @@ def write_judgments(service: CampaignService, *, complete_only: bool = False) ->
         "human.adjudicated": judgments_of(service, adjudicated=True),
         MERGED: merged_of(service, complete_only=complete_only),
     }
+    place = service.folder.folder / JUDGMENTS if folder is None else folder
     written: dict[Path, int] = {}
     for name, judgments in sets.items():
-        path = service.folder.folder / JUDGMENTS / f"{name}.jsonl"
+        path = place / f"{name}.jsonl"
         if not judgments and name != "human.raw":
             path.unlink(missing_ok=True)  # of an earlier export: what was decided may be taken back
         else:

@@ -36,8 +36,9 @@ def _zipped(target: Path, folder: Path, files: Iterable[Path]) -> None:
 def _judgments(service: CampaignService, target: Path) -> None:
     from summeter.annotate.after.export import write_judgments
 
-    files = list(write_judgments(service))
-    _zipped(target, files[0].parent, files)
+    with TemporaryDirectory() as place:
+        folder = Path(place)
+        _zipped(target, folder, write_judgments(service, folder))
 
 
 def _data(service: CampaignService, target: Path) -> None:
