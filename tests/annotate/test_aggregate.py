@@ -197,3 +197,27 @@ def test_columns_of_answers_are_those_of_their_records(best: bool, tmp_path: Pat
             assert vars(columns)[name].labels().tolist() == column.labels().tolist(), name
         else:
             np.testing.assert_array_equal(vars(columns)[name], column, name)
+
+
+def test_a_question_that_the_majority_was_not_asked_has_no_merged_answer(tmp_path: Path) -> None:
+    bad = {"name": "bad", "question": "How bad?", "type": "scale", "when": {"label": "not_supported"}}
+    cure = {"name": "cure", "question": "Cut it?", "type": "yes_no", "when": {"bad": [4, 5]}}
+    folder = made.make(tmp_path, made.rows(1, 1, 3), attention={"rate": 0}, order="as_given", questions=[bad, cure])
+    yes = {**crowds.YES, "questions": {}}
+    worst, mild = ({**crowds.NO, "questions": values} for values in ({"bad": 5, "cure": True}, {"bad": 2}))
+    with CampaignService(folder) as service:
+        lone, even, most = (task.key for task in service.tasks.work)
+        crowds.say(service, lone, {"anna": worst, "ben": yes, "cleo": yes})
+        crowds.say(service, even, {"anna": worst, "ben": yes})
+        crowds.say(service, most, {"anna": worst, "ben": mild, "cleo": yes})
+        merged = {(row.aspect, row.target.index): row for row in merged_of(service)}
+        assert (merged["faithfulness", 0].label, merged["faithfulness", 2].label) == (1, 0)
+        assert (merged["bad", 2].status, merged["bad", 2].value) == ("ok", 3.5)
+        for name, index, count in (("bad", 0, "1 of 3"), ("cure", 0, "1 of 3"), ("bad", 1, "1 of 2"),
+                                   ("cure", 2, "1 of 3")):  # fmt: skip
+            row = merged[name, index]
+            assert (row.status, row.value, row.label) == ("skipped", None, None)
+            assert row.reason == f"not asked of the majority ({count} annotators were asked)"
+        adjudicate(service, [Decision(lone, worst, None, "lead")])  # who decides is asked what their answer asks for
+        decided = {(row.aspect, row.target.index): row.value for row in merged_of(service)}
+        assert (decided["bad", 0], decided["cure", 0]) == (5.0, 1.0)

@@ -64,13 +64,15 @@ def question_votes_of(service: CampaignService) -> list[Judgment]:
 def merged_of(service: CampaignService, *, complete_only: bool = False) -> list[Judgment]:
     """One judgment a unit, by the judge `people`: adjudicated where somebody decided, else merged.
 
-    A tie gives a judgment with the status skipped, whose reason says what the votes were. So does a task that has
-    fewer answers than the campaign wants, with `complete_only`; without it the answers there are are merged.
+    A tie gives a judgment with the status skipped, whose reason says what the votes were. So does a question whose
+    condition holds for half of a task's answers or fewer; and a task that has fewer answers than the campaign wants,
+    with `complete_only`; without it the answers there are are merged.
     """
     decided = _answered(service, _decisions)
     items = {_item(judgment) for judgment in decided}
     votes = (judgment for judgment in _answered(service, _counted) if _item(judgment) not in items)
-    merged = [*decided, *merge(votes, service.kind.mean_signatures)]
+    unasked = _asked_of_few(service)
+    merged = [*decided, *(_if_asked(judgment, unasked) for judgment in merge(votes, service.kind.mean_signatures))]
     if complete_only:
         merged = list(_complete(merged, _incomplete_items(service)))
     return [*merged, *service.kind.derived(merged, service.folder.sources)]
@@ -121,6 +123,29 @@ def _decisions(service: CampaignService, task: Task) -> Sequence[Answer]:
     if event is None:
         return []
     return [Answer(task.key, PEOPLE, event.data["answer"], 0.0, event.at, event.seq, event.seq, None, None)]
+
+
+def _asked_of_few(service: CampaignService) -> dict[tuple[Target, str], str]:
+    """The questions that no more than half of a task's annotators were asked, by target and name, with the reason.
+
+    The merged label of such a question would stand beside merged answers for which it is not asked.
+    """
+    reasons: dict[tuple[Target, str], str] = {}
+    for task in service.tasks.work:
+        asked: dict[tuple[Target, str], list[bool]] = {}
+        for answer in service.state.counted_answers(task.key):
+            for target, name, shown in service.kind.conditional_questions(task, answer.answer):
+                asked.setdefault((target, name), []).append(shown)
+        for key, shown_to in asked.items():
+            if 2 * sum(shown_to) <= len(shown_to):
+                reasons[key] = f"not asked of the majority ({sum(shown_to)} of {len(shown_to)} annotators were asked)"
+    return reasons
+
+
+def _if_asked(judgment: Judgment, unasked: Mapping[tuple[Target, str], str]) -> Judgment:
+    """The merged judgment, without its label where the majority was not asked."""
+    why = unasked.get((judgment.target, judgment.aspect)) if unasked else None
+    return judgment if why is None else Judgment(**_about(judgment), status="skipped", reason=why)
 
 
 def _incomplete_items(service: CampaignService) -> dict[_Item, str]:

@@ -33,8 +33,8 @@ def write_judgments(
 ) -> dict[Path, int]:
     """Rebuild the views in `folder` (default: the campaign's judgments/); the number of judgments by file.
 
-    A view that has become empty goes.
-    With `complete_only` a task with fewer answers than wanted has no merged label (`merged_of`).
+    A view that has become empty goes. With `complete_only` a task with fewer answers than wanted has no merged
+    label (`merged_of`).
     """
     sets = {
         "human.raw": judgments_of(service),

@@ -160,6 +160,15 @@ class Kind(ABC):
         for target, values in self.values_by_target(task, answer.answer):
             yield from own.judgments(self.questions, values, target, answer.annotator)
 
+    def conditional_questions(self, task: Task, answer: Json) -> Iterator[tuple[Target, str, bool]]:
+        """The campaign's own questions with a condition, by what they are about and name: whether a stored answer was
+        asked each."""
+        conditional = [question for question in self.questions if question.when]
+        for target, values in self.values_by_target(task, answer) if conditional else ():
+            shown = list(own.asked(self.questions, self.facts(answer, target.system), values))
+            for question in conditional:
+                yield target, question.name, question in shown
+
     def answer_disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:
         """How whole stored answers differ; None where they agree."""
         split = self.disagreement(task, answers)
