@@ -217,6 +217,33 @@ def test_validated_key_facts_are_applied(tmp_path: Path, capsys: pytest.CaptureF
     assert run("export", folder.folder, "--apply", "-o", tmp_path, "--force") == 2
 
 
+def test_one_folder_holds_either_the_key_facts_or_the_labels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = validation(tmp_path, {})
+    target = tmp_path / "out"
+    for data in (target, tmp_path / "x" / ".." / "out", target / "labels"):
+        assert run("export", folder.folder, "--apply", "-o", target, "--data", data, "--force") == 2
+        assert "one would replace the other; nothing was written" in " ".join(capsys.readouterr().err.split())
+        assert not target.exists()
+    assert run("export", folder.folder, "--apply", "-o", target, "--data", tmp_path / "labels") == 0
+
+
+def test_a_folder_of_data_is_checked_before_anything_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = validation(tmp_path, {})
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "mine.txt").write_text("mine")
+    events = tmp_path / "events.jsonl"
+    arguments = ["--events", events, "--apply", "-o", tmp_path / "out", "--data", tmp_path / "taken"]
+    assert run("export", folder.folder, *arguments) == 2
+    assert "is not a dataset; nothing was written" in " ".join(capsys.readouterr().err.split())
+    assert not events.exists()
+    assert not (tmp_path / "out").exists()
+    assert not (folder.folder / "judgments" / "human.raw.jsonl").exists()
+
+
 def test_what_cannot_be_applied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = validation(tmp_path / "few", {0: [VALID]})
     for arguments in (["--apply"], ["-o", tmp_path / "x"]):

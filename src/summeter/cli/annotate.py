@@ -196,6 +196,8 @@ def export(
     from summeter.data.atomic import write_text
     from summeter.data.dataset import save
 
+    if data is not None:
+        _check_dataset_target(data, output, force=force)
     with _without_collector(), _open(campaign, database, readonly=True) as service:
         for line in _applied(service, output, apply=apply, force=force):
             typer.echo(line)
@@ -216,6 +218,20 @@ def export(
         if data is not None:
             save(dataset_of(service, complete_only=complete_only), data, force=force)
             typer.echo(f"dataset written to {data}")
+
+
+def _check_dataset_target(data: Path, output: Path | None, *, force: bool) -> None:
+    """Refuse, before anything is written, a folder that may not be replaced or that is also to hold the key facts."""
+    from summeter.data.folder import check_target
+    from summeter.records import UsageError
+
+    if output is not None:
+        applied, labelled = output.resolve(), data.resolve()
+        if applied == labelled or applied in labelled.parents or labelled in applied.parents:
+            raise UsageError(
+                f"-o {output} and --data {data} overlap, and one would replace the other; nothing was written"
+            )
+    check_target(data, force=force)
 
 
 def _applied(service: CampaignService, folder: Path | None, *, apply: bool, force: bool) -> Iterator[str]:
