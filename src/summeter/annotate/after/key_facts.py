@@ -29,8 +29,8 @@ NAMED = 3
 class Change:
     """What becomes of a key fact: `text` is its new wording, None where it goes.
 
-    `lacks` counts the criteria that it was said to fail, `why` are the reasons that were given. `by` is who decided:
-    the adjudicator's name, else None for the majority of the annotators.
+    `lacks` counts the annotators by the criteria that they said it fails, `why` are the reasons that were given, the
+    adjudicator's too. `by` is who decided: the adjudicator's name, else None for the majority of the annotators.
     """
 
     document_id: str
@@ -137,7 +137,7 @@ def _settled(service: CampaignService, task: Task) -> Change | str:
         key_fact=fact,
         text=settled if isinstance(settled, str) else fact if settled else None,
         votes=(sum(outcome(answer) is True for answer in answers), len(answers)),
-        lacks={name: count for name in CRITERIA if (count := sum(not answer[name] for answer in said))},
+        lacks={name: count for name in CRITERIA if (count := sum(not answer[name] for answer in answers))},
         why=tuple(dict.fromkeys(why)),
         by=None if decision is None else str(decision.data.get("by") or "adjudicator"),
     )
