@@ -92,6 +92,8 @@ def test_a_decision_that_does_not_fit_stores_nothing(tmp_path: Path) -> None:
                 adjudicate(service, [good, bad])
         with pytest.raises(UsageError, match="'eve' gave no answer"):
             answer_of(service.state, key, "eve")
+        with pytest.raises(UsageError, match="the campaign has no task 'fv/none'"):
+            answer_of(service.state, "fv/none", "anna")
         assert service.log.last_seq == before
 
 

@@ -266,6 +266,8 @@ class Blind:
 
 def answer_of(state: State, task: str, annotator: str) -> Json:
     """An annotator's answer to a task, to be taken as the decision. Raises UsageError where there is none."""
+    if task not in state.items:
+        raise _unknown(task)
     person = state.people.get(annotator)
     answer = None if person is None else person.answers.get(task)
     if answer is None:
@@ -305,10 +307,14 @@ def queue_lines(queue: Iterable[Dispute]) -> list[str]:
     ]
 
 
+def _unknown(task: str) -> UsageError:
+    return UsageError(f"the campaign has no task {task!r}; `summeter annotate adjudicate` lists the keys")
+
+
 def _checked(service: CampaignService, decision: Decision) -> Decision:
     task = service.tasks.by_key.get(decision.task)
     if task is None or task.role != "work":
-        raise UsageError(f"the campaign has no task {decision.task!r}; `summeter annotate adjudicate` lists the keys")
+        raise _unknown(decision.task)
     try:
         stored = service.kind.read_answer(decision.answer, task)
     except Misfit as error:
