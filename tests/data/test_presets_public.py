@@ -12,6 +12,7 @@ import pytest
 from data.public_layouts import (
     CASES,
     DIALOGUE,
+    DIASUMFACT,
     EDIT,
     FRANK,
     HASH,
@@ -163,6 +164,7 @@ def test_aggrefact_spans_as_cliff_and_goyal_give_them(tmp_path: Path) -> None:
             "CLIFF_error_types.csv": [
                 typed("1", "['extrinsic-NP']", "['three', 'saw', 'three', 'cats']"),
                 typed("2", "['extrinsic-NP', 'intrinsic-NP']", "['three', 'dogs']"),
+                typed("4", "['extrinsic-NP']", "['three', 'saw', 'three']"),
                 typed("3", "['extrinsic-NP', 'intrinsic-NP']", "[['three'], ['men', 'dogs']]"),
             ]
         },
@@ -172,7 +174,8 @@ def test_aggrefact_spans_as_cliff_and_goyal_give_them(tmp_path: Path) -> None:
         for row in found.rows.values()
     }
     assert marks == {
-        "1": [(0, "extrinsic-NP"), (10, "extrinsic-NP"), (14, "extrinsic-NP")],
+        "1": [],  # there are no cats
+        "4": [(0, "extrinsic-NP"), (10, "extrinsic-NP"), (14, "extrinsic-NP")],
         "2": [],  # which span is of which type is not said
         "3": [(0, "extrinsic-NP"), (6, "intrinsic-NP"), (20, "intrinsic-NP")],
     }
@@ -242,15 +245,26 @@ def test_xsumfaith(read: Callable[[str], Read]) -> None:
     human = row["human"]
     assert human["sentence_labels"] == [{"wid_0": 0, "wid_1": 1, "wid_2": 0}]
     assert human["sentence_error_types"] == [{"wid_0": "extrinsic+intrinsic", "wid_2": "extrinsic"}]
-    assert human["spans"] == [
+    assert "spans" not in human  # of wid_2's span nobody knows where it stands
+    assert not _derived(found)
+    assert human["overall"] == {"factual": {"wid_0": 0, "wid_1": 1, "wid_2": None}}
+    assert (row["document"], row["eval_scores"]["R1"]) == (RAIN, "0.5")
+    assert [cells["hallucinated_span"] for cells in row["unplaced_spans"]] == ["hail", "rained", "sleet"]
+    assert any("hallucinated_span: is not in the summary, whose spans are kept" in line for line in found.warnings)
+
+
+def test_xsumfaith_spans(tmp_path: Path) -> None:
+    rows = [
+        xsumfaith_row("wid_0", "extrinsic", "hail", 11),
+        xsumfaith_row("wid_0", "intrinsic", "rained", 4),
+        xsumfaith_row("wid_1", "NULL"),
+    ]
+    found = Read(tmp_path, "xsumfaith", {"h.csv": rows}, {"1": RAIN})
+    assert found.human("1", "BERTS2S")["spans"] == [
         {"annotator": "wid_0", "start": 10, "end": 14, "label": "extrinsic"},
         {"annotator": "wid_0", "start": 3, "end": 9, "label": "intrinsic"},
     ]
-    assert human["overall"] == {"factual": {"wid_0": 0, "wid_1": 1, "wid_2": None}}
-    assert (row["document"], row["eval_scores"]["R1"]) == (RAIN, "0.5")
-    assert row["unplaced_spans"][0]["hallucinated_span"] == "sleet"
-    told = "hallucinated_span: is not in the summary; it is kept in `unplaced_spans`, its type counts"
-    assert told in found.warnings
+    assert "unplaced_spans" not in found.rows["1", "BERTS2S"]
 
 
 def test_tofueval(read: Callable[[str], Read]) -> None:
@@ -302,6 +316,40 @@ def test_ragtruth(read: Callable[[str], Read]) -> None:
     assert found.rows["7", "m"]["labels"][0]["implicit_true"] is False
     assert any("quality: is truncated; such rows are left out" in line for line in found.warnings)
     assert any("task_type: is QA; only summaries are read" in line for line in found.warnings)
+
+
+def _derived(found: Read) -> list[str]:
+    """The verdicts that are made of spans."""
+    return [vote.signature for vote in found.data.judgments("human.raw") if vote.signature.startswith("human.span")]
+
+
+def test_ragtruth_span_of_another_text_makes_no_verdict(tmp_path: Path) -> None:
+    gone = {"start": 10, "end": 99, "text": "sleet", "label_type": "x"}
+    row = RAGTRUTH_ROW | {"labels": [*RAGTRUTH_ROW["labels"], gone]}
+    found = Read(tmp_path, "ragtruth", RAGTRUTH | {"response.jsonl": [row, RAGTRUTH_ROW | {"model": "n"}]})
+    assert (found.human("7", "m"), found.rows["7", "m"]["labels"][1]) == (None, gone)
+    assert {vote.target.system for vote in found.data.judgments("human.raw")} == {"n"}
+    assert any("labels: holds a span whose text is not in the response" in line for line in found.warnings)
+
+
+@pytest.mark.parametrize("lost", [note(["Unwanted"], "sleet", 10), note(["Unwanted"], "", 0) | {"summary_span": None}])
+def test_faithbench_error_without_a_place_makes_no_verdict(lost: dict[str, Any], tmp_path: Path) -> None:
+    marked = [note(["Unwanted"], "hail", 10, "a2"), lost]
+    found = Read(tmp_path, "faithbench", {"batch_1.json": {"samples": [bench("m", marked)]}})
+    (row,) = found.rows.values()
+    assert (row["human"], len(row["annotations"])) == ({"overall": {"faithfulness": 0}}, 2)
+    assert not _derived(found)
+
+
+def test_diasumfact_error_without_a_place_makes_no_verdict(tmp_path: Path) -> None:
+    files = json.loads(json.dumps(DIASUMFACT).replace('"error_span": "left"', '"error_span": "stayed"'))
+    found = Read(tmp_path, "diasumfact", files)
+    assert found.human("3", "bart") == {
+        "sentence_labels": [1, 0],
+        "sentence_error_types": ["No Error", "EntE+PredE"],
+    }
+    assert not _derived(found)
+    assert any("annotations.bart: has an error_span that is not found" in line for line in found.warnings)
 
 
 def test_faithbench(read: Callable[[str], Read]) -> None:

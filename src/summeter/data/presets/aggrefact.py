@@ -79,8 +79,11 @@ def _marks(cells: Mapping[str, Any], row: Mapping[str, Any], warn: Report) -> di
         if place < 0:
             place = summary.find(text)
         if place < 0:
-            warn("annotated_span", "names a span that is not in the summary; it stands in the column only")
-            continue
+            warn(
+                "annotated_span",
+                "names a span that is not in the summary; the summary's spans stand in the column only",
+            )
+            return {}  # spans that lack one would say that its sentence is free of errors
         end = place + len(text)
         spans.append({"start": place, "end": end, "label": kind})
     return {"spans": spans} if spans else {}

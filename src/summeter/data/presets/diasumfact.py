@@ -55,25 +55,34 @@ def _turn(joined: Joined) -> Iterator[Cells]:
         human = {
             "sentence_labels": [[error.error_class for error in each.annotation] for each in given.sentence_annotations]
         }
-        spans = list(_spans(summary, given.sentence_annotations))
+        spans = _spans(summary, given.sentence_annotations)
+        if spans is None:
+            joined.warn(
+                f"annotations.{system}", "has an error_span that is not found; `sentence_annotations` keeps all"
+            )
         yield {**row, **own, **shared, "system": system, "summary": summary, "sentences": sentences} | {
             "human": human | ({"spans": spans} if spans else {})
         }
 
 
-def _spans(summary: str, sentences: Sequence[_Sentence]) -> Iterator[dict[str, Any]]:
-    """The spans of errors that stand in their sentence; the others remain in `sentence_annotations`."""
+def _spans(summary: str, sentences: Sequence[_Sentence]) -> list[dict[str, Any]] | None:
+    """The spans of errors; None where one is not found: the others would say that its sentence is free of errors."""
+    spans: list[dict[str, Any]] = []
     end = 0
     for given in sentences:
         text = given.sentence.strip()
         start = summary.find(text, end)
         if start < 0:
-            return
+            return None
         end = start + len(text)
         for error in given.annotation:
+            if names_no_error(error.error_class):
+                continue
             place = located_span(text, error.error_span or "")
-            if place is not None and not names_no_error(error.error_class):
-                yield {"start": start + place[0], "end": start + place[1], "label": error.error_class}
+            if place is None:
+                return None
+            spans.append({"start": start + place[0], "end": start + place[1], "label": error.error_class})
+    return spans
 
 
 DIASUMFACT = Preset(

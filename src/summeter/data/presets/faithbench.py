@@ -54,14 +54,19 @@ def _turn(joined: Joined) -> Iterable[Cells]:
         raise LayoutError("summary", "is not a text, as this layout has it; check the preset")
     annotations = formed(row["annotations"], "annotations", _ANNOTATIONS, "a list of {label, summary_span, ...}")
     spans: list[dict[str, Any]] = []
+    placed = True
     for annotation in annotations:
         if not annotation.label or any(name.partition(".")[0] not in _KINDS for name in annotation.label):
             raise LayoutError("annotations", f"holds the label {annotation.label}; this layout has {', '.join(_KINDS)}")
         if annotation.summary_span is None:
+            placed = placed and annotation.benign
             continue
         place = located_span(summary, annotation.summary_span, annotation.summary_start)
         if place is None:
-            joined.warn("annotations", "holds a span that is not in the summary; it stands in `annotations` only")
+            placed = False
+            joined.warn(
+                "annotations", "holds a span that is not in the summary, whose spans stand in `annotations` only"
+            )
             continue
         label: Any = 1 if annotation.benign else annotation.label
         who = {} if annotation.who is None else {"annotator": annotation.who}
@@ -70,7 +75,9 @@ def _turn(joined: Joined) -> Iterable[Cells]:
     if not isinstance(metadata, dict) or not isinstance(metadata.get("summarizer"), str):
         raise LayoutError("metadata", "names no summarizer, as this layout does; check the preset")
     wrong = any(not annotation.benign for annotation in annotations)
-    human = {"overall": {"faithfulness": int(not wrong)}, "spans": spans}
+    human: dict[str, Any] = {"overall": {"faithfulness": int(not wrong)}}
+    if placed:  # spans that lack one would say that its annotator found nothing
+        human["spans"] = spans
     return [row | {"system": metadata["summarizer"], "batch": joined.record.stem, "human": human}]
 
 

@@ -47,15 +47,19 @@ def _turn(joined: Joined) -> Iterable[Cells]:
     if not isinstance(summary, str):
         raise LayoutError("response", "is not a text, as this layout has it; check the preset")
     spans: list[dict[str, Any]] = []
+    placed = True
     for label in formed(row["labels"], "labels", _LABELS, "a list of {start, end, text, label_type}"):
         place = located_span(summary, label.text, label.start)
-        if place is None and label.start < min(label.end, len(summary)):
-            place = label.start, min(label.end, len(summary))
-            joined.warn("labels", "holds a span whose text is not in the response; its offsets are taken")
-        if place is None:
+        if place is not None:
+            spans.append({"start": place[0], "end": place[1], "label": label.label_type})
+        elif label.start < min(label.end, len(summary)):
+            placed = False
+            joined.warn("labels", "holds a span whose text is not in the response; its spans stand in `labels` only")
+        else:
             raise LayoutError("labels", f"holds a span from {label.start} to {label.end}, outside the response")
-        spans.append({"start": place[0], "end": place[1], "label": label.label_type})
-    return [row | {"document": source.get("source_info"), "domain": source.get("source"), "human": {"spans": spans}}]
+    # Spans that lack one would say that the sentence in which it stands is free of errors, or the whole summary.
+    human = {"human": {"spans": spans}} if placed else {}
+    return [row | {"document": source.get("source_info"), "domain": source.get("source")} | human]
 
 
 RAGTRUTH = Preset(

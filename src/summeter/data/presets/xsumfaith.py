@@ -32,7 +32,8 @@ def _turn(joined: Joined) -> Iterable[Cells]:
         raise LayoutError("summary", "is not a text, as this layout has it; check the preset")
     types: dict[str, set[str]] = {}
     spans: list[dict[str, Any]] = []
-    unplaced: list[Cells] = []
+    marked: list[Cells] = []
+    placed = True
     for record in joined.rows:
         cells = record.cells
         worker, kind = str(cells.get("worker_id")), cells.get("hallucination_type")
@@ -42,18 +43,23 @@ def _turn(joined: Joined) -> Iterable[Cells]:
         if kind == "NULL":
             continue
         kinds.add(kind)
+        marked.append(cells)
         place = located_span(
             summary, str(cells.get("hallucinated_span")), _number(cells, "hallucinated_span_start") - 1
         )
         if place is None:
-            unplaced.append(cells)
-            joined.warn("hallucinated_span", "is not in the summary; it is kept in `unplaced_spans`, its type counts")
+            placed = False
+            joined.warn(
+                "hallucinated_span",
+                "is not in the summary, whose spans are kept in `unplaced_spans` only; their types count",
+            )
         else:
             spans.append({"annotator": worker, "start": place[0], "end": place[1], "label": kind})
     human: dict[str, Any] = {
         "sentence_labels": [{worker: sorted(kinds) or 1 for worker, kinds in types.items()}],
-        "spans": spans,
     }
+    if placed:  # spans that lack one would say that its annotator found nothing
+        human["spans"] = spans
     if factual := {str(record.cells.get("worker_id")): _factual(record) for record in joined.part("factuality")}:
         human["overall"] = {"factual": factual}
     row: Cells = {
@@ -66,7 +72,7 @@ def _turn(joined: Joined) -> Iterable[Cells]:
         "human": human,
     }
     scores = joined.first("scores")
-    more = {"unplaced_spans": unplaced, "eval_scores": scores}
+    more = {"unplaced_spans": [] if placed else marked, "eval_scores": scores}
     return [row | {name: value for name, value in more.items() if value}]
 
 
