@@ -82,9 +82,19 @@ class TestKeepValid:
              ("human.sentence_labels[0].ben", 7)),
             ({"human": {"sentence_labels": [1], "overall": {"x": 1}}}, {"overall": {"x": 1}},
              ("human.sentence_labels", [1])),
-            ({"human": {"spans": [{"start": 0, "end": 99, "label": 0}, {"start": 0, "end": 2, "label": 0}]}},
-             {"spans": [{"start": 0, "end": 2, "label": 0}]},
-             ("human.spans[0]", {"start": 0, "end": 99, "label": 0})),
+            ({"human": {"spans": [{"start": 0, "end": 99, "label": 0}, {"start": 0, "end": 2, "label": 0}]}}, None,
+             ("human.spans[0]", [{"start": 0, "end": 99, "label": 0}, {"start": 0, "end": 2, "label": 0}])),
+            ({"human": {"overall": {"x": {"ann.b": "high", "ann": 2}}}}, {"overall": {"x": {"ann": 2}}},
+             ("human.overall.x.ann.b", "high")),
+            ({"human": {"overall": {"a[0]": {"ben@x.org": 1, "ben@x": "high"}, "a": 2}}},
+             {"overall": {"a[0]": {"ben@x.org": 1}, "a": 2}}, ("human.overall.a[0].ben@x", "high")),
+            ({"human": {"overall": {"x": {"people": "high", "ben": 2}}}}, {"overall": {"x": {"ben": 2}}},
+             ("human.overall.x", "high")),
+            ({"human": {"sentence_labels": [{"ben": "EntE", "cleo": 0}, 1], "sentence_error_types":
+                        [{"ben": "OutE", "cleo": "OutE"}, None]}},
+             {"sentence_labels": [{"ben": 0, "cleo": 0}, 1],
+              "sentence_error_types": [{"ben": "EntE", "cleo": "OutE"}, None]},
+             ("human.sentence_error_types[0]", "OutE")),
             ({"human": {"unknown": 1}}, None, ("human.unknown", 1)),
             ({"human": 5}, None, ("human", 5)),
         ],
@@ -95,6 +105,41 @@ class TestKeepValid:
         assert row.get("human") == (kept or None)
         assert dropped(data) == [(1, gone[0], "field", gone[1])]
         assert not set(change) - {"human"} & set(row)
+
+    def test_labels_by_sentence_go_with_the_sentences(self) -> None:
+        counted = {"sentence_labels": [1, 0, 1], "sentence_error_types": [None, "EntE", None],
+                   "conciseness_labels": [1, 1, 0], "alignment": [[2]]}  # fmt: skip
+        change = {"sentences": ["It", "wet.", "left."], "key_facts": ["a"], "human": counted | {"overall": {"x": 1}}}
+        data = loaded(rows(change), "keep-valid")
+        assert [judgment.aspect for judgment in data.judgments("human.raw")] == ["x"]
+        assert [each.field for each in data.dropped] == ["sentences", *(f"human.{name}" for name in counted)]
+        assert data.dropped[1].reason == "is counted by `sentences`, which is left out"
+
+    def test_labels_by_key_fact_go_with_the_key_facts(self) -> None:
+        labels = {"human": {"key_fact_labels": [1, 0], "alignment": [[0], []], "overall": {"x": 1}}}
+        given = rows({"key_facts": ["a", "b"]}, {"key_facts": ["c", "d"]} | labels, {"key_facts": ["a", ""]} | labels)
+        data = loaded(given, "keep-valid")
+        assert [judgment.aspect for judgment in data.judgments("human.raw")] == ["x", "x"]
+        gone = ["human.key_fact_labels", "human.alignment"]
+        assert [each.field for each in data.dropped] == ["key_facts", *gone, "key_facts[1]", *gone]
+
+    @pytest.mark.parametrize("bad", [{"end": 99}, {"annotator": 7}, {"text": "nowhere"}])
+    def test_no_verdict_is_derived_of_spans_that_went(self, bad: dict[str, Any]) -> None:
+        span = {"annotator": "ben", "start": 0, "end": 2, "label": "EntE"}
+        given = rows({"human": {"spans": [span]}}, {"human": {"spans": [span, span | bad]}}, {"human": {"spans": []}})
+        data = loaded(given, "keep-valid")
+        labels = {(each.judge, each.target.system, each.label) for each in data.judgments("human.raw")
+                  if each.target.unit == "summary"}  # fmt: skip
+        assert labels == {("ben", "s0", 0), ("ben", "s2", 1)}
+
+    @pytest.mark.parametrize("rule", ["skip", "keep-valid"])
+    @pytest.mark.parametrize("votes", [{"overall": {"x": {"ben": 1}}}, {"overall": {"x": {"ben": "high"}}}])
+    def test_who_voted_is_no_annotator_of_spans_alone(self, rule: OnFault, votes: dict[str, Any]) -> None:
+        span = {"annotator": "ben", "start": 0, "end": 2, "label": "EntE"}
+        given = rows({"human": {"spans": [span]}}, {"human": {"spans": [span | {"end": 99}], **votes}},
+                     {"human": {"spans": []}})  # fmt: skip
+        judged = loaded(given, rule).judgments("human.raw")
+        assert "s2" not in {each.target.system for each in judged}
 
     @pytest.mark.parametrize("change", [{"summary": None}, {"document": 3}, {"doc_id": 1.5}, {"system": ""}])
     def test_without_its_texts_and_names_there_is_no_row(self, change: dict[str, Any]) -> None:

@@ -218,13 +218,28 @@ def explained(error: ValidationError, message: Callable[[str, ErrorDetails], str
             yield field, message(field, details)
 
 
-def path_of(location: Iterable[int | str]) -> str:
+class FieldPath(str):
+    """A place within a row as messages name it, with the steps to it: a name may itself hold `.` or `[`."""
+
+    path: tuple[int | str, ...]
+
+    @classmethod
+    def at(cls, text: str, path: Iterable[int | str]) -> FieldPath:
+        """The place, under the name `text`."""
+        field = cls(text)
+        field.path = tuple(path)
+        return field
+
+
+def path_of(location: Iterable[int | str]) -> FieldPath:
     """A place within a row, as messages name it.
 
     >>> path_of(("human", "sentence_labels", 3, "ann"))
     'human.sentence_labels[3].ann'
     """
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).removeprefix(".")
+    path = tuple(location)
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+    return FieldPath.at(text, path)
 
 
 def meant(name: str, known: Iterable[str]) -> str:

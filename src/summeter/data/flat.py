@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from summeter.data.faults import Faults, Report
-from summeter.data.human import CROWD, RAW, HumanBlock, Subject, check_human, check_key_facts
+from summeter.data.faults import Faults, Report, path_of
+from summeter.data.human import CROWD, RAW, HumanBlock, Subject, check_human, check_key_facts, voters_of
 from summeter.data.human_judgments import list_id_of, span_readers, to_block, to_judgments
 from summeter.data.presets.base import Record, near_span
 from summeter.data.rows import FlatRow
@@ -77,6 +77,7 @@ class Gatherer:
         self._shared_ids: list[Fault] = []
         self._blocks: list[_Block] = []
         self._sets: set[str] = set()
+        self._lost_voters: set[str] = set()
 
     def add(self, line: int, row: FlatRow, faults: Faults, *, keep_faulty: bool = True) -> None:
         """One row. Its faults go to `faults`; a faulty one is then not taken, or taken (`keep_faulty`) so that the rows
@@ -106,6 +107,10 @@ class Gatherer:
             self._sets |= block.sets
             self._blocks.append(_Block(faults.file, line, len(self._summaries), human))
         self._summaries.append(summary)
+
+    def note_lost(self, human: Any) -> None:
+        """Some or all of a block was left out; those who voted in it are not taken for annotators of spans alone."""
+        self._lost_voters |= voters_of(human)
 
     def with_own_id(self, record: Record, cells: Mapping[str, Any]) -> Mapping[str, Any]:
         """The row, with `ID#2` as its document's id where another document has the id already."""
@@ -144,6 +149,7 @@ class Gatherer:
             if not own.count:
                 continue
             faults = self._faults.of(block.file)
+            self.note_lost(block.content)
             if faults.on_fault != "keep-valid":
                 own.pass_on(faults)
                 left_out.add(block.summary)
@@ -187,7 +193,7 @@ class Gatherer:
         """Who looked for spans in which summary."""
         if not any(block.content.get("spans") for block in self._blocks):
             return {}
-        return span_readers((subject.summary, block) for subject, block in self._checked())
+        return span_readers(((subject.summary, block) for subject, block in self._checked()), self._lost_voters)
 
     def _maker(self, name: str) -> Callable[[], Iterator[Judgment]]:
         def make() -> Iterator[Judgment]:
@@ -280,7 +286,7 @@ def mended_spans(human: dict[Any, Any], text: str, fault: Report, warn: Report) 
     given = human.get("spans")
     if not isinstance(given, list):
         return human
-    fitted = [_mended(span, text, f"human.spans[{index}]", fault, warn) for index, span in enumerate(given)]
+    fitted = [_mended(span, text, path_of(("human", "spans", index)), fault, warn) for index, span in enumerate(given)]
     return {**human, "spans": fitted}
 
 

@@ -24,7 +24,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from summeter.data.faults import Report, describe, explained, meant, problem
+from summeter.data.faults import FieldPath, Report, describe, explained, meant, path_of, problem
 from summeter.records import UNNAMED, Summary, error_types, joined_error_types, names_no_error
 from summeter.records.taxonomy import SEPARATOR
 
@@ -208,11 +208,12 @@ class HumanBlock(BaseModel):
         for index, (labels, types) in enumerate(cells):
             field = f"human.sentence_error_types[{index}]"
             for judge, label in labels.items():
+                place = FieldPath.at(field, (*path_of(("human", "sentence_error_types", index)).path, judge))
                 named = types.get(judge)
                 if named is None or label is None:
                     continue
                 if isinstance(label, str) and error_types(label) != error_types(named):
-                    fault(field, f"says {named!r} where sentence_labels says {label!r} ({judge}); give one of the two")
+                    fault(place, f"says {named!r} where sentence_labels says {label!r} ({judge}); give one of the two")
                 elif isinstance(label, int) and label != int(names_no_error(named)):
                     warn(field, f"says {named!r} beside the label {label} ({judge}); both are kept")
 
@@ -223,13 +224,24 @@ PER_SENTENCE = ("sentence_labels", "sentence_error_types", "conciseness_labels")
 PER_KEY_FACT = ("key_fact_labels", "alignment")
 
 
+def voters_of(block: Any) -> set[str]:
+    """Annotators named in the votes of a block with spans, faulty or not: who gave more than spans."""
+    if not isinstance(block, dict) or block.get("spans") is None:
+        return set()
+    scores = [block[name] for name in SCORES if isinstance(block.get(name), dict)]
+    lists = [block[name] for name in (*PER_SENTENCE, *PER_KEY_FACT) if isinstance(block.get(name), list)]
+    cells = [cell for votes in scores for cell in votes.values()] + [cell for each in lists for cell in each]
+    return {str(judge) for cell in cells if isinstance(cell, dict) for judge in cell} - {PEOPLE}
+
+
 def check_human(block: Mapping[str, Any], summary: Summary, fault: Report, warn: Report) -> HumanBlock | None:
     """The block of a row, or None with its faults noted."""
     try:
         checked = HumanBlock.model_validate(block, context=summary)
     except ValidationError as error:
         for field, message in explained(error, _message):
-            fault(f"human.{field.removesuffix(f'.{PEOPLE}')}", message)
+            path = field.path if isinstance(field, FieldPath) else ()
+            fault(FieldPath.at(f"human.{field.removesuffix(f'.{PEOPLE}')}", ("human", *path)), message)
         return None
     checked.check_types(fault, warn)
     return checked
@@ -241,7 +253,7 @@ def check_key_facts(block: Mapping[str, Any], key_facts: int, fault: Report) -> 
         try:
             _check_count(block.get(name), key_facts, "key fact")
         except ValueError as error:
-            fault(f"human.{name}", str(error))
+            fault(path_of(("human", name)), str(error))
 
 
 def _message(field: str, details: ErrorDetails) -> str:

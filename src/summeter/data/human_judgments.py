@@ -174,13 +174,15 @@ def _span_labels(block: HumanBlock, subject: Subject, readers: Iterable[str]) ->
             )
 
 
-def span_readers(blocks: Iterable[tuple[Summary, HumanBlock]]) -> dict[tuple[str, str], list[str]]:
+def span_readers(
+    blocks: Iterable[tuple[Summary, HumanBlock]], others: Iterable[str] = ()
+) -> dict[tuple[str, str], list[str]]:
     """Who looked for spans in which (document, system), whether or not they marked any.
 
     Having marked nothing leaves no trace of its own. An annotator of spans has read a summary whose block names him
     or her anywhere; one who gave nothing but spans has read every summary with `spans` of each document in which he
     or she marked something. Aggregated spans were looked for wherever `spans` is given. An annotator without a name
-    has read no other summary.
+    has read no other summary. `others` gave more than spans, in votes that were left out.
     """
     markers: dict[str, set[str]] = {}
     own: dict[tuple[str, str], set[str]] = {}
@@ -192,7 +194,7 @@ def span_readers(blocks: Iterable[tuple[Summary, HumanBlock]]) -> dict[tuple[str
             voters[item] = block.annotators
             markers.setdefault(summary.document_id, set()).update(own[item])
     everyone = {judge for judges in own.values() for judge in judges if not unnamed(judge)}
-    only_spans = everyone.difference({PEOPLE}, *voters.values())
+    only_spans = everyone.difference({PEOPLE}, others, *voters.values())
     everywhere = everyone & {PEOPLE}
     return {
         item: sorted(own[item] | (everyone & voters[item]) | (markers[item[0]] & only_spans) | everywhere)

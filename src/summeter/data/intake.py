@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from summeter.data.faults import Faults
+from summeter.data.faults import Faults, FieldPath
 from summeter.data.flat import Flat, Gatherer
 from summeter.data.formats import NotJSON, parse_json
 from summeter.data.human import PER_KEY_FACT, PER_SENTENCE
@@ -16,8 +16,11 @@ from summeter.data.rows import Columns, FlatRow, check
 from summeter.records import Fault, Message, Parameter
 
 Cells = Mapping[str, Any]
+Path = tuple[str | int, ...]
 _OF_THE_ROW = ("doc_id", "system", "document", "summary")
 """Without these there is no row, or it is another's."""
+_COUNTED_BY = {"sentences": (*PER_SENTENCE, "alignment"), "key_facts": PER_KEY_FACT}
+"""What people said by number, of a list: without the list, nobody knows of what."""
 _SHORT = 1000
 """Characters of a value that is written beside the reason for which it was dropped."""
 
@@ -73,6 +76,7 @@ class Intake:
                 self._gatherer.add(record.line, row, own, keep_faulty=faults.on_fault == "error")
             if not own.count:
                 break
+            self._gatherer.note_lost(_human(cells))
             if faults.on_fault != "keep-valid":
                 own.pass_on(faults)
                 return
@@ -96,82 +100,86 @@ class Intake:
 
 def _less(cells: Cells, faults: Iterable[Fault], dropped: list[tuple[Fault, Any]]) -> Cells | None:
     """The cells without the fields at fault, which are added to `dropped`; None where the row is nothing without."""
-    before = cells
+    gone: list[Path] = []
+    content = _human(cells)
+    if isinstance(content, dict):
+        cells = {**cells, "human": content}
     for fault in faults:
         path = _path(fault.field, cells)
         if path is None or path[0] in _OF_THE_ROW:
             return None
-        left, value = without(cells, path)
-        if left is not cells:
-            dropped.append((fault, value))
-        cells = left
-    return None if cells is before else cells
+        places = [(fault, _removed(content, path))]
+        for name in _COUNTED_BY.get(str(path[0]), ()):
+            if isinstance(content, dict) and content.get(name) is not None:
+                why = f"is counted by `{path[0]}`, which is left out"
+                places.append((fault._replace(field=f"human.{name}", message=why), ("human", name)))
+        for each, place in places:
+            if any(place[: len(other)] == other for other in gone):
+                continue
+            gone.append(place)
+            cells, value = without(cells, place)
+            dropped.append((each, value))
+    return cells if gone else None
 
 
-def _path(field: str | None, cells: Cells) -> list[str | int] | None:
-    """`human.sentence_labels[3].ann` as its steps; None where the row has no such column."""
+def _path(field: str | None, cells: Cells) -> Path | None:
+    """The steps to a field at fault; None where the row has no such column."""
     if field is None:
         return None
-    if field in cells:
-        return [field]
-    steps: list[str | int] = [
-        int(index) if index else name for name, index in re.findall(r"([^.\[\]]+)|\[(\d+)\]", field)
-    ]
-    return steps if steps and steps[0] in cells else None
+    if isinstance(field, FieldPath):
+        path: Path = field.path
+    else:
+        path = (field,) if field in cells else (field.partition(".")[0].partition("[")[0],)
+    return path if path and path[0] in cells else None
 
 
-def without(cells: Cells, path: Sequence[str | int]) -> tuple[Cells, Any]:
-    """The cells without what stands at the path, and that.
+def _human(cells: Cells) -> Any:
+    """The block of a row, read where a table holds it as text."""
+    content = cells.get("human")
+    if isinstance(content, str):
+        try:
+            return parse_json(content)
+        except NotJSON:
+            return None
+    return content
 
-    A vote is taken out of its cell, a cell of a list that is counted becomes null, a span goes. Anything else goes with
-    the whole of its column. What is not there any more leaves the cells as they are.
+
+def _removed(content: Any, path: Path) -> Path:
+    """What goes for the fault at `path`: a vote or a cell of `human`, all of its `spans`, else a whole column.
+
+    One span less would say that its annotator found no error there.
+    """
+    if path[0] != "human" or not isinstance(content, dict) or len(path) == 1:
+        return path[:1]
+    if path[1] == "spans":
+        return path[:2]
+    steps: list[str | int] = ["human"]
+    for step in path[1:]:  # as far as there is something: what is wrong may be that something is missing further in
+        inside = isinstance(content, dict) and step in content
+        if not inside and not (isinstance(content, list) and isinstance(step, int) and step < len(content)):
+            break
+        content = content[step]
+        steps.append(step)
+    return tuple(steps)
+
+
+def without(cells: Any, path: Sequence[str | int]) -> tuple[Any, Any]:
+    """The cells without what stands at the path, and that. A cell of a list becomes null, as lists are counted.
 
     >>> without({"human": {"overall": {"faithfulness": 9, "fluency": "x"}}}, ["human", "overall", "fluency"])
     ({'human': {'overall': {'faithfulness': 9}}}, 'x')
     >>> without({"human": {"sentence_labels": [1, "x"]}}, ["human", "sentence_labels", 1])
     ({'human': {'sentence_labels': [1, None]}}, 'x')
     """
-    column = str(path[0])
-    content = cells[column]
-    if column == "human" and isinstance(content, str):
-        try:
-            content = parse_json(content)
-        except NotJSON:
-            path = path[:1]
-    if column != "human" or len(path) == 1:
-        return {name: value for name, value in cells.items() if name != column}, cells[column]
-    place = _deepest(content, path[1:])
-    if not place:
-        return cells, None
-    left, value = _cut(content, place, counted=place[0] in (*PER_SENTENCE, *PER_KEY_FACT))
-    return {**cells, column: left}, value
-
-
-def _deepest(content: Any, path: Sequence[str | int]) -> list[str | int]:
-    """As much of the path as there is: what is wrong may be that something is missing further in."""
-    steps: list[str | int] = []
-    for step in path:
-        inside = isinstance(content, dict) and step in content
-        if not inside and not (isinstance(content, list) and isinstance(step, int) and step < len(content)):
-            break
-        content = content[step]
-        steps.append(step)
-    return steps
-
-
-def _cut(content: Any, path: Sequence[str | int], *, counted: bool) -> tuple[Any, Any]:
     step, rest = path[0], path[1:]
+    if step not in cells if isinstance(cells, dict) else not isinstance(cells, list):
+        return cells, None
+    left, value = without(cells[step], rest) if rest else (None, cells[step])
+    if isinstance(cells, list):
+        return [left if index == step else item for index, item in enumerate(cells)], value
     if rest:
-        left, value = _cut(content[step], rest, counted=counted)
-    elif isinstance(content, dict):
-        return {name: item for name, item in content.items() if name != step}, content[step]
-    elif not counted:
-        return [item for index, item in enumerate(content) if index != step], content[step]
-    else:
-        left, value = None, content[step]
-    if isinstance(content, dict):
-        return {**content, step: left}, value
-    return [left if index == step else item for index, item in enumerate(content)], value
+        return {**cells, step: left}, value
+    return {name: item for name, item in cells.items() if name != step}, value
 
 
 def _short(value: Any) -> Any:
