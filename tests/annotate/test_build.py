@@ -55,10 +55,31 @@ def faults(folder: Path, **plan: Any) -> str:
         ({"error_types": ["NoE"]}, "plan.yaml:1: error_types.0.name: 'NoE' says that there is no error"),
         ({"error_types": ["entity error", "who+what"]},
          "plan.yaml:1: error_types.1.name: 'who+what' would be read as several types"),
+        *(({"platform": {"name": "local", "accounts": ["anna", account]}},
+           f"plan.yaml:1: platform.accounts.1: '{account}' is the name ")
+          for account in ("people", "preview", "adjudicator")),
+        ({"platform": {"name": "local", "accounts": ["?1"]}}, "plan.yaml:1: platform: '?1' cannot name an account"),
     ],
 )  # fmt: skip
 def test_faults_are_named_by_file_and_field(plan: dict[str, Any], said: str, tmp_path: Path) -> None:
     assert said in faults(tmp_path, **plan)
+
+
+def test_a_link_cannot_name_the_preview(tmp_path: Path) -> None:
+    """What such a person sends would be refused as a preview's."""
+    campaign = made.make(tmp_path).campaign
+    accounts = campaign.platform.model_copy(update={"accounts": ("anna", "preview")})
+    campaign, names = campaign.model_copy(update={"platform": accounts}), Names("secret")
+    for name, query in (
+        ("local", lambda person: {"token": names.account(person)}),
+        ("prolific", lambda person: {"PROLIFIC_PID": person, "STUDY_ID": "s", "SESSION_ID": "x"}),
+        ("mturk", lambda person: {"workerId": person, "assignmentId": "a", "hitId": "h"}),
+    ):
+        platform = platform_named(name)
+        assert platform.identify(query("anna"), names, campaign) is not None
+        assert platform.identify(query("preview"), names, campaign) is None
+    for person in ("people", "adjudicator", "?1"):  # those of other platforms are kept under pseudonyms
+        assert names.annotator(Visitor("prolific", person)).startswith("prolific-")
 
 
 def test_what_is_no_yaml_is_said_with_its_line(tmp_path: Path) -> None:

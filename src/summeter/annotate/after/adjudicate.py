@@ -17,6 +17,7 @@ from summeter.annotate.campaign.config import Similar
 from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.log import Turn
+from summeter.annotate.campaign.people import ADJUDICATOR
 from summeter.annotate.campaign.requests import document_of
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Answer, State
@@ -26,8 +27,6 @@ from summeter.data.faults import Faults
 from summeter.data.formats import read_rows
 from summeter.records import UsageError
 
-ADJUDICATOR = "adjudicator"
-"""Whom the letters and ids of the page are made for, as they are for an annotator."""
 EXCERPT = 160
 """Characters of a task's text in the list."""
 

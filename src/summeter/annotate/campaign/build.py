@@ -31,6 +31,7 @@ from summeter.annotate.campaign.language import (
     read_language,
     shipped_names,
 )
+from summeter.annotate.campaign.people import RESERVED
 from summeter.annotate.tasks import kind_named, kind_names
 from summeter.annotate.tasks.base import SHAPES, AssistedKind, Kind
 from summeter.annotate.tasks.questions import same_value
@@ -83,6 +84,7 @@ def build(file: str | Path, folder: str | Path, *, token: Callable[[], str] | No
 
 def tasks_of(campaign: Campaign, file: Path) -> tuple[list[Task], Dataset]:
     """All tasks of a campaign (work in the order of offering, checks, training) and the data they are about."""
+    _check_accounts(campaign, file)
     _check_error_types(campaign, file)
     data = _selected(campaign, file)
     kind, rng = kind_named(campaign.kind), Random(campaign.seed)
@@ -128,6 +130,15 @@ def _language_warnings(campaign: Campaign) -> Iterator[str]:
             f"the texts are in {campaign.language!r} and the annotators' pages in English; `interface` names another "
             "language, or a file of your own"
         )
+
+
+def _check_accounts(campaign: Campaign, file: Path) -> None:
+    """Only a new campaign is refused: one that was built before still opens."""
+    faults = Faults(str(file))
+    for index, account in enumerate(campaign.platform.accounts):
+        if account in RESERVED:
+            faults.add(None, f"platform.accounts.{index}", f"{account!r} is {RESERVED[account]}; give another name")
+    faults.stop()
 
 
 def _check_error_types(campaign: Campaign, file: Path) -> None:

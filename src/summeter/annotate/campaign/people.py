@@ -12,7 +12,17 @@ import hmac
 import json
 from typing import NamedTuple
 
+from summeter.data.human import PEOPLE
+
 PREVIEW = "preview"
+ADJUDICATOR = "adjudicator"
+"""Whom the letters and ids of adjudication are made for, as they are for an annotator."""
+RESERVED = {
+    PEOPLE: "the name of all annotators' votes taken together; studies would leave this person's answers out",
+    PREVIEW: "the name of a preview, which stores nothing: this person's answers would be lost",
+    ADJUDICATOR: "the name under which adjudication is shown: its letters and ids would be this person's",
+}
+"""Names that no account can have, and what each stands for."""
 
 
 class Visitor(NamedTuple):

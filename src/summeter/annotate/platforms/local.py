@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from summeter.annotate.campaign.config import Campaign
-from summeter.annotate.campaign.people import Names, Visitor
+from summeter.annotate.campaign.people import PREVIEW, Names, Visitor
 from summeter.annotate.platforms.base import Platform, plain_id
 
 
@@ -25,7 +25,7 @@ class Local(Platform):
     def identify(self, query: Mapping[str, str], names: Names, campaign: Campaign) -> Visitor | None:
         """The account of a token, while the campaign names it."""
         account = names.account_of(query.get("token", ""))
-        if not account or account not in campaign.platform.accounts:
+        if not account or account == PREVIEW or account not in campaign.platform.accounts:
             return None
         simulated = Visitor(self.name, account, plain_id(query.get("study")))
         return simulated if names.is_simulated(simulated) else Visitor(self.name, account)

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from summeter.annotate.campaign.config import Campaign, Prerequisites
-from summeter.annotate.campaign.people import Names, Visitor
+from summeter.annotate.campaign.people import PREVIEW, Names, Visitor
 from summeter.annotate.platforms.base import (
     DECISION,
     FIGURES,
@@ -42,7 +42,7 @@ class Prolific(Platform):
     def identify(self, query: Mapping[str, str], names: Names, campaign: Campaign) -> Visitor | None:
         """The participant of a link."""
         participant = plain_id(query.get("PROLIFIC_PID"))
-        if participant is None:
+        if participant is None or participant == PREVIEW:
             return None
         return Visitor(self.name, participant, plain_id(query.get("STUDY_ID")), plain_id(query.get("SESSION_ID")))
 

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 from aiohttp import web
 
 from summeter.annotate.after.adjudicate import (
-    ADJUDICATOR,
     Blind,
     Decision,
     Dispute,
@@ -21,6 +20,7 @@ from summeter.annotate.after.adjudicate import (
     reopen,
 )
 from summeter.annotate.campaign.bodies import Json, Refusal
+from summeter.annotate.campaign.people import ADJUDICATOR
 from summeter.annotate.campaign.requests import read_answer
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.server.admin import AdminAccess, Page, Reader
