@@ -116,6 +116,10 @@ def test_an_empty_file_says_what_it_needs(tmp_path: Path) -> None:
         ("questions: &q [*q]", "questions.0: "),
         ("title: &t [*t]", "title: is a list; give a text"),
         ("scale: {low: .inf}", "scale.low: "),
+        ("scale: {low: 0, high: 1, step: 1.0e-320, show: slider}", "scale.step: is 1e-320; give at least 1e-06"),
+        ("scale: {low: 0, high: 1.0e-9, step: 1.0e-10}", "scale.step: is 1e-10; give at least 1e-06"),
+        ("scale: {step: 0}", "scale.step: is 0; give at least 1e-06"),
+        ("scale: {low: 0, high: 1, step: 1.0e-6, show: slider}", "scale: a slider has at most 1000 steps, not 1000000"),
         ("1: 2", "1: "),
     ],
 )  # fmt: skip

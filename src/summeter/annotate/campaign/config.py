@@ -59,6 +59,9 @@ POINTS = 11
 STEPS = 1000
 """So many steps a slider has at most."""
 Number = Annotated[int | float, Field(ge=-1_000_000, le=1_000_000, allow_inf_nan=False)]
+SMALLEST_STEP = 0.000001
+"""Values are kept to nine decimals: those a smaller step apart could become one."""
+Step = Annotated[int | float, Field(ge=SMALLEST_STEP, le=1_000_000, allow_inf_nan=False)]
 ShortText = Annotated[str, Field(max_length=200)]
 
 
@@ -85,7 +88,7 @@ class Scale(Section):
     """The lowest value."""
     high: Number | None = None
     """The highest value; 5 without it, with `labels` the last of them."""
-    step: Number = Field(default=1, gt=0)
+    step: Step = 1
     """From one value to the next."""
     anchors: Anchors = Anchors()
     """Texts at the ends and in the middle, where not every point has one."""
