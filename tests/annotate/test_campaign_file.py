@@ -43,6 +43,7 @@ batch: {size: 3}
 codes: done
 hosts: example.org
 """
+CHOICE = "questions:\n- name: q\n  question: Which?\n  type: choice\n  options:\n"
 
 
 def faults(folder: Path, text: str) -> list[str]:
@@ -90,6 +91,27 @@ def test_faults_found_with_the_data_have_lines_too(tmp_path: Path) -> None:
         ),
         ("error_types:\n- fine\n- a+b\n", "campaign.yaml:6: error_types.1.name: 'a+b' would be read as several"),
         ("interface: klingon\n", "campaign.yaml:4: interface: "),
+        ("error_types:\n- fine\n- ' '\n", "campaign.yaml:6: error_types.1.name: is ' '; give a text that can be read"),
+        ("error_types:\n- 'fine '\n", "campaign.yaml:5: error_types.0.name: is 'fine '; leave out the blanks"),
+        ("error_types:\n- name: a\n  label: ' '\n", "campaign.yaml:6: error_types.0.label: is ' '; give a text"),
+        (
+            "error_types:\n- wrong\n- name: b\n  label: wrong\n",
+            "campaign.yaml:7: error_types.1.label: annotators read 'wrong' at error_types.0.name too",
+        ),
+        ("aspects:\n- ' style'\n", "campaign.yaml:5: aspects.0.name: is ' style'; leave out the blanks around it"),
+        (
+            "aspects:\n- name: style\n  scale:\n    labels:\n    - bad\n    - 'good '\n",
+            "campaign.yaml:9: aspects.0.scale.labels.1: is 'good '; leave out the blanks",
+        ),
+        ("scale:\n  labels:\n  - bad\n  - bad\n", "campaign.yaml:7: scale.labels.1: annotators read 'bad' at scale."),
+        (
+            f"{CHOICE}  - plain\n  - ' '\n",
+            "campaign.yaml:10: questions.0.options.1.name: is ' '; give a text that can be read",
+        ),
+        (
+            f"{CHOICE}  - so so\n  - so  so\n",
+            "campaign.yaml:10: questions.0.options.1.name: annotators read 'so so' at questions.0.options.0.name too",
+        ),
     ):
         file.write_text(head + more, encoding="utf-8")
         with pytest.raises(InputError) as caught:

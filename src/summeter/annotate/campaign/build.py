@@ -85,6 +85,7 @@ def build(file: str | Path, folder: str | Path, *, token: Callable[[], str] | No
 def tasks_of(campaign: Campaign, file: Path) -> tuple[list[Task], Dataset]:
     """All tasks of a campaign (work in the order of offering, checks, training) and the data they are about."""
     _check_accounts(campaign, file)
+    _check_texts(campaign, file)
     _check_error_types(campaign, file)
     data = _selected(campaign, file)
     kind, rng = kind_named(campaign.kind), Random(campaign.seed)
@@ -139,6 +140,55 @@ def _check_accounts(campaign: Campaign, file: Path) -> None:
         if account in RESERVED:
             faults.add(None, f"platform.accounts.{index}", f"{account!r} is {RESERVED[account]}; give another name")
     faults.stop()
+
+
+def _check_texts(campaign: Campaign, file: Path) -> None:
+    """What annotators choose from can be read and told apart.
+
+    Only a new campaign is refused: one that was built before still opens.
+    """
+    faults = Faults(str(file))
+    lists = list(_choices(campaign))
+    for field, text in {
+        **_names(campaign),
+        **{field: text for texts in lists for field, text in texts.items()},
+    }.items():
+        if not text.strip():
+            faults.add(None, field, f"is {text!r}; give a text that can be read")
+        elif text != text.strip():
+            faults.add(None, field, f"is {text!r}; leave out the blanks around it")
+    for texts in lists:
+        first: dict[str, str] = {}
+        for field, text in texts.items():
+            seen = " ".join(text.split())  # a browser shows blanks in a row as one
+            if seen and seen in first:
+                faults.add(None, field, f"annotators read {seen!r} at {first[seen]} too; give it another text")
+            first.setdefault(seen, field)
+    faults.stop()
+
+
+def _names(campaign: Campaign) -> dict[str, str]:
+    """The names of aspects and error types, by field."""
+    lists = (("aspects", campaign.aspects), ("error_types", campaign.error_types))
+    return {f"{field}.{index}.name": entry.name for field, entries in lists for index, entry in enumerate(entries)}
+
+
+def _choices(campaign: Campaign) -> Iterator[dict[str, str]]:
+    """What annotators read of each list that they choose from, by field."""
+    scales = {"scale": campaign.scale}
+    for name, entries in (("aspects", campaign.aspects), ("error_types", campaign.error_types)):
+        yield {
+            f"{name}.{index}.{'label' if entry.label else 'name'}": entry.label or entry.name
+            for index, entry in enumerate(entries)
+        }
+    for index, aspect in enumerate(campaign.aspects):
+        scales[f"aspects.{index}.scale"] = aspect.scale
+    for index, question in enumerate(campaign.questions):
+        scales[f"questions.{index}.scale"] = question.scale
+        yield {f"questions.{index}.options.{place}.name": name for place, name in enumerate(question.option_names)}
+    for field, scale in scales.items():
+        if scale is not None:
+            yield {f"{field}.labels.{place}": label for place, label in enumerate(scale.labels)}
 
 
 def _check_error_types(campaign: Campaign, file: Path) -> None:
