@@ -166,6 +166,46 @@ def test_a_decision_is_taken_back(tmp_path: Path) -> None:
         assert import_events(service, tmp_path / "log.jsonl") == 0
 
 
+def test_undo_restores_the_decision_before_as_it_was_made(tmp_path: Path) -> None:
+    folder = split(tmp_path)
+    with opened(folder) as start:
+
+        async def body(service: CampaignService, browser: Callable[[], Any]) -> None:
+            lead, key = browser(), service.tasks.work[1].key
+            name = Blind(folder).task_id(service.tasks.work[1])
+            (first,) = adjudicate(service, [Decision(key, crowds.NO, "the date", "lead")])
+            await lead.get(f"/admin?token={folder.keys.admin}")
+            head = {CSRF: (await (await lead.get("/api/admin/session")).json())["csrf"]}
+            given = {"task": name, "reason": None, "blind": True, "follows": first.seq}
+            given["answer"] = (await (await lead.get(f"/api/admin/dispute?task={name}")).json())["answer"]
+            seq = (await (await lead.post("/api/admin/adjudicate", json=given, headers=head)).json())["seq"]
+            undo = {"task": name, "follows": seq, "restore": True}
+            bad = await lead.post("/api/admin/reopen", json={**undo, "restore": 1}, headers=head)
+            assert (bad.status, service.log.last_seq) == (422, seq)
+            reply = await (await lead.post("/api/admin/reopen", json=undo, headers=head)).json()
+            assert service.state.adjudicated[key] == first
+            assert "blind" not in first.data
+            assert (reply["decided"]["by"], reply["decided"]["reason"]) == ("lead", "the date")
+            assert (reply["decided"]["seq"], reply["answer"]) == (first.seq, given["answer"])
+            assert (await lead.post("/api/admin/reopen", json=undo, headers=head)).status == 409
+            rebuilt = service.empty_state()
+            for event in service.log.events():
+                rebuilt.apply(event)
+            assert rebuilt.digest() == service.state.digest()
+            # Nothing stood before the first decision, nor before one that was made after all was taken back.
+            reopen(service, key, "lead", restore=True)
+            assert service.state.adjudicated == {}
+            adjudicate(service, [Decision(key, crowds.NO, None, "lead")])
+            reopen(service, key, "lead")
+            adjudicate(service, [Decision(key, crowds.YES, None, "lead")])
+            reopen(service, key, "lead", restore=True)
+            assert service.state.adjudicated == {}
+            with pytest.raises(ValueError, match="did not stand before"):
+                rebuilt.apply(first._replace(kind="reopened", data={"restores": 7}))
+
+        start(body)
+
+
 NAMES = ("system-nought", "system-one", "anna-maria", "benedict", "not so sure")
 
 

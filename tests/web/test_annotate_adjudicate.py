@@ -12,6 +12,8 @@ from web.steps import begins, expect, fits, moving_on, press, reach, resize, tas
 from web.test_annotate_keys import chips
 from web.test_annotate_safe import axe
 
+from summeter.annotate.after.adjudicate import Decision, adjudicate
+
 pytestmark = pytest.mark.web
 __all__ = ["axe"]
 
@@ -242,6 +244,25 @@ def test_more_than_twenty_open_and_what_is_decided_can_be_found_and_changed(
     page.get_by_role("button", name="Take it back").click()
     until(page, lambda: place.service.state.adjudicated == {})
     expect(page.locator(".differing")).to_contain_text("1 supported")
+
+
+def test_undo_leaves_the_decision_of_another_as_it_was(site: Any, visit: Any) -> None:
+    place = site("fact_verification", platform=ACCOUNTS)
+    (work,) = split(place, 1)
+    (first,) = adjudicate(place.service, [Decision(work.key, opposed(work)[0], "the date", "lead")])
+    page = visit(place.admin)
+    page.goto(f"{place.url}/admin/adjudicate")
+    reach(page, "Nothing is left to decide")
+    page.locator(".queue .item").click()
+    task(page)
+    page.locator(".answers .option", has_text="not supported").locator("label").click()
+    page.locator("button.send").click()
+    reach(page, "Nothing is left to decide")
+    assert decisions(place, 2, page)[-1].data["by"] == "admin"
+    press(page, "u")
+    expect(page.locator(".earlier")).to_have_text(begins("Decided by lead: supported – the date."))
+    assert place.service.state.adjudicated == {work.key: first}
+    assert len(place.events("adjudicated")) == 2
 
 
 def test_blind_until_asked(site: Any, visit: Any, axe: Any) -> None:

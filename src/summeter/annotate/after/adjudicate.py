@@ -135,10 +135,17 @@ def adjudicate(service: CampaignService, decisions: Iterable[Decision]) -> list[
 
 
 def reopen(
-    service: CampaignService, task: str, by: str, *, reason: str | None = None, follows: int | None = None
+    service: CampaignService,
+    task: str,
+    by: str,
+    *,
+    reason: str | None = None,
+    follows: int | None = None,
+    restore: bool = False,
 ) -> Event:
     """Take back the decision about a task, by its key: the annotators' answers count again, merged.
 
+    With `restore`, the decision whose place it took, if any, stands again as it was made: by whom, blind or not, why.
     Raises UsageError where nobody has decided it, Overtaken where the decision is not the one that `follows` names.
     """
 
@@ -146,7 +153,9 @@ def reopen(
         if task not in turn.state.adjudicated:
             raise UsageError(f"nobody has decided {task!r}")
         _require(turn.state, task, follows)
-        return turn.emit("reopened", task=task, data={"reason": reason, "by": by})
+        before = turn.state.superseded[task] if restore else []
+        restores = {"restores": before[-1].seq} if before else {}
+        return turn.emit("reopened", task=task, data={"reason": reason, "by": by, **restores})
 
     return service.log.do(decide)
 
@@ -205,7 +214,6 @@ class Blind:
         letters = folder.letters(ADJUDICATOR, task)
         given = {answer.annotator: answer for answer in dispute.answers}
         order = folder.names.order(ADJUDICATOR, task.key, tuple(given))
-        decision = dispute.decision
         return {
             **self.row(dispute),
             "kind": task.kind,
@@ -217,7 +225,7 @@ class Blind:
             "answers": [
                 {**self._answer(task, given[name].answer), "annotator": name if named else None} for name in order
             ],
-            "answer": None if decision is None else self._answer(task, decision.data["answer"])["answer"],
+            "answer": self.answer(dispute),
             "names": self._names(task, letters) if named else None,
         }
 
@@ -229,6 +237,14 @@ class Blind:
         described = self.kind.answer_text(dispute.task, self._lettered(dispute.task, decision.data["answer"]))
         by, reason = decision.data.get("by"), decision.data.get("reason")
         return {"text": described, "reason": reason, "by": by, "at": decision.at, "seq": decision.seq}
+
+    def answer(self, dispute: Dispute) -> Json | None:
+        """The decision as the form of the task has it."""
+        decision = dispute.decision
+        if decision is None:
+            return None
+        answer: Json = self._answer(dispute.task, decision.data["answer"])["answer"]
+        return answer
 
     def _lettered(self, task: Task, answer: Json) -> Json:
         return self.kind.page_answer(answer, self.folder.letters(ADJUDICATOR, task))

@@ -181,6 +181,8 @@ class State:
         self.people: dict[str, Person] = {}
         self.items = {key: Slots(overlap) for key in self.order}
         self.adjudicated: dict[str, Event] = {}
+        self.superseded: dict[str, list[Event]] = {}
+        """The decisions about a task before the one that stands, each followed by the next."""
         self.exclusions: list[Event] = []
         self.free: list[int] = list(range(len(self.order)))
         """Places of the tasks that have an open slot, in order."""
@@ -231,10 +233,19 @@ class State:
         return digest([people, items, adjudicated, excluded, self.free], 24)
 
     def _decided(self, event: Event) -> None:
-        if event.task is not None and event.kind == "adjudicated":
+        if event.task is None:
+            return
+        last = self.adjudicated.pop(event.task, None)
+        before = self.superseded.setdefault(event.task, [])
+        if event.kind == "adjudicated":
             self.adjudicated[event.task] = event
-        elif event.task is not None:
-            self.adjudicated.pop(event.task, None)
+            before += [] if last is None else [last]
+        elif event.data.get("restores") is None:
+            before.clear()
+        elif before and before[-1].seq == event.data["restores"]:
+            self.adjudicated[event.task] = before.pop()
+        else:
+            raise ValueError(f"event {event.seq} restores a decision that did not stand before")
 
     def _join(self, event: Event) -> None:
         name = event.annotator or ""

@@ -20,6 +20,7 @@ from summeter.annotate.after.adjudicate import (
     reopen,
 )
 from summeter.annotate.campaign.bodies import Json, Refusal
+from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.people import ADJUDICATOR
 from summeter.annotate.campaign.requests import read_answer
 from summeter.annotate.campaign.service import CampaignService
@@ -80,14 +81,23 @@ class _Adjudication:
         answer = read_answer(self.service.folder, ADJUDICATOR, task, body.get("answer"))
         decision = Decision(task.key, answer, reason, BY, blind, _follows(body))
         (event,) = await _written(lambda: adjudicate(self.service, [decision]))
-        dispute = Dispute(task, self.service.kind, "", even=False, answers=(), decision=event)
-        return web.json_response({"ok": True, "seq": event.seq, "decided": self.view.decided(dispute)})
+        decided = self.view.decided(self._decided(task, event))
+        return web.json_response({"ok": True, "seq": event.seq, "decided": decided})
 
     async def reopen(self, request: web.Request) -> web.StreamResponse:
         body = await body_of(request)
-        task, follows = self._task(body.get("task")), _follows(body)
-        event = await _written(lambda: reopen(self.service, task.key, BY, follows=follows))
-        return web.json_response({"ok": True, "seq": event.seq})
+        task, follows, restore = self._task(body.get("task")), _follows(body), body.get("restore", False)
+        if not isinstance(restore, bool):
+            raise Refusal(422, "invalid", "is true or false", "restore")
+        event = await _written(lambda: reopen(self.service, task.key, BY, follows=follows, restore=restore))
+        read = self.service.log.submit(lambda turn: turn.state.adjudicated.get(task.key))
+        now = self._decided(task, await asyncio.wrap_future(read))
+        reply = {"ok": True, "seq": event.seq, "decided": self.view.decided(now), "answer": self.view.answer(now)}
+        return web.json_response(reply)
+
+    def _decided(self, task: Task, decision: Event | None) -> Dispute:
+        """The decision alone, without the answers."""
+        return Dispute(task, self.service.kind, "", even=False, answers=(), decision=decision)
 
     def _task(self, task_id: Any) -> Task:
         key = self.keys.get(task_id) if isinstance(task_id, str) else None

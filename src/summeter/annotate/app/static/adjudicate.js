@@ -215,21 +215,18 @@ class Decisions extends Work {
   undo() {
     const last = this.done.at(-1);
     if (!last || this.busy) return false;
-    this.host.safely(() => this.reopen(last.task, last.before));
+    this.host.safely(() => this.reopen(last, true));
     return true;
   }
 
-  // What was decided is undecided again, or as it was decided `before`; it stands in the form, to be mended.
-  async reopen(task, before = null) {
+  // What was decided is undecided again, or, with `restore`, as it was decided before; it stands in the form, to be mended.
+  async reopen(task, restore = false) {
     this.busy = true;
     try {
       const { decided, answer } = task;
-      const follows = decided.seq;
-      const reply = before === null
-        ? await this.host.api.call("/api/admin/reopen", { task: task.id, follows })
-        : await this.host.api.call("/api/admin/adjudicate", { task: task.id, follows, answer: before.answer, reason: before.reason, blind: before.blind });
-      this.done = this.done.filter((one) => one.task !== task);
-      Object.assign(task, { decided: before === null ? null : reply.decided, answer: before === null ? null : before.answer });
+      const reply = await this.host.api.call("/api/admin/reopen", { task: task.id, follows: decided.seq, restore });
+      this.done = this.done.filter((one) => one !== task);
+      Object.assign(task, { decided: reply.decided, answer: reply.answer });
       this.host.drafts.write(task, { ...answer, [REASON]: decided.reason }, 0);
       this.ahead = null;
       await this.look(this.tasks.indexOf(task));
@@ -281,7 +278,6 @@ class Adjudication {
     const { work } = this;
     const reason = work.state[REASON];
     const { [REASON]: _, ...given } = { ...answer, comment: null };
-    const before = task.decided === null ? null : { answer: task.answer, reason: task.decided.reason, blind: !task.unblinded };
     const body = { task: task.id, answer: given, reason, blind: !task.unblinded, follows: task.decided?.seq ?? 0 };
     await this.safely(async () => {
       let reply = null;
@@ -293,7 +289,7 @@ class Adjudication {
       }
       this.drafts.forget(task);
       Object.assign(task, { decided: reply.decided, answer: given });
-      work.done.push({ task, before });
+      work.done.push(task);
       const next = work.next();
       if (next < 0) await this.past();
       else await work.look(next);
