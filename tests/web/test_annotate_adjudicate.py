@@ -265,6 +265,27 @@ def test_undo_leaves_the_decision_of_another_as_it_was(site: Any, visit: Any) ->
     assert len(place.events("adjudicated")) == 2
 
 
+def test_a_reason_that_was_cleared_stays_cleared(site: Any, visit: Any) -> None:
+    place = site("fact_verification", platform=ACCOUNTS)
+    (work,) = split(place, 1)
+    adjudicate(place.service, [Decision(work.key, opposed(work)[0], "the date", "lead")])
+    page = visit(place.admin)
+    page.goto(f"{place.url}/admin/adjudicate")
+    page.locator(".queue .item").click()
+    reason = page.get_by_label("Reason, if you give one")
+    expect(reason).to_have_value("the date")
+    reason.fill("")
+    page.locator(".answers .option", has_text="not supported").locator("label").click()
+    expect(page.locator(".answers .option", has_text="not supported").locator("input")).to_be_checked()
+    expect(reason).to_have_value("")
+    page.reload()
+    page.locator(".queue .item").click()
+    expect(reason).to_have_value("")
+    page.locator("button.send").click()
+    reach(page, "Nothing is left to decide")
+    assert decisions(place, 2, page)[-1].data["reason"] is None
+
+
 def test_blind_until_asked(site: Any, visit: Any, axe: Any) -> None:
     """Neither the page nor anything that was sent to it names a system or an annotator."""
     place = site("pairwise", platform=ACCOUNTS, attention={"rate": 0.2})

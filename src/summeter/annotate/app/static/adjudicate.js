@@ -67,8 +67,13 @@ class Decisions extends Work {
     return after.find((at) => at !== this.at && this.tasks[at].decided === null) ?? -1;
   }
 
+  // A task is drawn when it is opened: only then is the reason that was given put in, so that one cleared stays cleared.
+  draw() {
+    if (!(REASON in this.state)) this.state[REASON] = this.task.decided?.reason ?? null;
+    super.draw();
+  }
+
   body() {
-    this.state[REASON] ??= this.task.decided?.reason ?? null;
     const body = super.body();
     // A comment of the adjudicator's is the reason of the decision.
     body.querySelector("details.comment")?.remove();
