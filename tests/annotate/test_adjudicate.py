@@ -119,6 +119,50 @@ def test_a_queue_written_filled_in_and_read(tmp_path: Path) -> None:
         assert len(queue_lines(disputes(service))) == 2
 
 
+def test_a_queue_brought_back_late_overwrites_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = split(tmp_path)
+    queue = tmp_path / "queue.jsonl"
+
+    def written() -> list[dict[str, Any]]:
+        assert run("adjudicate", folder.folder, "--all", "--write", queue) == 0
+        return [json.loads(line) | {"as": "ben", "by": "second"} for line in queue.read_text().splitlines()]
+
+    def read(rows: list[dict[str, Any]]) -> tuple[int, str]:
+        queue.write_text("\n".join(map(json.dumps, rows)))
+        capsys.readouterr()
+        return run("adjudicate", folder.folder, "--from", queue), capsys.readouterr().err
+
+    def decided() -> dict[str, str]:
+        with CampaignService(folder, readonly=True) as service:
+            return {key: event.data["by"] for key, event in service.state.adjudicated.items()}
+
+    early = written()
+    first, second = (row["task"] for row in early)
+    assert run("adjudicate", folder.folder, "--set", second, "--as", "ben", "--by", "lead") == 0
+    code, err = read(early)
+    assert (code, decided()) == (2, {second: "lead"})
+    assert "queue.jsonl:2: meanwhile this was decided by lead" in err
+    now = written()
+    assert [row["adjudicated"] is None for row in now] == [True, False]
+    with CampaignService(folder) as service:
+        reopen(service, second, "lead")
+    code, err = read(now)
+    assert (code, decided()) == (2, {})
+    assert "queue.jsonl:2: meanwhile this was taken back" in err
+    old = {**now[1], "adjudicated": {"by": "lead"}}
+    assert read([now[0], old])[0] == 2
+    code, err = read([*early, early[0]])
+    assert (code, decided()) == (2, {})
+    assert "queue.jsonl:3" in err
+    assert f"{first} is decided on line 1 already" in err
+    assert read(early)[0] == 0
+    assert read([row | {"by": "third"} for row in written()])[0] == 0
+    assert decided() == dict.fromkeys((first, second), "third")
+    by_hand = [{"task": first, "as": "ben", "by": "fourth"}]
+    assert read(by_hand)[0] == 0
+    assert decided()[first] == "fourth"
+
+
 def test_from_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = split(tmp_path)
     assert run("adjudicate", folder.folder) == 0

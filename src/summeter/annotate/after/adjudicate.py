@@ -71,7 +71,8 @@ class Dispute(NamedTuple):
         answer = decision.data["answer"]
         by, reason = decision.data.get("by"), decision.data.get("reason")
         described = self.kind.answer_text(self.task, answer)
-        return {"answer": answer, "said": described, "reason": reason, "by": by, "at": decision.at}
+        about = {"reason": reason, "by": by, "at": decision.at, "seq": decision.seq}
+        return {"answer": answer, "said": described, **about}
 
 
 class Decision(NamedTuple):
@@ -293,10 +294,12 @@ def answer_of(state: State, task: str, annotator: str) -> Json:
 def read_decisions(service: CampaignService, file: Path, by: str) -> list[Decision]:
     """Decisions of a JSON Lines file: `task`, and `answer` (in stored form) or `as` (whose answer it is); perhaps
     `reason` and `by`. Rows with neither answer nor `as` are passed over, so that a written queue can be filled in.
+    A row of a written queue has `adjudicated`: the decision that its own one follows, null for none.
 
-    Raises InputError with every fault, by line and field.
+    Raises InputError with every fault, by line and field: also where a task was decided, or its decision taken back,
+    since its row was written, and where two rows decide one task.
     """
-    faults, decisions = Faults(str(file)), []
+    faults, decisions, lines = Faults(str(file)), [], dict[str, int]()
     for line, row in read_rows(file, faults, "jsonl"):
         task, answer, annotator = row.get("task"), row.get("answer"), row.get("as")
         if answer is None and annotator is None:
@@ -305,13 +308,29 @@ def read_decisions(service: CampaignService, file: Path, by: str) -> list[Decisi
             if answer is not None and annotator is not None:
                 raise UsageError("give `answer` or `as`, not both")
             taken: Any = answer if annotator is None else answer_of(service.state, str(task), str(annotator))
-            reason = row.get("reason")
-            decision = Decision(str(task), taken, None if reason is None else str(reason), str(row.get("by") or by))
+            reason, by_whom = row.get("reason"), str(row.get("by") or by)
+            decision = Decision(str(task), taken, None if reason is None else str(reason), by_whom, None, _seen(row))
             decisions.append(_checked(service, decision))
+            _require(service.state, decision.task, decision.follows)
+            if lines.setdefault(decision.task, line) != line:
+                faults.add(line, "task", f"{decision.task} is decided on line {lines[decision.task]} already")
         except UsageError as error:
             faults.add(line, None, str(error))
     faults.stop()
     return decisions
+
+
+def _seen(row: Json) -> int | None:
+    """The `seq` of the decision that stood when the row was written, 0 for none; None where the row does not say."""
+    if "adjudicated" not in row:
+        return None
+    decision = row["adjudicated"]
+    if decision is None:
+        return 0
+    seq = decision.get("seq") if isinstance(decision, dict) else None
+    if type(seq) is not int:
+        raise UsageError("`adjudicated` has no `seq` of a decision; write the queue anew, or leave `adjudicated` out")
+    return seq
 
 
 def queue_lines(queue: Iterable[Dispute]) -> list[str]:
