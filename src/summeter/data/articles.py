@@ -69,38 +69,57 @@ class ArticleTexts:
     def __init__(self, paths: Iterable[str | Path], faults: Faults, wanted: set[str] | None = None) -> None:
         self.names = ", ".join(map(str, paths := list(paths)))
         self._faults = faults
-        self._files: dict[str, Path] = {}
+        self._files: dict[str, list[Path]] = {}
         self._texts: dict[str, str] = {}
+        self._lines: dict[str, tuple[str, int]] = {}
         for path in paths:
             if Path(path).is_dir():
                 self._index(Path(path))
             else:
                 self._read(path, wanted)
+        for doc_id in self._files:
+            if wanted is None or doc_id in wanted:
+                self._compare(doc_id)
 
     def text(self, doc_id: str) -> str | None:
         """The document of that id, or None where there is none (or it cannot be read: a fault)."""
         if doc_id in self._texts:
             return self._texts[doc_id]
-        path = self._files.get(doc_id)
-        if path is None:
+        if doc_id not in self._files:
             return None
-        try:
-            text = _SUFFIXES[path.suffix.lower()](path.read_text(encoding="utf-8"))
-        except UnicodeDecodeError as error:
-            self._faults.of(str(path)).fail(None, None, f"is not UTF-8: byte {error.start + 1}; save the file as UTF-8")
-            return None
-        except OSError as error:
-            self._faults.of(str(path)).fail(None, None, f"cannot be read: {error.strerror or error}")
-            return None
-        self._texts[doc_id] = text
+        text = self._text_of(self._files[doc_id][0])
+        if text is not None:
+            self._texts[doc_id] = text
         return text
 
+    def _compare(self, doc_id: str) -> None:
+        """A document that is there twice with two texts is a fault, which names both places."""
+        first, *others = self._files[doc_id]
+        if doc_id in self._lines:
+            place, others = "{} (line {})".format(*self._lines[doc_id]), [first, *others]
+        else:
+            place = str(first)
+        for path in others:
+            text, other = self.text(doc_id), self._text_of(path)
+            if text is not None and other is not None and text != other:
+                message = f"{doc_id!r} is there twice with two texts, also in {place}; keep one"
+                self._faults.of(str(path)).fail(None, None, message)
+
+    def _text_of(self, path: Path) -> str | None:
+        try:
+            return _SUFFIXES[path.suffix.lower()](path.read_text(encoding="utf-8"))
+        except UnicodeDecodeError as error:
+            self._faults.of(str(path)).fail(None, None, f"is not UTF-8: byte {error.start + 1}; save the file as UTF-8")
+        except OSError as error:
+            self._faults.of(str(path)).fail(None, None, f"cannot be read: {error.strerror or error}")
+        return None
+
     def _index(self, folder: Path) -> None:
-        for place, _, names in os.walk(folder):
+        for place, _, names in sorted(os.walk(folder)):
             for name in sorted(names):
                 path = Path(place) / name
                 if path.suffix.lower() in _SUFFIXES:
-                    self._files.setdefault(path.stem, path)
+                    self._files.setdefault(path.stem, []).append(path)
         if not self._files:
             kinds = ", ".join(_SUFFIXES)
             self._faults.of(str(folder)).fail(None, None, f"holds no documents; give files named ID{kinds}")
@@ -115,7 +134,6 @@ class ArticleTexts:
         except UsageError:
             faults.fail(None, None, "ends as no format does; documents are .jsonl, .json, .csv, .tsv or .parquet")
             return
-        lines: dict[str, int] = {}
         for line, released in read_rows(path, faults, kind):
             cells = spoken(released)
             column = next((name for name in IDS if cells.get(name) not in (None, "")), None)
@@ -127,10 +145,12 @@ class ArticleTexts:
             doc_id = str(cells[column])
             if wanted is not None and doc_id not in wanted:
                 continue
-            if doc_id in lines and self._texts[doc_id] != cells[content]:
-                faults.fail(line, column, f"{doc_id!r} is there twice with two texts (line {lines[doc_id]}); keep one")
+            if doc_id in self._lines and self._texts[doc_id] != cells[content]:
+                file, other = self._lines[doc_id]
+                where = f"(line {other})" if file == faults.file else f"({file}, line {other})"
+                faults.fail(line, column, f"{doc_id!r} is there twice with two texts {where}; keep one")
                 continue
-            lines.setdefault(doc_id, line)
+            self._lines.setdefault(doc_id, (faults.file, line))
             self._texts[doc_id] = cells[content]
 
 

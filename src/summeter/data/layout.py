@@ -72,18 +72,29 @@ def records(file: str, rows: Iterable[Row], faults: Faults, kind: Format | None 
 
 
 def with_documents(rows: Sequence[Record], documents: Sequence[str | Path], faults: Faults) -> Iterator[Record]:
-    """Flat rows with the documents of their doc_ids, where they bring none."""
-    bare = [record for record in rows if record.cells.get("document") in (None, "") and record.cells.get("doc_id")]
-    texts = ArticleTexts(documents, faults, {str(record.cells["doc_id"]) for record in bare}) if bare else None
+    """Flat rows with the documents of their doc_ids, where they bring none. Told: how many bring another text."""
+    wanted = {str(record.cells["doc_id"]) for record in rows if record.cells.get("doc_id")}
+    texts = ArticleTexts(documents, faults, wanted)
+    other: list[Record] = []
     for record in rows:
         doc_id = str(record.cells.get("doc_id"))
-        if texts is None or record.cells.get("document") not in (None, "") or not record.cells.get("doc_id"):
+        own = record.cells.get("document")
+        if not record.cells.get("doc_id"):
+            yield record
+        elif own not in (None, ""):
+            text = texts.text(doc_id)
+            if text is not None and isinstance(own, str) and own.strip() != text.strip():
+                other.append(record)
             yield record
         elif (text := texts.text(doc_id)) is None:
             message = f"there is no document {doc_id!r} in {texts.names}; add it there"
             faults.of(record.file).add(record.line, "document", message)
         else:
             yield record._replace(cells={**record.cells, "document": text})
+    if other:
+        count = f"in {len(other)} row{'s' if len(other) > 1 else ''}, is another text than that of "
+        message = Message(count, Parameter("documents", "FILE|FOLDER"), "; the row's own was taken")
+        faults.of(other[0].file).warn(other[0].line, "document", message)
 
 
 def _files_of(path: str | Path, preset: Preset, faults: Faults) -> list[str | Path]:

@@ -1,0 +1,64 @@
+"""Documents in files of their own: two texts for one id, and rows that bring another."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from summeter.data.dataset import load
+from summeter.records import InputError
+
+ROW = {"doc_id": "d1", "system": "a", "summary": "Rain."}
+
+
+def put(path: Path, *rows: dict[str, Any]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def text(path: Path, content: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content)
+    return path
+
+
+def faults(rows: Path, *documents: Path) -> list[str]:
+    with pytest.raises(InputError) as caught:
+        load(rows, documents=documents)
+    return [str(fault).replace(f"{rows.parent}/", "") for fault in caught.value.faults]
+
+
+def test_two_texts_of_one_id_name_both_places(tmp_path: Path) -> None:
+    rows = put(tmp_path / "rows.jsonl", ROW)
+    one = put(tmp_path / "a.jsonl", {"id": "d1", "text": "It rained."})
+    two = put(tmp_path / "b.jsonl", {"id": "x", "text": "Snow."}, {"id": "d1", "text": "It snowed."})
+    assert faults(rows, one, two) == ["b.jsonl:2: id: 'd1' is there twice with two texts (a.jsonl, line 1); keep one"]
+    folder = text(tmp_path / "texts" / "cnn" / "d1.txt", "It rained.").parent.parent
+    text(folder / "mail" / "d1.txt", "It poured.")
+    text(folder / "mail" / "unasked.txt", "x")
+    text(folder / "cnn" / "unasked.txt", "y")
+    assert faults(rows, folder) == [
+        "texts/mail/d1.txt: 'd1' is there twice with two texts, also in texts/cnn/d1.txt; keep one"
+    ]
+    (folder / "mail" / "d1.txt").write_text("It rained.\n")
+    assert load(rows, documents=[folder, folder, one]).documents["d1"].text == "It rained."
+    assert faults(rows, two, folder) == [
+        f"texts/{place}/d1.txt: 'd1' is there twice with two texts, also in b.jsonl (line 2); keep one"
+        for place in ("cnn", "mail")
+    ]
+
+
+def test_a_row_with_another_text_than_that_of_the_documents(tmp_path: Path) -> None:
+    own = [ROW | {"system": system, "document": "It snowed."} for system in "abc"]
+    rows = put(tmp_path / "rows.jsonl", *own, ROW | {"doc_id": "d2", "document": "It rained. "})
+    documents = put(tmp_path / "a.jsonl", *({"id": name, "text": "It rained."} for name in ("d1", "d2")))
+    data = load(rows, documents=documents)
+    assert data.documents["d1"].text == "It snowed."
+    (warning,) = [warning for warning in data.warnings if "another text" in warning.message]
+    assert str(warning).endswith(
+        "rows.jsonl:1: document: in 3 rows, is another text than that of documents=FILE|FOLDER; the row's own was taken"
+    )
