@@ -12,6 +12,7 @@ from data.hub_cache import fill
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from summeter.cli.main import main
 from summeter.data.dataset import Dataset, flat_rows, load
 from summeter.data.exports import target_of, write_hub, write_jsonl, write_parquet
 from summeter.records import InputError, UsageError
@@ -139,6 +140,21 @@ def test_a_hub_folder_is_new_and_its_splits_are_words(tmp_path: Path) -> None:
 def test_jsonl(tmp_path: Path) -> None:
     assert write_jsonl(load(ROWS), tmp_path / "rows.jsonl.gz") == 3
     assert content(load(tmp_path / "rows.jsonl.gz")) == content(load(ROWS))
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet"])
+def test_replaces_a_file_with_force_only(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path, source = tmp_path / name, tmp_path / "source.jsonl"
+    write_jsonl(load(ROWS), source)
+    path.write_text("mine", encoding="utf-8")
+    with pytest.raises(UsageError, match="exists; choose another name, or replace it with force=True"):
+        (write_parquet if name.endswith("parquet") else write_jsonl)(load(ROWS), path)
+    for force, code, content_kept in ((), 2, True), (("--force",), 0, False):
+        with pytest.raises(SystemExit) as ended:
+            main(["data", "export", str(source), "-o", str(path), *force])
+        assert (ended.value.code, path.read_bytes() == b"mine") == (code, content_kept)
+    assert f"{path} exists; choose another name, or replace it with --force" in capsys.readouterr().err
+    assert content(load(path)) == content(load(ROWS))
 
 
 def test_kinds() -> None:

@@ -251,24 +251,30 @@ def export(
         str | None, typer.Option("--to", help="jsonl, parquet or hub (a folder to upload); default: by the name of -o.")
     ] = None,
     map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is already there.")] = False,
 ) -> None:  # fmt: skip
     """Write DATA as flat rows: what was imported comes out again."""
     import json
 
     from summeter.data.dataset import FLAT_SETS, flat_rows
-    from summeter.data.exports import left_out, target_of, write_hub, write_jsonl, write_parquet
+    from summeter.data.exports import check_target, left_out, target_of, write_hub, write_jsonl, write_parquet
     from summeter.records import UsageError
 
     target = target_of(output, to)
     if output == "-" and target != "jsonl":
         raise UsageError(f"{target} is written to a file or folder, not to stdout; name it with -o")
+    if output != "-" and target != "hub":
+        check_target(output, force=force)  # before DATA is read, which may take a while
     dataset = read_data(data, map_, preset, format_, language=language)
     if output == "-":
         for row in flat_rows(dataset):
             typer.echo(json.dumps(row, ensure_ascii=False))
     else:
-        write = {"jsonl": write_jsonl, "parquet": write_parquet, "hub": write_hub}[target]
-        typer.echo(f"{write(dataset, output)} rows written to {output}", err=True)
+        if target == "hub":
+            count = write_hub(dataset, output)
+        else:
+            count = (write_parquet if target == "parquet" else write_jsonl)(dataset, output, force=force)
+        typer.echo(f"{count} rows written to {output}", err=True)
     if left := left_out(dataset):
         typer.echo(f"flat rows hold {' and '.join(FLAT_SETS)} only; left out: {', '.join(left)}", err=True)
 

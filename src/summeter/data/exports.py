@@ -17,7 +17,7 @@ from summeter.data.atomic import building, write_lines, write_text, writing
 from summeter.data.dataset import FLAT_SETS, Dataset, flat_rows
 from summeter.data.formats import JSON_COLUMN, WRITTEN_HERE
 from summeter.data.rows import FIELDS
-from summeter.records import Document, InstallError, Summary, UsageError
+from summeter.records import Document, InstallError, Parameter, Summary, UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,11 +44,19 @@ def target_of(path: str | Path, named: str | None = None) -> Target:
     raise UsageError(f"unknown kind of export {named!r}; there are: {', '.join(TARGETS)}")
 
 
-def write_parquet(dataset: Dataset, path: str | Path) -> int:
+def check_target(path: str | Path, *, force: bool) -> None:
+    """Raise UsageError where `path` is a file and not to be replaced."""
+    if Path(path).is_file() and not force:
+        raise UsageError(f"{path} exists; choose another name, or replace it with ", Parameter("force", "True"))
+
+
+def write_parquet(dataset: Dataset, path: str | Path, *, force: bool = False) -> int:
     """Write a dataset's flat rows as one Parquet file, whole or not at all; returns how many.
 
-    Raises InstallError without pyarrow, UsageError for judgments that a flat row cannot hold (see `flat_rows`).
+    A file that is there is replaced with `force` only. Raises InstallError without pyarrow, UsageError where the file
+    is there and for judgments that a flat row cannot hold (see `flat_rows`).
     """
+    check_target(path, force=force)
     rows = list(flat_rows(dataset))
     _write(Path(path), rows)
     return len(rows)
@@ -76,8 +84,12 @@ def write_hub(dataset: Dataset, folder: str | Path) -> int:
     return sum(map(len, by_split.values()))
 
 
-def write_jsonl(dataset: Dataset, path: str | Path) -> int:
-    """Write a dataset's flat rows as JSON Lines (`.gz` compresses), whole or not at all; returns how many."""
+def write_jsonl(dataset: Dataset, path: str | Path, *, force: bool = False) -> int:
+    """Write a dataset's flat rows as JSON Lines (`.gz` compresses), whole or not at all; returns how many.
+
+    A file that is there is replaced with `force` only. Raises UsageError where it is there and as `flat_rows` does.
+    """
+    check_target(path, force=force)
     return write_lines(path, (json.dumps(row, ensure_ascii=False) for row in flat_rows(dataset)))
 
 
