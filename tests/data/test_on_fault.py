@@ -141,6 +141,15 @@ class TestKeepValid:
         judged = loaded(given, rule).judgments("human.raw")
         assert "s2" not in {each.target.system for each in judged}
 
+    @pytest.mark.parametrize("text", ["1", " 0.0", "Yes", "FALSE", "supported"])
+    def test_a_label_as_a_text_is_no_error_type(self, text: str) -> None:
+        span = {"start": 0, "end": 2, "label": text}
+        for human in ({"sentence_labels": [text, 1]}, {"sentence_labels": [[text], 1]}, {"spans": [span]}):
+            with pytest.raises(InputError, match=r"is the text '.*'; give the number 1 or 0"):
+                load(rows({"human": human}))
+        data = loaded(rows({"human": {"sentence_labels": [text, 1]}}), "keep-valid")
+        assert next(flat_rows(data))["human"] == {"sentence_labels": [None, 1]}
+
     @pytest.mark.parametrize("change", [{"summary": None}, {"document": 3}, {"doc_id": 1.5}, {"system": ""}])
     def test_without_its_texts_and_names_there_is_no_row(self, change: dict[str, Any]) -> None:
         data = loaded(rows({}, change), "keep-valid")

@@ -97,8 +97,20 @@ def _types_of(value: Any) -> str | None:
 
 
 def _label(value: Any) -> int | str | None:
+    for text in value if isinstance(value, list) else [value]:
+        if isinstance(text, str) and any(_says_number(name) for name in text.split(SEPARATOR)):
+            raise problem(f"is the text {text!r}; give the number 1 or 0")
     label = binary(value)
     return _types_of(value) if label is None else label
+
+
+def _says_number(name: str) -> bool:
+    """Whether a text is a label that is written as a text, and no error type."""
+    try:
+        float(name)
+    except ValueError:
+        return name.strip().casefold() in ("yes", "no", "true", "false", "supported")
+    return True
 
 
 def _indexes(value: Any, info: ValidationInfo) -> tuple[int, ...]:
