@@ -11,8 +11,8 @@ import pytest
 from summeter.cli.main import main
 from summeter.data.dataset import Dataset, flat_rows, load, save
 from summeter.data.faults import OnFault
-from summeter.data.intake import without
-from summeter.records import InputError, UsageError
+from summeter.data.intake import _unreliable, without
+from summeter.records import Fault, InputError, UsageError
 
 ONE = {"doc_id": "d1", "system": "s1", "document": "It rained. We stayed.", "summary": "It rained. We left."}
 
@@ -173,6 +173,23 @@ class TestKeepValid:
         data = load([row], preset="summeval", on_fault="keep-valid")
         assert next(flat_rows(data))["human"] == {"crowd_ratings": {"fluency": {"?1": 4}}}
         assert data.dropped[0].field == "expert_annotations"
+
+    @pytest.mark.parametrize("value", ["x", [{"sentence": 5, "responses": []}], [{"sentence": "Rain."}]])
+    def test_a_preset_s_row_that_is_lost_is_told_once(self, value: Any) -> None:
+        row = {"article": "It rained.", "summary_sentences": [{"sentence": "Rain.", "responses": []}]}
+        data = load([row, row | {"summary_sentences": value}], preset="qags", on_fault="keep-valid")
+        assert len(data) == 1
+        ((line, field, what, _),) = dropped(data)
+        assert (line, field.partition("[")[0], what) == (2, "summary_sentences", "row")
+
+    def test_a_preset_s_judgments_that_hang_on_a_lost_column(self) -> None:
+        human = {"spans": [], "sentence_labels": [1], "overall": {"x": 1}}
+        left, losses = _unreliable(ONE | {"human": human}, Fault("a", 1, "errors", "is a text"))
+        assert left["human"] == {"overall": {"x": 1}}
+        assert [fault.field for fault, _ in losses] == ["human.spans", "human.sentence_labels"]
+        assert _unreliable(ONE | {"sentences": ["x"], "human": human}, losses[0][0])[0]["human"].keys() == {
+            "sentence_labels", "overall",
+        }  # fmt: skip
 
     def test_a_table_s_json(self, tmp_path: Path) -> None:
         path = tmp_path / "a.csv"

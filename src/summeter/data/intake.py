@@ -17,6 +17,8 @@ from summeter.records import Fault, Message, Parameter
 
 Cells = Mapping[str, Any]
 Path = tuple[str | int, ...]
+Loss = tuple[Fault, Any]
+"""A fault, and the value that is left out for it."""
 _OF_THE_ROW = ("doc_id", "system", "document", "summary")
 """Without these there is no row, or it is another's."""
 _COUNTED_BY = {"sentences": (*PER_SENTENCE, "alignment"), "key_facts": PER_KEY_FACT}
@@ -47,6 +49,7 @@ class Intake:
     def turn(self, preset: Preset, joined: Joined) -> None:
         """A row of a preset's layout."""
         record, faults = joined.record, self._faults.of(joined.record.file)
+        lost: list[Loss] = []
         while True:
             try:
                 rows = list(preset.turn(joined))
@@ -55,20 +58,25 @@ class Intake:
                 column = error.field.partition(".")[0].partition("[")[0]
                 value = joined.record.cells.get(column)
                 if faults.on_fault != "keep-valid" or column not in joined.record.cells or len(joined.rows) > 1:
+                    fault = lost[0][0] if lost else fault  # the row was lost with its first column
                     faults.add(fault.line, fault.field, fault.message)
                     return
-                faults.drop(fault.line, fault.field, fault.message, "field", _short(value))
+                lost.append((fault, value))
                 joined = joined.without(column)
             else:
                 break
-        for cells in rows:
+        first = lost[0][0] if lost else None
+        for turned in rows:
+            cells, losses = (turned, []) if first is None else _unreliable(turned, first)
+            lost += losses
             self._columns.note(cells)
             own = self._gatherer.with_own_id(record, cells) if preset.ids_repeat else cells
-            self._settle(record, own, faults)
+            self._settle(record, own, faults, lost)
+            lost = []  # a column that several summaries lost is told once
 
-    def _settle(self, record: Record, cells: Cells, faults: Faults) -> None:
-        """Take the row; or, of a faulty one, what `on_fault` lets through."""
-        dropped: list[tuple[Fault, Any]] = []
+    def _settle(self, record: Record, cells: Cells, faults: Faults, lost: Sequence[Loss] = ()) -> None:
+        """Take the row; or, of a faulty one, what `on_fault` lets through. `lost` are columns that it lost before."""
+        dropped = list(lost)
         while True:
             own = Faults(record.file)
             row = check(record.line, cells, own, as_text=record.as_text)
@@ -82,7 +90,7 @@ class Intake:
                 return
             left = _less(cells, own.listed, dropped)
             if left is None:
-                for fault in own.listed:
+                for fault in [lost[0][0]] if lost else own.listed:
                     faults.drop(fault.line, fault.field, fault.message, "row")
                 return
             cells = left
@@ -98,7 +106,7 @@ class Intake:
         return self._gatherer.finish()
 
 
-def _less(cells: Cells, faults: Iterable[Fault], dropped: list[tuple[Fault, Any]]) -> Cells | None:
+def _less(cells: Cells, faults: Iterable[Fault], dropped: list[Loss]) -> Cells | None:
     """The cells without the fields at fault, which are added to `dropped`; None where the row is nothing without."""
     gone: list[Path] = []
     content = _human(cells)
@@ -120,6 +128,21 @@ def _less(cells: Cells, faults: Iterable[Fault], dropped: list[tuple[Fault, Any]
             cells, value = without(cells, place)
             dropped.append((each, value))
     return cells if gone else None
+
+
+def _unreliable(cells: Cells, fault: Fault) -> tuple[Cells, list[Loss]]:
+    """A row of a preset that lost a column, without the judgments that may be read otherwise for that.
+
+    No span may now mean that its column went; and labels by number may count another list.
+    """
+    human = cells.get("human")
+    if not isinstance(human, dict):
+        return cells, []
+    names = ["spans", *(name for field, counted in _COUNTED_BY.items() if not cells.get(field) for name in counted)]
+    gone = {name: human[name] for name in names if human.get(name) is not None}
+    why = f"may hang on `{fault.field}`, which is left out"
+    losses = [(fault._replace(field=f"human.{name}", message=why), value) for name, value in gone.items()]
+    return {**cells, "human": {name: value for name, value in human.items() if name not in gone}}, losses
 
 
 def _path(field: str | None, cells: Cells) -> Path | None:
