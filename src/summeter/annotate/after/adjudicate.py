@@ -71,8 +71,7 @@ class Dispute(NamedTuple):
         answer = decision.data["answer"]
         by, reason = decision.data.get("by"), decision.data.get("reason")
         described = self.kind.answer_text(self.task, answer)
-        about = {"reason": reason, "by": by, "at": decision.at, "seq": decision.seq}
-        return {"answer": answer, "said": described, **about}
+        return {"answer": answer, "said": described, "reason": reason, "by": by, "at": decision.at}
 
 
 class Decision(NamedTuple):
@@ -334,11 +333,17 @@ def _seen(row: Json) -> int | None:
 
 
 def queue_lines(queue: Iterable[Dispute]) -> list[str]:
-    """The queue as JSON Lines, with `as`, `answer` and `reason` to be filled in and read by `read_decisions`."""
-    return [
-        json.dumps({**dispute.to_json(), "as": None, "answer": None, "reason": None}, ensure_ascii=False)
-        for dispute in queue
-    ]
+    """The queue as JSON Lines, with `as`, `answer` and `reason` to be filled in and read by `read_decisions`.
+
+    A decision has its `seq` there, by which a later one follows it.
+    """
+    rows = []
+    for dispute in queue:
+        row = {**dispute.to_json(), "as": None, "answer": None, "reason": None}
+        if dispute.decision is not None:
+            row["adjudicated"]["seq"] = dispute.decision.seq
+        rows.append(json.dumps(row, ensure_ascii=False))
+    return rows
 
 
 def _unknown(task: str) -> UsageError:
