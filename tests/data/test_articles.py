@@ -1,4 +1,4 @@
-"""Documents in files of their own: two texts for one id, and rows that bring another."""
+"""Files as named: two texts for one id, rows that bring another text, a file twice, a folder that is not there."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from summeter.cli.main import main
 from summeter.data.dataset import load
 from summeter.records import InputError
 
@@ -62,3 +63,24 @@ def test_a_row_with_another_text_than_that_of_the_documents(tmp_path: Path) -> N
     assert str(warning).endswith(
         "rows.jsonl:1: document: in 3 rows, is another text than that of documents=FILE|FOLDER; the row's own was taken"
     )
+
+
+def test_a_file_of_a_preset_that_is_named_twice(tmp_path: Path) -> None:
+    rows = put(tmp_path / "q.jsonl", {"article": "It rained.", "summary_sentences": []})
+    (tmp_path / "link.jsonl").symlink_to(rows)
+    for again in (rows, tmp_path / "x" / ".." / "q.jsonl", tmp_path / "link.jsonl"):
+        (tmp_path / "x").mkdir(exist_ok=True)
+        with pytest.raises(InputError) as caught:
+            load([rows, again], preset="qags")
+        assert f"{again}: is named twice; name it once" in [str(fault) for fault in caught.value.faults]
+
+
+@pytest.mark.parametrize("name", ["nosuchfolder", "no.txt", "no.jsonl"])
+@pytest.mark.parametrize("more", [[], ["--preset", "qags"]])
+def test_data_that_are_not_there(
+    tmp_path: Path, name: str, more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["data", "show", str(tmp_path / name), *more])
+    assert ended.value.code == 2
+    assert f"{tmp_path / name}: no such file" in capsys.readouterr().err

@@ -17,7 +17,7 @@ from summeter.data import folder as folders
 from summeter.data.faults import Dropped, Faults, OnFault, meant
 from summeter.data.flat import flat_row, splitter_of
 from summeter.data.folder import Card
-from summeter.data.formats import OnRead, Row, file_name, format_of, read_rows, storable
+from summeter.data.formats import OnRead, Row, file_name, format_to_read, read_rows, storable
 from summeter.data.hub import Fetched, fetch, is_address
 from summeter.data.human import CROWD, RAW
 from summeter.data.intake import Intake
@@ -282,7 +282,9 @@ class _Source(NamedTuple):
         return with_documents(list(rows), self.documents, faults) if self.documents else rows
 
     def _of_file(self, path: str | Path, faults: Faults) -> Iterator[Record]:
-        kind = format_of(path, self.format)
+        kind = format_to_read(path, self.format, faults)
+        if kind is None:
+            return iter(())
         return records(faults.file, read_rows(path, faults, kind, on_read=self.on_read), faults, kind)
 
     def joined(self, layout: Preset, columns: Columns, faults: Faults) -> Iterator[Joined]:

@@ -93,6 +93,17 @@ def format_of(path: str | Path, named: str | None = None) -> Format:
     return format_name
 
 
+def format_to_read(path: str | Path, named: str | None, faults: Faults) -> Format | None:
+    """The format of a file that is to be read, as `format_of` has it; None and a fault where there is no such file."""
+    try:
+        return format_of(path, named)
+    except UsageError:
+        if named is not None or Path(path).exists():
+            raise
+        faults.fail(None, None, "no such file or folder")
+        return None
+
+
 Mend = Callable[[str, Callable[[int, str], None]], str]
 """Repairs a text that is known to be broken, and says so by (line, message)."""
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from summeter.data.articles import IDS, TEXTS, ArticleTexts, missing_articles
 from summeter.data.faults import Faults
-from summeter.data.formats import TABLES, Format, OnRead, Row, file_name, format_of, read_rows, sheets
+from summeter.data.formats import TABLES, Format, OnRead, Row, file_name, format_to_read, read_rows, sheets
 from summeter.data.presets import PRESETS
 from summeter.data.presets.base import ROWS, Columns, Joined, Key, Part, Preset, Record, always, key_of
 from summeter.records import Message, Parameter, UsageError
@@ -41,11 +41,19 @@ def read_tables(
     paths: Sequence[str | Path], preset: Preset, named: str | None, faults: Faults, on_read: OnRead | None = None
 ) -> Iterator[Table]:
     """The tables in the files (and folders) of a layout."""
+    known: set[Path] = set()
     for path in chain.from_iterable(_files_of(path, preset, faults) for path in paths):
         file = file_name(path)
         own = faults.of(file)
+        if (resolved := Path(path).resolve()) in known:
+            own.fail(None, None, "is named twice; name it once")
+            continue
+        known.add(resolved)
         part = next((part for part in preset.parts if part.format and part.named(str(path))), None)
-        kind = part.format if named is None and part is not None and part.format else format_of(path, named)
+        own_format = part.format if named is None and part is not None else None
+        kind = own_format or format_to_read(path, named, own)
+        if kind is None:
+            continue
         names: tuple[str | None, ...] = _sheets_of(path, preset, own) if kind == "xlsx" else (None,)
         for sheet in names:
             rows = read_rows(path, own, kind, sheet=sheet, mend=preset.mend, on_read=on_read)
