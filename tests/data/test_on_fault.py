@@ -203,6 +203,22 @@ class TestKeepValid:
         assert "note" not in next(flat_rows(data))
         assert [each.field for each in data.dropped] == ["note"]
 
+    @pytest.mark.parametrize(
+        ("change", "how"),
+        [
+            ({"sentences": ["It \ud800"]}, {}),
+            ({"key_facts": ["\ud800"]}, {}),
+            ({"doc_id": "\ud800"}, {}),
+            ({"sents": ["\ud800"]}, {"map": {"sentences": "sents"}}),
+        ],
+    )
+    def test_a_value_that_cannot_be_stored_and_on_which_others_hang(
+        self, change: dict[str, Any], how: dict[str, Any]
+    ) -> None:
+        data = loaded(rows({"sents": None}, {"human": {"sentence_labels": [1, 0]}} | change), "keep-valid", **how)
+        assert data.systems == ("s0",)
+        assert dropped(data) == [(2, next(iter(change)), "row", None)]
+
     def test_what_is_not_there_is_not_cut(self) -> None:
         cells: dict[str, Any] = {"human": {"overall": {"x": 1}}}
         assert without(cells, ["human", "ratings", "y"]) == (cells, None)

@@ -207,6 +207,7 @@ def load(  # noqa: PLR0913 - one keyword for each way in which data differ
     if paths and len(paths) > 1 and layout is None and not (len(hub) == 1 and len(hub[0].files) == len(paths)):
         raise UsageError("several files are the parts of one layout; name it with ", Parameter("preset", "NAME"))
     faults = Faults("rows" if paths is None else file_name(paths[0]), on_fault)
+    faults.columns_known = layout is None and not map
     columns = Columns(map)
     intake = Intake(faults, columns, language)
     source = _Source(data, paths, format, texts, on_read)

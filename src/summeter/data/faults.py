@@ -70,6 +70,7 @@ class _Books:
     warnings: _Noted = field(default_factory=_Noted)
     dropped: list[Dropped] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
+    columns_known: bool = True
 
 
 class Faults:
@@ -94,6 +95,15 @@ class Faults:
     def of(self, file: str) -> Faults:
         """The faults of another file, counted with these."""
         return Faults(file, self.on_fault, self._books)
+
+    @property
+    def columns_known(self) -> bool:
+        """Whether columns have the names of fields while rows are read: neither renamed nor those of a preset."""
+        return self._books.columns_known
+
+    @columns_known.setter
+    def columns_known(self, known: bool) -> None:
+        self._books.columns_known = known
 
     @property
     def count(self) -> int:

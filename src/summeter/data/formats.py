@@ -153,10 +153,15 @@ def read_rows(
         faults.add(None, None, f"cannot be read: {error.strerror or error}")
 
 
+_HUNG_ON = {"doc_id", "system", "document", "summary", "sentences", "key_facts"}
+"""Columns without which a row is none, or its judgments may be those of something else."""
+
+
 def storable(row: Row, faults: Faults) -> Row | None:
     """The row, if every cell is JSON of at most `DEEPEST` levels and every text and name UTF-8.
 
-    A cell that is not is a fault: the row goes, or only the cell, where `faults.on_fault` says so.
+    A cell that is not is a fault: the row goes, or only the cell, where `faults.on_fault` says so and nothing else of
+    the row hangs on it.
     """
     try:  # all at once, which is the rule
         _check_json({name: None if isinstance(value, str) else value for name, value in row.cells.items()})
@@ -167,14 +172,15 @@ def storable(row: Row, faults: Faults) -> Row | None:
     except (TypeError, ValueError, RecursionError):
         pass
     wrong = {name: why for name, value in row.cells.items() if (why := _unstorable(name, value)) is not None}
+    cell_goes = faults.on_fault == "keep-valid" and faults.columns_known and not wrong.keys() & _HUNG_ON
     for name, message in wrong.items():
-        if faults.on_fault == "keep-valid":
+        if cell_goes:
             faults.drop(row.line, str(name), message, "field")
         else:
             faults.add(row.line, str(name), message)
     if faults.on_fault == "error":
         return row
-    if faults.on_fault == "skip":
+    if not cell_goes:
         return None
     return Row(row.line, {name: value for name, value in row.cells.items() if name not in wrong})
 
