@@ -93,6 +93,21 @@ class TestTheDisk:
             main(["data", "show", "x"])
 
 
+@pytest.mark.parametrize("options", [[], ["--offline"]])
+def test_an_interrupted_import_says_that_nothing_was_written(
+    options: list[str], tmp_path: Path, flat: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")  # set by --offline, and put back after the test
+    monkeypatch.setattr("summeter.cli.data.read_data", interrupted)
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    got = ended(capsys, *options, "data", "import", str(flat), "-o", str(tmp_path / "set"))
+    assert got == (130, "summeter: interrupted; nothing was written\n")
+    assert not (tmp_path / "set").exists()
+
+
 INTERRUPTED = """
 import asyncio, os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it

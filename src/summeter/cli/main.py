@@ -78,6 +78,9 @@ INTERRUPTED = 130
 INTERNAL = 1
 USAGE = 2
 CARRIES_ON = "what was finished is kept, the same command carries on"
+NOTHING_WRITTEN = "nothing was written"
+_WHOLE_OR_NOT = frozenset({"data"})
+"""Commands that write everything at their end, or nothing."""
 
 # What the user can mend by naming another place or changing its rights; anything else is not of their making.
 _MENDED = frozenset(
@@ -110,15 +113,17 @@ def _root(
 def main(arguments: list[str] | None = None) -> None:
     """Entry point. Never shows a traceback for an error of the user's, of the disk's or of a provider."""
     _open_closed()
+    given = sys.argv[1:] if arguments is None else arguments
     try:
-        _invoke(sys.argv[1:] if arguments is None else arguments)
+        _invoke(given)
         sys.stdout.flush()  # here, where a reader that went away can still be met
         code = 0
     except typer.Exit as end:
         code = end.exit_code
     except (KeyboardInterrupt, typer.Abort):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # who presses it again wants what happens already
-        typer.echo(f"summeter: interrupted; {CARRIES_ON}", err=True)
+        name = next((word for word in given if not word.startswith("-")), None)
+        typer.echo(f"summeter: interrupted; {NOTHING_WRITTEN if name in _WHOLE_OR_NOT else CARRIES_ON}", err=True)
         code = INTERRUPTED
     except SystemExit as end:
         if not isinstance(end.__context__, BrokenPipeError):  # which rich turns into an exit with 1
