@@ -61,8 +61,8 @@ def _with_log(path: Path, log: Path) -> sqlite3.Connection:
     return memory
 
 
-def _keep_log(connection: sqlite3.Connection) -> None:
-    """Turn the write-ahead log on. While another process does the same, SQLite refuses it without waiting."""
+def keep_log(connection: sqlite3.Connection) -> None:
+    """Turn the write-ahead log on. While another process does the same, SQLite refuses it without waiting: we wait."""
     end = time.monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -226,7 +226,7 @@ class KeyValueFile:
             self._sums = version > 1
             return
         # With a write-ahead log, NORMAL loses nothing when the process dies: each commit is in the file by then.
-        _keep_log(self._connection)
+        keep_log(self._connection)
         self._connection.execute("PRAGMA synchronous = NORMAL")
         if not version:
             self.lay_out(self._connection)

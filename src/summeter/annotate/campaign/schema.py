@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 import sqlite3
-import time
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from summeter.records import InstallError, SummeterError, UsageError
+from summeter.runs.sqlite import keep_log
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine, Select, Table
@@ -90,7 +90,7 @@ def _sqlite(file: Path, readonly: bool) -> Engine:  # noqa: FBT001
             target, uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
         if not readonly:
-            _to_wal(connection)
+            keep_log(connection)
             # A commit that was acknowledged survives a power cut too, not only the end of the process.
             connection.execute("PRAGMA synchronous = FULL")
         return connection
@@ -98,20 +98,6 @@ def _sqlite(file: Path, readonly: bool) -> Engine:  # noqa: FBT001
     engine: Engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.pool.QueuePool)
     sa.event.listen(engine, "begin", _begin)
     return engine
-
-
-def _to_wal(connection: sqlite3.Connection) -> None:
-    """Switch to the write-ahead log. SQLite does not wait here for another process that does the same: we do."""
-    until = time.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > until:
-                raise
-            time.sleep(0.01)
-        else:
-            return
 
 
 def _begin(connection: Connection) -> None:
