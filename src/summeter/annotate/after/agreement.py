@@ -20,7 +20,7 @@ from summeter.meta.results import Row, interval_row
 from summeter.records import UsageError
 from summeter.scoring.table import JudgmentTable, Names, row_keys
 from summeter.stats import Agreement, Bootstrap, krippendorff_alpha
-from summeter.stats.base import Floats, Ints
+from summeter.stats.base import Floats, Ints, ratio
 
 ALPHAS = ("alpha_nominal", "alpha_ordinal", "alpha_interval")
 """What is computed here; other coefficients are left to `meta agree`."""
@@ -64,7 +64,7 @@ class _Votes(NamedTuple):
         """For each vote the others on the same unit merged: the mean of ratings, the majority of labels (NaN: none)."""
         count = np.bincount(self.unit, minlength=self.units)[self.unit] - 1
         total = np.bincount(self.unit, weights=self.value, minlength=self.units)[self.unit] - self.value
-        mean: Floats = np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0)
+        mean = ratio(total, count)
         return mean if self.level == Level.SUMMARY else np.where(mean == 0.5, np.nan, np.round(mean))
 
 
