@@ -10,10 +10,10 @@ Names are imported when they are first used, so `import summeter` stays fast.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from summeter._version import __version__
+from summeter.lazy import attributes
 
 if TYPE_CHECKING:
     from summeter import annotate as annotate
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from summeter.records import Summary as Summary
     from summeter.records import SummeterError as SummeterError
 
-_PUBLIC: dict[str, str] = {
+_HOMES = {
     "Dataset": "summeter.data.dataset",
     "Document": "summeter.records",
     "Evaluator": "summeter.evaluators.base",
@@ -49,26 +49,20 @@ _PUBLIC: dict[str, str] = {
     "Span": "summeter.records",
     "Summary": "summeter.records",
     "SummeterError": "summeter.records",
+    "annotate": "summeter",
+    "benchmark": "summeter",
+    "data": "summeter",
     "dry_run": "summeter.engine.dry",
     "evaluate": "summeter.engine.api",
     "evaluate_async": "summeter.engine.api",
+    "evaluators": "summeter",
     "import_outputs": "summeter.engine.outputs",
     "load": "summeter.data.dataset",
+    "meta": "summeter",
+    "report": "summeter",
     "rescore": "summeter.engine.runs",
     "save": "summeter.data.dataset",
 }
-_MODULES = frozenset({"annotate", "benchmark", "data", "evaluators", "meta", "report"})
 
-__all__ = [*sorted([*_PUBLIC, *_MODULES]), "__version__"]  # noqa: PLE0604 - a table, not a copy of it
-
-
-def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        return getattr(import_module(_PUBLIC[name]), name)
-    if name in _MODULES:
-        return import_module(f"summeter.{name}")
-    raise AttributeError(f"module 'summeter' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
+__all__ = [*sorted(_HOMES), "__version__"]  # noqa: PLE0604 - a table, not a copy of it
+__getattr__, __dir__ = attributes(__name__, _HOMES, "__version__")

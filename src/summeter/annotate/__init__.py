@@ -9,37 +9,27 @@ Each name is imported when it is first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from summeter.lazy import attributes
 
-_PUBLIC = {
-    "Campaign": "campaign.config",
-    "CampaignFolder": "campaign.folder",
-    "CampaignService": "campaign.service",
-    "adjudicate": "after.adjudicate",
-    "build": "campaign.build",
-    "dataset_of": "after.aggregate",
-    "disputes": "after.adjudicate",
-    "exclude": "after.exclusion",
-    "judgments_of": "after.aggregate",
-    "kind_named": "tasks",
-    "merge": "after.aggregate",
-    "merged_of": "after.aggregate",
-    "plan_calibration": "after.plan",
-    "plan_comparison": "after.plan",
-    "platform_named": "platforms",
-    "proposals": "after.exclusion",
-    "quality": "after.quality",
+_HOMES = {
+    "Campaign": "summeter.annotate.campaign.config",
+    "CampaignFolder": "summeter.annotate.campaign.folder",
+    "CampaignService": "summeter.annotate.campaign.service",
+    "adjudicate": "summeter.annotate.after.adjudicate",
+    "build": "summeter.annotate.campaign.build",
+    "dataset_of": "summeter.annotate.after.aggregate",
+    "disputes": "summeter.annotate.after.adjudicate",
+    "exclude": "summeter.annotate.after.exclusion",
+    "judgments_of": "summeter.annotate.after.aggregate",
+    "kind_named": "summeter.annotate.tasks",
+    "merge": "summeter.annotate.after.aggregate",
+    "merged_of": "summeter.annotate.after.aggregate",
+    "plan_calibration": "summeter.annotate.after.plan",
+    "plan_comparison": "summeter.annotate.after.plan",
+    "platform_named": "summeter.annotate.platforms",
+    "proposals": "summeter.annotate.after.exclusion",
+    "quality": "summeter.annotate.after.quality",
 }
 
-__all__ = sorted(_PUBLIC)  # noqa: PLE0605 - a table, not a copy of it
-
-
-def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        return getattr(import_module(f"{__name__}.{_PUBLIC[name]}"), name)
-    raise AttributeError(f"module 'summeter.annotate' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
+__all__ = sorted(_HOMES)  # noqa: PLE0605 - a table, not a copy of it
+__getattr__, __dir__ = attributes(__name__, _HOMES)

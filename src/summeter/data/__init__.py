@@ -12,8 +12,9 @@ folder; overview, duplicates, parts; hub, exports.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from summeter.lazy import attributes
 
 if TYPE_CHECKING:
     from summeter.data.dataset import Dataset as Dataset
@@ -29,29 +30,20 @@ if TYPE_CHECKING:
     from summeter.data.parts import save_split as save_split
     from summeter.data.parts import split as split
 
-_PUBLIC = {
-    "Dataset": "dataset",
-    "describe": "overview",
-    "flat_rows": "dataset",
-    "load": "dataset",
-    "near_duplicates": "duplicates",
-    "sample": "parts",
-    "save": "dataset",
-    "save_split": "parts",
-    "split": "parts",
-    "write_hub": "exports",
-    "write_jsonl": "exports",
-    "write_parquet": "exports",
+_HOMES = {
+    "Dataset": "summeter.data.dataset",
+    "describe": "summeter.data.overview",
+    "flat_rows": "summeter.data.dataset",
+    "load": "summeter.data.dataset",
+    "near_duplicates": "summeter.data.duplicates",
+    "sample": "summeter.data.parts",
+    "save": "summeter.data.dataset",
+    "save_split": "summeter.data.parts",
+    "split": "summeter.data.parts",
+    "write_hub": "summeter.data.exports",
+    "write_jsonl": "summeter.data.exports",
+    "write_parquet": "summeter.data.exports",
 }
 
-__all__ = sorted(_PUBLIC)  # noqa: PLE0605 - a table, not a copy of it
-
-
-def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        return getattr(import_module(f"summeter.data.{_PUBLIC[name]}"), name)
-    raise AttributeError(f"module 'summeter.data' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
+__all__ = sorted(_HOMES)  # noqa: PLE0605 - a table, not a copy of it
+__getattr__, __dir__ = attributes(__name__, _HOMES)

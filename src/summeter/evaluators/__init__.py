@@ -9,10 +9,10 @@ A class of the catalog needs no line here; one below gives type checkers its typ
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from summeter.evaluators.catalog import CATALOG
+from summeter.lazy import attributes
 
 if TYPE_CHECKING:
     from summeter.evaluators.aspects import AspectDef as AspectDef
@@ -77,16 +77,7 @@ _PARTS = {
     "Template": "summeter.models.prompts",
     "Tools": "summeter.evaluators.base",
 }
-_CLASSES = _PARTS | {place.rpartition(":")[2]: place.rpartition(":")[0] for place in CATALOG.values()}
+_HOMES = _PARTS | {place.rpartition(":")[2]: place.rpartition(":")[0] for place in CATALOG.values()}
 
-__all__ = sorted(_CLASSES)  # noqa: PLE0605 - the catalog is the one list
-
-
-def __getattr__(name: str) -> Any:
-    if name in _CLASSES:
-        return getattr(import_module(_CLASSES[name]), name)
-    raise AttributeError(f"module 'summeter.evaluators' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return list(__all__)
+__all__ = sorted(_HOMES)  # noqa: PLE0605 - the catalog is the one list
+__getattr__, __dir__ = attributes(__name__, _HOMES)
