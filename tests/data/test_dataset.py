@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from summeter.data.dataset import Dataset, flat_rows, load, save
 from summeter.data.presets import PRESETS
-from summeter.records import Document, InputError, Judgment, KeyFacts, UsageError, digest
+from summeter.meta.context import Context
+from summeter.records import Document, InputError, Judgment, KeyFacts, Summary, UsageError, digest
 from summeter.text.split import SPLITTER
 
 ONE = {"doc_id": "d1", "system": "s1", "document": "It rained. We stayed.", "summary": "It rained."}
@@ -666,3 +667,40 @@ def test_presets_never_break(row: dict[str, Any], votes: Any) -> None:
         for tried in (row, WHOLE | row, WHOLE | {"raw_annotations": votes}):
             with contextlib.suppress(InputError):
                 load([tried], preset=name)
+
+
+class TestWhatElseIsKnownOfADocument:
+    PLAIN = Document(id="d1", text="It rained.")
+
+    def test_it_is_kept_in_the_folder_and_told_in_flat_rows(self, tmp_path: Path) -> None:
+        known = self.PLAIN.model_copy(update={"extra": {"length": "short", "words": 2}})
+        data = load([{"doc_id": "d1", "document": "It rained.", "summary": "Rain."}])
+        data = Dataset({"d1": known}, data.summaries, {}, data.card)
+        save(data, tmp_path / "data")
+        again = load(tmp_path / "data")
+        assert again.documents["d1"].extra == {"length": "short", "words": 2}
+        assert again.hash == data.hash
+        assert next(flat_rows(again)) == {
+            "doc_id": "d1",
+            "system": "system",
+            "document": "It rained.",
+            "summary": "Rain.",
+            "length": "short",
+            "words": 2,
+        }
+
+    def test_a_study_can_group_by_it(self) -> None:
+        known = self.PLAIN.model_copy(update={"extra": {"length": "short"}})
+        summary = Summary(document_id="d1", system="a", text="Rain.", splitter="given")
+        assert Context.of([known], [summary]).lookup("length")("d1", "a") == "short"
+
+    def test_without_any_a_document_is_written_as_ever(self) -> None:
+        assert self.PLAIN.model_dump_json(exclude_none=True) == (
+            '{"id":"d1","text":"It rained.","sentences":[],"references":[],"key_facts":[]}'
+        )
+        assert "extra" not in self.PLAIN.model_dump()
+
+    def test_documents_without_summaries_are_a_dataset(self, tmp_path: Path) -> None:
+        card = load([{"document": "x", "summary": "y"}]).card
+        save(Dataset({"d1": self.PLAIN}, (), {}, card), tmp_path / "data")
+        assert load(tmp_path / "data").documents == {"d1": self.PLAIN}

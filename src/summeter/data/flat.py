@@ -390,4 +390,5 @@ def flat_row(document: Document, summary: Summary, judgments: Iterable[Judgment]
         "split": document.split,
         "human": block or None,
     }
-    return {name: value for name, value in fields.items() if value is not None} | summary.extra, unplaced
+    given = {name: value for name, value in fields.items() if value is not None}
+    return document.extra | given | summary.extra, unplaced

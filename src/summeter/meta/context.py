@@ -17,7 +17,7 @@ KNOWN = ("system", "domain", "category", "split", "document")
 
 @dataclass(frozen=True)
 class Context:
-    """Domain and split of documents, category and further columns of summaries; empty where nothing is known.
+    """Domain and split of documents, category of summaries, further columns of both; empty where nothing is known.
 
     >>> Context(domains={"d1": "news"}).lookup("domain")("d1", "M8")
     'news'
@@ -32,12 +32,13 @@ class Context:
     def of(cls, documents: Iterable[Document], summaries: Iterable[Summary]) -> Context:
         """From the documents and summaries of a data set."""
         known = list(documents)
+        of_document = {document.id: document.extra for document in known}
         categories: dict[tuple[str, str], str | None] = {}
         extra: dict[str, dict[tuple[str, str], str]] = {}
         for summary in summaries:
             item = summary.document_id, summary.system
             categories[item] = summary.category
-            for name, value in summary.extra.items():
+            for name, value in {**of_document.get(summary.document_id, {}), **summary.extra}.items():
                 if isinstance(value, str | int | float):
                     extra.setdefault(name, {})[item] = str(value)
         domains, splits = (

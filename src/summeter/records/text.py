@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from summeter.records.base import Record
 
@@ -47,7 +47,8 @@ class Document(Record):
     """A source text with what belongs to it whichever system summarized it.
 
     `sentences` are spans of `text`. `references` are human-written summaries; `key_facts` the facts a
-    good summary holds (empty when nobody gave any).
+    good summary holds (empty when nobody gave any). `extra` is what else is known of it (its source, licence, length
+    class...); a document without any is written, and hashed, as if there were no such field.
     """
 
     id: str
@@ -57,6 +58,14 @@ class Document(Record):
     key_facts: tuple[str, ...] = ()
     domain: str | None = None
     split: str | None = None
+    extra: dict[str, Any] = Field(default_factory=dict)
+
+    @model_serializer(mode="wrap")
+    def _without_empty_extra(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = serialize(self)
+        if not self.extra:
+            fields.pop("extra", None)
+        return fields
 
     @model_validator(mode="after")
     def _spans_fit(self) -> Self:
