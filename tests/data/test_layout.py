@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from data.released_files import faults, put
 
 from summeter.data.dataset import Dataset, flat_rows, load, save
 from summeter.data.layout import preset_of
-from summeter.records import InputError, UsageError
-
-
-def put(path: Path, rows: Iterable[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    return path
-
-
-def faults(data: Any, preset: str, **how: Any) -> list[str]:
-    with pytest.raises(InputError) as caught:
-        load(data, preset=preset, **how)
-    return [str(fault) for fault in caught.value.faults]
+from summeter.records import UsageError
 
 
 def human(data: Dataset) -> list[Any]:

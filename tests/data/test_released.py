@@ -2,45 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import pickle
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from data.released_files import faults, put, table, write
 
 from summeter.data.dataset import Dataset, flat_rows, load, save
-from summeter.records import InputError
 
 HASH = "8764fb95bfad8ee849274873a92fb8d6b400eee2"
-
-
-def put(path: Path, rows: Iterable[dict[str, Any]]) -> Path:
-    return write(path, "".join(json.dumps(row) + "\n" for row in rows))
-
-
-def write(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, "utf-8")
-    return path
-
-
-def table(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as handle:
-        writer = csv.DictWriter(handle, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
-
-
-def faults(data: Any, preset: str, **how: Any) -> list[str]:
-    with pytest.raises(InputError) as caught:
-        load(data, preset=preset, **how)
-    return [str(fault) for fault in caught.value.faults]
 
 
 def warned(data: Dataset) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import json
 import pickle
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data.released_files import put, table, write
 
 from summeter.data.dataset import Dataset, flat_rows, load
 
@@ -21,12 +21,6 @@ Rows = list[dict[str, Any]]
 def converted(shared: Path, name: str) -> Rows:
     with gzip.open(shared / "data" / f"{name}.jsonl.gz", "rt", encoding="utf-8") as handle:
         return [json.loads(line) for line in handle]
-
-
-def put(path: Path, rows: Iterable[dict[str, Any]]) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    return path
 
 
 def by_summary(rows: Iterable[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
@@ -106,21 +100,6 @@ def realsumm(rows: Rows, root: Path) -> Iterator[Path]:
     yield table(root / "SCUs_list.csv", scus)
     texts = {row["doc_id"]: row["document"] for row in rows}
     yield write(root / "ptr_generator" / "src.txt", "\n".join(texts[doc_id] for doc_id in documents).encode())
-
-
-def write(path: Path, content: bytes) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    return path
-
-
-def table(path: Path, rows: Rows) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as handle:
-        writer = csv.DictWriter(handle, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
 
 
 def labels_of(data: Dataset) -> int:
