@@ -181,11 +181,11 @@ def split(
     from summeter.tables import Table, number
 
     dataset = read_data(data, map_, preset, format_, language=language)
-    made = split_dataset(dataset, _shares(parts), seed=seed)
-    save_split(made, folder, force=force)
-    rows = made.rows()
+    division = split_dataset(dataset, _shares(parts), seed=seed)
+    save_split(division, folder, force=force)
+    rows = division.rows()
     if as_json:
-        print_json(rows, near_duplicates=[row._asdict() for row in made.duplicates])
+        print_json(rows, near_duplicates=[row._asdict() for row in division.duplicates])
         return
     names = list(dict.fromkeys(name for row in rows for name in row["domains"]))
     shown = names if 1 < len(names) <= SHOWN_DOMAINS else []
@@ -203,9 +203,9 @@ def split(
         show=[str, str, str, number],
     )  # fmt: skip
     typer.echo(table.text())
-    if made.duplicates:
-        tied = sum(len(group.ids) for group in made.duplicates)
-        groups = "1 group" if len(made.duplicates) == 1 else f"{len(made.duplicates)} groups"
+    if division.duplicates:
+        tied = sum(len(group.ids) for group in division.duplicates)
+        groups = "1 group" if len(division.duplicates) == 1 else f"{len(division.duplicates)} groups"
         typer.echo(f"near-duplicates that stay together: {groups} of {tied} documents")
     typer.echo(f"written to {folder}")
 

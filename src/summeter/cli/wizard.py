@@ -312,7 +312,9 @@ def _conditions(fields: Json, questions: Sequence[Json]) -> dict[str, tuple[Any,
     """What a question may depend on: the kind's own answer, and the questions before."""
     campaign = _so_far(fields)
     known = kind_named(campaign.kind).conditions(campaign)
-    return known | {one["name"]: values for one in questions if (values := OwnQuestion.model_validate(one).values)}
+    return known | {
+        question["name"]: values for question in questions if (values := OwnQuestion.model_validate(question).values)
+    }
 
 
 def _so_far(fields: Json) -> Campaign:

@@ -237,10 +237,10 @@ class _Hints:
         """Warn where no row has judgments and some columns look like them."""
         if self._judged or not self._columns:
             return
-        one = len(self._columns) == 1
+        single = len(self._columns) == 1
         names = ", ".join(f"`{name}`" for name in self._columns)
-        what = f"column{'' if one else 's'} {names} look{'s' if one else ''} like people's ratings; "
-        why = f"{'it is' if one else 'they are'} kept with the summaries and judge nothing: name the layout with "
+        what = f"column{'' if single else 's'} {names} look{'s' if single else ''} like people's ratings; "
+        why = f"{'it is' if single else 'they are'} kept with the summaries and judge nothing: name the layout with "
         faults.warn(None, None, Message(what, why, Parameter("preset"), ", or give them as `human`"))
 
 

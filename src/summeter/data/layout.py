@@ -113,12 +113,12 @@ def _files_of(path: str | Path, preset: Preset, faults: Faults) -> list[str | Pa
         raise UsageError(
             f"{path} is a folder, and ", Parameter("preset", preset.name), " takes files; name those in it"
         )
-    found: list[str | Path] = [
+    files: list[str | Path] = [
         file for file in sorted(Path(path).rglob("*")) if file.is_file() and any(map(file.match, patterns))
     ]
-    if not found:
+    if not files:
         faults.of(str(path)).fail(None, None, f"holds no file of preset {preset.name}: {', '.join(patterns)}")
-    return found
+    return files
 
 
 def joined(
@@ -146,8 +146,8 @@ def joined(
     missing = _Missing(preset, others, faults)
     for group in groups:
         record, own = group[0], faults.of(group[0].file)
-        found = {part.name: others[part.name].rows(part, record) for part in preset.parts if part.name in others}
-        document, complete = None, missing.note(record, found)
+        joined = {part.name: others[part.name].rows(part, record) for part in preset.parts if part.name in others}
+        document, complete = None, missing.note(record, joined)
         if preset.articles is not None and (wanted := preset.articles.id_of(record.cells)) is not None:
             document = None if articles is None else articles.text(wanted)
             if document is None:
@@ -155,7 +155,7 @@ def joined(
                 if articles is not None:
                     own.add(record.line, None, f"there is no document {wanted!r} in {articles.names}; add it there")
         if complete:
-            yield Joined(group, found, document, partial(own.warn, record.line))
+            yield Joined(group, joined, document, partial(own.warn, record.line))
     missing.finish()
 
 
@@ -208,11 +208,11 @@ class _Missing:
         self._absent: dict[str, Part] = {}
         self._file = faults.file
 
-    def note(self, record: Record, found: Mapping[str, tuple[Record, ...]]) -> bool:
+    def note(self, record: Record, joined: Mapping[str, tuple[Record, ...]]) -> bool:
         """Whether the row has all that it needs."""
         complete = True
         for part in self._preset.parts:
-            if part.name == ROWS or found.get(part.name) or not part.needed(record.cells):
+            if part.name == ROWS or joined.get(part.name) or not part.needed(record.cells):
                 continue
             complete = False
             if part.name in self._others:

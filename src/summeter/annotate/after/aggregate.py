@@ -132,11 +132,11 @@ def _asked_of_few(service: CampaignService) -> dict[tuple[Target, str], str]:
     """
     reasons: dict[tuple[Target, str], str] = {}
     for task in service.tasks.work:
-        asked: dict[tuple[Target, str], list[bool]] = {}
+        shown_by_question: dict[tuple[Target, str], list[bool]] = {}
         for answer in service.state.counted_answers(task.key):
             for target, name, shown in service.kind.conditional_questions(task, answer.answer):
-                asked.setdefault((target, name), []).append(shown)
-        for key, shown_to in asked.items():
+                shown_by_question.setdefault((target, name), []).append(shown)
+        for key, shown_to in shown_by_question.items():
             if 2 * sum(shown_to) <= len(shown_to):
                 reasons[key] = f"not asked of the majority ({sum(shown_to)} of {len(shown_to)} annotators were asked)"
     return reasons

@@ -128,8 +128,8 @@ def _settled(service: CampaignService, task: Task) -> Change | str:
         settled = _majority([outcome(answer) for answer in answers])
     if settled is None:
         return "no majority"
-    said = answers if decision is None else [*answers, decision.data["answer"]]
-    why = [text for answer in said for text in (answer.get("why"), answer.get("comment")) if text]
+    final = answers if decision is None else [*answers, decision.data["answer"]]
+    why = [text for answer in final for text in (answer.get("why"), answer.get("comment")) if text]
     fact = str(task.body["key_fact"])
     return Change(
         document_id=task.document_id,

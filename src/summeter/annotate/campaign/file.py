@@ -92,12 +92,12 @@ def _field(place: Sequence[str | int]) -> str | None:
 
 
 def _faults(path: Path, lines: dict[Place, int], error: ValidationError) -> Iterator[Fault]:
-    told: set[Place] = set()
+    reported: set[Place] = set()
     for details in error.errors(include_url=False):
         place = _own(details["loc"], lines)
-        if place in told:  # of a value that may be several things each is tried
+        if place in reported:  # of a value that may be several things each is tried
             continue
-        told.add(place)
+        reported.add(place)
         yield Fault(str(path), _line(lines, place), _field(place), _message(details, place))
 
 
@@ -120,8 +120,8 @@ def _section(place: Place) -> type[Section] | None:
         if kind is None or part not in kind.model_fields:
             return None
         kind = _model_in(kind.model_fields[part].annotation)
-    found: type[Section] | None = kind
-    return found
+    section: type[Section] | None = kind
+    return section
 
 
 def _model_in(annotation: Any) -> type[Section] | None:

@@ -155,7 +155,7 @@ def _wrong(own: Text, text: Text, plurals: tuple[Plural, ...]) -> Iterator[str]:
         # "One task" needs no number.
         placeholders = _placeholders(form) | ({"n"} if name and name != "other" and "n" in wanted else set())
         if placeholders != wanted:
-            what = ", ".join(sorted(f"{{{one}}}" for one in wanted ^ placeholders))
+            what = ", ".join(sorted(f"{{{placeholder}}}" for placeholder in wanted ^ placeholders))
             yield f"{f'in the form {name} ' if name else ''}has or lacks {what}, unlike the English text"
 
 

@@ -122,9 +122,9 @@ def _bounds(metadata: Sequence[Any], unit: str = "") -> str:
     limits: dict[str, Any] = {}
     for entry in metadata:
         inner = getattr(entry, "metadata", None) or [entry]
-        for one in inner:
+        for constraint in inner:
             names = ("ge", "gt", "le", "lt", "min_length", "max_length")
-            limits |= {name: value for name in names if (value := getattr(one, name, None)) is not None}
+            limits |= {name: value for name in names if (value := getattr(constraint, name, None)) is not None}
     words = {"ge": "{} or more", "gt": "above {}", "le": "at most {}", "lt": "below {}",
              "min_length": "{} or more{}", "max_length": "at most {}{}"}  # fmt: skip
     texts = [

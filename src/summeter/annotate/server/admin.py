@@ -135,10 +135,10 @@ class _Admin:
             return annotator_page(service, standing, only=only, begin=int(begin))
 
         try:
-            found = await asyncio.to_thread(self.reader.unless, request.headers.get(IF_NONE_MATCH), page)
+            tagged = await asyncio.to_thread(self.reader.unless, request.headers.get(IF_NONE_MATCH), page)
         except UsageError as error:
             raise Refusal(422, "invalid", str(error)) from error
-        return _tagged(*found)
+        return _tagged(*tagged)
 
     async def export(self, request: web.Request) -> web.StreamResponse:
         name = request.match_info["name"]
@@ -254,11 +254,11 @@ class Reader:
         return self._service
 
 
-def _tagged(tag: str, found: Json | None) -> web.StreamResponse:
-    """What was found, or that it is as it was."""
-    if found is None:
+def _tagged(tag: str, page: Json | None) -> web.StreamResponse:
+    """The page, or that it is as it was."""
+    if page is None:
         return web.Response(status=304, headers={"ETag": tag})
-    return web.json_response(found, headers={"ETag": tag})
+    return web.json_response(page, headers={"ETag": tag})
 
 
 def _links(folder: CampaignFolder) -> list[Json]:

@@ -67,7 +67,7 @@ class KeyFactAlignment(AssistedKind):
         frame = frames[number // 2 % len(frames)]
         fact = paraphrase(summary.sentence_texts[place], frame, campaign.language) if paraphrased else stranger
         right_verdict = number // 2 % 2 == 0
-        told = "paraphrase" if paraphrased else "foreign"
+        origin = "paraphrase" if paraphrased else "foreign"
         return self.check_task(
             source,
             number,
@@ -77,7 +77,7 @@ class KeyFactAlignment(AssistedKind):
                 "sentence": place if paraphrased else None,
                 "machine": [place] if right_verdict == paraphrased else [],
             },
-            feedback=others.language.text(f"key_fact_alignment.{told}"),
+            feedback=others.language.text(f"key_fact_alignment.{origin}"),
         )
 
     def aspects(self, campaign: Campaign) -> frozenset[str]:

@@ -91,7 +91,7 @@ class KeyFactValidation(AssistedKind):
     def judgments(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
         """One label: 1 for a valid key fact; the error types say which criteria another one fails."""
         given = answer.answer
-        said = [given.get("why"), given.get("edit") and f"better: {given['edit']}", given.get("comment")]
+        comments = [given.get("why"), given.get("edit") and f"better: {given['edit']}", given.get("comment")]
         yield labelled(
             answer.annotator,
             task.target("key_fact"),
@@ -99,7 +99,7 @@ class KeyFactValidation(AssistedKind):
             SIGNATURE,
             yes=valid(given),
             error_type=joined_error_types(f"not {name}" for name in CRITERIA if not given[name]),
-            reason="; ".join(text for text in said if text) or None,
+            reason="; ".join(text for text in comments if text) or None,
         )
 
     def disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:

@@ -181,7 +181,7 @@ def _answers(vote: Record, facts: Mapping[str, str]) -> dict[str, int | None]:
     questions = [str(question).strip() for question in python_list(vote.cells.get("Input.qIdList"), "Input.qIdList")]
     if len(questions) > STATEMENTS or not set(facts) <= set(questions):
         raise LayoutError("Input.qIdList", f"does not name the {len(facts)} key facts of the document ({vote.file})")
-    said: dict[str, int | None] = {}
+    answers: dict[str, int | None] = {}
     for place, question in enumerate(questions, 1):
         column = f"Answer.S{place}Answer"
         answer = str(vote.cells.get(column) or "").strip().lower()
@@ -189,8 +189,8 @@ def _answers(vote: Record, facts: Mapping[str, str]) -> dict[str, int | None]:
             place_of = f"{PurePath(vote.file).name}, line {vote.line}"
             raise LayoutError(column, f"holds {answer!r} where this layout has p (present) or n (not) ({place_of})")
         if question in facts:
-            said[question] = _ANSWERS[answer]
-    return said
+            answers[question] = _ANSWERS[answer]
+    return answers
 
 
 REALSUMM = Preset(
