@@ -27,18 +27,19 @@ class Progress:
 
 
 class Bar(Progress):
-    """A rich progress bar on stderr."""
+    """A rich progress bar on stderr; `verb` says what is being done."""
 
-    def __init__(self) -> None:
+    def __init__(self, verb: str = "judging") -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
         from rich.progress import Progress as RichProgress
 
         self._bar = RichProgress(
-            TextColumn("judging"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[failed]}"),
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[failed]}"),
             TimeElapsedColumn(), TextColumn("ETA"), TimeRemainingColumn(),
             TextColumn("{task.fields[note]}", markup=False), console=Console(stderr=True),
         )  # fmt: skip
+        self._verb = verb
         self._failed = 0
 
     def __enter__(self) -> Self:
@@ -49,7 +50,7 @@ class Bar(Progress):
         self._bar.stop()
 
     def start(self, total: int) -> None:
-        self._task = self._bar.add_task("judging", total=total, failed="", note="")
+        self._task = self._bar.add_task(self._verb, total=total, failed="", note="")
 
     def advance(self, *, ok: bool) -> None:
         self._failed += not ok
@@ -59,6 +60,6 @@ class Bar(Progress):
         self._bar.update(self._task, note=text)
 
 
-def progress(*, quiet: bool = False) -> Progress:
+def progress(*, quiet: bool = False, verb: str = "judging") -> Progress:
     """A bar where somebody can see it, else silence."""
-    return Bar() if sys.stderr.isatty() and not quiet else Progress()
+    return Bar(verb) if sys.stderr.isatty() and not quiet else Progress()

@@ -1,0 +1,147 @@
+"""`train`: from a file of settings to a folder, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from pydantic import ValidationError
+
+from summeter._version import __version__
+from summeter.data.atomic import building, write_text
+from summeter.data.mapping import Place, read_mapping, yaml_lines
+from summeter.engine.progress import Progress
+from summeter.records import Fault, InputError, Parameter, UsageError, nearest
+from summeter.training.base import Task, Training
+from summeter.training.work import Work, check_space, record_look
+
+KINDS: Final[dict[str, str]] = {}
+"""Kind -> "module:Class", imported when it is first asked for."""
+
+CARD = "card.json"
+README = "README.md"
+SCHEMA = "summeter-trained/1"
+
+
+class Outcome(NamedTuple):
+    """A finished training: its folder, its card, and what a terminal shows."""
+
+    folder: Path
+    card: Mapping[str, Any]
+    lines: tuple[str, ...]
+
+
+def train(
+    config: str | Path | Mapping[str, Any], out: str | Path, *, force: bool = False, progress: Progress | None = None
+) -> Outcome:
+    """Train what a file of settings (or a mapping) describes, and write the folder `out`.
+
+    Paths in a file are relative to it; in a mapping, to the working directory. A training that was interrupted is
+    carried on by the same call. Raises InputError with every fault of the file, UsageError where the data do not do or
+    the folder holds something (`force` replaces a trained folder, anything else never), InstallError for a package that
+    is missing: all before any work.
+    """
+    target, show = Path(out), progress or Progress()
+    check_target(target, force=force)
+    task = read_task(config)
+    check_space(target, task.space)
+    work = Work(target, task.key)
+    with show:
+        if work.discarded:
+            show.note("settings or data have changed since the interrupted training: begun anew")
+        trained = task.train(work, show)
+    card = {"schema": SCHEMA, "summeter": __version__, **trained.card, "key": task.key}
+    lines = list(trained.lines)
+    if task.test is not None:
+        looks = record_look(target, task.test, task.key)
+        card["test"] = {**card.get("test", {}), "hash": task.test, "looks": looks}
+        if looks > 1:
+            lines.append(
+                f"the test part was looked at by {looks - 1} other training{'s' if looks > 2 else ''} before: figures "
+                "on it are no longer those of data that nothing was chosen by"
+            )
+    with building(target) as fresh:
+        trained.write(fresh)
+        write_text(fresh / CARD, json.dumps(card, ensure_ascii=False, indent=1) + "\n")
+        write_text(fresh / README, trained.readme())
+    work.remove()
+    return Outcome(target, card, tuple(lines))
+
+
+def read_task(config: str | Path | Mapping[str, Any]) -> Task:
+    """The training that settings describe, its data read and checked."""
+    if isinstance(config, Mapping):
+        return read_settings(config, None).task(Path())
+    path = Path(config)
+    try:
+        given = read_mapping(path, "a training needs at least kind and data")
+    except OSError as error:
+        raise InputError.at(path, None, None, f"cannot be read: {error.strerror or error}") from error
+    return read_settings(given, path).task(path.parent)
+
+
+def read_settings(given: Mapping[str, Any], path: Path | None) -> Training:
+    """The settings in a mapping, which stands in the file `path`. Raises InputError with every fault, by line and
+    field."""
+    lines, repeated = ({}, []) if path is None else yaml_lines(path)
+    file = "settings" if path is None else str(path)
+    faults = [Fault(file, line, _field(place), "is given twice") for place, line in repeated]
+    kind = given.get("kind")
+    if kind not in KINDS:
+        missing = "is needed and not there" if kind is None else f"there is no kind {kind!r}{nearest(kind, KINDS)}"
+        faults.append(Fault(file, lines.get(("kind",)), "kind", f"{missing}; kinds: {', '.join(KINDS)}"))
+        raise InputError(faults)
+    try:
+        settings = kind_named(str(kind)).model_validate(given)
+    except ValidationError as error:
+        faults += [_fault(file, lines, kind_named(str(kind)), details) for details in error.errors(include_url=False)]
+    if faults:
+        raise InputError(sorted(dict.fromkeys(faults), key=lambda fault: fault.line or 0))
+    return settings
+
+
+def kind_named(kind: str) -> type[Training]:
+    """The class of a kind's settings."""
+    module, _, name = KINDS[kind].partition(":")
+    settings: type[Training] = getattr(import_module(module), name)
+    return settings
+
+
+def _fault(file: str, lines: Mapping[Place, int], settings: type[Training], details: Any) -> Fault:
+    place = tuple(details["loc"])
+    line = next((lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in lines), None)
+    message = str(details["msg"]).removeprefix("Value error, ")
+    if details["type"] == "extra_forbidden" and len(place) == 1:
+        known = list(settings.model_fields)
+        message = f"is not known{nearest(place[0], known)}; fields are: {', '.join(known)}"
+    elif details["type"] == "missing":
+        message = "is needed and not there"
+    return Fault(file, line, _field(place), message)
+
+
+def _field(place: Place) -> str | None:
+    return ".".join(map(str, place)) or None
+
+
+def check_target(folder: Path, *, force: bool) -> None:
+    """UsageError where a folder holds something that a training must not replace."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if not folder.is_dir() or not is_trained(folder):
+        raise UsageError(f"{folder} exists and is not the folder of a training; choose another ", Parameter("out"))
+    if not force:
+        raise UsageError(
+            f"{folder} already holds what a training wrote; choose another ", Parameter("out"), ", or replace it with ",
+            Parameter("force", "True"),
+        )  # fmt: skip
+
+
+def is_trained(folder: Path) -> bool:
+    """Whether a folder was written by `train`."""
+    try:
+        return bool(json.loads((folder / CARD).read_text("utf-8")).get("schema") == SCHEMA)
+    except (OSError, ValueError, AttributeError):
+        return False

@@ -1,0 +1,162 @@
+"""The frame of `train`: settings, folders that appear whole, looks at the test part, interrupted work."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pytest
+
+from summeter.engine.progress import Progress
+from summeter.records import InputError, UsageError
+from summeter.training import train
+from summeter.training.base import Task, Trained, Training
+from summeter.training.run import KINDS
+from summeter.training.work import Work
+
+
+class Mean(Trained):
+    def __init__(self, value: float) -> None:
+        self.card = {"kind": "mean", "mean": value}
+        self.lines = [f"mean {value:g}"]
+
+    def write(self, folder: Path) -> None:
+        (folder / "mean.txt").write_text(str(self.card["mean"]))
+
+    def readme(self) -> str:
+        return "# A mean\n"
+
+
+class MeanTask(Task):
+    computed: ClassVar[list[int]] = []
+    fails_at: ClassVar[int | None] = None
+
+    def __init__(self, key: str, numbers: list[float], space: int) -> None:
+        self.key, self.test, self.space, self.numbers = key, "part-1", space, numbers
+
+    def train(self, work: Work, show: Progress) -> Mean:
+        def rows(part: range) -> np.ndarray[Any, Any]:
+            if part.start == self.fails_at:
+                raise KeyboardInterrupt
+            self.computed.extend(part)
+            return np.array(self.numbers)[part.start : part.stop]
+
+        return Mean(float(work.rows("numbers", len(self.numbers), rows, at_once=2).mean()))
+
+
+class MeanTraining(Training):
+    kind: Literal["mean"] = "mean"
+    numbers: tuple[float, ...]
+    space: int = 0
+
+    def task(self, base: Path) -> Task:
+        return MeanTask(self.digest(), list(self.numbers), self.space)
+
+
+@pytest.fixture(autouse=True)
+def _kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("summeter.training.run.kind_named", lambda kind: MeanTraining)
+    monkeypatch.setitem(KINDS, "mean", "here")
+    monkeypatch.setattr(MeanTask, "computed", [])
+    monkeypatch.setattr(MeanTask, "fails_at", None)
+
+
+def settings(tmp_path: Path, text: str = "kind: mean\nnumbers: [1, 2, 3, 4, 6, 8]\n") -> Path:
+    file = tmp_path / "mean.yaml"
+    file.write_text(text)
+    return file
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+def test_a_folder_with_its_card(tmp_path: Path) -> None:
+    outcome = train(settings(tmp_path), tmp_path / "out")
+    assert outcome.lines == ("mean 4",)
+    assert sorted(content(tmp_path / "out")) == ["README.md", "card.json", "mean.txt"]
+    card = json.loads((tmp_path / "out" / "card.json").read_text())
+    assert card["schema"] == "summeter-trained/1"
+    assert card["test"] == {"hash": "part-1", "looks": 1}
+    assert not [place for place in tmp_path.iterdir() if place.name.startswith(".")]
+
+
+def test_equal_settings_give_equal_folders(tmp_path: Path) -> None:
+    train(settings(tmp_path), tmp_path / "a")
+    train(settings(tmp_path), tmp_path / "b")
+    assert content(tmp_path / "a") == content(tmp_path / "b")
+
+
+def test_an_interrupted_training_goes_on(tmp_path: Path) -> None:
+    MeanTask.fails_at = 4
+    with pytest.raises(KeyboardInterrupt):
+        train(settings(tmp_path), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    assert MeanTask.computed == [0, 1, 2, 3]
+    MeanTask.fails_at = None
+    train(settings(tmp_path), tmp_path / "out")
+    assert MeanTask.computed == [0, 1, 2, 3, 4, 5]
+    train(settings(tmp_path), tmp_path / "whole")
+    assert content(tmp_path / "out") == content(tmp_path / "whole")
+
+
+def test_other_settings_do_not_go_on_with_another_training(tmp_path: Path) -> None:
+    MeanTask.fails_at = 4
+    with pytest.raises(KeyboardInterrupt):
+        train(settings(tmp_path), tmp_path / "out")
+    MeanTask.fails_at = None
+    outcome = train(settings(tmp_path, "kind: mean\nnumbers: [5, 5, 5]\n"), tmp_path / "out")
+    assert outcome.card["mean"] == 5
+
+
+def test_a_second_look_by_another_training_is_recorded(tmp_path: Path) -> None:
+    train(settings(tmp_path), tmp_path / "a")
+    again = train(settings(tmp_path), tmp_path / "a", force=True)
+    assert again.card["test"]["looks"] == 1
+    other = train(settings(tmp_path, "kind: mean\nnumbers: [5]\n"), tmp_path / "b")
+    assert other.card["test"]["looks"] == 2
+    assert "looked at by 1 other training before" in other.lines[-1]
+
+
+def test_what_is_there_is_not_replaced(tmp_path: Path) -> None:
+    file = settings(tmp_path)
+    train(file, tmp_path / "out")
+    with pytest.raises(UsageError, match="already holds what a training wrote; choose another out, or replace it"):
+        train(file, tmp_path / "out")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("all my work")
+    with pytest.raises(UsageError, match="is not the folder of a training"):
+        train(file, tmp_path / "mine", force=True)
+
+
+def test_a_full_disk_is_said_before_any_work(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="needs about 1,000,000,000; nothing was begun"):
+        train(settings(tmp_path, f"kind: mean\nnumbers: [1]\nspace: {10**15}\n"), tmp_path / "out")
+    assert MeanTask.computed == []
+    assert [place.name for place in tmp_path.iterdir()] == ["mean.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("kind: maen\nnumbers: [1]", "mean.yaml:1: kind: there is no kind 'maen' (did you mean mean?); kinds: "),
+        ("numbers: [1]", "mean.yaml: kind: is needed and not there; kinds: "),
+        ("kind: mean", "mean.yaml: numbers: is needed and not there"),
+        ("kind: mean\nnumbers: [1]\nsed: 3", "mean.yaml:3: sed: is not known (did you mean seed?); fields are: kind, "),
+        ("kind: mean\nnumbers: [1]\nsplit:\n  dev: 2", "mean.yaml:4: split.dev: Input should be less than 1"),
+        ("kind: mean\nnumbers: [1]\nnumbers: [2]", "mean.yaml:3: numbers: is given twice"),
+        ("- mean", "mean.yaml: is no mapping; a training needs at least kind and data"),
+    ],
+)
+def test_faults_of_the_file_have_a_line_and_a_field(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        train(settings(tmp_path, text), tmp_path / "out")
+    assert message in str(caught.value)
+    assert [place.name for place in tmp_path.iterdir()] == ["mean.yaml"]
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"nothing\.yaml: cannot be read: No such file"):
+        train(tmp_path / "nothing.yaml", tmp_path / "out")
