@@ -24,6 +24,8 @@ CATALOG: dict[str, str] = {
     "factscore": "summeter.evaluators.claims.factscore:FactScore",
     "fenice": "summeter.evaluators.fenice.evaluator:Fenice",
     "summac": "summeter.evaluators.entailment.summac:SummaC",
+    "menli": "summeter.evaluators.entailment.menli:Menli",
+    "menli.combined": "summeter.evaluators.entailment.menli:MenliCombined",
     "rts": "summeter.evaluators.rating.rts:ReasonThenScore",
     "rts2": "summeter.evaluators.rating.rts:ReasonThenScoreShort",
     "mcq": "summeter.evaluators.rating.mcq:MultipleChoice",

@@ -1,0 +1,234 @@
+"""`menli`: one verdict of an NLI network about two whole texts; `menli.combined` joins it with another evaluator
+(MENLI: Chen and Eger, TACL 2023)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools, bound
+from summeter.evaluators.catalog import build
+from summeter.evaluators.derived import DerivedEvaluator, Member, MemberJudgments
+from summeter.evaluators.entailment.reasons import short
+from summeter.models.base import NLI, Entailment, Kind
+from summeter.records import HASH, Item, Judgment, UsageError, digest
+from summeter.scoring import summary_scores
+
+Direction = Literal["rh", "hr", "avg"]
+Formula = Literal["e", "-c", "e-c", "e-n"]
+
+FAITHFULNESS, ENTAILMENT = "faithfulness", "entailment"
+
+
+def formula_value(row: Entailment, formula: Formula) -> float:
+    """A formula over the three probabilities (MENLI, section 3).
+
+    >>> round(formula_value(Entailment(0.7, 0.2, 0.1), "e-c"), 6)
+    0.6
+    """
+    values = {
+        "e": row.entail,
+        "-c": -row.contradict,
+        "e-c": row.entail - row.contradict,
+        "e-n": row.entail - row.neutral,
+    }
+    return values[formula]
+
+
+class Menli(Evaluator):
+    """Whether the reference entails the summary and the other way round, by one NLI pass over whole texts (MENLI).
+
+    `direction`: `rh` reads the reference as premise and the summary as hypothesis, `hr` the other way round, `avg`
+    takes the mean of both directions' probabilities. `formula`: what is made of the three probabilities.
+    `source`: compare with the document instead of the reference (aspect faithfulness; without it, aspect entailment).
+
+    With several references the highest value counts. What is longer than the network reads is cut, the longer text
+    first, and counted in `truncated_tokens`. Writes one judgment of the summary, in [-1, 1] (`e`: [0, 1]; `-c`:
+    [-1, 0]).
+    """
+
+    name: ClassVar[str] = "menli"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "NLI between whole summary and reference or document, in both directions (MENLI)"
+    aspects: ClassVar[tuple[str, ...]] = (ENTAILMENT, FAITHFULNESS)
+    roles: ClassVar[tuple[str, ...]] = ("nli",)
+    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"nli": "nli"}
+    reduce: ClassVar[Reduce] = "whole"
+    value_range: ClassVar[tuple[float, float] | None] = (-1.0, 1.0)
+    reads_sentences: ClassVar[bool] = False
+
+    direction: Direction = "avg"
+    formula: Formula = "e"
+    source: bool = False
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """Faithfulness against the document, entailment against references."""
+        return (FAITHFULNESS,) if self.source else (ENTAILMENT,)
+
+    def skip_reason(self, item: Item) -> str | None:
+        """As for every evaluator; without `source` there must be a reference too."""
+        if self.source:
+            return super().skip_reason(item)
+        if not any(text.strip() for text in item.references):
+            return "there is no reference summary; menli[source=true] compares with the document"
+        return super().skip_reason(item)
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        """One judgment of the summary."""
+        del prepared
+        nli = bound(tools.nli, "nli")
+        builder = JudgmentBuilder(self, item, tools.signature, model=nli.id)
+        (aspect,) = self.measured
+        if why := self.skip_reason(item):
+            return [builder.failed(aspect, "skipped", why)]
+        others = [item.document.text] if self.source else [text for text in item.references if text.strip()]
+        rows = await self._probabilities(nli, others, item.summary.text)
+        values = [formula_value(row, self.formula) for row in rows]
+        best = max(range(len(rows)), key=values.__getitem__)
+        lengths = await nli.count([others[best], item.summary.text])
+        cut = max(0, sum(lengths) - nli.limit)
+        row = rows[best]
+        shown = (
+            f"entailment {short(row.entail)}, neutral {short(row.neutral)}, contradiction {short(row.contradict)}"
+            f" ({self._directions}{f'; best of {len(rows)} references' if len(rows) > 1 else ''})"
+        )
+        return [replace(builder, truncated_tokens=cut or None).ok(aspect, value=values[best], reason=shown)]
+
+    @property
+    def _directions(self) -> str:
+        other = "document" if self.source else "reference"
+        forth, back = f"{other} to summary", f"summary to {other}"
+        return {"rh": forth, "hr": back, "avg": "mean of both directions"}[self.direction]
+
+    async def _probabilities(self, nli: NLI, others: Sequence[str], summary: str) -> list[Entailment]:
+        """Of each other text, the probabilities in the direction asked, or their mean over both."""
+        forth = [(other, summary) for other in others] if self.direction in {"rh", "avg"} else []
+        back = [(summary, other) for other in others] if self.direction in {"hr", "avg"} else []
+        rows = await nli.classify([*forth, *back])
+        if self.direction != "avg":
+            return list(rows)
+        pairs = zip(rows[: len(others)], rows[len(others) :], strict=True)
+        return [Entailment(*((one + two) / 2 for one, two in zip(*pair, strict=True))) for pair in pairs]
+
+
+class MenliCombined(DerivedEvaluator):
+    """MENLI joined with another evaluator: weight * NLI + (1 - weight) * other, each min-max scaled over the run.
+
+    `other`: an evaluator as for `-e`, and `aspect` the one of its aspects that is joined. `weight`: the share of NLI.
+    `direction`, `formula`, `source`: those of `menli`.
+
+    The least and the greatest value of everything scored in the run become 0 and 1, as in the released code: a score
+    depends on what else the run holds. Where all values of a member are equal, or only one summary was scored, there is
+    nothing to scale by, and the judgment is skipped with this reason. Writes one judgment of the summary, in [0, 1].
+    """
+
+    name: ClassVar[str] = "menli.combined"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "MENLI and another evaluator, each scaled over the run, as a weighted mean"
+    aspects: ClassVar[tuple[str, ...]] = (ENTAILMENT, FAITHFULNESS)
+    roles: ClassVar[tuple[str, ...]] = ("nli", "encoder", "embed", "seq2seq", "judge", "extractor")
+    local_model_kinds: ClassVar[Mapping[str, Kind]] = {
+        "nli": "nli",
+        "encoder": "encoder",
+        "embed": "embed",
+        "seq2seq": "seq2seq",
+    }
+    reduce: ClassVar[Reduce] = "whole"
+    reads_sentences: ClassVar[bool] = False
+    positional_setting: ClassVar[str | None] = "other"
+
+    other: str = "bertscore"
+    aspect: str = "bertscore_f1"
+    weight: float = Field(default=0.3, gt=0, lt=1)
+    direction: Direction = "avg"
+    formula: Formula = "e"
+    source: bool = False
+
+    @model_validator(mode="after")
+    def _joins_a_score(self) -> Self:
+        try:
+            evaluator = self.members[1].evaluator
+        except UsageError as error:
+            raise ValueError(str(error)) from error
+        if isinstance(evaluator, DerivedEvaluator | Menli) or evaluator.pairwise or evaluator.prepares_only:
+            raise ValueError(f"other={self.other!r} judges no summary by itself, or is menli; name another evaluator")
+        if self.aspect not in evaluator.measured:
+            raise ValueError(
+                f"{self.other} judges {', '.join(evaluator.measured)}, not {self.aspect!r}; name one of these as aspect"
+            )
+        return self
+
+    @cached_property
+    def members(self) -> tuple[Member, ...]:
+        """MENLI, and the evaluator it is joined with."""
+        parts = build(self.other).parts()
+        if len(parts) != 1:
+            raise UsageError(f"other={self.other!r} stands for several evaluators; name one of them")
+        own = Menli(direction=self.direction, formula=self.formula, source=self.source)
+        return (Member(own), Member(parts[0]))
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """What its MENLI measures."""
+        return (FAITHFULNESS,) if self.source else (ENTAILMENT,)
+
+    def skip_reason(self, item: Item) -> str | None:
+        """What either member cannot judge."""
+        reasons = (member.evaluator.skip_reason(item) for member in self.members)
+        return next((reason for reason in reasons if reason), None)
+
+    def signature_fields(self) -> Mapping[str, object]:
+        """Changed settings, and what the members sign."""
+        signed = [member.evaluator.sign({}) for member in self.members]
+        return {**super().signature_fields(), "weight": self.weight, "members": digest(signed, HASH)}
+
+    def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
+        """The weighted mean of both scores of each summary, scaled over all summaries that have both."""
+        (aspect,) = self.measured
+        own, other = (member.evaluator for member in self.members)
+        rows = [
+            (item, _score(own, aspect, by_member[0]), _score(other, self.aspect, by_member[1]))
+            for item, by_member in judged
+        ]
+        both = [
+            (nli, value) for _, (nli, _), (value, _) in rows if nli is not None and value is not None
+        ]  # fmt: skip
+        scales = [(min(column), max(column)) for column in zip(*both, strict=True)]
+        why = _unscalable(len(both), scales, (own.name, other.name))
+        for item, (nli, no_nli), (value, no_value) in rows:
+            fields: dict[str, Any]
+            if nli is None or value is None:
+                fields = {"status": "skipped", "reason": no_nli if nli is None else no_value}
+            elif why is not None:
+                fields = {"status": "skipped", "reason": why}
+            else:
+                scaled = [(raw - low) / (high - low) for raw, (low, high) in zip((nli, value), scales, strict=True)]
+                total = self.weight * scaled[0] + (1 - self.weight) * scaled[1]
+                reason = (
+                    f"{self.weight:g} * {own.name} {nli:.3f} + {1 - self.weight:g} * {other.name} {value:.3f}, "
+                    f"each scaled over {len(both)} summaries"
+                )
+                fields = {"value": total, "reason": reason}
+            yield self.judgment(item, signature, aspect, **fields)
+
+
+def _score(evaluator: Evaluator, aspect: str, rows: Sequence[Judgment]) -> tuple[float | None, str]:
+    """A member's score of a summary in an aspect, as a run reports it; or None and why."""
+    mine = [row for row in rows if row.aspect == aspect]
+    score = next(iter(summary_scores(mine, {evaluator.name: evaluator.reduce})), None)
+    if score is None or score.value is None:
+        reason = (score.reason if score else None) or "no judgment"
+        return None, f"{evaluator.name} gave no score: {reason}"
+    return score.value, ""
+
+
+def _unscalable(many: int, scales: Sequence[tuple[float, float]], names: Sequence[str]) -> str | None:
+    if many == 1:
+        return "only one summary has both scores, and the scale is taken from all summaries of the run"
+    flat = [name for name, (low, high) in zip(names, scales, strict=False) if low == high]
+    return f"all {many} summaries have the same score by {flat[0]}, so there is nothing to scale by" if flat else None

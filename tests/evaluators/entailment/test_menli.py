@@ -1,0 +1,141 @@
+"""MENLI by hand: directions, formulas, references, and the join with another evaluator over a whole run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from evaluators.networks import TableNLI, judge
+
+from summeter.engine.api import evaluate
+from summeter.evaluators.base import Tools
+from summeter.evaluators.derived import MemberJudgments
+from summeter.evaluators.entailment.menli import Menli, MenliCombined
+from summeter.records import Document, Judgment, Target, UsageError
+
+REFERENCE, SUMMARY = "Ada sold the mill.", "The mill was sold."
+FORTH, BACK = (0.7, 0.2, 0.1), (0.5, 0.1, 0.4)
+TABLE = {(REFERENCE, SUMMARY): FORTH, (SUMMARY, REFERENCE): BACK}
+
+
+def value(evaluator: Menli, *references: str, nli: Any = None, summary: str = SUMMARY) -> Judgment:
+    document = Document(id="d", text="Ada sold the mill to Bo.", references=references or (REFERENCE,))
+    ((row,),) = judge(evaluator, document, summary, tools=Tools("s", nli=nli or TableNLI(TABLE)))
+    return row
+
+
+@pytest.mark.parametrize(
+    ("direction", "formula", "expected"),
+    [
+        ("rh", "e", 0.7), ("rh", "-c", -0.1), ("rh", "e-c", 0.6), ("rh", "e-n", 0.5),
+        ("hr", "e", 0.5), ("hr", "-c", -0.4), ("hr", "e-c", 0.1), ("hr", "e-n", 0.4),
+        ("avg", "e", 0.6), ("avg", "-c", -0.25), ("avg", "e-c", 0.35), ("avg", "e-n", 0.45),
+    ],
+)  # fmt: skip
+def test_directions_and_formulas(direction: Any, formula: Any, expected: float) -> None:
+    row = value(Menli(direction=direction, formula=formula))
+    assert row.value == pytest.approx(expected, abs=1e-12)
+    assert (row.aspect, row.label, row.truncated_tokens) == ("entailment", None, None)
+
+
+def test_the_document_stands_for_the_reference_where_it_is_asked_for() -> None:
+    nli = TableNLI({("Ada sold the mill to Bo.", SUMMARY): (0.9, 0.1, 0.0)})
+    row = value(Menli(direction="rh", source=True), nli=nli)
+    assert (row.value, row.aspect) == (0.9, "faithfulness")
+    assert nli.asked == [("Ada sold the mill to Bo.", SUMMARY)]
+    assert row.reason == "entailment .90, neutral .10, contradiction .00 (document to summary)"
+
+
+def test_the_best_of_several_references_counts_and_blank_ones_do_not() -> None:
+    table = {**TABLE, ("Other.", SUMMARY): (0.8, 0.2, 0.0), (SUMMARY, "Other."): (0.8, 0.2, 0.0)}
+    row = value(Menli(), REFERENCE, " ", "Other.", nli=TableNLI(table))
+    assert row.value == pytest.approx(0.8)
+    assert row.reason is not None
+    assert "best of 2 references" in row.reason
+
+
+def test_what_was_cut_is_counted() -> None:
+    assert value(Menli(), nli=TableNLI(TABLE, limit=5)).truncated_tokens == 3
+
+
+def test_without_a_reference_it_says_what_to_do() -> None:
+    row = value(Menli(), " ")
+    assert (row.status, row.value) == ("skipped", None)
+    assert row.reason == "there is no reference summary; menli[source=true] compares with the document"
+
+
+# ---- joined with another evaluator ----
+
+
+def judgments(scores: dict[str, tuple[float | None, float | None]]) -> list[MemberJudgments]:
+    """Scores of (menli, bertscore_f1) by system."""
+
+    def row(judge: str, aspect: str, system: str, number: float | None) -> Judgment:
+        failed: dict[str, Any] = {} if number is not None else {"status": "skipped", "reason": "too short"}
+        target = Target(document_id="d", system=system)
+        return Judgment(target=target, aspect=aspect, judge=judge, signature=judge, value=number, **failed)
+
+    return [
+        MemberJudgments(
+            ("d", system, None),
+            ((row("menli", "entailment", system, nli),), (row("bertscore", "bertscore_f1", system, other),)),
+        )
+        for system, (nli, other) in scores.items()
+    ]
+
+
+def combined(scores: dict[str, tuple[float | None, float | None]], **settings: Any) -> list[Judgment]:
+    return list(MenliCombined(**settings).derive(judgments(scores), "s"))
+
+
+def test_both_are_scaled_over_everything_scored_together() -> None:
+    rows = combined({"a": (0.1, 0.90), "b": (0.3, 0.95), "c": (0.5, 0.80)}, weight=0.2)
+    # By hand: NLI scaled 0, .5, 1; the other 2/3, 1, 0.
+    assert [row.value for row in rows] == pytest.approx([0.8 * 2 / 3, 0.2 * 0.5 + 0.8, 0.2])
+    assert rows[1].reason == "0.2 * menli 0.300 + 0.8 * bertscore 0.950, each scaled over 3 summaries"
+
+
+def test_a_summary_that_one_member_did_not_score_takes_no_part() -> None:
+    rows = combined({"a": (0.1, 0.9), "b": (None, 0.0), "c": (0.5, 0.8), "d": (0.9, None)}, weight=0.5)
+    assert [row.status for row in rows] == ["ok", "skipped", "ok", "skipped"]
+    assert [row.value for row in rows] == [0.5, None, 0.5, None]
+    assert rows[1].reason == "menli gave no score: too short"
+    assert rows[3].reason == "bertscore gave no score: too short"
+
+
+def test_nothing_to_scale_by_is_a_status_and_never_a_number_that_is_none() -> None:
+    (row,) = combined({"a": (0.1, 0.9)})
+    assert (row.status, row.value) == ("skipped", None)
+    assert row.reason == "only one summary has both scores, and the scale is taken from all summaries of the run"
+    rows = combined({"a": (0.1, 0.9), "b": (0.1, 0.8)})
+    assert {row.status for row in rows} == {"skipped"}
+    assert rows[0].reason == "all 2 summaries have the same score by menli, so there is nothing to scale by"
+    assert {row.status for row in combined({"a": (None, 0.9), "b": (None, 0.8)})} == {"skipped"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"other": "finesure"}, "stands for several evaluators"),
+        ({"other": "h2h"}, "judges no summary by itself"),
+        ({"other": "menli"}, "or is menli"),
+        ({"other": "rouge"}, "not 'bertscore_f1'; name one of these as aspect"),
+        ({"other": "nobody"}, "there is no evaluator 'nobody'"),
+        ({"weight": 1.0}, "less than 1"),
+    ],
+)
+def test_what_cannot_be_joined_is_named(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        MenliCombined(**settings)
+
+
+def test_a_run_joins_with_a_judge_without_a_model(tmp_path: Path) -> None:
+    """Members are judges of the run; the signature holds their settings and the NLI model."""
+    assert MenliCombined(other="rouge", aspect="rouge1").required_roles == ("nli",)
+    one = MenliCombined(other="rouge", aspect="rouge1").sign({"nli": "p/m"})
+    two = MenliCombined(other="rouge[stemmer=true]", aspect="rouge1").sign({"nli": "p/m"})
+    assert one != two
+    rows = [{"document": "It rained.", "reference": "It rained.", "system": s, "summary": "Rain."} for s in "ab"]
+    with pytest.raises(UsageError, match="'nli'"):
+        evaluate(rows, ["menli.combined[other=rouge,aspect=rouge1]"], out=tmp_path / "run")
