@@ -12,6 +12,7 @@ from evaluators.networks import TableNLI, document, judge, local_models
 from summeter.engine.api import evaluate
 from summeter.evaluators.base import Evaluator, Tools
 from summeter.evaluators.catalog import CATALOG, find
+from summeter.evaluators.derived import DerivedEvaluator
 from summeter.evaluators.entailment.reasons import beside
 from summeter.evaluators.entailment.summac import SummaC
 from summeter.evaluators.fenice.evaluator import Fenice
@@ -41,7 +42,7 @@ def local_judges() -> list[Evaluator]:
     judges = [judge for judge in known if not judge.samples and not judge.needs]
     lines = [made(threshold=line) for made in (Fenice, SummaC) for line in (-1.0, 0.0, 0.4998, 1.0)]
     return [
-        *(judge for judge in judges if judge.name != "ensemble"),
+        *(judge for judge in judges if not isinstance(judge, DerivedEvaluator)),
         *lines,
         Fenice(step="nli_sent"),
         SummaC(labels="ec"),
