@@ -14,9 +14,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import Field
+
 from summeter.benchmark.sources import cut, read_documents
+from summeter.benchmark.step import Inputs, LeftOut, Place, Result, Step, StepSettings
 from summeter.data.atomic import write_lines, write_text
 from summeter.data.dataset import Dataset, load
+from summeter.data.hub import is_address
 from summeter.engine.executor import LocalExecutor
 from summeter.engine.progress import Progress
 from summeter.engine.sync import run_sync
@@ -25,12 +29,13 @@ from summeter.evaluators.fences import fence_code
 from summeter.evaluators.replies import clean, is_refusal, read_reply, show
 from summeter.models.prompts import PromptFolder, Template
 from summeter.models.resolve import Bound, CallSettings, bind
-from summeter.models.structured import BoundLLM, Form
-from summeter.records import Document, ModelError, Parameter, ReplyError, UsageError
+from summeter.models.structured import BoundLLM, Form, Settings
+from summeter.records import CoverageError, Document, ModelError, Parameter, ReplyError, UsageError
 from summeter.runs.calls import CallStore
 from summeter.text.split import split
 
 PACKAGE = "summeter.benchmark"
+SCRIPTED = "scripted/"
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"summary": {"type": "string", "maxLength": 8000}},
@@ -264,3 +269,69 @@ def _lost(summary: Written) -> dict[str, Any]:
         "reason": summary.reason,
         "calls": list(summary.calls),
     }
+
+
+# ---- as a step of a chain ----
+
+
+class SummarizeSettings(StepSettings):
+    """Which models write, at which length (see `Summarizing`). `documents` names a file or folder of documents, where
+    no step before gives them; `temperature`, `max_reply`, `concurrency` and `timeout` are those of a run."""
+
+    models: dict[str, str] = Field(min_length=1)
+    documents: str | None = None
+    free: tuple[str, ...] = ()
+    normalise: bool = True
+    kind: str = "document"
+    words: int | None = Field(default=None, ge=1)
+    language: str = "en"
+    prompts: Path | None = None
+    temperature: float | None = Field(default=0.0, ge=0, le=10)
+    max_reply: int | None = Field(default=None, ge=1)
+    concurrency: int = Field(default=16, ge=1)
+    timeout: float = Field(default=120.0, gt=0)
+
+    def files(self) -> Iterable[Path]:
+        """The documents, the prompts, and what scripted models say."""
+        named = [self.documents] if self.documents and not is_address(self.documents) else []
+        scripted = [model.removeprefix(SCRIPTED) for model in self.models.values() if model.startswith(SCRIPTED)]
+        return [*map(Path, [*named, *scripted]), *([self.prompts] if self.prompts else [])]
+
+    @property
+    def task(self) -> Summarizing:
+        """What is to be written."""
+        return Summarizing(
+            self.models, self.free, self.normalise, self.kind, self.words, self.language, self.prompts
+        )  # fmt: skip
+
+
+def _step(inputs: Inputs, settings: SummarizeSettings, place: Place) -> Result:
+    if inputs.data is None and settings.documents is None:
+        raise UsageError("summarize: there are no documents; name them under `documents`, or add a step before it")
+    documents = inputs.data if inputs.data is not None else settings.documents
+    calls = CallSettings(
+        settings=Settings(settings.temperature, settings.max_reply, settings.seed),
+        timeout=settings.timeout,
+        max_connections=settings.concurrency,
+    )
+    outcome = summarize(documents or (), settings.task, place.work, calls=calls, progress=place.progress)
+    if outcome.data is None:
+        raise CoverageError(f"no summary came; the reasons are in {place.work / FAILURES}")
+    about = json.loads((place.work / MANIFEST).read_text("utf-8"))
+    place.log({"usage": about["usage"]})
+    dropped = [
+        LeftOut("summary", f"{lost.document.id} by {lost.system}", lost.status, lost.reason) for lost in outcome.missing
+    ]
+    kept = outcome.data.documents
+    whole = dict.fromkeys(lost.document.id for lost in outcome.missing if lost.document.id not in kept)
+    dropped += [LeftOut("document", doc_id, "has no summary") for doc_id in whole]
+    return Result(
+        outcome.data,
+        inputs.provenance,
+        dropped,
+        models=settings.models,
+        details={name: about[name] for name in ("lead", "prompt", "prompt_text", "counts", "at_length")},
+    )
+
+
+STEP = Step("summarize", "several models summarize every document, at one length", SummarizeSettings, _step)

@@ -33,6 +33,51 @@ def _root() -> None:
 
 
 @app.command()
+def run(
+    config: Annotated[
+        Path, typer.Argument(metavar="BENCH.yaml", help="The steps, a section each, and their settings.")
+    ],
+    out: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where a folder a step goes. What is done stays.")
+    ],
+    until: Annotated[str | None, typer.Option(metavar="STEP", help="End after this step.")] = None,
+    again: Annotated[str | None, typer.Option(metavar="STEP", help="Do this step again, whatever it is.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Build a benchmark: do every step of BENCH.yaml that is left, or whose input or settings have changed."""
+    from functools import partial
+
+    from summeter.benchmark.chain import chain_status, run_chain, status_table
+    from summeter.engine.progress import progress
+
+    tell = partial(typer.echo, err=True)
+    run_chain(config, out, until=until, again=again, tell=tell, progress=progress(quiet=as_json))
+    rows = chain_status(out)
+    if as_json:
+        print_json((row._asdict() for row in rows), study="bench")
+    else:
+        typer.echo(status_table(rows).text())
+
+
+@app.command()
+def status(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="What `summeter bench run` was given as -o.")],
+    config: Annotated[
+        Path | None, typer.Option("--config", metavar="BENCH.yaml", help="The file of settings, where it has moved.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show each step of a benchmark: done, stale and why, left, waiting or failed; what went in and came out."""
+    from summeter.benchmark.chain import chain_status, status_table
+
+    rows = chain_status(folder, config)
+    if as_json:
+        print_json((row._asdict() for row in rows), study="bench")
+    else:
+        typer.echo(status_table(rows).text())
+
+
+@app.command()
 def protocol(
     config: Annotated[Path, typer.Argument(metavar="CONFIG.yaml", help="Protocol, files, evaluators, models.")],
     out: Annotated[

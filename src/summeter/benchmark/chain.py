@@ -1,0 +1,292 @@
+"""A benchmark from one file: the steps it names, one after the other, in one folder; and how far they are.
+
+    name: nine domains
+    seed: 7
+    summarize:
+      models: {big: openai/gpt-4o, small: ollama/llama3.1}
+    release:
+      licence: CC-BY-4.0
+
+Each section is a step (`STEPS`), done in their order, each in `FOLDER/STEP` from the folder of the section before.
+A step is done again where its settings, its input or its own files have changed, and so is what follows it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import chdir, contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from summeter.benchmark.step import (
+    LOG,
+    Manifest,
+    State,
+    Step,
+    StepSettings,
+    StepState,
+    read_log,
+    read_manifest,
+    run_step,
+    state_of,
+)
+from summeter.data.atomic import sweep, write_text
+from summeter.data.mapping import faults_of, field_of, read_mapping, yaml_lines
+from summeter.engine.progress import Progress
+from summeter.records import Fault, InputError, Record, UsageError, nearest
+from summeter.tables import Table, number, plain
+
+STEPS: dict[str, str] = {
+    "summarize": "summeter.benchmark.summarize:STEP",
+}
+"""The steps in the order they are done: name -> "module:Step"."""
+CHAIN = "chain.json"
+"""Says of which file of settings a folder is."""
+
+
+def step_named(name: str) -> Step[Any]:
+    """The step of a name. Raises UsageError where there is none."""
+    if name not in STEPS:
+        raise UsageError(f"there is no step {name!r}{nearest(name, STEPS)}; steps: {', '.join(STEPS)}")
+    module, _, attribute = STEPS[name].partition(":")
+    step: Step[Any] = getattr(import_module(module), attribute)
+    return step
+
+
+class Shared(Record):
+    """What BENCH.yaml says above its sections. Each section that has a field of the same name, and gives none, has it
+    from here."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    seed: int = 0
+
+
+class Chain(NamedTuple):
+    """The steps of one BENCH.yaml, with their settings, in order; `file` is where it stands."""
+
+    file: Path
+    name: str
+    steps: tuple[tuple[Step[Any], StepSettings], ...]
+
+
+class StepRow(NamedTuple):
+    """One step of a chain: how far it is, why where that needs one, what went in and out, and how long it took."""
+
+    step: str
+    state: State
+    reason: str
+    documents_in: int | None
+    documents_out: int | None
+    summaries_out: int | None
+    judgments_out: int | None
+    dropped: int | None
+    seconds: float | None
+
+
+def read_chain(file: str | Path) -> Chain:
+    """The chain that a YAML file describes. Raises InputError with every fault, by line and field."""
+    path = Path(file)
+    try:
+        given = read_mapping(path, "a benchmark needs a name and at least one section")
+        lines, repeated = yaml_lines(path)
+    except OSError as error:
+        raise InputError.at(path, None, None, f"cannot be read: {error.strerror or error}") from error
+    faults = [
+        Fault(str(path), line, field_of(place), "is given twice; the file would not say which counts")
+        for place, line in repeated
+    ]
+    wanted = [name for name in STEPS if name in given]
+    if not wanted:
+        faults.append(Fault(str(path), None, None, f"names no step; sections are: {', '.join(STEPS)}"))
+    steps = {name: step_named(name) for name in wanted}
+    model = _model(steps)
+    whole = {name: {} if name in steps and value is None else value for name, value in given.items()}
+    for name, step in steps.items():
+        if isinstance(section := whole[name], dict):
+            common = {field: whole[field] for field in Shared.model_fields if field in whole}
+            whole[name] = {field: common[field] for field in common if field in step.settings.model_fields} | section
+    try:
+        checked: Any = model.model_validate(whole)
+    except ValidationError as error:
+        faults += [fault for fault in faults_of(path, lines, error, model) if fault not in faults]
+    if faults:
+        raise InputError(sorted(faults, key=lambda fault: fault.line or 0))
+    return Chain(path.resolve(), checked.name, tuple((step, getattr(checked, name)) for name, step in steps.items()))
+
+
+def _model(steps: Mapping[str, Step[Any]]) -> type[BaseModel]:
+    """The model of a whole file: what is shared, and a section a step."""
+    sections: Any = {name: (step.settings, ...) for name, step in steps.items()}
+    unused: Any = {name: (None, None) for name in STEPS if name not in steps}
+    return create_model("Benchmark", __base__=Shared, **sections, **unused)
+
+
+def run_chain(
+    file: str | Path,
+    folder: str | Path,
+    *,
+    until: str | None = None,
+    again: str | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+    progress: Progress | None = None,
+) -> list[Manifest]:
+    """Do every step that is left or stale, up to `until`; `again` names one that is done again whatever it is.
+
+    Paths in the file are relative to it. `tell` is given a line for every step. Returns the manifests, in order.
+    Raises InputError for a faulty file, UsageError for a folder of another benchmark or one that another process
+    writes, WaitingError where people are waited for, and whatever a step raises; what was done stays.
+    """
+    chain, target = read_chain(file), Path(folder).resolve()
+    names = [step.name for step, _ in chain.steps]
+    for name in (until, again):
+        if name is not None and name not in names:
+            raise UsageError(f"the file has no step {name!r}{nearest(name, names)}; it has: {', '.join(names)}")
+    _take(target, chain)
+    manifests: list[Manifest] = []
+    with _locked(target), chdir(chain.file.parent):
+        sweep(target)
+        last = _last(target)
+        source: Path | None = None
+        for step, settings in chain.steps:
+            out = target / step.name
+            state = state_of(source, out, settings, last.get(step.name))
+            if state.state == "done" and step.name != again:
+                tell(f"{step.name}: done")
+                manifests.append(read_manifest(out))
+            else:
+                reason = f" ({state.reason})" if state.reason else ""
+                tell(f"{step.name}: {'again' if state.state == 'stale' else 'now'}{reason}")
+                manifests.append(run_step(step, source, out, settings, progress=progress))
+            source = out
+            if step.name == until:
+                break
+    return manifests
+
+
+def chain_status(folder: str | Path, file: str | Path | None = None) -> list[StepRow]:
+    """How far each step of a folder is. `file`: its BENCH.yaml, where that has moved.
+
+    Raises UsageError for a folder that `run_chain` did not make, InputError for a faulty file.
+    """
+    target = Path(folder).resolve()
+    about = _about(target)
+    if about is None:
+        raise UsageError(
+            f"{folder} is no folder of a benchmark; make one with `summeter bench run BENCH.yaml -o FOLDER`"
+        )
+    chain = read_chain(Path(about["file"]) if file is None else file)
+    last, rows = _last(target), []
+    source: Path | None = None
+    stale = ""
+    with chdir(chain.file.parent):
+        for step, settings in chain.steps:
+            out = target / step.name
+            state = state_of(source, out, settings, last.get(step.name))
+            if state.state == "done" and stale:
+                state = StepState("stale", f"made from {stale}, which is not done")
+            if state.state != "done":
+                stale = stale or step.name
+            rows.append(_row(step.name, state, out, last.get(step.name, {})))
+            source = out
+    return rows
+
+
+def status_table(rows: list[StepRow]) -> Table:
+    """The rows of `chain_status` as a table."""
+    heads = ["step", "state", "documents", "summaries", "judgments", "dropped", "seconds", "why"]
+    cells = [
+        [
+            row.step,
+            row.state,
+            None if row.documents_out is None else _from_to(row.documents_in, row.documents_out),
+            row.summaries_out,
+            row.judgments_out,
+            row.dropped,
+            row.seconds,
+            row.reason or None,
+        ]
+        for row in rows
+    ]
+    show: list[Callable[[Any], str]] = [plain] * len(heads)
+    show[heads.index("seconds")] = lambda value: number(value, 1)
+    return Table.of(heads, cells, align="llrrrrrl", show=show)
+
+
+def _from_to(before: int | None, after: int) -> str:
+    return str(after) if before in (None, after) else f"{before} -> {after}"
+
+
+def _row(name: str, state: StepState, out: Path, last: Mapping[str, Any]) -> StepRow:
+    seconds = last.get("seconds")
+    if state.state not in ("done", "stale"):
+        return StepRow(name, state.state, state.reason, None, None, None, None, None, seconds)
+    manifest = read_manifest(out)
+    counts = manifest.counts_out
+    judgments = [count for key, count in counts.items() if key.startswith("judgments/")]
+    return StepRow(
+        name,
+        state.state,
+        state.reason,
+        manifest.counts_in.get("documents"),
+        counts.get("documents"),
+        counts.get("summaries"),
+        sum(judgments) if judgments else None,
+        sum(manifest.dropped.values()),
+        seconds,
+    )
+
+
+def _last(folder: Path) -> dict[str, dict[str, Any]]:
+    """The last event of each step in the log."""
+    return {row["step"]: row for row in read_log(folder) if "event" in row and "step" in row}
+
+
+def _about(folder: Path) -> dict[str, Any] | None:
+    path = folder / CHAIN
+    if not path.is_file():
+        return None
+    try:
+        about: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise InputError.at(path, None, None, f"is not JSON: {error}; remove it and run the benchmark again") from error
+    return about
+
+
+def _take(folder: Path, chain: Chain) -> None:
+    """Make the folder, and say of which benchmark it is."""
+    about = _about(folder) if folder.is_dir() else None
+    if about is not None and about.get("name") != chain.name:
+        raise UsageError(
+            f"{folder} is the folder of the benchmark {about.get('name')!r}, and {chain.file} is of {chain.name!r}; "
+            "choose another folder"
+        )
+    if about is None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        known = {CHAIN, LOG, ".lock"}
+        others = (
+            [path.name for path in folder.iterdir() if path.name not in known] if folder.is_dir() else [folder.name]
+        )
+        if others:
+            raise UsageError(f"{folder} holds {others[0]}, and is no folder of a benchmark; choose another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    here = {"schema": "summeter-bench/1", "name": chain.name, "file": str(chain.file)}
+    if about != here:
+        write_text(folder / CHAIN, json.dumps(here, ensure_ascii=False, indent=1) + "\n")
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Nobody else runs a benchmark in this folder."""
+    import fcntl
+
+    with (folder / ".lock").open("wb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise UsageError(f"{folder}: another process builds this benchmark; wait for it") from error
+        yield

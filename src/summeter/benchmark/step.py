@@ -1,0 +1,430 @@
+"""The common form of a step of a benchmark: a folder in, a folder out, a manifest that says how one became the other.
+
+A step's folder is a dataset folder with three files more:
+
+    manifest.json      settings, seed, models, versions, hashes of what went in and came out, counts, the steps before
+    provenance.jsonl   where each document is from, and under which licence
+    dropped.jsonl      what the step left out, and why (where it left something out)
+
+It holds no time and no absolute path: the same input, settings and seed give the same bytes. It appears whole or not
+at all. What a step keeps to carry on after a kill (calls, runs, campaigns) lies in `work/STEP` beside the folder;
+times and errors lie in `log.jsonl` there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
+
+from pydantic import Field, ValidationError
+
+from summeter._version import __version__
+from summeter.data.atomic import building, write_lines, write_text
+from summeter.data.dataset import Dataset, load, save
+from summeter.data.folder import file_hash, is_dataset
+from summeter.engine.progress import Progress
+from summeter.records import InputError, Record, SummeterError, UsageError, canonical, digest
+
+MANIFEST, PROVENANCE, DROPPED, WORK, LOG = "manifest.json", "provenance.jsonl", "dropped.jsonl", "work", "log.jsonl"
+DATA = "data"
+"""The name, among a manifest's inputs, of the folder that the step was given."""
+
+
+class StepSettings(Record):
+    """Base of the settings of every step. `seed` draws whatever the step draws.
+
+    Paths in settings are relative to the working folder; `bench run` makes that the folder of BENCH.yaml.
+    """
+
+    seed: int = 0
+
+    def files(self) -> Iterable[Path]:
+        """The files and folders that the settings name: a change in one makes the step stale."""
+        return ()
+
+
+class Provenance(Record):
+    """Where a document is from. `source` names the collection (a section of BENCH.yaml), `origin` the file, address or
+    id in it; `licence` is that of the source. A document that `share` forbids to pass on is released as `origin` alone.
+    `words` and `length` (short, long) are of the text, `kind` says what it is ("dialogue", "text"). `original` is the
+    id of the document that this one is a changed copy of (a redacted one). `more` keeps what else is known.
+    """
+
+    document_id: str
+    source: str
+    origin: str | None = None
+    licence: str | None = None
+    share: bool = True
+    language: str | None = None
+    words: int | None = None
+    length: Literal["short", "long"] | None = None
+    kind: str | None = None
+    original: str | None = None
+    more: dict[str, Any] = Field(default_factory=dict)
+
+
+class LeftOut(NamedTuple):
+    """What a step left out: `what` it was ("document", "summary", "key fact"...), its id, and why, in words that do
+    not depend on the one that was left out: reasons are counted in the manifest. `detail` says the rest."""
+
+    what: str
+    id: str
+    reason: str
+    detail: str | None = None
+
+
+class StepRecord(Record):
+    """What a manifest says of one step. `inputs` and `files` map names to SHA-256; `dropped` counts reasons."""
+
+    step: str
+    settings: dict[str, Any]
+    seed: int
+    models: dict[str, str] = Field(default_factory=dict)
+    versions: dict[str, str] = Field(default_factory=dict)
+    inputs: dict[str, str] = Field(default_factory=dict)
+    counts_in: dict[str, int] = Field(default_factory=dict)
+    counts_out: dict[str, int] = Field(default_factory=dict)
+    dropped: dict[str, int] = Field(default_factory=dict)
+    details: dict[str, Any] = Field(default_factory=dict)
+    files: dict[str, str] = Field(default_factory=dict)
+
+
+class Manifest(StepRecord):
+    """The whole of manifest.json; `history` holds the records of the steps before, the first one first."""
+
+    schema_: Literal["summeter-bench-step/1"] = Field(
+        default="summeter-bench-step/1", alias="schema", serialization_alias="schema"
+    )
+    history: tuple[StepRecord, ...] = ()
+
+
+class Inputs(NamedTuple):
+    """What a step is given: the dataset of the folder before (None for the first step), where its documents are from,
+    by id, that folder, and the records of the steps before."""
+
+    data: Dataset | None
+    provenance: Mapping[str, Provenance]
+    folder: Path | None
+    history: tuple[StepRecord, ...]
+
+    @property
+    def dataset(self) -> Dataset:
+        """The dataset. Raises UsageError where the step was given none."""
+        if self.data is None:
+            raise UsageError("this step needs the folder of an earlier one, or a dataset")
+        return self.data
+
+
+class Place(NamedTuple):
+    """Where a step works. `out` becomes its folder (for files beside the dataset), `work` survives a kill, `log` keeps
+    a line that belongs to no release (usage, ids of runs)."""
+
+    out: Path
+    work: Path
+    progress: Progress
+    log: Callable[[Mapping[str, Any]], None]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a step gives back; `data` None: it wrote files into `Place.out` and no dataset. `counts` are further
+    counts, `details` whatever the step's readers need; both without times and absolute paths. `packages` are those
+    whose versions the result depends on."""
+
+    data: Dataset | None = None
+    provenance: Mapping[str, Provenance] = field(default_factory=dict)
+    dropped: Sequence[LeftOut] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+    models: Mapping[str, str] = field(default_factory=dict)
+    packages: Sequence[str] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+S = TypeVar("S", bound=StepSettings)
+
+
+@dataclass(frozen=True)
+class Step(Generic[S]):
+    """A step: its name, what it does in a few words, its settings, and the function that does it."""
+
+    name: str
+    about: str
+    settings: type[S]
+    run: Callable[[Inputs, S, Place], Result]
+
+
+class WaitingError(SummeterError):
+    """A step waits for people: what to do is said, the same command carries on."""
+
+    exit_code: ClassVar[int] = 130
+
+
+State = Literal["done", "stale", "left", "failed", "waiting"]
+
+
+class StepState(NamedTuple):
+    """How far a step is, and, unless it is done or left, why."""
+
+    state: State
+    reason: str = ""
+
+
+# ---- doing a step ----
+
+
+def run_step(
+    step: Step[S], source: str | Path | None, out: str | Path, settings: S, *, progress: Progress | None = None
+) -> Manifest:
+    """Do one step: read the folder `source`, write the folder `out`, whole or not at all.
+
+    A folder that is there is replaced where it is a step's of the same name. Raises UsageError where `out` is
+    something else, InputError for faulty input, WaitingError where people are waited for, and whatever the step raises.
+    """
+    target, given = Path(out), None if source is None else Path(source)
+    _check_target(target, step.name)
+    inputs = _read(given)
+    hashes = _input_hashes(given, settings)
+    log = partial_log(target)
+    work = target.parent / WORK / target.name
+    work.mkdir(parents=True, exist_ok=True)
+    started = time.monotonic()
+    log({"event": "start"})
+    try:
+        with building(target) as fresh:
+            result = step.run(inputs, settings, Place(fresh, work, progress or Progress(), log))
+            manifest = _sealed(step, settings, inputs, hashes, result, fresh)
+    except BaseException as error:
+        state = "waiting" if isinstance(error, WaitingError) else "failed"
+        log({"event": state, "seconds": _since(started), "reason": str(error) or type(error).__name__})
+        raise
+    log({"event": "done", "seconds": _since(started)})
+    return manifest
+
+
+def state_of(source: Path | None, out: Path, settings: StepSettings, last: Mapping[str, Any] | None) -> StepState:
+    """How far a step is, by its folder alone; `last` is the last line of the log about it."""
+    if not (out / MANIFEST).is_file():
+        if last is None or last["event"] not in ("failed", "waiting", "start"):
+            return StepState("left")
+        return StepState(last["event"], last["reason"]) if last["event"] != "start" else StepState("left", "broken off")
+    manifest = read_manifest(out)
+    changed = _changed_file(out, manifest.files)
+    if changed:
+        return StepState("stale", f"{changed} since the step wrote it")
+    if (why := _differing(settings.model_dump(mode="json"), manifest.settings)) is not None:
+        return StepState("stale", why)
+    hashes = _input_hashes(source, settings)
+    for name in sorted({*hashes, *manifest.inputs}):
+        if hashes.get(name) != manifest.inputs.get(name):
+            what = f"what {source.name if source else 'it'} gave" if name == DATA else name
+            return StepState("stale", f"{what} has changed")
+    return StepState("done")
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest of a step's folder. Raises InputError for a faulty one."""
+    path = folder / MANIFEST
+    try:
+        return Manifest.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or None
+        raise InputError.at(path, None, place, f"{first['msg']}; do the step again") from error
+
+
+def read_provenance(folder: Path) -> dict[str, Provenance]:
+    """Where the documents of a step's folder are from, by id; empty where the folder does not say."""
+    path = folder / PROVENANCE
+    if not path.is_file():
+        return {}
+    rows = {}
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+        try:
+            row = Provenance.model_validate_json(line)
+        except ValidationError as error:
+            raise InputError.at(path, number, None, f"{error.errors()[0]['msg']}; do the step again") from error
+        rows[row.document_id] = row
+    return rows
+
+
+def read_log(folder: Path) -> list[dict[str, Any]]:
+    """The lines of a chain's log; one that was torn by a kill is passed over."""
+    path = folder / LOG
+    if not path.is_file():
+        return []
+    rows = []
+    for line in path.read_text("utf-8", errors="replace").splitlines():
+        try:
+            rows.append(json.loads(line))
+        except ValueError:
+            continue
+    return rows
+
+
+def partial_log(out: Path) -> Callable[[Mapping[str, Any]], None]:
+    """A function that adds a line about the step of folder `out` to the log beside it."""
+
+    def log(row: Mapping[str, Any]) -> None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        line = {
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+            "step": out.name,
+            "process": os.getpid(),
+            **row,
+        }
+        with (out.parent / LOG).open("a+b") as handle:
+            torn = handle.seek(0, os.SEEK_END) and (handle.seek(-1, os.SEEK_END), handle.read(1))[1] != b"\n"
+            handle.write(b"\n" * bool(torn) + json.dumps(line, ensure_ascii=False).encode() + b"\n")
+
+    return log
+
+
+def _since(started: float) -> float:
+    return round(time.monotonic() - started, 2)
+
+
+def _check_target(target: Path, name: str) -> None:
+    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
+        return
+    if not target.is_dir() or not (target / MANIFEST).is_file():
+        raise UsageError(f"{target} exists and is no step of a benchmark; nothing was written: choose another folder")
+    there = read_manifest(target).step
+    if there != name:
+        raise UsageError(f"{target} holds the step {there}, not {name}; nothing was written: choose another folder")
+
+
+def _read(folder: Path | None) -> Inputs:
+    if folder is None:
+        return Inputs(None, {}, None, ())
+    history: tuple[StepRecord, ...] = ()
+    if (folder / MANIFEST).is_file():
+        manifest = read_manifest(folder)
+        if changed := _changed_file(folder, manifest.files):
+            raise InputError.at(folder, None, None, f"{changed} since the step wrote it; do the step again")
+        own = {name: getattr(manifest, name) for name in StepRecord.model_fields}
+        history = (*manifest.history, StepRecord(**own))
+    elif not folder.exists():
+        raise UsageError(f"there is no folder {folder}; do the step before first")
+    data = load(folder) if is_dataset(folder) or not history else None
+    return Inputs(data, read_provenance(folder), folder, history)
+
+
+def _sealed(
+    step: Step[S], settings: S, inputs: Inputs, hashes: Mapping[str, str], result: Result, fresh: Path
+) -> Manifest:
+    """Write what the step gave back, and the manifest, into the fresh folder."""
+    if result.data is not None:
+        _save_within(result.data, fresh)
+        kept = [result.provenance[name] for name in result.data.documents if name in result.provenance]
+        if kept:
+            write_lines(fresh / PROVENANCE, (row.model_dump_json(exclude_defaults=True) for row in kept))
+    if result.dropped:
+        write_lines(fresh / DROPPED, (json.dumps(row._asdict(), ensure_ascii=False) for row in result.dropped))
+    manifest = Manifest(
+        step=step.name,
+        settings=settings.model_dump(mode="json"),
+        seed=settings.seed,
+        models=dict(result.models),
+        versions={"summeter": __version__, **{name: _version_of(name) for name in result.packages}},
+        inputs=dict(hashes),
+        counts_in=_counts(inputs.data),
+        counts_out={**_counts(result.data), **result.counts},
+        dropped=dict(sorted(Counter(f"{row.what}: {row.reason}" for row in result.dropped).items())),
+        details=dict(result.details),
+        files=file_hashes(fresh),
+        history=inputs.history,
+    )
+    write_text(fresh / MANIFEST, manifest.model_dump_json(by_alias=True, indent=1) + "\n")
+    return manifest
+
+
+def _save_within(data: Dataset, fresh: Path) -> None:
+    """Save a dataset into a folder that may hold other files."""
+    with _temporary(fresh / ".dataset") as folder:
+        save(data, folder)
+        for path in sorted(folder.iterdir()):
+            path.rename(fresh / path.name)
+
+
+@contextmanager
+def _temporary(folder: Path) -> Iterator[Path]:
+    yield folder
+    folder.rmdir()
+
+
+def file_hashes(folder: Path) -> dict[str, str]:
+    """The SHA-256 of every file of a folder but its manifest, by its path there."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    names = {path.relative_to(folder).as_posix(): path for path in paths}
+    return {name: file_hash(path) for name, path in names.items() if name != MANIFEST}
+
+
+def _changed_file(folder: Path, known: Mapping[str, str]) -> str | None:
+    """What differs from the hashes that are known, in words; None where nothing does."""
+    there = file_hashes(folder)
+    for name in sorted({*there, *known}):
+        if name not in there:
+            return f"{name} was removed"
+        if name not in known:
+            return f"{name} was added"
+        if there[name] != known[name]:
+            return f"{name} was changed"
+    return None
+
+
+def _input_hashes(source: Path | None, settings: StepSettings) -> dict[str, str]:
+    """The hashes of what a step reads: the folder before it, and the files that its settings name."""
+    hashes = {}
+    if source is not None:
+        sealed = source / MANIFEST
+        hashes[DATA] = file_hash(sealed) if sealed.is_file() else _hash_of(source)
+    return hashes | {path.as_posix(): _hash_of(path) for path in settings.files()}
+
+
+def _hash_of(path: Path) -> str:
+    if path.is_dir():
+        return digest(file_hashes(path))
+    return file_hash(path) if path.is_file() else "missing"
+
+
+def _differing(now: Mapping[str, Any], then: Mapping[str, Any]) -> str | None:
+    for name in now:
+        if canonical(now[name]) != canonical(then.get(name)):
+            if name not in then:
+                return f"the setting {name} is new"
+            return f"the setting {name} has changed from {_short(then[name])} to {_short(now[name])}"
+    gone = next((name for name in then if name not in now), None)
+    return None if gone is None else f"the setting {gone} is gone"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _counts(data: Dataset | None) -> dict[str, int]:
+    if data is None:
+        return {}
+    counts = {
+        "documents": len(data.documents),
+        "summaries": len(data),
+        "key_facts": sum(len(document.key_facts) for document in data.documents.values()),
+    }
+    return counts | {f"judgments/{name}": sum(1 for _ in data.iter_judgments(name)) for name in data.judgment_sets}
+
+
+def _version_of(package: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

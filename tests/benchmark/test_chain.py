@@ -1,0 +1,316 @@
+"""A chain of steps: what is done, what is stale and why, what a kill leaves, what a faulty file is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from summeter.benchmark import chain, chain_status, run_chain, run_step
+from summeter.benchmark.step import (
+    Inputs,
+    LeftOut,
+    Place,
+    Provenance,
+    Result,
+    Step,
+    StepSettings,
+    WaitingError,
+    read_log,
+    read_manifest,
+    read_provenance,
+)
+from summeter.cli.main import main
+from summeter.data.dataset import load, save
+from summeter.records import InputError, UsageError
+
+ROWS = [
+    {"doc_id": "a", "document": "It rained on Monday. The river rose.", "domain": "news"},
+    {"doc_id": "b", "document": "The shop opened. Many came. All were glad."},
+]
+RULES = [
+    {"match": "It rained", "reply": {"summary": "It rained. The river rose."}},
+    {"match": "The shop", "reply": {"summary": "A shop opened."}},
+]
+
+
+class Shortest(StepSettings):
+    """Keep so many documents, the shortest first; `wait` waits for people."""
+
+    documents: int = 1
+    wait: bool = False
+    fail: bool = False
+
+
+def _keep(inputs: Inputs, settings: Shortest, place: Place) -> Result:
+    (place.work / "seen").write_text("once")
+    if settings.wait:
+        raise WaitingError("two annotators are to answer")
+    if settings.fail:
+        raise UsageError("nothing can be kept")
+    data = inputs.dataset
+    order = sorted(data.documents, key=lambda name: len(data.documents[name].text))
+    gone = [LeftOut("document", name, "is longer than others") for name in order[settings.documents :]]
+    given = {name: Provenance(document_id=name, source="made up", licence="CC0-1.0") for name in data.documents}
+    (place.out / "order.txt").write_text(" ".join(order))
+    return Result(data.with_documents(order[: settings.documents]), given, gone, packages=("pydantic",))
+
+
+STEP = Step("shortest", "keeps the shortest documents", Shortest, _keep)
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A BENCH.yaml of two steps, with what it names."""
+    monkeypatch.setitem(chain.STEPS, "shortest", f"{__name__}:STEP")
+    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, ROWS)) + "\n")
+    (tmp_path / "rules.jsonl").write_text("\n".join(map(json.dumps, RULES)) + "\n")
+    file = tmp_path / "bench.yaml"
+    file.write_text(settings())
+    return file
+
+
+def settings(*, seed: int = 3, documents: int = 1, more: str = "") -> str:
+    return (
+        f"name: small\nseed: {seed}\nsummarize:\n  documents: docs.jsonl\n"
+        "  models: {lead: scripted/rules.jsonl, other: scripted/rules.jsonl}\n"
+        f"shortest: {{documents: {documents}{more}}}\n"
+    )
+
+
+def states(folder: Path) -> list[tuple[str, str, str]]:
+    return [(row.step, row.state, row.reason) for row in chain_status(folder)]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def test_a_chain_does_each_step_from_the_folder_of_the_one_before(bench: Path, tmp_path: Path) -> None:
+    first, second = run_chain(bench, tmp_path / "out")
+    assert [first.step, second.step] == ["summarize", "shortest"]
+    assert second.settings == {"seed": 3, "documents": 1, "wait": False, "fail": False}
+    assert (second.counts_in["documents"], second.counts_out["documents"]) == (2, 1)
+    assert second.counts_out["summaries"] == 2
+    assert second.dropped == {"document: is longer than others": 1}
+    assert second.versions.keys() == {"summeter", "pydantic"}
+    assert [record.step for record in second.history] == ["summarize"]
+    assert second.history[0].models == {"lead": "scripted/rules.jsonl", "other": "scripted/rules.jsonl"}
+    out = tmp_path / "out" / "shortest"
+    assert list(load(out).documents) == ["a"]  # a step's folder is a dataset folder
+    assert read_provenance(out)["a"].licence == "CC0-1.0"
+    assert set(second.files) == {path for path in contents(out) if path != "manifest.json"}
+    assert json.loads((out / "dropped.jsonl").read_text())["id"] == "b"
+    assert states(tmp_path / "out") == [("summarize", "done", ""), ("shortest", "done", "")]
+
+
+def test_what_is_done_is_not_done_again_and_the_same_bytes_come_elsewhere(bench: Path, tmp_path: Path) -> None:
+    run_chain(bench, tmp_path / "out")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "shortest").iterdir()}
+    said: list[str] = []
+    run_chain(bench, tmp_path / "out", tell=said.append)
+    assert said == ["summarize: done", "shortest: done"]
+    assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "shortest").iterdir()}
+    run_chain(bench, tmp_path / "elsewhere")
+    for step in ("summarize", "shortest"):
+        assert contents(tmp_path / "elsewhere" / step) == contents(tmp_path / "out" / step)
+    events = [(row["step"], row["event"]) for row in read_log(tmp_path / "out") if "event" in row]
+    assert events == [(step, event) for step in ("summarize", "shortest") for event in ("start", "done")]
+
+
+def test_a_changed_setting_makes_its_step_and_the_later_ones_stale(bench: Path, tmp_path: Path) -> None:
+    run_chain(bench, tmp_path / "out")
+    bench.write_text(settings(documents=2))
+    assert states(tmp_path / "out") == [
+        ("summarize", "done", ""),
+        ("shortest", "stale", "the setting documents has changed from 1 to 2"),
+    ]
+    bench.write_text(settings(seed=4))
+    assert [state for _, state, _ in states(tmp_path / "out")] == ["stale", "stale"]
+    said: list[str] = []
+    manifests = run_chain(bench, tmp_path / "out", tell=said.append)
+    assert said[0] == "summarize: again (the setting seed has changed from 3 to 4)"
+    assert [manifest.seed for manifest in manifests] == [4, 4]
+    assert [state for _, state, _ in states(tmp_path / "out")] == ["done", "done"]
+
+
+def test_a_changed_input_makes_the_chain_stale_from_there(bench: Path, tmp_path: Path) -> None:
+    run_chain(bench, tmp_path / "out")
+    file = tmp_path / "docs.jsonl"
+    file.write_text(file.read_text().replace("Monday", "Tuesday"))
+    assert states(tmp_path / "out") == [
+        ("summarize", "stale", "docs.jsonl has changed"),
+        ("shortest", "stale", "made from summarize, which is not done"),
+    ]
+    run_chain(bench, tmp_path / "out")
+    assert load(tmp_path / "out" / "shortest").documents["a"].text.startswith("It rained on Tuesday")
+
+
+def test_a_step_s_own_file_that_was_changed_by_hand_is_noticed(bench: Path, tmp_path: Path) -> None:
+    run_chain(bench, tmp_path / "out")
+    order = tmp_path / "out" / "shortest" / "order.txt"
+    order.write_text("b a")
+    assert states(tmp_path / "out")[1][1:] == ("stale", "order.txt was changed since the step wrote it")
+    run_chain(bench, tmp_path / "out")
+    assert order.read_text() == "a b"
+
+
+def test_until_and_again(bench: Path, tmp_path: Path) -> None:
+    run_chain(bench, tmp_path / "out", until="summarize")
+    assert states(tmp_path / "out")[1] == ("shortest", "left", "")
+    run_chain(bench, tmp_path / "out")
+    said: list[str] = []
+    run_chain(bench, tmp_path / "out", again="shortest", tell=said.append)
+    assert said == ["summarize: done", "shortest: now"]
+    with pytest.raises(UsageError, match=r"no step 'shortst' \(did you mean shortest\?\)"):
+        run_chain(bench, tmp_path / "out", until="shortst")
+
+
+def test_a_step_that_fails_or_waits_leaves_no_folder_and_says_why(bench: Path, tmp_path: Path) -> None:
+    bench.write_text(settings(more=", fail: true"))
+    with pytest.raises(UsageError, match="nothing can be kept"):
+        run_chain(bench, tmp_path / "out")
+    assert states(tmp_path / "out")[1] == ("shortest", "failed", "nothing can be kept")
+    bench.write_text(settings(more=", wait: true"))
+    with pytest.raises(WaitingError) as waiting:
+        run_chain(bench, tmp_path / "out")
+    assert waiting.value.exit_code == 130
+    assert states(tmp_path / "out")[1] == ("shortest", "waiting", "two annotators are to answer")
+    assert not (tmp_path / "out" / "shortest").exists()
+    assert (tmp_path / "out" / "work" / "shortest" / "seen").exists()  # what the step carries on from
+    bench.write_text(settings())
+    run_chain(bench, tmp_path / "out")
+    assert states(tmp_path / "out")[1][1] == "done"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "field", "message"),
+    [
+        ("name: a\nsummarise: {}\n", 2, "summarise", r"is not known \(did you mean summarize\?\)"),
+        ("name: a\nsummarize:\n  models: {a: b/c}\n  word: 7\n", 4, "summarize.word", "is not known.*words"),
+        ("name: a\nsummarize:\n  models: {a: b/c}\n  words: 0\n", 4, "summarize.words", "is 0; give at least 1"),
+        ("name: a\nsummarize:\n  models: {}\n", 3, "summarize.models", "has 0 entries; give at least 1"),
+        ("name: a\nsummarize: 7\n", 2, "summarize", "give fields of its own"),
+        ("seed: 1\nsummarize:\n  models: {a: b/c}\n", 1, "name", "is needed and not there"),
+        ("name: a\nname: b\nsummarize:\n  models: {a: b/c}\n", 2, "name", "is given twice"),
+        ("name: a\n", None, None, "names no step"),
+        ("- a\n", None, None, "is no mapping"),
+    ],
+)
+def test_a_faulty_file_is_told_by_line_and_field(
+    text: str, line: int | None, field: str | None, message: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "bench.yaml"
+    file.write_text(text)
+    with pytest.raises(InputError, match=message) as error:
+        run_chain(file, tmp_path / "out")
+    assert (line, field) in [(fault.line, fault.field) for fault in error.value.faults]
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_something_else_is_never_written_to(bench: Path, tmp_path: Path) -> None:
+    other = tmp_path / "mine"
+    other.mkdir()
+    (other / "thesis.tex").write_text("years of work")
+    with pytest.raises(UsageError, match=r"holds thesis\.tex, and is no folder of a benchmark"):
+        run_chain(bench, other)
+    save(load(ROWS_WITH_SUMMARY), tmp_path / "data")
+    with pytest.raises(UsageError, match="is no step of a benchmark"):
+        run_step(STEP, tmp_path / "data", tmp_path / "data", Shortest())
+    run_chain(bench, tmp_path / "out")
+    with pytest.raises(UsageError, match="holds the step summarize, not shortest"):
+        run_step(STEP, tmp_path / "data", tmp_path / "out" / "summarize", Shortest())
+    renamed = tmp_path / "other.yaml"
+    renamed.write_text(settings().replace("name: small", "name: large"))
+    with pytest.raises(UsageError, match="is the folder of the benchmark 'small'"):
+        run_chain(renamed, tmp_path / "out")
+    with pytest.raises(UsageError, match="is no folder of a benchmark"):
+        chain_status(tmp_path / "data")
+
+
+ROWS_WITH_SUMMARY: list[dict[str, Any]] = [{**row, "system": "s", "summary": "A day."} for row in ROWS]
+
+
+def test_a_step_alone_takes_a_dataset_folder(tmp_path: Path) -> None:
+    save(load(ROWS_WITH_SUMMARY), tmp_path / "data")
+    manifest = run_step(STEP, tmp_path / "data", tmp_path / "out" / "shortest", Shortest(documents=2))
+    assert manifest.history == ()
+    assert manifest.counts_out == {"documents": 2, "summaries": 2, "key_facts": 0}
+    assert read_manifest(tmp_path / "out" / "shortest") == manifest
+    with pytest.raises(UsageError, match="there is no folder"):
+        run_step(STEP, tmp_path / "nothing", tmp_path / "out" / "shortest", Shortest())
+
+
+def test_a_killed_chain_leaves_nothing_that_looks_finished(bench: Path, tmp_path: Path) -> None:
+    run_chain(bench, tmp_path / "whole")
+    slow = tmp_path / "slow.py"
+    slow.write_text(
+        f"import sys, time\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "import test_chain as own\nfrom summeter.benchmark import chain, step\n"
+        "chain.STEPS['shortest'] = 'test_chain:STEP'\n"
+        "sealed = step._sealed\n"
+        "def slowly(*arguments):\n    manifest = sealed(*arguments)\n    print('sealed', flush=True)\n"
+        "    time.sleep(60)\n    return manifest\n"
+        "step._sealed = slowly\n"
+        f"chain.run_chain({str(bench)!r}, {str(tmp_path / 'out')!r})\n"
+    )
+    for _ in range(2):  # the second finds what the first one left half-built
+        with subprocess.Popen([sys.executable, str(slow)], stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"sealed\n"
+            os.kill(process.pid, signal.SIGKILL)
+        assert states(tmp_path / "out") == [("summarize", "left", "broken off"), ("shortest", "left", "")]
+        assert not (tmp_path / "out" / "summarize").exists()
+    run_chain(bench, tmp_path / "out")
+    for step in ("summarize", "shortest"):
+        assert contents(tmp_path / "out" / step) == contents(tmp_path / "whole" / step)
+    assert not [path.name for path in (tmp_path / "out").iterdir() if path.name.endswith(".new")]
+
+
+def test_the_commands(bench: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["bench", "run", str(bench), "-o", str(tmp_path / "out")])
+    assert end.value.code == 0
+    shown = capsys.readouterr()
+    assert shown.err.splitlines() == ["summarize: now", "shortest: now"]
+    assert "2 -> 1" in shown.out
+    moved = bench.rename(tmp_path / "moved.yaml")
+    with pytest.raises(SystemExit) as end:
+        main(["bench", "status", str(tmp_path / "out"), "--json"])
+    assert end.value.code == 2
+    assert "cannot be read" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["bench", "status", str(tmp_path / "out"), "--json", "--config", str(moved)])
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [(row["step"], row["state"], row["documents_out"], row["dropped"]) for row in rows] == [
+        ("summarize", "done", 2, 0),
+        ("shortest", "done", 1, 1),
+    ]
+
+
+def test_two_at_once_are_refused(bench: Path, tmp_path: Path) -> None:
+    import fcntl
+
+    (tmp_path / "out").mkdir()
+    with (tmp_path / "out" / ".lock").open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(UsageError, match="another process builds this benchmark"):
+            run_chain(bench, tmp_path / "out")
+
+
+def test_a_torn_line_of_the_log_is_passed_over(bench: Path, tmp_path: Path) -> None:
+    run_chain(bench, tmp_path / "out")
+    with (tmp_path / "out" / "log.jsonl").open("a") as log:
+        log.write('{"step": "shor')
+    bench.write_text(settings(documents=2))
+    run_chain(bench, tmp_path / "out")
+    assert [row["event"] for row in read_log(tmp_path / "out") if row["step"] == "shortest"] == ["start", "done"] * 2
+    assert time.strptime(read_log(tmp_path / "out")[0]["time"], "%Y-%m-%dT%H:%M:%S%z")
