@@ -18,14 +18,12 @@ from summeter.benchmark.step import (
     Inputs,
     LeftOut,
     Place,
-    Provenance,
     Result,
     Step,
     StepSettings,
     WaitingError,
     read_log,
     read_manifest,
-    read_provenance,
 )
 from summeter.cli.main import main
 from summeter.data.dataset import load, save
@@ -58,9 +56,8 @@ def _keep(inputs: Inputs, settings: Shortest, place: Place) -> Result:
     data = inputs.dataset
     order = sorted(data.documents, key=lambda name: len(data.documents[name].text))
     gone = [LeftOut("document", name, "is longer than others") for name in order[settings.documents :]]
-    given = {name: Provenance(document_id=name, source="made up", licence="CC0-1.0") for name in data.documents}
     (place.out / "order.txt").write_text(" ".join(order))
-    return Result(data.with_documents(order[: settings.documents]), given, gone, packages=("pydantic",))
+    return Result(data.with_documents(order[: settings.documents]), gone, packages=("pydantic",))
 
 
 STEP = Step("shortest", "keeps the shortest documents", Shortest, _keep)
@@ -106,7 +103,6 @@ def test_a_chain_does_each_step_from_the_folder_of_the_one_before(bench: Path, t
     assert second.history[0].models == {"lead": "scripted/rules.jsonl", "other": "scripted/rules.jsonl"}
     out = tmp_path / "out" / "shortest"
     assert list(load(out).documents) == ["a"]  # a step's folder is a dataset folder
-    assert read_provenance(out)["a"].licence == "CC0-1.0"
     assert set(second.files) == {path for path in contents(out) if path != "manifest.json"}
     assert json.loads((out / "dropped.jsonl").read_text())["id"] == "b"
     assert states(tmp_path / "out") == [("summarize", "done", ""), ("shortest", "done", "")]

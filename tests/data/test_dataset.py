@@ -704,3 +704,8 @@ class TestWhatElseIsKnownOfADocument:
         card = load([{"document": "x", "summary": "y"}]).card
         save(Dataset({"d1": self.PLAIN}, (), {}, card), tmp_path / "data")
         assert load(tmp_path / "data").documents == {"d1": self.PLAIN}
+
+
+def test_a_document_with_more_known_of_it_still_counts_among_others() -> None:
+    document = Document(id="a", text="It rained.", extra={"licence": "CC0-1.0"})
+    assert len({document, document.model_copy(), Document(id="a", text="It rained.")}) == 2

@@ -1,14 +1,14 @@
 """The common form of a step of a benchmark: a folder in, a folder out, a manifest that says how one became the other.
 
-A step's folder is a dataset folder with three files more:
+A step's folder is a dataset folder with two files more:
 
-    manifest.json      settings, seed, models, versions, hashes of what went in and came out, counts, the steps before
-    provenance.jsonl   where each document is from, and under which licence
-    dropped.jsonl      what the step left out, and why (where it left something out)
+    manifest.json   settings, seed, models, versions, hashes of what went in and came out, counts, the steps before
+    dropped.jsonl   what the step left out, and why (where it left something out)
 
-It holds no time and no absolute path: the same input, settings and seed give the same bytes. It appears whole or not
-at all. What a step keeps to carry on after a kill (calls, runs, campaigns) lies in `work/STEP` beside the folder;
-times and errors lie in `log.jsonl` there.
+Where a document is from stands in its `extra` (`source`, `origin`, `licence`, `share`, `language`, `words`, `length`,
+`kind`), as `bench source` wrote it. A step's folder holds no time and no absolute path: the same input, settings and
+seed give the same bytes. It appears whole or not at all. What a step keeps to carry on after a kill (calls, runs,
+campaigns) lies in `work/STEP` beside the folder; times and errors lie in `log.jsonl` there.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from summeter.data.folder import file_hash, is_dataset
 from summeter.engine.progress import Progress
 from summeter.records import InputError, Record, SummeterError, UsageError, canonical, digest
 
-MANIFEST, PROVENANCE, DROPPED, WORK, LOG = "manifest.json", "provenance.jsonl", "dropped.jsonl", "work", "log.jsonl"
+MANIFEST, DROPPED, WORK, LOG = "manifest.json", "dropped.jsonl", "work", "log.jsonl"
 DATA = "data"
 """The name, among a manifest's inputs, of the folder that the step was given."""
 
@@ -49,26 +49,6 @@ class StepSettings(Record):
     def files(self) -> Iterable[Path]:
         """The files and folders that the settings name: a change in one makes the step stale."""
         return ()
-
-
-class Provenance(Record):
-    """Where a document is from. `source` names the collection (a section of BENCH.yaml), `origin` the file, address or
-    id in it; `licence` is that of the source. A document that `share` forbids to pass on is released as `origin` alone.
-    `words` and `length` (short, long) are of the text, `kind` says what it is ("dialogue", "text"). `original` is the
-    id of the document that this one is a changed copy of (a redacted one). `more` keeps what else is known.
-    """
-
-    document_id: str
-    source: str
-    origin: str | None = None
-    licence: str | None = None
-    share: bool = True
-    language: str | None = None
-    words: int | None = None
-    length: Literal["short", "long"] | None = None
-    kind: str | None = None
-    original: str | None = None
-    more: dict[str, Any] = Field(default_factory=dict)
 
 
 class LeftOut(NamedTuple):
@@ -107,11 +87,10 @@ class Manifest(StepRecord):
 
 
 class Inputs(NamedTuple):
-    """What a step is given: the dataset of the folder before (None for the first step), where its documents are from,
-    by id, that folder, and the records of the steps before."""
+    """What a step is given: the dataset of the folder before (None for the first step), that folder, and the records of
+    the steps before."""
 
     data: Dataset | None
-    provenance: Mapping[str, Provenance]
     folder: Path | None
     history: tuple[StepRecord, ...]
 
@@ -140,7 +119,6 @@ class Result:
     whose versions the result depends on."""
 
     data: Dataset | None = None
-    provenance: Mapping[str, Provenance] = field(default_factory=dict)
     dropped: Sequence[LeftOut] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
     models: Mapping[str, str] = field(default_factory=dict)
@@ -240,21 +218,6 @@ def read_manifest(folder: Path) -> Manifest:
         raise InputError.at(path, None, place, f"{first['msg']}; do the step again") from error
 
 
-def read_provenance(folder: Path) -> dict[str, Provenance]:
-    """Where the documents of a step's folder are from, by id; empty where the folder does not say."""
-    path = folder / PROVENANCE
-    if not path.is_file():
-        return {}
-    rows = {}
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
-        try:
-            row = Provenance.model_validate_json(line)
-        except ValidationError as error:
-            raise InputError.at(path, number, None, f"{error.errors()[0]['msg']}; do the step again") from error
-        rows[row.document_id] = row
-    return rows
-
-
 def read_log(folder: Path) -> list[dict[str, Any]]:
     """The lines of a chain's log; one that was torn by a kill is passed over."""
     path = folder / LOG
@@ -303,7 +266,7 @@ def _check_target(target: Path, name: str) -> None:
 
 def _read(folder: Path | None) -> Inputs:
     if folder is None:
-        return Inputs(None, {}, None, ())
+        return Inputs(None, None, ())
     history: tuple[StepRecord, ...] = ()
     if (folder / MANIFEST).is_file():
         manifest = read_manifest(folder)
@@ -314,7 +277,7 @@ def _read(folder: Path | None) -> Inputs:
     elif not folder.exists():
         raise UsageError(f"there is no folder {folder}; do the step before first")
     data = load(folder) if is_dataset(folder) or not history else None
-    return Inputs(data, read_provenance(folder), folder, history)
+    return Inputs(data, folder, history)
 
 
 def _sealed(
@@ -323,9 +286,6 @@ def _sealed(
     """Write what the step gave back, and the manifest, into the fresh folder."""
     if result.data is not None:
         _save_within(result.data, fresh)
-        kept = [result.provenance[name] for name in result.data.documents if name in result.provenance]
-        if kept:
-            write_lines(fresh / PROVENANCE, (row.model_dump_json(exclude_defaults=True) for row in kept))
     if result.dropped:
         write_lines(fresh / DROPPED, (json.dumps(row._asdict(), ensure_ascii=False) for row in result.dropped))
     manifest = Manifest(

@@ -327,7 +327,6 @@ def _step(inputs: Inputs, settings: SummarizeSettings, place: Place) -> Result:
     dropped += [LeftOut("document", doc_id, "has no summary") for doc_id in whole]
     return Result(
         outcome.data,
-        inputs.provenance,
         dropped,
         models=settings.models,
         details={name: about[name] for name in ("lead", "prompt", "prompt_text", "counts", "at_length")},

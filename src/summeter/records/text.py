@@ -60,6 +60,10 @@ class Document(Record):
     split: str | None = None
     extra: dict[str, Any] = Field(default_factory=dict)
 
+    def __hash__(self) -> int:
+        """By id and text: what else is known of a document cannot always be hashed."""
+        return hash((self.id, self.text))
+
     @model_serializer(mode="wrap")
     def _without_empty_extra(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields: dict[str, Any] = serialize(self)
