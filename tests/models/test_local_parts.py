@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from summeter.models.local.batcher import halving, out_of_memory, padding, plan
+from summeter.models.local.classifier import LabelOrder, label_order
 from summeter.models.local.names import is_local, locate, parse
-from summeter.models.local.nli import LabelOrder, label_order
 from summeter.models.resolve import resolve
 from summeter.records import ModelError, UsageError
 

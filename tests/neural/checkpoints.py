@@ -88,6 +88,17 @@ def classifier(folder: Path, kind: str, labels: dict[int, str] | None = None, se
     return _model(folder, transformers.DebertaV2ForSequenceClassification, config, seed)
 
 
+def tagger(folder: Path, classes: int, *, answers: bool = False, seed: int = 0) -> Path:
+    """A BERT classifier of tokens, or an extractive answerer of questions (two outputs)."""
+    import transformers
+
+    config = transformers.BertConfig(
+        vocab_size=wordpiece(folder), max_position_embeddings=128, num_labels=classes, **SIZES
+    )
+    kind = transformers.BertForQuestionAnswering if answers else transformers.BertForTokenClassification
+    return _model(folder, kind, config, seed)
+
+
 def encoder(folder: Path, seed: int = 0) -> Path:
     """A BERT encoder without a head."""
     import transformers
@@ -128,14 +139,15 @@ def _model(folder: Path, kind: Any, config: Any, seed: int) -> Path:
     return folder
 
 
-def to_onnx(folder: Path, target: Path, output: str, *, quantised: bool = False) -> Path:
+def to_onnx(folder: Path, target: Path, output: str, *, quantised: bool = False, tokens: bool = False) -> Path:
     """The checkpoint as model.onnx, with its other files, in another folder."""
     import shutil
 
     import torch
     import transformers
 
-    kind = transformers.AutoModelForSequenceClassification if output == "logits" else transformers.AutoModel
+    kinds = {"logits": transformers.AutoModelForSequenceClassification, "last_hidden_state": transformers.AutoModel}
+    kind = transformers.AutoModelForTokenClassification if tokens else kinds[output]
     network = kind.from_pretrained(folder, attn_implementation="eager").eval()
 
     class Plain(torch.nn.Module):
@@ -153,7 +165,7 @@ def to_onnx(folder: Path, target: Path, output: str, *, quantised: bool = False)
     ones = torch.ones((2, 9), dtype=torch.int64)
     names = ["input_ids", "attention_mask", "token_type_ids"]
     axes = {name: {0: "batch", 1: "tokens"} for name in names} | {output: {0: "batch"}}
-    if output != "logits":
+    if tokens or output != "logits":
         axes[output][1] = "tokens"
     torch.onnx.export(
         Plain(), (ones, ones, torch.zeros_like(ones)), str(target / "model.onnx"), input_names=names,

@@ -143,7 +143,7 @@ def test_cuts_are_counted_and_as_the_tokenizer_makes_them(folders: Path) -> None
     tokens, split = load_tokens(opened(folders / "bert").model, None), tokenizer(folders / "bert")
     lengths = [(30, 31), (31, 31), (31, 30), (60, 2), (2, 60), (100, 29), (29, 100), (90, 100), (100, 91), (0, 70)]
     long += [("a " * first, "b " * second) for first, second in lengths]
-    inputs = tokens.pairs(long)
+    inputs = tokens.inputs(long)
     assert [one.truncated for one in inputs] == [len((f"{one} {two}").split()) > 61 for one, two in long]
     for (premise, hypothesis), one in zip(long, inputs, strict=True):
         wanted = split(premise, hypothesis, truncation=True, max_length=64)

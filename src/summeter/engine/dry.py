@@ -23,7 +23,17 @@ from summeter.engine.sync import run_sync
 from summeter.engine.worker import Worker
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.derived import DerivedEvaluator
-from summeter.models.base import Completion, Entailment, Generation, Kind, Request, TokenLogprobs, TokenStates
+from summeter.models.base import (
+    Completion,
+    Entailment,
+    Framing,
+    Generation,
+    Kind,
+    Request,
+    TokenLogits,
+    TokenLogprobs,
+    TokenStates,
+)
 from summeter.models.prices import Prices, prices
 from summeter.models.structured import BoundLLM, Settings
 from summeter.models.tokens import tokens
@@ -257,7 +267,10 @@ def _array(schema: dict[str, Any], defs: dict[str, Any]) -> list[Any]:
 
 def dry_network(kind: Kind, model: str, count: Count) -> Any:
     """A network that only counts. Nothing entails anything, so that what depends on a result is asked for in full."""
-    classes = {"nli": _NLI, "embed": _Encoder, "encoder": _Encoder, "seq2seq": _Seq2Seq, "coref": _Coref}
+    classes = {
+        "nli": _NLI, "classifier": _Classifier, "tokens": _TokenClassifier, "embed": _Encoder, "encoder": _Encoder,
+        "seq2seq": _Seq2Seq, "coref": _Coref,
+    }  # fmt: skip
     return classes[kind](model, count)
 
 
@@ -267,12 +280,39 @@ class _Dry:
         self._count = count
 
 
-class _NLI(_Dry):
+class _Classifier(_Dry):
     limit = LIMIT
 
     async def count(self, texts: Sequence[str]) -> list[int]:
         return [len(text) // 4 + 1 for text in texts]
 
+    async def logits(
+        self,
+        rows: Sequence[tuple[str, ...]],
+        classes: Literal["nli"] | int,
+        how: Framing = Framing(),  # noqa: B008
+    ) -> NDArray[np.float64]:
+        import numpy as np
+
+        self._count("logits", [(*row, str(classes), how.key) for row in rows])
+        return np.zeros((len(rows), 3 if classes == "nli" else classes))
+
+
+class _TokenClassifier(_Dry):
+    async def offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        return [list(_words(text).offsets) for text in texts]
+
+    async def logits(
+        self,
+        rows: Sequence[tuple[str, ...]],
+        classes: int,
+        how: Framing = Framing(),  # noqa: B008 - frozen
+    ) -> list[TokenLogits]:
+        self._count("token logits", [(*row, str(classes), how.key) for row in rows])
+        return [_token_logits(row, classes) for row in rows]
+
+
+class _NLI(_Classifier):
     async def classify(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
         self._count("nli", pairs)
         return [Entailment(0.0, 1.0, 0.0)] * len(pairs)
@@ -306,6 +346,17 @@ class _Coref(_Dry):
     async def clusters(self, text: str) -> list[list[tuple[int, int]]]:
         self._count("coref", [(text,)])
         return []
+
+
+def _token_logits(row: Sequence[str], classes: int) -> TokenLogits:
+    import numpy as np
+
+    offsets, text = [(0, 0)], [-1]
+    for number, part in enumerate(row):
+        words = _words(part).offsets
+        offsets += [*words, (0, 0)]
+        text += [*[number] * len(words), -1]
+    return TokenLogits(np.zeros((len(text), classes), dtype=np.float32), np.array(offsets), np.array(text))
 
 
 def _words(text: str) -> TokenStates:

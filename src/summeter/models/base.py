@@ -1,4 +1,5 @@
-"""Protocols of everything that answers: LLMs, and the local models (NLI, embedder, encoder, seq2seq, coreference).
+"""Protocols of everything that answers: LLMs, and the local models (NLI, classifier, classifier of tokens, embedder,
+encoder, seq2seq, coreference).
 
 A layer (cache, limit, retry, replay...) wraps an LLM and is an LLM. A local model's `id` names its weights. It batches
 concurrent calls by itself: hand over as much as is at hand, in any order. What is longer than it reads is cut at the
@@ -162,8 +163,38 @@ class Entailment(NamedTuple):
     contradict: float
 
 
-Kind = Literal["nli", "embed", "encoder", "seq2seq", "coref"]
-"""What a local model is: the name of its place in `Tools`."""
+Kind = Literal["nli", "classifier", "tokens", "embed", "encoder", "seq2seq", "coref"]
+"""What a local model is."""
+
+Cut = Literal["longest_first", "only_first"] | tuple[int, ...]
+"""What is cut where an input is longer than the model reads: the longer text, the first text alone (the longer one
+where the second leaves no room), or each text at a number of tokens of its own."""
+
+
+class Framing(NamedTuple):
+    """How texts become one input of a local model.
+
+    `template`: the texts stand in one text, at the places {0}, {1}...; {eos} is the mark that ends an input, and marks
+    of the tokenizer in the template are read as marks (`{0}{eos}{1}`). Without one, a row is one text or a pair.
+    `marks`: also those inside the texts are, as released code does; else they are plain characters.
+    """
+
+    cut: Cut = "longest_first"
+    template: str | None = None
+    marks: bool = False
+
+    @property
+    def key(self) -> str:
+        """What stands in the key of a stored result; empty for the usual framing."""
+        return "" if self == Framing() else to_json(self._asdict())
+
+    @classmethod
+    def from_key(cls, key: str) -> Framing:
+        """The framing of a `key`."""
+        fields: dict[str, Any] = json.loads(key) if key else {}
+        if isinstance(fields.get("cut"), list):
+            fields["cut"] = tuple(fields["cut"])
+        return cls(**fields)
 
 
 class NLI(Protocol):
@@ -182,6 +213,58 @@ class NLI(Protocol):
         ...
 
     async def classify(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]: ...
+
+
+class Classifier(Protocol):
+    """A sequence classifier, or a regression (one output), over rows of one text, a pair or the texts of a template."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def limit(self) -> int:
+        """Tokens of a pair that the model reads, its special tokens left out."""
+        ...
+
+    async def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text, special tokens left out."""
+        ...
+
+    async def logits(
+        self, rows: Sequence[tuple[str, ...]], classes: Literal["nli"] | int, how: Framing = ...
+    ) -> NDArray[np.float64]:
+        """Raw outputs, shape (rows, classes). `classes` is how many the model must have, in its own order, or "nli":
+        entailment, neutral, contradiction, as its config names them. UsageError where it has others."""
+        ...
+
+
+class TokenLogits(NamedTuple):
+    """Raw outputs of every token of an input, marks included.
+
+    `logits` has shape (tokens, classes); `offsets` (tokens, 2) are (start, end) in code points of the token's text,
+    (0, 0) for marks; `text` is which text a token is of (0, 1; -1 for marks); `truncated` says that the end of a text
+    is missing.
+    """
+
+    logits: NDArray[np.float32]
+    offsets: NDArray[np.int64]
+    text: NDArray[np.int64]
+    truncated: bool = False
+
+
+class TokenClassifier(Protocol):
+    """A classifier of tokens (or the two outputs of extractive question answering) over one text or a pair."""
+
+    @property
+    def id(self) -> str: ...
+
+    async def offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """(start, end) of each token of each text, in code points, before anything is cut."""
+        ...
+
+    async def logits(self, rows: Sequence[tuple[str, ...]], classes: int, how: Framing = ...) -> list[TokenLogits]:
+        """Raw outputs of each row's tokens. UsageError where the model has another number of them."""
+        ...
 
 
 class Embedder(Protocol):

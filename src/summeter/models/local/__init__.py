@@ -5,7 +5,7 @@ tokens     texts -> token ids, cut to length, cuts counted
 batcher    concurrent calls, stored results and batches brought together
 backend    what computes: torch, ONNX Runtime
 opened     a model that was found, loaded when it is used
-nli, encoder, seq2seq    the models themselves
+classifier, nli, tagger, encoder, seq2seq    the models themselves
 bind       the models of a run, by role
 export     a BERT classifier as model.onnx
 """

@@ -1,8 +1,8 @@
 """What computes: arrays in, arrays out, one batch at a time, on torch or on ONNX Runtime.
 
-A backend with the head `classifier` answers `logits`, with `encoder` `hidden` (and `layers`), with `seq2seq`
-`log_likelihoods` and `generate` (and `eos`). On torch, models are loaded by transformers from a folder; code that comes
-with a model is never run.
+A backend with the head `classifier` answers `logits`, with `tokens` `token_logits`, with `encoder` `hidden` (and
+`layers`), with `seq2seq` `log_likelihoods` and `generate` (and `eos`). On torch, models are loaded by transformers from
+a folder; code that comes with a model is never run.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Ids = NDArray[np.int64]
     Floats = NDArray[np.float32]
 
-Head = Literal["classifier", "encoder", "seq2seq"]
+Head = Literal["classifier", "tokens", "encoder", "seq2seq"]
 
 INT8_FILES = ("model_int8.onnx", "model_quantized.onnx")
 
@@ -134,9 +134,14 @@ def load(model: Located, runtime: Runtime, head: Head) -> Torch | Onnx:
 
 
 _CLASSES = {
-    "classifier": "AutoModelForSequenceClassification", "encoder": "AutoModel", "seq2seq": "AutoModelForSeq2SeqLM",
+    "classifier": "AutoModelForSequenceClassification", "tokens": "AutoModelForTokenClassification",
+    "encoder": "AutoModel", "seq2seq": "AutoModelForSeq2SeqLM",
 }  # fmt: skip
-_WHAT = {"classifier": "a sequence classifier", "encoder": "an encoder", "seq2seq": "an encoder-decoder"}
+_ANSWERS = "AutoModelForQuestionAnswering"
+_WHAT = {
+    "classifier": "a sequence classifier", "tokens": "a classifier of tokens", "encoder": "an encoder",
+    "seq2seq": "an encoder-decoder",
+}  # fmt: skip
 # An encoder's states do not pass through what makes one vector of them.
 _UNUSED = ("pooler.",)
 
@@ -164,6 +169,17 @@ class Torch:
     def logits(self, ids: Ids, mask: Ids, segments: Ids) -> Floats:
         """Shape (inputs, classes)."""
         return _array(self._pass(lambda: self._network(**self._inputs(ids, mask, segments)).logits))
+
+    def token_logits(self, ids: Ids, mask: Ids, segments: Ids) -> Floats:
+        """Shape (inputs, tokens, classes); of extractive question answering the start and the end."""
+
+        def compute() -> torch.Tensor:
+            import torch
+
+            output = self._network(**self._inputs(ids, mask, segments))
+            return output.logits if "logits" in output else torch.stack([output.start_logits, output.end_logits], -1)
+
+        return _array(self._pass(compute))
 
     def hidden(self, ids: Ids, mask: Ids, segments: Ids, layer: int) -> Floats:
         """The states of a layer, 0 (the input embeddings) to `layers`: shape (inputs, tokens, dimensions)."""
@@ -225,7 +241,7 @@ def _network(model: Located, runtime: Runtime, head: Head) -> Any:
     # What it would warn of (weights that are missing) is an error here.
     transformers.utils.logging.set_verbosity_error()
     try:
-        network, report = getattr(transformers, _CLASSES[head]).from_pretrained(
+        network, report = getattr(transformers, _class(model, head)).from_pretrained(
             model.folder, dtype=torch.bfloat16 if runtime.precision == "bf16" else torch.float32,
             output_loading_info=True, local_files_only=True, trust_remote_code=False,
         )  # fmt: skip
@@ -242,6 +258,12 @@ def _network(model: Located, runtime: Runtime, head: Head) -> Any:
         )
     network = network.to(runtime.device).eval()
     return _quantised(network) if runtime.precision == "int8" else network
+
+
+def _class(model: Located, head: Head) -> str:
+    """What loads a model: for the head `tokens`, what its config says it is."""
+    names = model.config.get("architectures") or [""]
+    return _ANSWERS if head == "tokens" and str(names[0]).endswith("ForQuestionAnswering") else _CLASSES[head]
 
 
 def _quantised(network: Any) -> Any:
@@ -271,7 +293,8 @@ def _array(tensor: torch.Tensor) -> Floats:
 
 _SEGMENTS = "token_type_ids"
 _KNOWN = frozenset({"input_ids", "attention_mask", _SEGMENTS})
-_OUTPUT = {"classifier": "logits", "encoder": "last_hidden_state"}
+_OUTPUT = {"classifier": ("logits",), "tokens": ("logits",), "encoder": ("last_hidden_state",)}
+_SPAN = ("start_logits", "end_logits")
 
 
 class Onnx:
@@ -284,16 +307,22 @@ class Onnx:
         if head == "encoder":
             self.layers = int(model.config["num_hidden_layers"])
         names = [port.name for port in session.get_outputs()]
-        if self._takes - _KNOWN or _OUTPUT[head] not in names:
+        self._outputs = _SPAN if head == "tokens" and set(_SPAN) <= set(names) else _OUTPUT[head]
+        if self._takes - _KNOWN or not set(self._outputs) <= set(names):
             raise UsageError(
                 f"{runtime.file} is no {head} of the usual form: it takes "
                 f"{', '.join(port.name for port in session.get_inputs())} and gives {', '.join(names)}; "
-                f"wanted: {', '.join(sorted(_KNOWN))} -> {_OUTPUT[head]}"
+                f"wanted: {', '.join(sorted(_KNOWN))} -> {', '.join(_OUTPUT[head])}"
             )
 
     def logits(self, ids: Ids, mask: Ids, segments: Ids) -> Floats:
         """Shape (inputs, classes)."""
-        return self._run("logits", ids, mask, segments)
+        return self._run(ids, mask, segments)[0]
+
+    def token_logits(self, ids: Ids, mask: Ids, segments: Ids) -> Floats:
+        """Shape (inputs, tokens, classes); of extractive question answering the start and the end."""
+        outputs = self._run(ids, mask, segments)
+        return outputs[0] if len(outputs) == 1 else np.stack(outputs, axis=-1)
 
     def hidden(self, ids: Ids, mask: Ids, segments: Ids, layer: int) -> Floats:
         """The states of the last layer: shape (inputs, tokens, dimensions). UsageError for another one."""
@@ -302,13 +331,13 @@ class Onnx:
                 f"{self._name}: layer {layer} of {self.layers} was asked for, and a model.onnx gives its last layer "
                 "only; add backend=torch behind the model's name"
             )
-        return self._run("last_hidden_state", ids, mask, segments)
+        return self._run(ids, mask, segments)[0]
 
-    def _run(self, output: str, ids: Ids, mask: Ids, segments: Ids) -> Floats:
+    def _run(self, ids: Ids, mask: Ids, segments: Ids) -> list[Floats]:
         given = {"input_ids": ids, "attention_mask": mask, _SEGMENTS: segments}
         inputs = {name: array for name, array in given.items() if name in self._takes}
-        states: Floats = self._session.run([output], inputs)[0].astype(np.float32, copy=False)
-        return states
+        arrays = self._session.run(list(self._outputs), inputs)
+        return [array.astype(np.float32, copy=False) for array in arrays]
 
 
 def _session(model: Located, runtime: Runtime) -> Any:

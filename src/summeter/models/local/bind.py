@@ -18,7 +18,10 @@ GROUP = "summeter.local_models"
 """Other packages' models: an entry point NAME = "module:factory" answers for `NAME/REST`; `factory(rest, kind)` gives
 an object of that kind's protocol in `summeter.models.base`, whose `id` names its weights."""
 
-HEADS: dict[Kind, Head] = {"nli": "classifier", "embed": "encoder", "encoder": "encoder", "seq2seq": "seq2seq"}
+HEADS: dict[Kind, Head] = {
+    "nli": "classifier", "classifier": "classifier", "tokens": "tokens", "embed": "encoder", "encoder": "encoder",
+    "seq2seq": "seq2seq",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -96,17 +99,17 @@ def build(
 ) -> dict[str, Any]:  # fmt: skip
     """Role -> model. Roles with one model of one kind share it; `usage` is given what each does, by id. With `replay`
     the store answers alone, save for token states, which it does not hold."""
-    shared: dict[tuple[str, Head], Any] = {}
+    shared: dict[tuple[str, str], Any] = {}
     by_role: dict[str, Any] = {}
     for network in networks:
         if network.own is not None:
             by_role[network.role] = network.own
             continue
-        head = HEADS[network.kind]
-        if (network.id, head) not in shared:
+        kind = "encoder" if network.kind == "embed" else network.kind  # an encoder answers as both
+        if (network.id, kind) not in shared:
             counts = LocalUsage() if usage is None else usage.setdefault(network.id, LocalUsage())
-            shared[network.id, head] = _model(network, store, counts, replay=replay)
-        by_role[network.role] = shared[network.id, head]
+            shared[network.id, kind] = _model(network, store, counts, replay=replay)
+        by_role[network.role] = shared[network.id, kind]
     return by_role
 
 
@@ -116,6 +119,14 @@ def _model(network: Network, store: ResultStore | None, usage: LocalUsage, *, re
         from summeter.models.local.nli import LocalNLI
 
         return LocalNLI(network.id, opened, store, usage)
+    if network.kind == "classifier":
+        from summeter.models.local.classifier import LocalClassifier
+
+        return LocalClassifier(network.id, opened, store, usage)
+    if network.kind == "tokens":
+        from summeter.models.local.tagger import LocalTokenClassifier
+
+        return LocalTokenClassifier(network.id, opened, store, usage)
     if network.kind == "seq2seq":
         from summeter.models.local.seq2seq import LocalSeq2Seq
 

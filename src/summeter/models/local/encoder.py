@@ -148,11 +148,11 @@ class LocalEncoder(LocalModel):
 
 
 def _states(input_: Input, tokens: Tokens, states: Floats) -> TokenStates:
-    special = tuple(map(bool, input_.encoding.special_tokens_mask))
+    special = tuple((input_.text < 0).tolist())
     return TokenStates(
         tokens=tokens.names(input_.ids),
         ids=tuple(input_.ids.tolist()),
-        offsets=tuple((0, 0) if own else at for at, own in zip(input_.encoding.offsets, special, strict=True)),
+        offsets=tuple((start, end) for start, end in input_.offsets.tolist()),
         special=special,
         states=states,
         truncated=input_.truncated,

@@ -1,13 +1,20 @@
-"""Texts to token ids: one text or a pair is one input, framed by the tokenizer and cut to the model's length."""
+"""Texts to token ids: one text, a pair, or texts in a template are one input, framed by the tokenizer and cut to the
+model's length.
+
+A tokenizer would read a mark of its own (`</s>`, `[SEP]`) inside a text as that mark, so that a document could end its
+own input. Here marks stand where the tokenizer's frame or a template puts them; in a text they are plain characters.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from summeter.models.base import Cut, Framing
 from summeter.models.local.names import Located, maybe_json
 from summeter.records import InstallError, UsageError
 
@@ -21,17 +28,36 @@ PLAIN = 512
 _HUGE = 1_000_000  # tokenizer configs write 1e30 for "no limit"
 
 
-class Input(NamedTuple):
-    """One input of a model: its token ids and segment ids, and the tokenizer's own account of them."""
+class Encoded(NamedTuple):
+    """A text's tokens before anything is cut, and the tokenizer's own account of them."""
 
     ids: Ids
-    segments: Ids
     encoding: Any
 
     @property
-    def truncated(self) -> bool:
-        """Whether the end of a text was cut off."""
-        return bool(self.encoding.overflowing)
+    def offsets(self) -> Ids:
+        """Where each token stands in the text, in code points: shape (tokens, 2)."""
+        return np.asarray(self.encoding.offsets, dtype=np.int64).reshape(-1, 2)
+
+
+class Input(NamedTuple):
+    """One input of a model: token ids, segment ids, which text each token is of (-1: none, a mark of the frame), and
+    the texts; `truncated`: the end of a text was cut off."""
+
+    ids: Ids
+    segments: Ids
+    text: Ids
+    texts: tuple[Encoded, ...]
+    truncated: bool
+
+    @property
+    def offsets(self) -> Ids:
+        """Where each token stands in its text, in code points; (0, 0) for marks: shape (tokens, 2)."""
+        offsets = np.zeros((len(self.ids), 2), dtype=np.int64)
+        for number, encoded in enumerate(self.texts):
+            places = np.flatnonzero(self.text == number)
+            offsets[places] = encoded.offsets[: len(places)]
+        return offsets
 
 
 class Batch(NamedTuple):
@@ -42,39 +68,113 @@ class Batch(NamedTuple):
     segments: Ids
 
 
+class _Frame(NamedTuple):
+    """The marks before, between and behind the texts of an input, with their segment ids, and the texts' segments."""
+
+    marks: tuple[Ids, ...]
+    mark_segments: tuple[Ids, ...]
+    segments: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.marks))
+
+    def around(self, texts: Sequence[Encoded], sizes: Sequence[int], *, segmented: bool) -> Input:
+        """The input of these texts, each cut at its size."""
+        ids, segments, text = [self.marks[0]], [self.mark_segments[0]], [np.full(len(self.marks[0]), -1)]
+        for number, (encoded, size) in enumerate(zip(texts, sizes, strict=True)):
+            behind = self.marks[number + 1]
+            ids += [encoded.ids[:size], behind]
+            segments += [np.full(min(size, len(encoded.ids)), self.segments[number]), self.mark_segments[number + 1]]
+            text += [np.full(min(size, len(encoded.ids)), number), np.full(len(behind), -1)]
+        joined = np.concatenate(ids)
+        kinds = np.concatenate(segments) if segmented else np.zeros_like(joined)
+        cut = any(size < len(encoded.ids) for encoded, size in zip(texts, sizes, strict=True))
+        return Input(joined, kinds, np.concatenate(text), tuple(texts), cut)
+
+
 class Tokens:
-    """A tokenizer that cuts at `limit` tokens, special tokens counted; of a pair the longer text is cut first."""
+    """A tokenizer that cuts at `limit` tokens, special tokens counted."""
 
     def __init__(self, tokenizer: Any, limit: int, pad: int, *, segmented: bool = True) -> None:
         tokenizer.no_padding()
         tokenizer.no_truncation()
         self._tokenizer = tokenizer
-        self._cutting = type(tokenizer).from_str(tokenizer.to_str())
-        self._cutting.enable_truncation(limit, strategy="longest_first")
+        self._tokenizer.encode_special_tokens = True
         self._segmented = segmented
+        known = tokenizer.get_added_tokens_decoder()
+        # What a tokenizer does not know is no mark: a text may hold its name.
+        unknown = {"<unk>", "[UNK]", "<|unk|>"}
+        self._marks = {
+            place: token.content for place, token in known.items() if token.special and token.content not in unknown
+        }
+        self._mark_ids = np.array(sorted(self._marks), dtype=np.int64)
         self.limit = limit
         self.pad = pad
+
+    @cached_property
+    def _parsing(self) -> Any:
+        """The tokenizer as released code uses it: it reads marks inside texts."""
+        tokenizer = type(self._tokenizer).from_str(self._tokenizer.to_str())
+        tokenizer.encode_special_tokens = False
+        return tokenizer
+
+    @cached_property
+    def _frames(self) -> tuple[_Frame, _Frame]:
+        """The frame of one text, and that of a pair."""
+        probe = self._tokenizer.encode("a", add_special_tokens=False)
+        size = len(probe.ids)
+        frames = []
+        for count in (1, 2):
+            framed = self._tokenizer.post_process(probe, probe if count == 2 else None)
+            places = np.flatnonzero(np.asarray(framed.special_tokens_mask) == 0)
+            first = [int(places[number * size]) for number in range(count)]
+            ids, kinds = np.asarray(framed.ids, dtype=np.int64), np.asarray(framed.type_ids, dtype=np.int64)
+            edges = [0, *(edge for start in first for edge in (start, start + size)), len(ids)]
+            between = [slice(edges[at], edges[at + 1]) for at in range(0, len(edges), 2)]
+            frames.append(
+                _Frame(
+                    tuple(ids[part] for part in between),
+                    tuple(kinds[part] for part in between),
+                    tuple(int(kinds[start]) for start in first),
+                )
+            )
+        return frames[0], frames[1]
 
     @property
     def pair_limit(self) -> int:
         """Tokens that two texts may have together, special tokens left out."""
-        return self.limit - int(self._tokenizer.num_special_tokens_to_add(is_pair=True))
+        return self.limit - self._frames[1].size
+
+    @cached_property
+    def end(self) -> str:
+        """The mark that ends an input: `{eos}` of a template. UsageError where the tokenizer sets none."""
+        last = self._frames[0].marks[-1]
+        if not len(last):
+            raise UsageError("the tokenizer ends an input with no mark, and a template needs one")
+        return str(self._tokenizer.id_to_token(int(last[-1])))
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text before anything is cut, special tokens left out."""
-        return [len(encoding.ids) for encoding in self._whole(texts)]
+        return [len(encoded.ids) for encoded in self.encoded(texts)]
 
     def texts(self, texts: Sequence[str]) -> list[Input]:
         """Each text as an input."""
-        return self._inputs(self._cutting.encode_batch([_clean(text) for text in texts]))
+        return self.inputs([(text,) for text in texts])
 
-    def pairs(self, pairs: Sequence[tuple[str, ...]]) -> list[Input]:
-        """Each pair of texts as an input; each different text is tokenised once."""
-        unique = list(dict.fromkeys(text for pair in pairs for text in pair))
-        encodings = dict(zip(unique, self._whole(unique), strict=True))
-        return self._inputs(
-            [self._cutting.post_process(encodings[first], encodings[second]) for first, second in pairs]
-        )
+    def inputs(self, rows: Sequence[tuple[str, ...]], how: Framing = Framing()) -> list[Input]:  # noqa: B008 - frozen
+        """Each row of texts (one, a pair, or as many as a template takes) as an input; each different text is
+        tokenised once."""
+        if how.template is not None:
+            return self._templated(rows, how.template, how)
+        unique = list(dict.fromkeys(text for row in rows for text in row))
+        encodings = dict(zip(unique, self.encoded(unique, marks=how.marks), strict=True))
+        inputs = []
+        for row in rows:
+            texts, frame = [encodings[text] for text in row], self._frames[len(row) - 1]
+            sizes = cut_sizes([len(encoded.ids) for encoded in texts], self.limit - frame.size, how.cut)
+            inputs.append(frame.around(texts, sizes, segmented=self._segmented))
+        return inputs
 
     def padded(self, inputs: Sequence[Input]) -> Batch:
         """A batch of these inputs."""
@@ -94,17 +194,90 @@ class Tokens:
         """The tokens of ids."""
         return tuple(str(self._tokenizer.id_to_token(int(token))) for token in ids)
 
-    def _whole(self, texts: Sequence[str]) -> list[Any]:
-        encodings: list[Any] = self._tokenizer.encode_batch([_clean(text) for text in texts], add_special_tokens=False)
-        return encodings
+    def encoded(self, texts: Sequence[str], *, marks: bool = False) -> list[Encoded]:
+        """Each text's tokens, without a frame; with `marks` those in the text are read as marks."""
+        cleaned = [_clean(text) for text in texts]
+        encoded = self._whole(self._parsing if marks else self._tokenizer, cleaned)
+        if marks:
+            return encoded
+        # A vocabulary (T5's, DeBERTa-v3's) may hold the mark as a word of its own.
+        held = [at for at, one in enumerate(encoded) if len(self._mark_ids) and np.isin(one.ids, self._mark_ids).any()]
+        for at, one in zip(held, self._whole(self._tokenizer, [self._broken(cleaned[at]) for at in held]), strict=True):
+            encoded[at] = one
+        return encoded
 
-    def _inputs(self, encodings: Sequence[Any]) -> list[Input]:
+    def _templated(self, rows: Sequence[tuple[str, ...]], template: str, how: Framing) -> list[Input]:
+        frame = self._frames[0]
+        if not isinstance(how.cut, str):
+            raise ValueError("a template is cut as a whole (longest_first) or in its first text (only_first)")
+        composed = [self._composed(row, template, marks=how.marks) for row in rows]
+        encodings = self._whole(self._parsing, [text for text, _ in composed])
         inputs = []
-        for encoding in encodings:
-            ids = np.asarray(encoding.ids, dtype=np.int64)
-            segments = np.asarray(encoding.type_ids, dtype=np.int64) if self._segmented else np.zeros_like(ids)
-            inputs.append(Input(ids, segments, encoding))
+        for encoded, (_, first) in zip(encodings, composed, strict=True):
+            over = len(encoded.ids) - (self.limit - frame.size)
+            if over > 0 and how.cut == "only_first":
+                shorter = encoded._replace(ids=_without(encoded, first, over))
+                input_ = frame.around([shorter], [self.limit - frame.size], segmented=self._segmented)
+                inputs.append(input_._replace(truncated=True))
+            else:
+                size = min(len(encoded.ids), self.limit - frame.size)
+                inputs.append(frame.around([encoded], [size], segmented=self._segmented))
         return inputs
+
+    def _composed(self, row: tuple[str, ...], template: str, *, marks: bool) -> tuple[str, tuple[int, int]]:
+        """A template with the texts in it, and where the first of them stands."""
+        texts = [_clean(text) if marks else self._broken(_clean(text)) for text in row]
+        before, slot, _ = template.partition("{0}")
+        if not slot:
+            raise ValueError(f"the template {template!r} has no place {{0}} for the first text")
+        start = len(before.format(*texts, eos=self.end))
+        return template.format(*texts, eos=self.end), (start, start + len(texts[0]))
+
+    def _broken(self, text: str) -> str:
+        """The text with every mark in it made plain characters, of which there are as many as before."""
+        for mark in self._marks.values():
+            if mark in text:
+                text = text.replace(mark, f"({mark[1:]}")
+        return text
+
+    def _whole(self, tokenizer: Any, texts: Sequence[str]) -> list[Encoded]:
+        encodings: list[Any] = tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        return [Encoded(np.asarray(encoding.ids, dtype=np.int64), encoding) for encoding in encodings]
+
+
+def cut_sizes(lengths: Sequence[int], room: int, cut: Cut) -> tuple[int, ...]:
+    """How many tokens of each text are read where `room` holds them all.
+
+    "longest_first" as `tokenizers` does it: the longer text until both are equal, then both; an odd token goes to the
+    longer one. "only_first" falls back on it where the second text leaves no room.
+
+    >>> cut_sizes([100, 20], 60, "longest_first"), cut_sizes([40, 90], 61, "longest_first")
+    ((40, 20), (30, 31))
+    >>> cut_sizes([100, 50], 60, "only_first"), cut_sizes([100, 50], 300, (60, 40))
+    ((10, 50), (60, 40))
+    """
+    if not isinstance(cut, str):
+        sizes = tuple(min(length, most) for length, most in zip(lengths, cut, strict=True))
+        return sizes if sum(sizes) <= room else cut_sizes(sizes, room, "longest_first")
+    if sum(lengths) <= room:
+        return tuple(lengths)
+    if len(lengths) == 1:
+        return (room,)
+    first, second = lengths
+    if cut == "only_first" and second < room:
+        return room - second, second
+    shorter = min(first, second)
+    longer = shorter if shorter > room else max(shorter, room - shorter)
+    if shorter + longer > room:
+        shorter, longer = room // 2, room // 2 + room % 2
+    return (longer, shorter) if first > second else (shorter, longer)
+
+
+def _without(encoded: Encoded, part: tuple[int, int], count: int) -> Ids:
+    """The ids without the last `count` of those that stand in a part of the text."""
+    offsets = encoded.offsets
+    inside = np.flatnonzero((offsets[:, 1] > part[0]) & (offsets[:, 0] < part[1]))
+    return np.delete(encoded.ids, inside[max(0, len(inside) - count) :])
 
 
 def load_tokens(model: Located, wanted: int | None) -> Tokens:

@@ -1,0 +1,237 @@
+"""Raw outputs of texts, pairs and templates; marks inside texts; cuts: against transformers called by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from neural import checkpoints
+
+from summeter.models.base import Framing
+from summeter.models.local.classifier import LocalClassifier
+from summeter.models.local.nli import LocalNLI
+from summeter.models.local.opened import Opened, open_model
+from summeter.models.local.seq2seq import LocalSeq2Seq
+from summeter.models.local.tagger import LocalTokenClassifier
+from summeter.models.local.tokens import Tokens
+from summeter.records import ReplayMiss, UsageError
+from summeter.runs.results import ResultStore
+
+MARKS = {"bert": "[SEP]", "roberta": "</s>", "deberta": "[SEP]", "t5": "</s>", "bart": "</s>"}
+ROWS = [("ab cd. ef", "gh"), ("a", "b c d"), ("gh ab cd ef", "ab")]
+
+
+def opened(folder: Path, settings: str = "", head: Any = "classifier") -> Opened:
+    return open_model(f"local/{folder}{settings}", head)
+
+
+def tokens(folder: Path, settings: str = "") -> Tokens:
+    return opened(folder, settings, "seq2seq" if folder.name in {"t5", "bart"} else "classifier").tokens
+
+
+def logits(folder: Path, rows: list[tuple[str, ...]], how: Framing = Framing(), classes: Any = 3) -> np.ndarray:  # noqa: B008
+    return asyncio.run(LocalClassifier("m", opened(folder)).logits(rows, classes, how))
+
+
+def theirs(folder: Path, texts: list[tuple[str, ...]]) -> np.ndarray:
+    """What transformers gives for texts or pairs as its tokenizer reads them."""
+    import torch
+    import transformers
+
+    network = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    split = transformers.AutoTokenizer.from_pretrained(folder)
+    rows = []
+    for row in texts:
+        given = split(*row, return_tensors="pt")
+        if network.config.type_vocab_size < 2:
+            given.pop("token_type_ids", None)
+        with torch.inference_mode():
+            rows.append(network(**given).logits[0].numpy())
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "deberta", "onnx"])
+def test_raw_outputs_of_a_pair_and_of_one_text(folders: Path, kind: str) -> None:
+    plain = "bert" if kind == "onnx" else kind
+    for rows in (ROWS, [(first,) for first, _ in ROWS]):
+        made = logits(folders / kind, rows)
+        assert np.abs(made - theirs(folders / plain, rows)).max() < 2e-5
+        assert made.std() > 1e-2, "these answers would not tell a wrong one"
+
+
+def test_classes_of_inference_are_read_from_the_config(folders: Path, tmp_path: Path) -> None:
+    turned = checkpoints.classifier(tmp_path / "turned", "bert", {0: "neutral", 1: "contradiction", 2: "entailment"})
+    assert np.array_equal(logits(turned, ROWS, classes="nli"), logits(turned, ROWS)[:, [2, 0, 1]])
+    given = np.array(asyncio.run(LocalNLI("m", opened(turned)).classify(ROWS)))
+    raw = np.exp(logits(turned, ROWS, classes="nli"))
+    assert np.abs(given - raw / raw.sum(axis=1, keepdims=True)).max() < 1e-6
+    checkpoints.classifier(tmp_path / "plain", "bert", {0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"})
+    assert logits(tmp_path / "plain", ROWS).shape == (3, 3)
+    with pytest.raises(UsageError, match="LABEL_0"):
+        logits(tmp_path / "plain", ROWS, classes="nli")
+
+
+def test_a_checkpoint_with_other_outputs_is_refused(folders: Path) -> None:
+    with pytest.raises(UsageError, match=r"local/bert has 3 outputs, and the evaluator reads 1 output: it is another"):
+        logits(folders / "bert", ROWS, classes=1)
+
+
+def test_raw_outputs_are_stored_and_replayed_without_the_model(folders: Path) -> None:
+    with ResultStore() as store:
+        model = LocalClassifier("m", opened(folders / "roberta"), store)
+        rows: list[tuple[str, ...]] = [*ROWS, ("ab",)]
+        first = asyncio.run(model.logits(rows, 3))
+        other = asyncio.run(model.logits(ROWS, 3, Framing(template="{0}{eos}{1}")))
+        assert model.usage.computed == 7, "another framing is another result"
+        again = LocalClassifier("m", None, store)
+        assert np.array_equal(asyncio.run(again.logits(rows, 3)), first)
+        assert np.array_equal(asyncio.run(again.logits(ROWS, 3, Framing(template="{0}{eos}{1}"))), other)
+        assert again.usage.stored == 7
+        with pytest.raises(ReplayMiss, match="holds no logits result"):
+            asyncio.run(again.logits(rows, 3, Framing("only_first")))
+    assert asyncio.run(model.logits([], "nli")).shape == (0, 3)
+
+
+@pytest.mark.parametrize("kind", list(MARKS))
+def test_a_mark_inside_a_text_does_not_end_its_input(folders: Path, kind: str) -> None:
+    split, mark = tokens(folders / kind), MARKS[kind]
+    end = split._tokenizer.token_to_id(mark)
+    (plain,) = split.texts(["ab"])
+    (given,) = split.texts([f"a{mark}b"])
+    assert (given.ids == end).sum() == (plain.ids == end).sum(), "only the frame's own"
+    assert len(given.ids) > len(plain.ids) + 1, "the mark is read as its letters"
+    assert split.count([f"a{mark}b"])[0] == (given.text == 0).sum()
+    (parsed,) = split.inputs([(f"a{mark}b",)], Framing(marks=True))
+    assert (parsed.ids == end).sum() == (plain.ids == end).sum() + 1, "as released code reads it"
+
+
+def test_a_document_with_a_mark_is_judged_by_all_its_text(folders: Path) -> None:
+    """As released code reads it, the claim behind the mark would stand in another place."""
+    (plain, marked) = (asyncio.run(LocalNLI("m", opened(folders / "roberta")).classify([(f"ab{mark}cd", "gh")]))
+                       for mark in ("</t>", "</s>"))  # fmt: skip
+    assert np.abs(np.array(plain) - np.array(marked)).max() > 0
+    read = theirs(folders / "roberta", [("ab</s>cd", "gh")])
+    ours = logits(folders / "roberta", [("ab</s>cd", "gh")])
+    assert np.abs(ours - read).max() > 1e-3
+    assert np.abs(logits(folders / "roberta", [("ab</s>cd", "gh")], Framing(marks=True)) - read).max() < 2e-5
+
+
+@pytest.mark.parametrize("kind", ["roberta", "deberta"])
+def test_a_template_is_one_text_with_marks(folders: Path, kind: str) -> None:
+    """MiniCheck's form: one mark between document and claim, not the two of RoBERTa's pairs; one segment."""
+    mark, how = MARKS[kind], Framing(template="{0}{eos}{1}")
+    wanted = theirs(folders / kind, [(f"{first}{mark}{second}",) for first, second in ROWS])
+    assert np.abs(logits(folders / kind, ROWS, how) - wanted).max() < 2e-5
+    split = tokens(folders / kind)
+    end = split._tokenizer.token_to_id(mark)
+    (given,) = split.inputs([(f"a{mark}b", f"c{mark}")], how)
+    assert (given.ids == end).sum() == 2, "the template's and the frame's"
+    (released,) = split.inputs([(f"a{mark}b", f"c{mark}")], how._replace(marks=True))
+    assert (released.ids == end).sum() == 4
+    assert not given.segments.any()
+
+
+@pytest.mark.parametrize("how", [Framing("only_first"), Framing("only_first", "{0}{eos}{1}")])
+@pytest.mark.parametrize("kind", ["roberta", "deberta", "bert"])
+def test_the_claim_behind_a_document_that_is_too_long_is_kept_and_counted(
+    folders: Path, kind: str, how: Framing
+) -> None:
+    long = "ab cd. " * 60
+    model = LocalClassifier("m", opened(folders / kind))
+    made = asyncio.run(model.logits([(long, "gh"), (long, "ef a"), ("ab", "gh")], 3, how))
+    assert np.abs(made[0] - made[1]).max() > 1e-3, "the claim is read"
+    assert model.usage.truncated == 2
+    split = tokens(folders / kind)
+    first, second, short = split.inputs([(long, "gh"), (long, "ef a"), ("ab", "gh")], how)
+    assert len(first.ids) == len(second.ids) == split.limit == 64
+    assert (first.truncated, short.truncated) == (True, False)
+    tail = split.inputs([("ab", "gh")], how)[0].ids[-4:]
+    assert first.ids[-4:].tolist()[1:] == tail.tolist()[1:], "the end is what it is behind a short document"
+
+
+def test_without_a_cut_of_the_document_every_claim_scores_the_same(folders: Path) -> None:
+    """The released way: the end is cut, and there stands the claim."""
+    made = logits(
+        folders / "roberta", [("ab cd. " * 60, "gh"), ("ab cd. " * 60, "ef a")], Framing(template="{0}{eos}{1}")
+    )
+    assert np.array_equal(made[0], made[1])
+
+
+def test_cuts_of_one_text_are_those_of_transformers(folders: Path) -> None:
+    import transformers
+
+    split = transformers.AutoTokenizer.from_pretrained(folders / "bert")
+    pairs = [("a " * first, "b " * second) for first, second in ((70, 5), (61, 1), (10, 51), (2, 60), (100, 60))]
+    for (first, second), made in zip(pairs, tokens(folders / "bert").inputs(pairs, Framing("only_first")), strict=True):
+        wanted = split(first, second, truncation="only_first", max_length=64)
+        assert made.ids.tolist() == wanted["input_ids"]
+        assert made.segments.tolist() == wanted["token_type_ids"]
+    # Where the second text leaves the first no token, transformers raises; here the longer one is cut.
+    (made,) = tokens(folders / "bert").inputs([("a", "b " * 80)], Framing("only_first"))
+    assert (made.text == 0).sum() == 1
+    assert made.truncated
+
+
+def test_each_text_may_be_cut_on_its_own(folders: Path) -> None:
+    (made,) = tokens(folders / "bert").inputs([("a b c d e f", "g h")], Framing((4, 3)))
+    assert [(made.text == number).sum() for number in (-1, 0, 1)] == [3, 4, 2]
+    assert made.truncated
+    (made,) = tokens(folders / "bert").inputs([("a " * 50, "g " * 50)], Framing((50, 50)))
+    assert len(made.ids) == 64, "and no more than the model reads"
+
+
+@pytest.mark.parametrize(("classes", "answers"), [(4, False), (1, False), (2, True)])
+def test_outputs_of_every_token(tmp_path: Path, folders: Path, classes: int, answers: bool) -> None:
+    del folders  # where it is, torch is
+    import torch
+    import transformers
+
+    folder = checkpoints.tagger(tmp_path / "m", classes, answers=answers)
+    kind = transformers.BertForQuestionAnswering if answers else transformers.BertForTokenClassification
+    network, split = kind.from_pretrained(folder).eval(), transformers.AutoTokenizer.from_pretrained(folder)
+    with ResultStore() as store:
+        model = LocalTokenClassifier("m", opened(folder, head="tokens"), store)
+        made = asyncio.run(model.logits(ROWS, classes))
+        again = asyncio.run(LocalTokenClassifier("m", None, store).logits(ROWS, classes))
+        places = asyncio.run(LocalTokenClassifier("m", opened(folder, head="tokens"), store).offsets(["ab c"]))
+        assert places == [[(0, 1), (1, 2), (3, 4)]]
+        assert asyncio.run(LocalTokenClassifier("m", None, store).offsets(["ab c"])) == places
+    for (first, second), row, stored in zip(ROWS, made, again, strict=True):
+        given = split(first, second, return_tensors="pt", return_offsets_mapping=True)
+        offsets = given.pop("offset_mapping")[0].numpy()
+        with torch.inference_mode():
+            output = network(**given)
+        wanted = torch.stack([output.start_logits, output.end_logits], -1) if answers else output.logits
+        assert np.abs(row.logits - wanted[0].numpy()).max() < 2e-5
+        assert np.array_equal(row.offsets, offsets)
+        assert [None if number < 0 else number for number in row.text.tolist()] == given.encodings[0].sequence_ids
+        for one, two in zip(row, stored, strict=True):
+            assert np.array_equal(one, two)
+    model = LocalTokenClassifier("m", opened(folder, head="tokens"))
+    with pytest.raises(UsageError, match="outputs a token"):
+        asyncio.run(model.logits(ROWS, 7))
+    with pytest.raises(ValueError, match="not in a template"):
+        asyncio.run(model.logits(ROWS, classes, Framing(template="{0} {1}")))
+
+
+def test_outputs_of_every_token_on_onnx_runtime(tmp_path: Path, folders: Path) -> None:
+    del folders
+    folder = checkpoints.tagger(tmp_path / "m", 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fast = checkpoints.to_onnx(folder, tmp_path / "onnx", "logits", tokens=True)
+    models = [LocalTokenClassifier("m", opened(one, head="tokens")) for one in (folder, fast)]
+    first, second = (asyncio.run(model.logits(ROWS, 4)) for model in models)
+    assert opened(fast, head="tokens").runtime.backend == "onnx"
+    for one, two in zip(first, second, strict=True):
+        assert np.abs(one.logits - two.logits).max() < 1e-5
+
+
+def test_a_generator_reads_a_text_with_a_mark_to_its_end(folders: Path) -> None:
+    model = LocalSeq2Seq("m", opened(folders / "t5", head="seq2seq"))
+    first, second = asyncio.run(model.score([("ab</s>cd", "ab"), ("ab</s>ef", "ab")]))
+    assert first != second
