@@ -185,8 +185,14 @@ class EchoSeq2Seq(TableSeq2Seq):
 
 
 def local_models() -> dict[str, Any]:
-    """A model of every kind, by the name of its place in `Tools`."""
+    """A model of every kind, by kind."""
     return {
         "nli": WordNLI(), "embed": WordEmbedder(), "encoder": WordEncoder(),
         "seq2seq": EchoSeq2Seq(), "coref": TableCoref(),
     }  # fmt: skip
+
+
+def networks(evaluator: Evaluator, **kinds: Any) -> dict[str, Any]:
+    """A model in each role of an evaluator that takes a local one; `kinds` replace those of `local_models`."""
+    by_kind = {**local_models(), **kinds}
+    return {role: by_kind[kind] for role, kind in evaluator.local_model_kinds.items()}

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from evaluators.networks import local_models
+from evaluators.networks import networks
 
 from summeter.data.dataset import Dataset, load
 from summeter.engine.dry import dry
@@ -64,7 +64,9 @@ def judge(name: str, rows: Sequence[Mapping[str, Any]]) -> Collected:
     local = {role for part in evaluator.parts() for role in part.local_model_kinds}
     llms = {role: dry(model, Counter()) for role, model in roles.items() if role not in local}
     asking = [job for job in work if not isinstance(job.evaluator, DerivedEvaluator)]
-    worker = Worker(asking, sink, lambda job: Tools(job.signature, llms, **local_models()), {}, Progress())
+    worker = Worker(
+        asking, sink, lambda job: Tools(job.signature, llms, networks=networks(job.evaluator)), {}, Progress()
+    )
 
     async def run() -> None:
         async for _ in LocalExecutor(1).map(worker, units(data, worker.jobs, (), None)):

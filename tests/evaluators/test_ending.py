@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from evaluators.networks import TableNLI, WordEncoder
+from evaluators.networks import TableNLI, networks
 
 from summeter.data.dataset import load
 from summeter.engine.api import evaluate
@@ -54,7 +54,7 @@ def ends() -> None:
 def test_every_local_judge_looks_at_what_ends_it(judge: Evaluator, tmp_path: Path) -> None:
     data = load(rows(tmp_path / "rows.jsonl", {"a": "The boat sank. " + sentences(3, 1)}, sentences(5, 2)))
     ((document, (summary,)),) = data.items()
-    tools = Tools(signature="s", nli=TableNLI(), encoder=WordEncoder())
+    tools = Tools(signature="s", networks=networks(judge, nli=TableNLI()))
 
     async def judged() -> None:
         prepared = await judge.prepare(document, tools)

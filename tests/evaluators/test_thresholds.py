@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from evaluators.networks import TableNLI, document, judge, local_models
+from evaluators.networks import TableNLI, document, judge, networks
 
 from summeter.engine.api import evaluate
 from summeter.evaluators.base import Evaluator, Tools
@@ -52,7 +52,7 @@ def local_judges() -> list[Evaluator]:
 @pytest.mark.parametrize("evaluator", local_judges(), ids=str)
 def test_a_label_is_a_threshold_of_its_value(evaluator: Evaluator) -> None:
     source = document(*(f"Ada sold mill {at} in May." for at in range(12)))
-    tools = Tools(signature="s", **{**local_models(), "nli": DrawnNLI()})
+    tools = Tools(signature="s", networks=networks(evaluator, nli=DrawnNLI()))
     rows = [row for some in judge(evaluator, source, *SUMMARIES, tools=tools) for row in some]
     labelled = [row for row in rows if row.status == "ok" and row.value is not None and row.label is not None]
     if evaluator.name in NO_LINE or not labelled:

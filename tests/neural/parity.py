@@ -151,7 +151,7 @@ def judged(
     async def run() -> list[list[Judgment]]:
         found, scratch = [], {}
         for item in items(task, several=several):
-            tools = Tools("s", scratch=scratch.setdefault(item.document.id, {}), **bound)
+            tools = Tools("s", scratch=scratch.setdefault(item.document.id, {}), networks=bound)
             prepared = await evaluator.prepare(item.document, tools)
             found.append(list(await evaluator.judge(item, prepared, tools)))
         return found

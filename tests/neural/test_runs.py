@@ -35,14 +35,12 @@ class Entailed(Evaluator):
     local_model_kinds: ClassVar[Mapping[str, Kind]] = {"nli": "nli", "embed": "embed"}
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        assert tools.nli is not None
-        assert tools.embed is not None
         texts = (item.document.text, item.summary.text)
-        (found,) = await tools.nli.classify([texts])
-        one, two = await tools.embed.embed(texts)
-        near = f"{float(one @ two):.6f}, {await tools.nli.count(texts)} of {tools.nli.limit}"
+        (found,) = await tools.nli("nli").classify([texts])
+        one, two = await tools.embedder("embed").embed(texts)
+        near = f"{float(one @ two):.6f}, {await tools.nli('nli').count(texts)} of {tools.nli('nli').limit}"
         return [
-            JudgmentBuilder(self, item, tools.signature, model=tools.nli.id).ok(
+            JudgmentBuilder(self, item, tools.signature, model=tools.nli("nli").id).ok(
                 "faithfulness", value=found.entail, reason=near
             )
         ]
@@ -132,3 +130,49 @@ def test_what_was_cut_is_told(folders: Path, tmp_path: Path) -> None:
     long = [{**ROWS[0], "document": "ab cd " * 60}]
     run = evaluate(long, [Entailed()], models=models(folders), out=tmp_path / "run")
     assert any("1 of them longer than it reads or writes" in line for line in run_lines(run))
+
+
+class TwoWriters(Evaluator):
+    """How much likelier the summary is to one network than to the other."""
+
+    name: ClassVar[str] = "two_writers"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "two networks of one kind"
+    aspects: ClassVar[tuple[str, ...]] = ("fluency",)
+    value_range: ClassVar[tuple[float, float] | None] = None
+    roles: ClassVar[tuple[str, ...]] = ("asks", "answers")
+    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"asks": "seq2seq", "answers": "seq2seq"}
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        pair = (item.document.text, item.summary.text)
+        ((asks,), (answers,)) = [await tools.seq2seq(role).score([pair]) for role in self.roles]
+        return [JudgmentBuilder(self, item, tools.signature).ok("fluency", value=asks, reason=str(answers))]
+
+
+class OtherKind(Entailed):
+    """The role `answers` as an NLI model."""
+
+    name: ClassVar[str] = "other_kind"
+    roles: ClassVar[tuple[str, ...]] = ("answers",)
+    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"answers": "nli"}
+
+
+def test_two_networks_of_a_kind_serve_one_evaluator(folders: Path, tmp_path: Path) -> None:
+    bound = {"asks": f"local/{folders / 't5'}", "answers": f"local/{folders / 'bart'}"}
+    run = evaluate(ROWS, [TwoWriters()], models=bound, out=tmp_path / "run")
+    assert run.manifest.counts == {"ok": 6}
+    (judge,) = run.manifest.judges
+    assert judge.models["asks"].startswith("local/t5@")
+    assert judge.models["answers"].startswith("local/bart@")
+    assert all(float(row.reason or 0) != row.value for row in run.judgments())
+    swapped = evaluate(ROWS, [TwoWriters()], models=dict(zip(bound, reversed(bound.values()), strict=True)))
+    pairs = zip(run.judgments(), swapped.judgments(), strict=True)
+    assert all(row.value == float(other.reason or 0) for row, other in pairs)
+    (counted,) = dry_run(ROWS, [TwoWriters()], models=bound)
+    assert sorted((counted.local or {}).values()) == [6, 6]
+
+
+def test_a_role_is_one_kind_in_a_run(folders: Path) -> None:
+    bound = {"asks": f"local/{folders / 't5'}", "answers": f"local/{folders / 'bart'}"}
+    with pytest.raises(UsageError, match=r"the role 'answers' is a nli model to other_kind and a seq2seq model to"):
+        evaluate(ROWS, [TwoWriters(), OtherKind()], models=bound)

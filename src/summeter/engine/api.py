@@ -329,17 +329,17 @@ def networks_of(
 
 
 def toolbox(llms: Mapping[str, BoundLLM], networks: Mapping[str, Any] | None = None) -> Callable[[Job], Tools]:
-    """What gives each job its tools: the LLMs by role, asked as its repeat has it, and its local models by kind."""
+    """What gives each job its tools: the LLMs by role, asked as its repeat has it, and its local models."""
 
     def tools(job: Job) -> Tools:
         own = {role: llms[name] for role, name in job.roles.items() if name in llms}
         if job.repeat > 1:
             own = {role: BoundLLM(model.llm, model.settings._replace(repeat=job.repeat)) for role, model in own.items()}
-        kinds = {
-            kind: networks[job.roles.get(role, role)]
-            for role, kind in job.evaluator.local_model_kinds.items()
+        local = {
+            role: networks[job.roles.get(role, role)]
+            for role in job.evaluator.local_model_kinds
             if networks and job.roles.get(role, role) in networks
         }
-        return Tools(signature=job.signature, llms=own, **kinds)
+        return Tools(signature=job.signature, llms=own, networks=local)
 
     return tools

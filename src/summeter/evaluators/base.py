@@ -5,11 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from summeter.models.base import NLI, Coref, Embedder, Kind, Regressor, Seq2Seq, TokenEmbedder
+from summeter.models.base import (
+    NLI,
+    Classifier,
+    Coref,
+    Embedder,
+    Kind,
+    Regressor,
+    Seq2Seq,
+    TokenClassifier,
+    TokenEmbedder,
+)
 from summeter.models.fitted import NumbersFile
 from summeter.models.prompts import PromptFolder, Template
 from summeter.models.structured import BoundLLM
@@ -77,23 +87,52 @@ class Prepared(Record):
 class Tools:
     """What a judge may use, by role. Made by the run, never stored.
 
+    `llms` and `networks` hold the LLMs and the local models by role; `tools.llm("judge")`, `tools.nli("nli")` give
+    one, UsageError where none is bound. The roles in an evaluator's `local_model_kinds` are networks of that kind.
     `signature` is the evaluator's own signature in this run; `scratch` caches what is expensive to
     derive (one dict per document and evaluator, dropped after the document).
     """
 
     signature: str
     llms: Mapping[str, BoundLLM] = field(default_factory=dict)
-    nli: NLI | None = None
-    embed: Embedder | None = None
-    encoder: TokenEmbedder | None = None
-    seq2seq: Seq2Seq | None = None
-    coref: Coref | None = None
-    regressor: Regressor | None = None
+    networks: Mapping[str, Any] = field(default_factory=dict)
     scratch: dict[str, Any] = field(default_factory=dict)
 
     def llm(self, role: str) -> BoundLLM:
         """The model bound to `role`."""
-        return bound(self.llms.get(role), role)
+        return _bound(self.llms, role)
+
+    def nli(self, role: str) -> NLI:
+        """The local model in `role`, of the kind `nli`; so below for every kind."""
+        return cast("NLI", _bound(self.networks, role))
+
+    def classifier(self, role: str) -> Classifier:
+        """Of the kind `classifier`."""
+        return cast("Classifier", _bound(self.networks, role))
+
+    def token_classifier(self, role: str) -> TokenClassifier:
+        """Of the kind `tokens`."""
+        return cast("TokenClassifier", _bound(self.networks, role))
+
+    def embedder(self, role: str) -> Embedder:
+        """Of the kind `embed`."""
+        return cast("Embedder", _bound(self.networks, role))
+
+    def encoder(self, role: str) -> TokenEmbedder:
+        """Of the kind `encoder`."""
+        return cast("TokenEmbedder", _bound(self.networks, role))
+
+    def seq2seq(self, role: str) -> Seq2Seq:
+        """Of the kind `seq2seq`."""
+        return cast("Seq2Seq", _bound(self.networks, role))
+
+    def coref(self, role: str) -> Coref:
+        """Of the kind `coref`."""
+        return cast("Coref", _bound(self.networks, role))
+
+    def regressor(self, role: str) -> Regressor:
+        """Of the kind `regressor`."""
+        return cast("Regressor", _bound(self.networks, role))
 
     def once(self, key: str, make: Callable[[], T]) -> T:
         """What `make` gives, made once a document and kept in `scratch`."""
@@ -103,13 +142,12 @@ class Tools:
         return made
 
 
-def bound(model: T | None, role: str) -> T:
-    """The model of a role in `Tools`. UsageError where none is bound."""
-    if model is None:
+def _bound(models: Mapping[str, T], role: str) -> T:
+    if role not in models:
         raise UsageError(
             f"no model for the role {role!r}; bind one with ", Parameter("models", f"{role}=PROVIDER/MODEL")
         )
-    return model
+    return models[role]
 
 
 class Evaluator(BaseModel):
@@ -117,7 +155,7 @@ class Evaluator(BaseModel):
 
     `aspects`: what it measures. `needs`: what an item must have. `roles`: the models it may ask (`required_roles`:
     those it asks as it is set). `local_model_kinds`: which roles take a local model, and of what kind
-    (`{"nli": "nli"}`; it is then in `Tools` under its kind); a role that is not there takes an LLM.
+    (`{"answers": "seq2seq"}` for `tools.seq2seq("answers")`); a role that is not there takes an LLM.
     `default_models`: models of roles that need no binding. `without_model`: by role, how it does without that model,
     for the message where none is bound. `reduce`: how judgments below the summary become its
     score ("share" of labels that are 1, "mean" of values, or "whole": a judgment of the summary stands beside them).

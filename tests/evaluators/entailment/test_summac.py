@@ -32,7 +32,7 @@ TABLE = {
 
 
 def run(evaluator: SummaC, text: str = SUMMARY, nli: TableNLI | None = None) -> list[Judgment]:
-    (found,) = judge(evaluator, SOURCE, text, tools=Tools("sig", nli=nli or TableNLI(TABLE)))
+    (found,) = judge(evaluator, SOURCE, text, tools=Tools("sig", networks={"nli": nli or TableNLI(TABLE)}))
     return found
 
 
@@ -96,7 +96,7 @@ class TestZeroShot:
 
     def test_summaries_share_the_document(self) -> None:
         nli = TableNLI(TABLE)
-        judge(SummaC(), SOURCE, SUMMARY, SECOND, FIRST, tools=Tools("sig", nli=nli))
+        judge(SummaC(), SOURCE, SUMMARY, SECOND, FIRST, tools=Tools("sig", networks={"nli": nli}))
         assert len(nli.asked) == len(set(nli.asked)) == 6
 
 

@@ -32,7 +32,7 @@ def one(
     table: dict[str, Row], evaluator: Fenice = LEGACY, source: Document = SOURCE, **tools: object
 ) -> Judgment:  # fmt: skip
     nli = TableNLI({(premise, CLAIM): row for premise, row in table.items()})
-    ((found,),) = judge(evaluator, source, CLAIM, tools=Tools("sig", nli=nli, **tools))  # type: ignore[arg-type]
+    ((found,),) = judge(evaluator, source, CLAIM, tools=Tools("sig", networks={"nli": nli, **tools}))  # type: ignore[arg-type]
     return found
 
 
@@ -101,7 +101,7 @@ class TestLevels:
     def test_a_stride_above_1_may_lose_the_tail(self) -> None:
         many = document(*(f"Number {at} is here." for at in range(12)))
         nli = TableNLI()
-        judge(Fenice(variant="legacy", stride=5), many, CLAIM, tools=Tools("sig", nli=nli))
+        judge(Fenice(variant="legacy", stride=5), many, CLAIM, tools=Tools("sig", networks={"nli": nli}))
         texts = many.sentence_texts
         wide = [premise for premise, _ in nli.asked if premise not in texts and premise != many.text]
         # n = 12, j = 5, stride 5: sentences 0 to 9, and none of the last two.
@@ -111,7 +111,7 @@ class TestLevels:
         # The network reads its beginning and no more: its tail is lost at this level (the paper's variant: stretches).
         long = document(*(f"Number {at} is here." for at in range(300)))
         nli = TableNLI(limit=64)
-        judge(LEGACY, long, CLAIM, tools=Tools("sig", nli=nli))
+        judge(LEGACY, long, CLAIM, tools=Tools("sig", networks={"nli": nli}))
         assert (long.text, CLAIM) in nli.asked
         assert nli.asked.count((long.text, CLAIM)) == 1
 
@@ -143,14 +143,14 @@ class TestCoreference:
 class TestClaims:
     def test_exact_repetitions_go_and_the_order_stays(self) -> None:
         writer = TableSeq2Seq({CLAIM: "B is here. A is here. B is here. b is here."})
-        tools = Tools("sig", nli=TableNLI(), seq2seq=writer)
+        tools = Tools("sig", networks={"nli": TableNLI(), "seq2seq": writer})
         (found,) = judge(Fenice(variant="legacy", claims="seq2seq"), SOURCE, CLAIM, tools=tools)
         assert [one.claim.text for one in found if one.claim] == ["B is here.", "A is here.", "b is here."]
 
     def test_the_score_is_the_plain_mean_over_claims(self) -> None:
         writer = TableSeq2Seq({CLAIM: "A is here. B is here."})
         table = {(SENTENCES[0], "A is here."): (1.0, 0.0, 0.0), (SENTENCES[1], "B is here."): (0.2, 0.1, 0.7)}
-        tools = Tools("sig", nli=TableNLI(table), seq2seq=writer)
+        tools = Tools("sig", networks={"nli": TableNLI(table), "seq2seq": writer})
         (found,) = judge(Fenice(variant="legacy", claims="seq2seq"), SOURCE, CLAIM, tools=tools)
         (score,) = summary_scores(found, {"fenice": Fenice.reduce})
         assert score.value == pytest.approx((1.0 + 0.1) / 2)
@@ -168,7 +168,7 @@ class TestNotCopied:
             ("She won gold.", "Ana won silver."): (0.3, 0.5, 0.2),
             ("Ana won gold.", "Ana won silver."): (0.5, 0.17, 0.33),
         }  # fmt: skip
-        tools = Tools("sig", nli=TableNLI(table), coref=TableCoref(["Ana", "She"]))
+        tools = Tools("sig", networks={"nli": TableNLI(table), "coref": TableCoref(["Ana", "She"])})
         ((first,), (second,)) = judge(
             Fenice(variant="legacy", coref=True), source, "Ana won gold.", "Ana won silver.", tools=tools
         )
@@ -186,11 +186,11 @@ class TestNotCopied:
         assert released(0, f"{start}old.") == released(0, f"{start}new.")
         source = document(f"{start}old.", f"{start}new.")
         nli = TableNLI({(f"{start}new.", CLAIM): (1.0, 0.0, 0.0)})
-        ((found,),) = judge(LEGACY, source, CLAIM, tools=Tools("sig", nli=nli))
+        ((found,),) = judge(LEGACY, source, CLAIM, tools=Tools("sig", networks={"nli": nli}))
         assert found.value == 1.0
 
     def test_what_crashes_a_batch_or_gives_nan_there_is_skipped_here(self) -> None:
-        tools = Tools("sig", nli=TableNLI(), seq2seq=TableSeq2Seq({CLAIM: ""}))
+        tools = Tools("sig", networks={"nli": TableNLI(), "seq2seq": TableSeq2Seq({CLAIM: ""})})
         ((empty,), (fine,)) = judge(LEGACY, SOURCE, "", CLAIM, tools=tools)
         assert (empty.status, empty.value, fine.status) == ("skipped", None, "ok")
         ((nowhere,),) = judge(LEGACY, Document(id="d", text=""), CLAIM, tools=tools)
@@ -199,15 +199,14 @@ class TestNotCopied:
         assert (none.status, none.value) == ("unparsed", None)
 
     def test_nothing_is_ever_nan(self) -> None:
-        found = judge(LEGACY, SOURCE, CLAIM, "It rained. It snowed.", tools=Tools("sig", nli=TableNLI()))
+        found = judge(LEGACY, SOURCE, CLAIM, "It rained. It snowed.", tools=Tools("sig", networks={"nli": TableNLI()}))
         assert not any(math.isnan(one.value) for some in found for one in some if one.value is not None)
 
     def test_everything_of_a_document_is_shared(self) -> None:
         # There, 12 systems' summaries have the document split, resolved and windowed 12 times.
         nli, coref = TableNLI(), TableCoref(["Sentence", ("Sentence", 1)])
-        judge(
-            Fenice(variant="legacy", coref=True), SOURCE, *[CLAIM] * 12, tools=Tools("sig", nli=nli, coref=coref)
-        )  # fmt: skip
+        tools = Tools("sig", networks={"nli": nli, "coref": coref})
+        judge(Fenice(variant="legacy", coref=True), SOURCE, *[CLAIM] * 12, tools=tools)
         assert coref.asked == 1
         assert len(nli.asked) == len(set(nli.asked)) == 6 + 2 + 1
 
@@ -229,7 +228,7 @@ class TestSentences:
     def test_fewer_sentences_than_a_window_make_one_window_of_all_that_is_never_used(self) -> None:
         assert windows([(0, 1)] * 3, Rules(variant="legacy")) == [(0, 3)]
         nli = TableNLI()
-        judge(LEGACY, document(*SENTENCES[:3]), CLAIM, tools=Tools("sig", nli=nli))
+        judge(LEGACY, document(*SENTENCES[:3]), CLAIM, tools=Tools("sig", networks={"nli": nli}))
         # There the window and the document are computed for nothing; here they are not asked about.
         assert nli.asked == [(text, CLAIM) for text in SENTENCES[:3]]
 
@@ -243,7 +242,7 @@ class TestSentences:
     def test_a_document_of_one_sentence_is_that_sentence(self) -> None:
         source = document(SENTENCES[0])
         nli = TableNLI({(SENTENCES[0], CLAIM): (0.6, 0.3, 0.1)})
-        ((found,),) = judge(LEGACY, source, CLAIM, tools=Tools("sig", nli=nli))
+        ((found,),) = judge(LEGACY, source, CLAIM, tools=Tools("sig", networks={"nli": nli}))
         assert (found.value, cut(found)) == (pytest.approx(0.3), [SENTENCES[0]])
         assert len(nli.asked) == 1
 
@@ -251,7 +250,7 @@ class TestSentences:
         # n + max(1, n - 4) + 1 = 12 + 8 + 1, of which none twice.
         many = document(*(f"Number {at} is here." for at in range(12)))
         nli = TableNLI()
-        judge(LEGACY, many, CLAIM, tools=Tools("sig", nli=nli))
+        judge(LEGACY, many, CLAIM, tools=Tools("sig", networks={"nli": nli}))
         assert len(nli.asked) == len(set(nli.asked)) == 12 + 8 + 1
 
 
@@ -263,14 +262,14 @@ class TestOneSubstitution:
 
     def test_versions_of_two_clusters_are_not_combined(self) -> None:
         nli = TableNLI()
-        tools = Tools("sig", nli=nli, coref=TableCoref(*self.COREF))
+        tools = Tools("sig", networks={"nli": nli, "coref": TableCoref(*self.COREF)})
         judge(Fenice(variant="legacy", coref=True), self.SOURCE, "Ana saw Bo there.", tools=tools)
         told = set(self.SOURCE.sentence_texts)
         # "Ana met Bo." comes first among equals: no sentence has anything, and it holds no pronoun to replace.
         assert {premise for premise, _ in nli.asked} == told
         best = {("She saw him there.", "Ana saw Bo there."): (0.3, 0.3, 0.4)}
         nli = TableNLI(best)
-        tools = Tools("sig", nli=nli, coref=TableCoref(*self.COREF))
+        tools = Tools("sig", networks={"nli": nli, "coref": TableCoref(*self.COREF)})
         judge(Fenice(variant="legacy", coref=True), self.SOURCE, "Ana saw Bo there.", tools=tools)
         assert {premise for premise, _ in nli.asked} == told | {"Ana saw him there.", "She saw Bo there."}
 
@@ -301,10 +300,10 @@ class TestNotCopiedEither:
     def test_the_limit_of_what_the_network_reads_does_not_change_with_use(self) -> None:
         # There, after the first pass over whole documents, every later pair is read up to 4,096 tokens.
         nli = TableNLI(limit=64)
-        tools = Tools("sig", nli=nli)
+        tools = Tools("sig", networks={"nli": nli})
         first = judge(LEGACY, SOURCE, CLAIM, tools=tools)
         assert nli.limit == 64
-        assert judge(LEGACY, SOURCE, CLAIM, tools=Tools("sig", nli=nli)) == first
+        assert judge(LEGACY, SOURCE, CLAIM, tools=Tools("sig", networks={"nli": nli})) == first
 
     @pytest.mark.parametrize("variant", ["paper", "legacy"])
     def test_a_document_of_more_than_a_million_characters_is_read(self, variant: str) -> None:
@@ -314,6 +313,6 @@ class TestNotCopiedEither:
         assert len(text) > 1_000_000
         nli = TableNLI({(ending, CLAIM): (1.0, 0.0, 0.0)}, limit=10**6)
         evaluator = Fenice(variant=variant, step="nli_claim")  # type: ignore[arg-type]
-        ((found,),) = judge(evaluator, Document(id="d", text=text), CLAIM, tools=Tools("sig", nli=nli))
+        ((found,),) = judge(evaluator, Document(id="d", text=text), CLAIM, tools=Tools("sig", networks={"nli": nli}))
         assert found.value == 1.0
         assert [span.cut(text) for span in found.evidence] == [ending]

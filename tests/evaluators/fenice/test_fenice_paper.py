@@ -29,7 +29,7 @@ def one(
 ) -> Judgment:  # fmt: skip
     """The verdict on the one claim; `table` maps passages to what they say of it."""
     nli = TableNLI({(premise, CLAIM): row for premise, row in table.items()})
-    ((found,),) = judge(evaluator or Fenice(), source, CLAIM, tools=Tools("sig", nli=nli, **tools))  # type: ignore[arg-type]
+    ((found,),) = judge(evaluator or Fenice(), source, CLAIM, tools=Tools("sig", networks={"nli": nli, **tools}))  # type: ignore[arg-type]
     return found
 
 
@@ -105,7 +105,7 @@ def test_a_document_of_fewer_sentences_than_a_window_has_none_and_the_whole_coun
 def test_windows_have_the_size_and_stride_asked_for_and_lose_no_tail() -> None:
     nli = TableNLI()
     many = document(*(f"Number {at} is here." for at in range(12)))
-    judge(Fenice(window=5, stride=5), many, CLAIM, tools=Tools("sig", nli=nli))
+    judge(Fenice(window=5, stride=5), many, CLAIM, tools=Tools("sig", networks={"nli": nli}))
     asked = {premise for premise, _ in nli.asked}
     texts = many.sentence_texts
     for first in (0, 5, 7):  # the last window ends with the document
@@ -158,7 +158,7 @@ class TestCoreference:
         source = document("Ana met Bo.", "She saw him there.")
         claim = "Ana saw Bo there."
         nli = TableNLI({("She saw him there.", claim): (0.3, 0.3, 0.4), ("Ana saw him there.", claim): (0.6, 0.4, 0.0)})
-        tools = Tools("sig", nli=nli, coref=TableCoref(["Ana", "She"], ["Bo", "him"]))
+        tools = Tools("sig", networks={"nli": nli, "coref": TableCoref(["Ana", "She"], ["Bo", "him"])})
         # s*: "Ana met Bo." 0, "She saw him there." -.1: the first. With it below, the second.
         nli.table["Ana met Bo.", claim] = (0.0, 0.5, 0.5)
         ((found,),) = judge(Fenice(step="nli_coref"), source, claim, tools=tools)
@@ -175,7 +175,7 @@ class TestCoreference:
 
     def test_clusters_are_found_once_a_document_and_stored(self) -> None:
         coref = TableCoref(["Simone Biles", "She"])
-        tools = Tools("sig", nli=TableNLI(), coref=coref)
+        tools = Tools("sig", networks={"nli": TableNLI(), "coref": coref})
         ((first,), (second,)) = judge(Fenice(coref=True), BILES, CLAIM, CLAIM, tools=tools)
         assert coref.asked == 1
         assert first.prepared == second.prepared
@@ -183,11 +183,11 @@ class TestCoreference:
 
     def test_a_missing_model_is_named(self) -> None:
         with pytest.raises(UsageError, match=r"models=\{'coref': "):
-            judge(Fenice(coref=True), BILES, CLAIM, tools=Tools("sig", nli=TableNLI()))
+            judge(Fenice(coref=True), BILES, CLAIM, tools=Tools("sig", networks={"nli": TableNLI()}))
         with pytest.raises(UsageError, match=r"models=\{'nli': "):
             judge(Fenice(), BILES, CLAIM, tools=Tools("sig"))
         with pytest.raises(UsageError, match=r"models=\{'seq2seq': "):
-            judge(Fenice(claims="seq2seq"), BILES, CLAIM, tools=Tools("sig", nli=TableNLI()))
+            judge(Fenice(claims="seq2seq"), BILES, CLAIM, tools=Tools("sig", networks={"nli": TableNLI()}))
 
 
 class TestLadder:
@@ -215,7 +215,7 @@ class TestLadder:
         ],
     )
     def test_steps(self, settings: dict[str, object], values: list[float]) -> None:
-        tools = Tools("sig", nli=TableNLI(self.TABLE), coref=TableCoref([("Ada", 0), "She"]))
+        tools = Tools("sig", networks={"nli": TableNLI(self.TABLE), "coref": TableCoref([("Ada", 0), "She"])})
         (found,) = judge(Fenice(**settings), self.SOURCE, self.TEXT, tools=tools)
         assert [one.value for one in found] == pytest.approx(values)
         (score,) = summary_scores(found, {"fenice": Fenice.reduce})
@@ -224,7 +224,7 @@ class TestLadder:
     def test_the_lowest_step_judges_sentences_and_asks_no_extractor(self) -> None:
         lowest = Fenice(step="nli_sent", claims="llm")
         assert lowest.required_roles == ("nli",)
-        ((found,),) = judge(lowest, self.SOURCE, self.TEXT, tools=Tools("sig", nli=TableNLI()))
+        ((found,),) = judge(lowest, self.SOURCE, self.TEXT, tools=Tools("sig", networks={"nli": TableNLI()}))
         assert (found.target.unit, found.target.index, found.claim) == ("sentence", 0, None)
 
     def test_a_step_without_coreference_takes_none(self) -> None:
@@ -236,13 +236,13 @@ class TestClaims:
     def test_a_network_writes_them_one_a_sentence_and_repetitions_are_one(self) -> None:
         text = "Ada sold the mill and moved."
         writer = TableSeq2Seq({text: "Ada sold the mill. Ada moved. Ada sold the mill."})
-        tools = Tools("sig", nli=TableNLI(), seq2seq=writer)
+        tools = Tools("sig", networks={"nli": TableNLI(), "seq2seq": writer})
         (found,) = judge(Fenice(claims="seq2seq"), SOURCE, text, tools=tools)
         assert [one.claim.text for one in found if one.claim] == ["Ada sold the mill.", "Ada moved."]
         assert [one.claim.span.cut(text) for one in found if one.claim and one.claim.span] == [text, text]
 
     def test_no_claim_is_no_number(self) -> None:
-        tools = Tools("sig", nli=TableNLI(), seq2seq=TableSeq2Seq({CLAIM: " "}))
+        tools = Tools("sig", networks={"nli": TableNLI(), "seq2seq": TableSeq2Seq({CLAIM: " "})})
         ((found,),) = judge(Fenice(claims="seq2seq"), SOURCE, CLAIM, tools=tools)
         assert (found.status, found.value, found.target.unit) == ("unparsed", None, "summary")
         assert found.reason == "claims of the summary: table/seq2seq wrote none"
@@ -260,7 +260,7 @@ class TestLongDocuments:
     def test_a_document_longer_than_the_network_reads_is_read_in_stretches(self) -> None:
         # Six words a sentence and 120 tokens, of which a quarter is the hypothesis': 90, so 15 sentences a stretch.
         nli = TableNLI({(" ".join(self.STORY.sentence_texts[30:45]), CLAIM): (0.9, 0.1, 0.0)}, limit=120)
-        ((found,),) = judge(Fenice(), self.STORY, CLAIM, tools=Tools("sig", nli=nli))
+        ((found,),) = judge(Fenice(), self.STORY, CLAIM, tools=Tools("sig", networks={"nli": nli}))
         assert found.value == pytest.approx(0.9)
         assert cut(found, self.STORY) == [" ".join(self.STORY.sentence_texts[30:45])]
         assert all(len(premise.split()) <= 90 for premise, _ in nli.asked)
@@ -270,14 +270,16 @@ class TestLongDocuments:
     def test_summaries_share_what_they_have_in_common(self) -> None:
         nli = TableNLI(limit=120)
         summaries = ["Ada sold the mill. It rained.", "It rained. Ada sold the mill.", "Ada sold the mill."]
-        found = judge(Fenice(), self.STORY, *summaries, tools=Tools("sig", nli=nli))
+        found = judge(Fenice(), self.STORY, *summaries, tools=Tools("sig", networks={"nli": nli}))
         assert [len(some) for some in found] == [2, 2, 1]
         assert len(nli.asked) == len(set(nli.asked)) == 2 * (664 + 660 + 45)
         assert [one.value for one in found[0]] == [one.value for one in reversed(found[1])]
 
     def test_the_nearest_passages_alone_where_that_is_asked_for(self) -> None:
         nli = TableNLI(limit=120)
-        ((found,),) = judge(Fenice(nearest=3), self.STORY, "Chapter 500 tells of rain.", tools=Tools("sig", nli=nli))
+        ((found,),) = judge(
+            Fenice(nearest=3), self.STORY, "Chapter 500 tells of rain.", tools=Tools("sig", networks={"nli": nli})
+        )
         assert len(nli.asked) == 3 + 3  # sentences; windows and stretches
         assert self.STORY.sentence_texts[500] in {premise for premise, _ in nli.asked}
         assert found.value == 0.0
@@ -285,7 +287,7 @@ class TestLongDocuments:
     def test_equal_sentences_are_asked_about_once(self) -> None:
         refrain = document(*["It rained."] * 20, *SENTENCES)
         nli = TableNLI()
-        judge(Fenice(step="nli_claim"), refrain, CLAIM, tools=Tools("sig", nli=nli))
+        judge(Fenice(step="nli_claim"), refrain, CLAIM, tools=Tools("sig", networks={"nli": nli}))
         assert len(nli.asked) == 7
 
 
@@ -300,7 +302,7 @@ class Broken(TableNLI):
 
 
 def test_where_one_summary_fails_another_asks_for_itself() -> None:
-    tools = Tools("sig", nli=Broken())
+    tools = Tools("sig", networks={"nli": Broken()})
     fenice = Fenice(step="nli_claim")
 
     async def run() -> list[list[Judgment] | BaseException]:
@@ -317,7 +319,7 @@ def test_where_one_summary_fails_another_asks_for_itself() -> None:
 
 def test_reasons_name_what_a_person_can_check() -> None:
     source = document("Profits rose 14 percent in May.", "Staff numbers fell.")
-    ((found,),) = judge(Fenice(), source, "Profits rose 41 percent.", tools=Tools("sig", nli=TableNLI()))
+    ((found,),) = judge(Fenice(), source, "Profits rose 41 percent.", tools=Tools("sig", networks={"nli": TableNLI()}))
     assert found.reason is not None
     assert "41 is not in the source; nearest: 14" in found.reason
     assert found.reason.startswith(
@@ -327,7 +329,7 @@ def test_reasons_name_what_a_person_can_check() -> None:
 
 
 def test_empty_texts_are_skipped_with_a_reason() -> None:
-    tools = Tools("sig", nli=TableNLI())
+    tools = Tools("sig", networks={"nli": TableNLI()})
     ((found,),) = judge(Fenice(), SOURCE, " ", tools=tools)
     assert (found.status, found.reason) == ("skipped", "the summary is empty")
 

@@ -131,7 +131,7 @@ def test_as_a_setting_it_asks_for_no_model_of_coreference(settings: dict[str, st
     assert fenice.required_roles == ("nli",)
     assert "coref:rules" in fenice.sign({"nli": "a/b"})
     source = document("Ana Ruiz came home.", "She won gold.")
-    ((found,),) = judge(fenice, source, CLAIM, tools=Tools("sig", nli=TableNLI(TABLE)))
+    ((found,),) = judge(fenice, source, CLAIM, tools=Tools("sig", networks={"nli": TableNLI(TABLE)}))
     assert found.value == pytest.approx(0.9 if settings.get("variant") == "legacy" else 0.95)
     assert found.reason is not None
     assert "sentence 2 (of 2) with 'She' read as 'Ana Ruiz'" in found.reason

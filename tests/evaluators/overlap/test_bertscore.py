@@ -31,7 +31,7 @@ def judge(
     encoder: WordEncoder | None = None,
 ) -> list[Judgment]:  # fmt: skip
     source = Document(id="d", text="Anything.", references=tuple(references))
-    tools = Tools("sig", encoder=encoder or WordEncoder())
+    tools = Tools("sig", networks={"encoder": encoder or WordEncoder()})
 
     async def run() -> list[Judgment]:
         return await evaluator.judge(item(source, text), await evaluator.prepare(source, tools), tools)
@@ -121,7 +121,7 @@ class TestReferences:
         encoder = WordEncoder()
         evaluator = BertScore()
         source = Document(id="d", text="Anything.", references=(REFERENCE,))
-        tools = Tools("sig", encoder=encoder)
+        tools = Tools("sig", networks={"encoder": encoder})
 
         async def run() -> None:
             prepared = await evaluator.prepare(source, tools)

@@ -39,7 +39,7 @@ class Table:
 
 
 def test_with_the_document_by_hand() -> None:
-    (found,) = judge(Similarity(), SOURCE, TEXT, tools=Tools("sig", embed=Table()))
+    (found,) = judge(Similarity(), SOURCE, TEXT, tools=Tools("sig", networks={"embed": Table()}))
     whole, first, second = found
     # (.8, .6) . (.6, .8) = .96. Sentences: max(.8, .6) = .8 with the first; 1 with the second.
     assert whole.value == pytest.approx(0.96)
@@ -50,23 +50,23 @@ def test_with_the_document_by_hand() -> None:
 
 
 def test_means_of_sentences() -> None:
-    (found,) = judge(Similarity(pool="sentences"), SOURCE, TEXT, tools=Tools("sig", embed=Table()))
+    (found,) = judge(Similarity(pool="sentences"), SOURCE, TEXT, tools=Tools("sig", networks={"embed": Table()}))
     # Document: (1, 1) / sqrt 2. Summary: (.8, 1.6) / its length 1.78885 = (.44721, .89443). Cosine .94868.
     assert found[0].value == pytest.approx((0.44721 + 0.89443) / sqrt(2), abs=1e-4)
 
 
 def test_the_nearest_reference_counts() -> None:
     source = Document(id="d", text=SOURCE.text, sentences=SOURCE.sentences, references=("A", "B"))
-    ((whole,),) = judge(Similarity(against="reference"), source, TEXT, tools=Tools("sig", embed=Table()))
+    ((whole,),) = judge(Similarity(against="reference"), source, TEXT, tools=Tools("sig", networks={"embed": Table()}))
     assert whole.value == pytest.approx(0.96)
     assert whole.reason == "cosine with the nearest of 2 references"
-    ((none,),) = judge(Similarity(against="reference"), SOURCE, TEXT, tools=Tools("sig", embed=Table()))
+    ((none,),) = judge(Similarity(against="reference"), SOURCE, TEXT, tools=Tools("sig", networks={"embed": Table()}))
     assert (none.status, none.reason) == ("skipped", "there is no reference summary")
 
 
 def test_the_document_is_embedded_once() -> None:
     table = Table()
-    judge(Similarity(), SOURCE, TEXT, TEXT, tools=Tools("sig", embed=table))
+    judge(Similarity(), SOURCE, TEXT, TEXT, tools=Tools("sig", networks={"embed": table}))
     assert table.asked.count(SOURCE.text) == table.asked.count(ONE) == 1
 
 

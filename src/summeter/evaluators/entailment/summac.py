@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools, bound
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
 from summeter.evaluators.entailment.convolution import Convolution, load, weights_file
 from summeter.evaluators.entailment.grains import Grain, Passage, cut, fitted
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, Floats, Premises, sentences_of
@@ -116,12 +116,12 @@ class SummaC(Evaluator):
         if grain == "sentence":
             return Prepared(document_id=document.id)
         places = sentences_of(document)
-        passages = await fitted(cut(document.text, places, grain, self.least), places, bound(tools.nli, "nli"))
+        passages = await fitted(cut(document.text, places, grain, self.least), places, tools.nli("nli"))
         return Prepared(document_id=document.id, data={"passages": [passage.place for passage in passages]})
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment a sentence, one of the summary."""
-        nli = bound(tools.nli, "nli")
+        nli = tools.nli("nli")
         builder = JudgmentBuilder(
             self, item, tools.signature, prepared=prepared.id if prepared.data else None, model=nli.id
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, assert_never
 
-from summeter.evaluators.base import Tools, bound
+from summeter.evaluators.base import Tools
 from summeter.evaluators.claims.extract import anchor, extract_claims
 from summeter.evaluators.entailment.premises import sentences_of
 from summeter.models.base import Seq2Seq
@@ -44,7 +44,7 @@ async def draw(summary: Summary, source: Source, tools: Tools, template: Templat
         case "parse":
             return Drawn(by_parse(summary))
         case "seq2seq":
-            return await by_network(summary, bound(tools.seq2seq, "seq2seq"))
+            return await by_network(summary, tools.seq2seq("seq2seq"))
         case "llm":
             llm = tools.llm("extractor")
             extracted = await extract_claims(summary, llm, template)

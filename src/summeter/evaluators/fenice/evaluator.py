@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import JudgmentBuilder, Prepared, PromptedEvaluator, Reduce, Tools, bound
+from summeter.evaluators.base import JudgmentBuilder, Prepared, PromptedEvaluator, Reduce, Tools
 from summeter.evaluators.claims.extract import PACKAGE, TEMPLATE
 from summeter.evaluators.entailment.premises import sentences_of, stretches
 from summeter.evaluators.entailment.reasons import findings, spans
@@ -123,7 +123,7 @@ class Fenice(PromptedEvaluator):
         """The stretches that stand for the whole document, and the clusters of mentions."""
         data: dict[str, object] = {}
         if self.rules.levels and self.variant == "paper":
-            data["whole"] = await stretches(document.text, sentences_of(document), bound(tools.nli, "nli"))
+            data["whole"] = await stretches(document.text, sentences_of(document), tools.nli("nli"))
         if self.resolves:
             data["clusters"] = await self._clusters(document, tools)
         return Prepared(document_id=document.id, data=data)
@@ -141,7 +141,7 @@ class Fenice(PromptedEvaluator):
             builder = JudgmentBuilder(self, item, tools.signature, model=drawn.model, calls=drawn.calls)
             status: Status = "skipped" if drawn.status == "ok" else drawn.status
             return [builder.failed(FAITHFULNESS, status, drawn.reason or "the summary holds no claim")]
-        builder = replace(builder, model=bound(tools.nli, "nli").id, calls=drawn.calls)
+        builder = replace(builder, model=tools.nli("nli").id, calls=drawn.calls)
         aligner = tools.once("aligner", lambda: self._aligner(item.document, prepared, tools))
         verdicts = await aligner.verdicts([claim.text for claim in drawn.claims])
         judgments = []
@@ -163,10 +163,10 @@ class Fenice(PromptedEvaluator):
         """Mentions that mean the same, as the model or the rules say."""
         if self.coref == "rules":
             return clusters(document.text, sentences_of(document))
-        return await bound(tools.coref, "coref").clusters(document.text)
+        return await tools.coref("coref").clusters(document.text)
 
     def _aligner(self, document: Document, prepared: Prepared, tools: Tools) -> Aligner:
         """The document made ready, once for all its summaries."""
         whole = prepared.data.get("whole") or [(0, len(document.text))]
         clusters = [[(start, end) for start, end in cluster] for cluster in prepared.data.get("clusters") or []]
-        return Aligner(document, bound(tools.nli, "nli"), self.rules, [(start, end) for start, end in whole], clusters)
+        return Aligner(document, tools.nli("nli"), self.rules, [(start, end) for start, end in whole], clusters)

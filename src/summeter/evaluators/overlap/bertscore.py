@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Need, Prepared, Reduce, Tools, bound
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Need, Prepared, Reduce, Tools
 from summeter.evaluators.overlap.backbones import BASELINE_FILE, Baseline, baseline_of, layer_of
 from summeter.evaluators.overlap.greedy import Frequencies, Greedy, greedy, idf_file
 from summeter.models.base import Kind, TokenEmbedder, TokenStates
@@ -90,7 +90,7 @@ class BertScore(Evaluator):
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """Three judgments of the summary, one a sentence."""
         del prepared
-        encoder = bound(tools.encoder, "encoder")
+        encoder = tools.encoder("encoder")
         builder = JudgmentBuilder(self, item, tools.signature, model=encoder.id)
         if why := self.skip_reason(item):
             return [builder.failed(aspect, "skipped", why) for aspect in ASPECTS]
@@ -115,7 +115,7 @@ class BertScore(Evaluator):
 
     async def _references(self, document: Document, tools: Tools) -> list[TokenStates]:
         if "references" not in tools.scratch:
-            encoder = bound(tools.encoder, "encoder")
+            encoder = tools.encoder("encoder")
             texts = [text.strip() for text in document.references if text.strip()]
             tools.scratch["references"] = await encoder.states(texts, self._layer(encoder)) if texts else []
         references: list[TokenStates] = tools.scratch["references"]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools, bound
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
 from summeter.evaluators.entailment.premises import sentences_of
 from summeter.evaluators.support.findings import unmatched
 from summeter.models.base import Embedder, Kind
@@ -69,7 +69,7 @@ class Similarity(Evaluator):
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment of the summary; against the document, one a sentence."""
         del prepared
-        embedder = bound(tools.embed, "embed")
+        embedder = tools.embedder("embed")
         builder = JudgmentBuilder(self, item, tools.signature, model=embedder.id)
         if why := self.skip_reason(item):
             return [builder.failed(SIMILARITY, "skipped", why)]
@@ -86,7 +86,7 @@ class Similarity(Evaluator):
 
     async def _other(self, document: Document, tools: Tools) -> _Against:
         if "against" not in tools.scratch:
-            tools.scratch["against"] = await self._embedded(document, bound(tools.embed, "embed"))
+            tools.scratch["against"] = await self._embedded(document, tools.embedder("embed"))
         other: _Against = tools.scratch["against"]
         return other
 

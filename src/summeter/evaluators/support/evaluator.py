@@ -75,7 +75,7 @@ class Support(Evaluator):
         """One judgment a sentence (faithfulness), a key fact (completeness), a sentence (conciseness)."""
         builder = JudgmentBuilder(self, item, tools.signature, prepared=prepared.id)
         facts = KeyFacts.of(prepared.data["key_facts"], prepared.data["origin"])
-        nli = tools.nli if self.network else None
+        nli = tools.nli("support") if self.network else None
         source = tools.once("source", lambda: index(item.document.text, _places(item.document.sentences)))
         verdicts = await _verdicts(item.sentences, source, "source", nli)
         faithful = [

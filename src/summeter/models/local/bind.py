@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from summeter.models.base import Kind
 from summeter.models.local.backend import Head
 from summeter.models.local.batcher import LocalUsage
+from summeter.models.local.classifier import LocalClassifier
+from summeter.models.local.encoder import LocalEncoder
 from summeter.models.local.names import HOW, LocalName, is_local, parse
-from summeter.models.local.opened import Opened, open_model
+from summeter.models.local.nli import LocalNLI
+from summeter.models.local.opened import LocalModel, Opened, open_model
+from summeter.models.local.seq2seq import LocalSeq2Seq
+from summeter.models.local.tagger import LocalTokenClassifier
 from summeter.records import InstallError, Message, Parameter, UsageError
 from summeter.runs.results import ResultStore
 
@@ -18,10 +23,23 @@ GROUP = "summeter.local_models"
 """Other packages' models: an entry point NAME = "module:factory" answers for `NAME/REST`; `factory(rest, kind)` gives
 an object of that kind's protocol in `summeter.models.base`, whose `id` names its weights."""
 
-HEADS: dict[Kind, Head] = {
-    "nli": "classifier", "classifier": "classifier", "tokens": "tokens", "embed": "encoder", "encoder": "encoder",
-    "seq2seq": "seq2seq",
-}  # fmt: skip
+
+class Loading(NamedTuple):
+    """How summeter itself loads a kind of model: the head of its network, and what answers with it."""
+
+    head: Head
+    model: Callable[..., LocalModel]
+
+
+KINDS: Mapping[Kind, Loading] = {
+    "nli": Loading("classifier", LocalNLI),
+    "classifier": Loading("classifier", LocalClassifier),
+    "tokens": Loading("tokens", LocalTokenClassifier),
+    "embed": Loading("encoder", LocalEncoder),
+    "encoder": Loading("encoder", LocalEncoder),
+    "seq2seq": Loading("seq2seq", LocalSeq2Seq),
+}
+"""The kinds that summeter loads itself."""
 
 
 @dataclass(frozen=True)
@@ -44,14 +62,14 @@ def identify(role: str, text: str, kind: Kind, *, offline: bool = False, recorde
     if not is_local(text):
         return _other(role, text, kind)
     name = parse(text)
-    if kind not in HEADS:
+    if kind not in KINDS:
         raise InstallError(
             Parameter("models", f"{role}={text}"),
             f": summeter itself loads no model of the kind {kind}; a package that brings one "
             f"names it in the entry-point group {GROUP} (docs/local-models.md)",
         )
     try:
-        opened = open_model(name, HEADS[kind], offline=offline)
+        opened = open_model(name, KINDS[kind].head, offline=offline)
     except UsageError:
         alike = [known for known in recorded if known.partition("@")[0] == _plain(name)]
         if len(alike) != 1:
@@ -64,7 +82,7 @@ def identify(role: str, text: str, kind: Kind, *, offline: bool = False, recorde
 
 def how_to_bind(role: str, kind: Kind) -> Message:
     """What binds a model of this kind to a role, for messages."""
-    if kind in HEADS:
+    if kind in KINDS:
         folder, hub = Parameter("models", f"{role}=local/FOLDER"), Parameter("models", f"{role}=hf/ORG/NAME@REVISION")
         return Message(folder, " or ", hub)
     return Message(
@@ -99,38 +117,15 @@ def build(
 ) -> dict[str, Any]:  # fmt: skip
     """Role -> model. Roles with one model of one kind share it; `usage` is given what each does, by id. With `replay`
     the store answers alone, save for token states, which it does not hold."""
-    shared: dict[tuple[str, str], Any] = {}
+    shared: dict[tuple[str, Callable[..., LocalModel]], LocalModel] = {}
     by_role: dict[str, Any] = {}
     for network in networks:
         if network.own is not None:
             by_role[network.role] = network.own
             continue
-        kind = "encoder" if network.kind == "embed" else network.kind  # an encoder answers as both
-        if (network.id, kind) not in shared:
+        model = KINDS[network.kind].model
+        if (network.id, model) not in shared:
             counts = LocalUsage() if usage is None else usage.setdefault(network.id, LocalUsage())
-            shared[network.id, kind] = _model(network, store, counts, replay=replay)
-        by_role[network.role] = shared[network.id, kind]
+            shared[network.id, model] = model(network.id, network.opened, store, counts, replay=replay)
+        by_role[network.role] = shared[network.id, model]
     return by_role
-
-
-def _model(network: Network, store: ResultStore | None, usage: LocalUsage, *, replay: bool) -> Any:
-    opened = None if replay else network.opened
-    if network.kind == "nli":
-        from summeter.models.local.nli import LocalNLI
-
-        return LocalNLI(network.id, opened, store, usage)
-    if network.kind == "classifier":
-        from summeter.models.local.classifier import LocalClassifier
-
-        return LocalClassifier(network.id, opened, store, usage)
-    if network.kind == "tokens":
-        from summeter.models.local.tagger import LocalTokenClassifier
-
-        return LocalTokenClassifier(network.id, opened, store, usage)
-    if network.kind == "seq2seq":
-        from summeter.models.local.seq2seq import LocalSeq2Seq
-
-        return LocalSeq2Seq(network.id, opened, store, usage)
-    from summeter.models.local.encoder import LocalEncoder
-
-    return LocalEncoder(network.id, network.opened, store, usage, replay=replay)

@@ -75,12 +75,13 @@ class LocalClassifier(LocalModel):
     """Raw outputs of rows of texts; with `opened` None from the store alone."""
 
     def __init__(
-        self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None
-    ) -> None:
-        super().__init__(id_, opened, store, usage)
+        self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None,
+        *, replay: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(id_, opened, store, usage, replay=replay)
         self._vectors = self._batcher(VECTORS, self._compute)
         # Counts are no work of the network's: they have a usage of their own, which nobody reads.
-        self._counts = Batcher(id_, COUNTS, self._count if opened else None, store=store)
+        self._counts = Batcher(id_, COUNTS, self._count if self._maybe_opened else None, store=store)
 
     @cached_property
     def limit(self) -> int:

@@ -22,11 +22,13 @@ class LocalNLI(LocalClassifier):
     """Probabilities of (premise, hypothesis) pairs; with `opened` None from the store alone."""
 
     def __init__(
-        self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None
-    ) -> None:
-        super().__init__(id_, opened, store, usage)
-        if opened is not None:
-            self._order: LabelOrder = label_order(opened.model.config, opened.model.name)
+        self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None,
+        *, replay: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(id_, opened, store, usage, replay=replay)
+        if self._maybe_opened is not None:
+            model = self._maybe_opened.model
+            self._order: LabelOrder = label_order(model.config, model.name)
         self._pairs = self._batcher(PAIRS, self._classify)
 
     async def classify(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:

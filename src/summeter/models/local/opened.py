@@ -82,14 +82,16 @@ class Opened:
 
 
 class LocalModel:
-    """What all local models share: an id, what it did, and the weights; with `opened` None stored results alone."""
+    """What all local models share: an id, what it did, and the weights. With `opened` None, and in a `replay`, stored
+    results answer alone."""
 
     def __init__(
-        self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None
-    ) -> None:
+        self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None,
+        *, replay: bool = False,
+    ) -> None:  # fmt: skip
         self.id = id_
         self.usage = usage or LocalUsage()
-        self._maybe_opened = opened
+        self._maybe_opened = None if replay else opened
         self._store = store
 
     @property

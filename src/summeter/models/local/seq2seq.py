@@ -23,9 +23,10 @@ class LocalSeq2Seq(LocalModel):
     """Generates and scores; with `opened` None from the store alone."""
 
     def __init__(
-        self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None
-    ) -> None:
-        super().__init__(id_, opened, store, usage)
+        self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None,
+        *, replay: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(id_, opened, store, usage, replay=replay)
         self._texts = self._batcher(TEXTS, self._generate)
         self._scores = self._batcher(SCORES, self._score)
 

@@ -58,14 +58,15 @@ class LocalTokenClassifier(LocalModel):
     """Raw outputs of every token; with `opened` None from the store alone."""
 
     def __init__(
-        self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None
-    ) -> None:
-        super().__init__(id_, opened, store, usage)
+        self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None,
+        *, replay: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(id_, opened, store, usage, replay=replay)
         self._rows = Batcher(
-            id_, ROWS, self._compute if opened else None, store=store, usage=self.usage, most=AT_ONCE
+            id_, ROWS, self._compute if self._maybe_opened else None, store=store, usage=self.usage, most=AT_ONCE
         )  # fmt: skip
         # Tokenizing is no work of the network's: it has a usage of its own, which nobody reads.
-        self._offsets = Batcher(id_, OFFSETS, self._placed if opened else None, store=store)
+        self._offsets = Batcher(id_, OFFSETS, self._placed if self._maybe_opened else None, store=store)
 
     async def offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """(start, end) of each token of each text, in code points, before anything is cut."""
