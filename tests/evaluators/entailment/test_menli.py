@@ -21,7 +21,7 @@ TABLE = {(REFERENCE, SUMMARY): FORTH, (SUMMARY, REFERENCE): BACK}
 
 def value(evaluator: Menli, *references: str, nli: Any = None, summary: str = SUMMARY) -> Judgment:
     document = Document(id="d", text="Ada sold the mill to Bo.", references=references or (REFERENCE,))
-    ((row,),) = judge(evaluator, document, summary, tools=Tools("s", nli=nli or TableNLI(TABLE)))
+    ((row,),) = judge(evaluator, document, summary, tools=Tools("s", networks={"nli": nli or TableNLI(TABLE)}))
     return row
 
 

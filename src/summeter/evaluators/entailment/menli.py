@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools, bound
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
 from summeter.evaluators.catalog import build
 from summeter.evaluators.derived import DerivedEvaluator, Member, MemberJudgments
 from summeter.evaluators.entailment.reasons import short
@@ -81,7 +81,7 @@ class Menli(Evaluator):
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment of the summary."""
         del prepared
-        nli = bound(tools.nli, "nli")
+        nli = tools.nli("nli")
         builder = JudgmentBuilder(self, item, tools.signature, model=nli.id)
         (aspect,) = self.measured
         if why := self.skip_reason(item):
