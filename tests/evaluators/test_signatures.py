@@ -17,6 +17,12 @@ SIGNATURES = {
     "abstractiveness": [
         "abstractiveness|v:1",
     ],
+    "length": [
+        "length|split:rules-1|v:1",
+    ],
+    "fused": [
+        "fused|split:rules-1|v:1",
+    ],
     "rouge": [
         "rouge|split:rules-1|v:1",
     ],

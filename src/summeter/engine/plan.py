@@ -75,6 +75,7 @@ def jobs(
             for member in evaluator.members:
                 other = {"judge": renamed.get(member.role, member.role)} if member.role else {}
                 members.append(add(member.evaluator, repeat, {**renamed, **other}))
+            evaluator.check_members(members)
         roles = {role: renamed.get(role, role) for role in evaluator.required_roles}
         bound = {role: model_of(evaluator, role, name, models) for role, name in roles.items()}
         draw = repeat if evaluator.samples else 1

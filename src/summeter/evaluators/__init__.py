@@ -30,12 +30,14 @@ if TYPE_CHECKING:
     from summeter.evaluators.finesure.bundle import FineSurE as FineSurE
     from summeter.evaluators.finesure.fact_check import FactCheck as FactCheck
     from summeter.evaluators.finesure.key_facts import KeyFactExtraction as KeyFactExtraction
+    from summeter.evaluators.fused import Fused as Fused
     from summeter.evaluators.geval.geval import GEval as GEval
     from summeter.evaluators.geval.plus import GEvalPlus as GEvalPlus
     from summeter.evaluators.geval.plus import GEvalPlusFaithfulness as GEvalPlusFaithfulness
     from summeter.evaluators.geval.plus import GEvalPlusRating as GEvalPlusRating
     from summeter.evaluators.llm import LLMJudge as LLMJudge
     from summeter.evaluators.overlap.bertscore import BertScore as BertScore
+    from summeter.evaluators.overlap.length import Length as Length
     from summeter.evaluators.overlap.novelty import Abstractiveness as Abstractiveness
     from summeter.evaluators.overlap.rouge import Rouge as Rouge
     from summeter.evaluators.overlap.similarity import Similarity as Similarity

@@ -16,6 +16,10 @@ ASPECTS: dict[str, str] = {
     "conciseness": "share of summary sentences that carry some key fact (FineSurE)",
     "composite": "mean of faithfulness, completeness and conciseness (UniSumEval)",
     "abstractiveness": "mean share of 1-, 3- and 5-grams of the summary that are not in the document (UniSumEval)",
+    "words": "words of the summary",
+    "sentences": "sentences of the summary",
+    "sentence_words": "words of the summary a sentence",
+    "compression": "words of the summary as a share of the document's",
     "rouge1": "words shared with the reference (Lin, 2004)",
     "rouge2": "word pairs shared with the reference (Lin, 2004)",
     "rougeL": "longest common subsequence with the reference (Lin, 2004)",
@@ -32,8 +36,8 @@ ASPECTS: dict[str, str] = {
     "coverage": "how much of the important content is there (rated 1 to 5)",
     "overall": "the summary all in all (rated 1 to 5)",
 }
-"""Aspect -> what it measures. Higher is more of it. In [0, 1]; where a judge rates it, on the scale that its signature
-names (`scale:1-5`)."""
+"""Aspect -> what it measures. Higher is more of it. In [0, 1], but for counts; where a judge rates it, on the scale
+that its signature names (`scale:1-5`)."""
 
 
 class AspectDef(Record):

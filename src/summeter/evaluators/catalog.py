@@ -14,6 +14,7 @@ from summeter.records import InstallError, UsageError, nearest
 CATALOG: dict[str, str] = {
     "support": "summeter.evaluators.support.evaluator:Support",
     "abstractiveness": "summeter.evaluators.overlap.novelty:Abstractiveness",
+    "length": "summeter.evaluators.overlap.length:Length",
     "rouge": "summeter.evaluators.overlap.rouge:Rouge",
     "bertscore": "summeter.evaluators.overlap.bertscore:BertScore",
     "similarity": "summeter.evaluators.overlap.similarity:Similarity",
@@ -40,6 +41,7 @@ CATALOG: dict[str, str] = {
     "geval_plus.faithfulness": "summeter.evaluators.geval.plus:GEvalPlusFaithfulness",
     "geval_plus.rating": "summeter.evaluators.geval.plus:GEvalPlusRating",
     "ensemble": "summeter.evaluators.ensemble:Ensemble",
+    "fused": "summeter.evaluators.fused:Fused",
 }
 
 GROUP = "summeter.evaluators"

@@ -100,6 +100,11 @@ class DerivedEvaluator(Evaluator):
         through, and may be gone through several times; `judged[5]` reads one item.
         """
 
+    def check_members(self, signatures: Sequence[str]) -> None:
+        """Called before any work with the members' signatures in this run, in their order. Raises UsageError where it
+        cannot be computed from what they sign. Default: any do."""
+        del signatures
+
     def parts(self) -> tuple[Evaluator, ...]:
         """The members that ask the run's own judge (or no model), and itself."""
         return (*(member.evaluator for member in self.members if member.role is None), self)

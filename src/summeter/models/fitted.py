@@ -20,11 +20,13 @@ class NumbersFile(Record):
     text: str
 
     @staticmethod
-    def read(file: str | Path | NumbersFile, what: str, hint: str = "") -> NumbersFile:
-        """The file as it is now; `what` names the numbers in messages. UsageError where there is none, InputError where
-        it cannot be read as UTF-8."""
+    def read(file: str | Path | NumbersFile, what: str, hint: str = "", *, inside: str | None = None) -> NumbersFile:
+        """The file as it is now, or where that is a folder the file `inside` it; `what` names the numbers in messages.
+        UsageError where there is none, InputError where it cannot be read as UTF-8."""
         if isinstance(file, NumbersFile):
             return file
+        if inside is not None and Path(file).is_dir():
+            file = Path(file) / inside
         try:
             return NumbersFile(path=Path(file), text=Path(file).read_text("utf-8"))
         except FileNotFoundError as error:

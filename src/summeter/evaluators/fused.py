@@ -1,0 +1,366 @@
+"""`fused`: a judge fused from others: a linear combination of their judgments, fitted to people's labels.
+
+`summeter train` (kind `fused`) fits one; `FusedModel` is what it writes and what this evaluator reads.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, Final, Literal, NamedTuple, Self
+
+import numpy as np
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from summeter.evaluators.aspects import ASPECTS
+from summeter.evaluators.base import Evaluator
+from summeter.evaluators.catalog import rebuild
+from summeter.evaluators.derived import DerivedEvaluator, ItemKey, Member, MemberJudgments
+from summeter.models.fitted import NumbersFile, read_fitted
+from summeter.records import HASH, InputError, Judgment, Record, Status, UsageError, digest
+from summeter.scoring.scores import GRAVITY, UNITS, unit_scores
+from summeter.scoring.table import Groups, JudgmentTable
+from summeter.stats.base import Floats
+
+SCHEMA: Final = "summeter-fused/1"
+FILE: Final = "fused.json"
+"""The file of a trained folder that the evaluator reads."""
+MODEL: Final = "a fused judge"
+TRAINER: Final = "`summeter train` with `kind: fused`"
+
+Statistic = Literal["score", "mean", "least"]
+"""What of a member's judgments of a summary is an input: the summary's score as a run reports it, or the mean or the
+least of the values of its sentences, key facts or claims."""
+Link = Literal["linear", "logistic"]
+"""`linear`: a rating. `logistic`: the probability of a yes."""
+
+_AT_ONCE = 256  # items whose judgments are held at a time
+_SHOWN = 3  # inputs named in a reason
+
+
+class FusedMember(Record):
+    """A judge whose judgments are inputs: its catalog name and settings, the role that stands in for `judge`, and the
+    signature it had in the data of the training. `asks` are the LLMs that it paid for, by role, and `networks` the
+    local models it asked; without either it is free."""
+
+    name: str
+    settings: dict[str, Any] = Field(default_factory=dict)
+    role: str | None = None
+    signature: str
+    asks: dict[str, str] = Field(default_factory=dict)
+    networks: dict[str, str] = Field(default_factory=dict)
+
+    def member(self) -> Member:
+        """The judge itself. UsageError where there is none of this name, or it has no such setting."""
+        return Member(rebuild(self.name, self.settings), self.role)
+
+
+class Input(Record):
+    """One number about a summary: what member number `member` (from 0) judged of `aspect`."""
+
+    member: int = Field(ge=0)
+    aspect: str
+    statistic: Statistic = "score"
+
+    def name(self, members: Sequence[FusedMember]) -> str:
+        """As it stands in cards: `support.faithfulness`, `support.faithfulness:mean`, `rts@second.fluency`."""
+        member = members[self.member]
+        label = member.name if member.role is None else f"{member.name}@{member.role}"
+        alike = [other for other in members if (other.name, other.role) == (member.name, member.role)]
+        if len(alike) > 1 and member.settings:
+            label += f"[{','.join(f'{key}={value}' for key, value in member.settings.items())}]"
+        return f"{label}.{self.aspect}{'' if self.statistic == 'score' else f':{self.statistic}'}"
+
+    def words(self, members: Sequence[FusedMember]) -> str:
+        """As it stands in reasons: `support faithfulness (mean)`."""
+        statistic = "" if self.statistic == "score" else f" ({self.statistic})"
+        return f"{members[self.member].name} {self.aspect.replace('_', ' ')}{statistic}"
+
+
+class Combination(Record):
+    """How the inputs make one aspect, on the scale of people's labels.
+
+    score = `intercept` + sum over inputs of `weights` x (input - `means`) / `deviations`: the weights are standardised
+    coefficients, so they can be compared. `linear`: the value is `shift` + `slope` x score (the calibration).
+    `logistic`: it is 1 / (1 + exp(-score)). `half_width`: of documents that were not fitted on, the share `confidence`
+    of the values lie within it of people's (split conformal); None where there is none, as for probabilities.
+    """
+
+    link: Link = "linear"
+    scale: tuple[float, float] | None = None
+    intercept: float
+    weights: tuple[float, ...]
+    means: tuple[float, ...]
+    deviations: tuple[float, ...]
+    shift: float = 0.0
+    slope: float = 1.0
+    half_width: float | None = None
+    confidence: float | None = None
+
+    @model_validator(mode="after")
+    def _of_one_length(self) -> Self:
+        if not len(self.weights) == len(self.means) == len(self.deviations):
+            raise ValueError("weights, means and deviations must be as many as the inputs")
+        if not all(deviation > 0 for deviation in self.deviations):
+            raise ValueError("deviations must be above 0")
+        return self
+
+    def contributions(self, inputs: Floats) -> Floats:
+        """What each input adds to the score: rows of items, columns of inputs."""
+        return np.asarray((inputs - np.array(self.means)) / np.array(self.deviations) * np.array(self.weights))
+
+    def values(self, inputs: Floats) -> Floats:
+        """The value of each row of inputs; NaN where an input is."""
+        score = self.intercept + self.contributions(inputs).sum(axis=1)
+        if self.link == "logistic":
+            with np.errstate(over="ignore"):
+                return np.asarray(1 / (1 + np.exp(-score)))
+        return np.asarray(self.shift + self.slope * score)
+
+
+class FusedModel(Record):
+    """A fused judge as `summeter train` writes it: its members, the inputs, and a combination of them an aspect."""
+
+    members: tuple[FusedMember, ...] = Field(min_length=1)
+    inputs: tuple[Input, ...] = Field(min_length=1)
+    aspects: dict[str, Combination] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if any(each.member >= len(self.members) for each in self.inputs):
+            raise ValueError("an input is of a member that is not there")
+        if any(len(combination.weights) != len(self.inputs) for combination in self.aspects.values()):
+            raise ValueError("an aspect has not as many weights as there are inputs")
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the inputs, in order."""
+        return tuple(each.name(self.members) for each in self.inputs)
+
+    @property
+    def id(self) -> str:
+        """Sixteen hex digits that change with any number, member or setting."""
+        return digest(self.model_dump(mode="json"), HASH)
+
+
+class Measured(NamedTuple):
+    """The inputs of items: rows of items, columns of inputs, NaN where `why` (row, column) says why one is missing."""
+
+    items: list[ItemKey]
+    values: Floats
+    why: dict[tuple[int, int], tuple[Status, str]]
+
+
+def measure(inputs: Sequence[Input], members: Sequence[Evaluator], judged: Sequence[MemberJudgments]) -> Measured:
+    """The inputs of items, from what the members judged of them."""
+    items = [item for item, _ in judged]
+    row_of = {(document, system): row for row, (document, system, _) in enumerate(items)}
+    values = np.full((len(items), len(inputs)), np.nan)
+    why: dict[tuple[int, int], tuple[Status, str]] = {}
+    for number, member in enumerate(members):
+        columns = {(each.aspect, each.statistic): at for at, each in enumerate(inputs) if each.member == number}
+        table = JudgmentTable.of(judgment for _, by_member in judged for judgment in by_member[number])
+        for score in unit_scores(table, {member.name: member.reduce}):
+            row = row_of[score.doc_id, score.system]
+            if (column := columns.get((score.aspect, "score"))) is not None and score.value is not None:
+                values[row, column] = score.value
+            if score.value is None:
+                reason: tuple[Status, str] = (score.status, score.reason or score.status)
+                why |= {(row, at): reason for (aspect, _), at in columns.items() if aspect == score.aspect}
+        for document, system, aspect, mean, least in _unit_values(table):
+            for statistic, value in (("mean", mean), ("least", least)):
+                if (column := columns.get((aspect, statistic))) is not None:  # type: ignore[arg-type]
+                    values[row_of[document, system], column] = value
+    for row, column in np.argwhere(np.isnan(values)).tolist():
+        why.setdefault((row, column), ("skipped", f"no judgment of {inputs[column].aspect}"))
+    return Measured(items, values, why)
+
+
+def _unit_values(table: JudgmentTable) -> Iterator[tuple[str, str, str, float, float]]:
+    """(document, system, aspect, mean, least) of the values of sentences, key facts or claims."""
+    rows = table.where(unit=UNITS)
+    rows = rows.take(~np.isnan(rows.value))
+    groups: Groups = rows.groups("document", "system", "aspect")
+    sums = np.bincount(groups.of, weights=rows.value, minlength=len(groups))
+    counts = np.bincount(groups.of, minlength=len(groups))
+    least = np.full(len(groups), np.inf)
+    np.minimum.at(least, groups.of, rows.value)
+    first = rows.take(groups.first)
+    columns = (first.document.labels(), first.system.labels(), first.aspect.labels(), sums / counts, least)
+    yield from zip(*columns, strict=True)
+
+
+def inputs_of(members: Sequence[Evaluator], judged: Sequence[MemberJudgments]) -> list[Input]:
+    """The inputs that judgments offer: every member's score of every aspect, and where it judged sentences, key facts
+    or claims with values that are not all 0 or 1, their mean and least."""
+    inputs = []
+    for number, member in enumerate(members):
+        table = JudgmentTable.of(judgment for _, by_member in judged for judgment in by_member[number])
+        graded = table.where(unit=UNITS)
+        graded = graded.take(~np.isnan(graded.value) & ~np.isin(graded.value, (0.0, 1.0)))
+        of_units = set(graded.aspect.used())
+        for aspect in member.measured:
+            if aspect not in table.aspect.used():
+                continue
+            inputs.append(Input(member=number, aspect=aspect))
+            if aspect in of_units:
+                inputs += [Input(member=number, aspect=aspect, statistic=each) for each in ("mean", "least")]
+    return inputs
+
+
+class Fused(DerivedEvaluator):
+    """The judgments of other evaluators, combined by weights that were fitted to people's labels.
+
+    `model` is a folder that `summeter train` wrote (`kind: fused`), or its file `fused.json`. It names the members
+    with their settings; they are judges of the run like any other, and must be signed as they were when it was fitted:
+    other settings, models or sentence boundaries would be other inputs, and are refused before any work.
+
+    Writes one judgment a summary and aspect: `value` on the scale of people's labels (a probability where these are yes
+    and no, with `label` 1 from 0.5 on), not cut at the ends of the scale. The reason names the inputs that weigh most
+    and the interval. Where an input is missing there is no value: the judgment has the status of what is missing, and
+    names it; nothing is filled in.
+    """
+
+    name: ClassVar[str] = "fused"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "Judgments of other evaluators combined by weights fitted to people's labels."
+    aspects: ClassVar[tuple[str, ...]] = tuple(ASPECTS)
+    roles: ClassVar[tuple[str, ...]] = ("judge", "second", "extractor", "validator")
+    value_range: ClassVar[tuple[float, float] | None] = None
+    positional_setting: ClassVar[str | None] = "model"
+
+    model: NumbersFile | None = None
+
+    @field_validator("model", mode="before")
+    @classmethod
+    def _read(cls, file: Any) -> Any:
+        return None if file is None else NumbersFile.read(file, MODEL, f"; {TRAINER} writes one", inside=FILE)
+
+    @model_validator(mode="after")
+    def _can_be_used(self) -> Self:
+        try:
+            _ = self.members
+        except InputError as error:
+            raise ValueError(str(error)) from error
+        return self
+
+    @cached_property
+    def fitted(self) -> FusedModel | None:
+        """What was fitted; None without `model`. InputError where the file is no fused judge."""
+        return None if self.model is None else load(self.model)
+
+    @cached_property
+    def members(self) -> tuple[Member, ...]:
+        """The judges that the model was fitted on."""
+        return () if self.fitted is None else tuple(each.member() for each in self.fitted.members)
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The aspects that were fitted."""
+        return () if self.fitted is None else tuple(self.fitted.aspects)
+
+    def incompatible(self, systems: Any) -> str | None:
+        """Without a model it cannot judge."""
+        if self.fitted is None:
+            return f"fused needs a trained judge: fused[model=FOLDER]; {TRAINER} writes one"
+        return super().incompatible(systems)
+
+    def check_members(self, signatures: Sequence[str]) -> None:
+        """UsageError where a member is signed otherwise than it was in the data of the training."""
+        for member, signature in zip(self.fitted.members if self.fitted else (), signatures, strict=True):
+            if member.signature != signature:
+                raise UsageError(
+                    f"{self.model.path if self.model else self.name} was fitted on other judgments of {member.name}: "
+                    f"on {member.signature}, and here it is {signature}; score with the same settings, models and "
+                    "sentence boundaries, or train anew"
+                )
+
+    def signature_fields(self) -> Mapping[str, object]:
+        """The hash of the model, and the scale where all aspects share one."""
+        if self.fitted is None:
+            return {}
+        scales = {combination.scale for combination in self.fitted.aspects.values()}
+        scale = scales.pop() if len(scales) == 1 else None
+        # A scale below 0 cannot be written with a hyphen.
+        shown = f"{scale[0]:g}-{scale[1]:g}" if scale is not None and scale[0] >= 0 else None
+        return {"model": self.fitted.id, "scale": shown}
+
+    def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
+        """One judgment an item and aspect."""
+        fitted = self.fitted
+        if fitted is None:
+            return
+        members = [member.evaluator for member in self.members]
+        for start in range(0, len(judged), _AT_ONCE):
+            rows = list(judged[start : start + _AT_ONCE])
+            measured = measure(fitted.inputs, members, rows)
+            values = {aspect: each.values(measured.values) for aspect, each in fitted.aspects.items()}
+            incomplete = {row for row, _ in measured.why}
+            for row, (item, by_member) in enumerate(rows):
+                about: dict[str, Any] = {
+                    "calls": tuple(dict.fromkeys(call for own in by_member for each in own for call in each.calls)),
+                    "model": _models(by_member),
+                }
+                for aspect, combination in fitted.aspects.items():
+                    verdict = (
+                        _missing(measured, row, fitted)
+                        if row in incomplete
+                        else _verdict(combination, float(values[aspect][row]), measured.values[row], fitted)
+                    )
+                    yield self.judgment(item, signature, aspect, **about, **verdict)
+
+
+def load(file: NumbersFile) -> FusedModel:
+    """A fused judge from its file. InputError where it is none."""
+    values = read_fitted(file, SCHEMA, MODEL, TRAINER)
+    try:
+        return FusedModel.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"])) or None
+        raise InputError.at(file.path, None, place, f"is no fused judge: {first['msg']}") from error
+
+
+def dumped(model: FusedModel) -> str:
+    """A fused judge as the text of its file."""
+    return json.dumps({"schema": SCHEMA, **model.model_dump(mode="json")}, ensure_ascii=False, indent=1) + "\n"
+
+
+def _models(by_member: Sequence[Sequence[Judgment]]) -> str | None:
+    models = dict.fromkeys(row.model for rows in by_member for row in rows if row.model is not None)
+    return ",".join(models) or None
+
+
+def _missing(measured: Measured, row: int, fitted: FusedModel) -> dict[str, Any]:
+    """The fields of a judgment that lacks inputs: the worst of their statuses, and the first input of each member."""
+    first: dict[int, tuple[Status, str]] = {}
+    for column, each in enumerate(fitted.inputs):
+        if (row, column) in measured.why and each.member not in first:
+            status, reason = measured.why[row, column]
+            first[each.member] = status, f"no {each.words(fitted.members)} ({status}: {reason})"
+    worst = min((status for status, _ in first.values()), key=GRAVITY.index)
+    return {"status": worst, "reason": "; ".join(reason for _, reason in first.values())}
+
+
+def _verdict(combination: Combination, value: float, inputs: Floats, fitted: FusedModel) -> dict[str, Any]:
+    """The fields of a judgment: its value, and as its reason the interval and the inputs that move it most."""
+    added = combination.contributions(inputs[None, :])[0] * combination.slope
+    order = sorted(range(len(added)), key=lambda at: (-abs(added[at]), at))
+    most = ", ".join(
+        f"{fitted.inputs[at].words(fitted.members)} {inputs[at]:.3g} {added[at]:+.2f}" for at in order[:_SHOWN]
+    )
+    unit = " (log-odds)" if combination.link == "logistic" else ""
+    parts = [f"what moves it most from the mean{unit}: {most}"]
+    if combination.half_width is not None and combination.confidence is not None and math.isfinite(value):
+        low, high = (_on_scale(value + side * combination.half_width, combination) for side in (-1, 1))
+        parts.insert(0, f"{combination.confidence:.0%} interval {low:.2f} to {high:.2f}")
+    label = {"label": int(value >= 0.5)} if combination.link == "logistic" and math.isfinite(value) else {}
+    return {"value": value, "reason": "; ".join(parts), **label}
+
+
+def _on_scale(value: float, combination: Combination) -> float:
+    low, high = combination.scale or (-math.inf, math.inf)
+    return min(max(value, low), high)
