@@ -159,6 +159,7 @@ OK, SKIPPED = {"ok"}, {"skipped"}
 REFERENCE_BASED = {"rouge": SKIPPED, "bertscore": SKIPPED, "menli": SKIPPED, "menli.combined": SKIPPED}
 # A run of one summary has nothing to scale by.
 OF_THE_WHOLE_RUN = {"menli.combined": OK | SKIPPED}
+NO_WORDS = ("abstractiveness", "length", "fused")
 
 # What becomes of an item: statuses of its judgments, by edge case. Evaluators not named give OK.
 EDGES: dict[str, tuple[dict[str, Any], dict[str, set[str]]]] = {
@@ -178,7 +179,7 @@ EDGES: dict[str, tuple[dict[str, Any], dict[str, set[str]]]] = {
              "key_facts": ["桥长十四米"]}, {}),
     "a very long sentence": ({"summary": "The bridge is wide and " * 500 + "old."}, {}),
     # Nothing in it is a word: the overlap judges and the embedded one have nothing to compare.
-    "no words": ({"summary": "... !!! 🎻"}, {"support": OK | SKIPPED, **dict.fromkeys(("abstractiveness", "length", "fused"), SKIPPED)}),
+    "no words": ({"summary": "... !!! 🎻"}, {"support": OK | SKIPPED, **dict.fromkeys(NO_WORDS, SKIPPED)}),
 }  # fmt: skip
 
 
