@@ -25,7 +25,18 @@ from summeter.data.layout import Table, joined, read_tables, records, with_docum
 from summeter.data.presets import Preset, preset_named
 from summeter.data.presets.base import Joined, Record
 from summeter.data.rows import EMPTY, Columns
-from summeter.records import Document, Fault, InputError, Judgment, KeyFacts, Parameter, Summary, UsageError, canonical
+from summeter.records import (
+    Document,
+    FactOrigin,
+    Fault,
+    InputError,
+    Judgment,
+    KeyFacts,
+    Parameter,
+    Summary,
+    UsageError,
+    canonical,
+)
 
 FLAT_SETS = (RAW, CROWD)
 """The judgment sets that flat rows hold."""
@@ -49,11 +60,13 @@ class Dataset:
         card: Card,
         warnings: Iterable[Fault] = (),
         dropped: Iterable[Dropped] = (),
+        fact_origins: Mapping[str, tuple[FactOrigin, ...]] = MappingProxyType({}),
     ) -> None:
         self.documents: Mapping[str, Document] = MappingProxyType(dict(documents))
         self.summaries = tuple(summaries)
         self.warnings = tuple(warnings)
         self.dropped = tuple(dropped)
+        self.fact_origins = MappingProxyType(_fitting(fact_origins, self.documents))
         self._makers = dict(judgments)
         self._made: dict[str, tuple[Judgment, ...]] = {}
         self._card = card
@@ -132,7 +145,43 @@ class Dataset:
             if (judgment.target.document_id, judgment.target.system) not in known:
                 raise UsageError(f"a judgment of {name} is about {judgment.target.item}, which is not in the dataset")
         makers = {**self._makers, name: lambda: iter(kept)}
-        return Dataset(self.documents, self.summaries, makers, self._card, self.warnings, self.dropped)
+        return self._with(judgments=makers)
+
+    def with_key_facts(
+        self, key_facts: Mapping[str, Sequence[str]], origins: Mapping[str, tuple[FactOrigin, ...]] | None = None
+    ) -> Dataset:
+        """The dataset with other key facts for these documents, an empty list for none; `origins` says where each of a
+        document's facts comes from.
+
+        Judgments that count in a list which has changed are left out: those of key facts, and of sentences whether
+        they carry one (conciseness). Raises UsageError for a document that is not here.
+        """
+        for doc_id in key_facts:
+            if doc_id not in self.documents:
+                raise UsageError(f"there is no document {doc_id!r}{meant(doc_id, self.documents)}")
+        lists = {doc_id: tuple(facts) for doc_id, facts in key_facts.items()}
+        changed = frozenset(doc_id for doc_id, facts in lists.items() if facts != self.documents[doc_id].key_facts)
+        documents = {
+            doc_id: document.model_copy(update={"key_facts": lists[doc_id]}) if doc_id in changed else document
+            for doc_id, document in self.documents.items()
+        }
+        makers = {name: partial(_counting_in_other_lists, maker, changed) for name, maker in self._makers.items()}
+        known = {doc_id: origin for doc_id, origin in self.fact_origins.items() if doc_id not in changed}
+        return self._with(
+            documents=documents,
+            judgments=makers if changed else self._makers,
+            fact_origins={**known, **(origins or {})},
+        )
+
+    def _with(self, **changes: Any) -> Dataset:
+        """The dataset with other `documents`, `judgments`, `card` or `fact_origins`."""
+        own = {"documents": self.documents, "judgments": self._makers, "card": self._card}
+        return Dataset(
+            **{**own, "fact_origins": self.fact_origins, **changes},
+            summaries=self.summaries,
+            warnings=self.warnings,
+            dropped=self.dropped,
+        )
 
     def with_documents(self, doc_ids: Iterable[str]) -> Dataset:
         """The dataset of these documents alone, in its own order, with their summaries and judgments.
@@ -146,7 +195,7 @@ class Dataset:
         documents = {doc_id: document for doc_id, document in self.documents.items() if doc_id in kept}
         summaries = [summary for summary in self.summaries if summary.document_id in kept]
         card = self._card.model_copy(update={"counts": {}, "files": {}})
-        return Dataset(documents, summaries, makers, card)
+        return Dataset(documents, summaries, makers, card, fact_origins=self.fact_origins)
 
     def with_card(self, **changes: Any) -> Dataset:
         """The dataset with `name`, `version`, `licence`, `citation` or `origin` changed."""
@@ -155,7 +204,28 @@ class Dataset:
             there = "name, version, licence, citation and origin"
             raise UsageError(f"a card has no {sorted(unknown)[0]!r} to set; it has {there}")
         card = self._card.model_copy(update=changes)
-        return Dataset(self.documents, self.summaries, self._makers, card, self.warnings, self.dropped)
+        return self._with(card=card)
+
+
+def _fitting(
+    origins: Mapping[str, tuple[FactOrigin, ...]], documents: Mapping[str, Document]
+) -> dict[str, tuple[FactOrigin, ...]]:
+    """The origins of the key facts that are here. Raises UsageError where they are not as many as the key facts."""
+    here = {doc_id: origin for doc_id, origin in origins.items() if doc_id in documents}
+    for doc_id, origin in here.items():
+        if len(origin) != len(documents[doc_id].key_facts):
+            count = len(documents[doc_id].key_facts)
+            raise UsageError(f"there are {len(origin)} origins for the {count} key facts of document {doc_id!r}")
+    return here
+
+
+def _counting_in_other_lists(maker: Callable[[], Iterator[Judgment]], changed: frozenset[str]) -> Iterator[Judgment]:
+    """The judgments that do not count in the key facts of the documents `changed`."""
+    for judgment in maker():
+        target = judgment.target
+        counts = target.unit == "key_fact" or (target.unit == "sentence" and judgment.aspect == "conciseness")
+        if not counts or target.document_id not in changed:
+            yield judgment
 
 
 def _of_documents(maker: Callable[[], Iterator[Judgment]], kept: frozenset[str]) -> Iterator[Judgment]:
@@ -311,7 +381,9 @@ def save(dataset: Dataset, folder: str | Path, *, force: bool = False) -> Card:
     target = Path(folder)
     folders.check_target(target, force=force)
     makers = {name: partial(dataset.iter_judgments, name) for name in dataset.judgment_sets}
-    return folders.write(target, dataset.documents, dataset.summaries, makers, dataset.card, dataset.dropped)
+    return folders.write(
+        target, dataset.documents, dataset.summaries, makers, dataset.card, dataset.dropped, dataset.fact_origins
+    )
 
 
 def flat_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
@@ -350,7 +422,7 @@ def _load_folder(folder: Path, *, verify: bool) -> Dataset:
     if not folders.is_dataset(folder):
         message = f"is a folder without {folders.CARD}; give a flat file, or a folder made by `summeter data import`"
         raise InputError.at(folder, None, None, message)
-    card, documents, summaries, makers = folders.read(folder, verify=verify)
+    card, documents, summaries, makers, origins = folders.read(folder, verify=verify)
     texts = [
         (folders.DOCUMENTS, [document.text for document in documents.values()]),
         (folders.SUMMARIES, [summary.text for summary in summaries]),
@@ -361,4 +433,4 @@ def _load_folder(folder: Path, *, verify: bool) -> Dataset:
         for line, text in enumerate(each, 1)
         if not text.strip()
     ]
-    return Dataset(documents, summaries, makers, card, warnings, folders.read_dropped(folder))
+    return Dataset(documents, summaries, makers, card, warnings, folders.read_dropped(folder), origins)

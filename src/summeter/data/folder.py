@@ -12,15 +12,27 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from summeter.data.atomic import building, write_lines, write_text
 from summeter.data.faults import Dropped, Faults
 from summeter.data.formats import Row, read_rows
 from summeter.data.human_judgments import current_aspect
-from summeter.records import Document, Fault, InputError, Judgment, KeyFacts, Parameter, Record, Summary, UsageError
+from summeter.records import (
+    Document,
+    FactOrigin,
+    Fault,
+    InputError,
+    Judgment,
+    KeyFacts,
+    Parameter,
+    Record,
+    Summary,
+    UsageError,
+)
 
 CARD = "dataset.json"
 DOCUMENTS = "documents.jsonl"
@@ -65,6 +77,14 @@ class _GivenFacts(Record):
     id: str
     origin: Literal["given"]
     facts: tuple[str, ...]
+    origins: tuple[FactOrigin, ...] | None = None
+    """Where each of the facts comes from, where that is known."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.origins is not None and len(self.origins) != len(self.facts):
+            raise ValueError(f"there are {len(self.origins)} origins for {len(self.facts)} key facts")
+        return self
 
 
 class Content(NamedTuple):
@@ -74,6 +94,7 @@ class Content(NamedTuple):
     documents: dict[str, Document]
     summaries: tuple[Summary, ...]
     judgments: dict[str, JudgmentMaker]
+    fact_origins: dict[str, tuple[FactOrigin, ...]]
 
 
 def is_dataset(path: Path) -> bool:
@@ -115,10 +136,15 @@ def write(
     sets: Mapping[str, JudgmentMaker],
     card: Card,
     dropped: Iterable[Dropped] = (),
+    fact_origins: Mapping[str, tuple[FactOrigin, ...]] = MappingProxyType({}),
 ) -> Card:
     """Write the folder whole; returns the card with counts and file hashes filled in."""
     with building(folder) as fresh:
-        lists = [_given_facts(document) for document in documents.values() if document.key_facts]
+        lists = [
+            _given_facts(document, fact_origins.get(document.id))
+            for document in documents.values()
+            if document.key_facts
+        ]
         counts = {
             "documents": write_lines(fresh / DOCUMENTS, _lines(documents.values(), without={"key_facts"})),
             "summaries": write_lines(fresh / SUMMARIES, _lines(summaries)),
@@ -142,7 +168,8 @@ def read(folder: Path, *, verify: bool) -> Content:
     names = _files(folder)
     if verify:
         _verify(folder, card, names)
-    facts = {row.document_id: row.facts for _, row in _records(folder / KEY_FACTS, _GivenFacts)}
+    given = [row for _, row in _records(folder / KEY_FACTS, _GivenFacts)]
+    facts = {row.document_id: row.facts for row in given}
     documents = _documents(folder / DOCUMENTS, facts)
     summaries = tuple(summary for _, summary in _records(folder / SUMMARIES, Summary, sealed=verify))
     items = _items(folder / SUMMARIES, documents, summaries)
@@ -151,7 +178,8 @@ def read(folder: Path, *, verify: bool) -> Content:
         for name in names
         if name.startswith(f"{JUDGMENTS}/")
     }
-    return Content(card, documents, summaries, makers)
+    origins = {row.document_id: row.origins for row in given if row.origins is not None}
+    return Content(card, documents, summaries, makers, origins)
 
 
 def read_dropped(folder: Path) -> list[Dropped]:
@@ -182,9 +210,9 @@ def _lines(records: Iterable[Record], without: set[str] | None = None) -> Iterat
     return (record.model_dump_json(exclude_none=True, exclude=without) for record in records)
 
 
-def _given_facts(document: Document) -> _GivenFacts:
+def _given_facts(document: Document, origins: tuple[FactOrigin, ...] | None) -> _GivenFacts:
     facts = KeyFacts.of(document.key_facts, "given")
-    return _GivenFacts(document_id=document.id, id=facts.id, origin="given", facts=facts.texts)
+    return _GivenFacts(document_id=document.id, id=facts.id, origin="given", facts=facts.texts, origins=origins)
 
 
 def _card(folder: Path) -> Card:

@@ -27,7 +27,7 @@ from summeter.records.errors import (
     first_error,
     nearest,
 )
-from summeter.records.facts import Claim, KeyFact, KeyFacts, Origin
+from summeter.records.facts import Claim, FactOrigin, FactReview, FactVote, KeyFact, KeyFacts, Origin
 from summeter.records.item import Item
 from summeter.records.judgment import UNNAMED, Judgment, Status, Target, Unit, unnamed
 from summeter.records.lines import read_lines
@@ -54,6 +54,9 @@ __all__ = [
     "ContextError",
     "CoverageError",
     "Document",
+    "FactOrigin",
+    "FactReview",
+    "FactVote",
     "Fault",
     "GateError",
     "InputError",

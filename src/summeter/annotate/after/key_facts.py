@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from summeter.annotate.tasks.task import Json, Task
 from summeter.data.atomic import building, write_lines
 from summeter.data.dataset import Dataset, save
 from summeter.data.folder import check_target
-from summeter.records import UsageError
+from summeter.records import FactOrigin, FactReview, UsageError
 
 CHANGES = "keyfacts.changes.jsonl"
 """The record beside the applied key facts: one line for each that was validated."""
@@ -49,6 +50,12 @@ class Change:
         if self.text is None:
             return "dropped"
         return "kept" if self.text == self.key_fact else "reworded"
+
+    @property
+    def review(self) -> FactReview:
+        """What people said of it, as it stands in the data."""
+        valid, answers = self.votes
+        return FactReview(valid=valid, answers=answers, lacks=self.lacks, why=self.why, decided_by=self.by)
 
     def to_json(self) -> Json:
         """A line of the record."""
@@ -100,20 +107,36 @@ def apply_changes(service: CampaignService, folder: Path, *, force: bool = False
     """
     check_target(folder, force=force)
     changes = changes_of(service)
-    data = service.folder.data
-    texts: dict[str, list[str]] = {}
-    for change in changes:
-        kept = texts.setdefault(change.document_id, [])
-        if change.text is not None and change.text not in kept:
-            kept.append(change.text)
-    documents = {
-        name: document.model_copy(update={"key_facts": tuple(texts.get(name, document.key_facts))})
-        for name, document in data.documents.items()
-    }
     with building(folder) as fresh:
-        save(Dataset(documents, data.summaries, {}, data.card), fresh)
-        write_lines(fresh / CHANGES, (json.dumps(change.to_json(), ensure_ascii=False) for change in changes))
+        save(with_changes(service.folder.data, changes), fresh)
+        write_changes(fresh / CHANGES, changes)
     return changes
+
+
+def write_changes(file: Path, changes: Sequence[Change]) -> int:
+    """Write the record of what became of each key fact; returns how many there are."""
+    return write_lines(file, (json.dumps(change.to_json(), ensure_ascii=False) for change in changes))
+
+
+def with_changes(data: Dataset, changes: Sequence[Change]) -> Dataset:
+    """The data with the key facts as they were validated; where each comes from holds what people said of it.
+
+    A wording that stands in the list already is not repeated. Raises UsageError where the data have other key facts.
+    """
+    texts: dict[str, list[str]] = {}
+    origins: dict[str, list[FactOrigin]] = {}
+    for change in changes:
+        document = data.documents.get(change.document_id)
+        if document is None or document.key_facts[change.index : change.index + 1] != (change.key_fact,):
+            place = f"key fact {change.index} of document {change.document_id!r}"
+            raise UsageError(f"{place} is not {change.key_fact!r} in these data; the campaign is about others")
+        kept, own = texts.setdefault(change.document_id, []), origins.setdefault(change.document_id, [])
+        if change.text is not None and change.text not in kept:
+            known = data.fact_origins.get(change.document_id)
+            first = FactOrigin(proposed=change.key_fact, origin="given") if known is None else known[change.index]
+            kept.append(change.text)
+            own.append(first.model_copy(update={"review": change.review}))
+    return data.with_key_facts(texts, {name: tuple(own) for name, own in origins.items()})
 
 
 def _settled(service: CampaignService, task: Task) -> Change | str:

@@ -293,7 +293,7 @@ def _selected(campaign: Campaign, file: Path) -> Dataset:
         and (chosen.systems is None or summary.system in chosen.systems)
         and (items is None or (summary.document_id, summary.system) in items)
     ]
-    return Dataset(kept, summaries, {}, data.card)
+    return Dataset(kept, summaries, {}, data.card, fact_origins=data.fact_origins)
 
 
 def _items(file: Path, data: Dataset) -> set[tuple[str, str]]:
