@@ -51,7 +51,7 @@ def cases(service: CampaignService) -> list[Case]:
         for annotator, follows in same.items():
             others = [other for name, other in same.items() if name != annotator]
             if not decided if decided is not None else 2 * sum(others) < len(others):
-                arm = service.state.people[annotator].arm
+                arm = _arm(service, service.state.people[annotator])
                 wrong.append(Case(annotator, arm, task.document_id, check=False, same=follows))
     return wrong
 
@@ -62,7 +62,12 @@ def _check_cases(service: CampaignService, kind: AssistedKind, person: Person) -
         machine = task.machine
         if machine is not None and not kind.passed(task, kind.following(task, machine)):
             same = kind.same(machine, answer.answer)
-            yield Case(person.annotator, person.arm, task.document_id, check=True, same=same)
+            yield Case(person.annotator, _arm(service, person), task.document_id, check=True, same=same)
+
+
+def _arm(service: CampaignService, person: Person) -> str:
+    """Whether a person sees the machine's verdict."""
+    return UNASSISTED if service.campaign.assistance.hides_verdict else person.arm
 
 
 def endorsement_rate(wrong: Iterable[Case]) -> tuple[float | None, int]:

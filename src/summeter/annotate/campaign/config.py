@@ -463,6 +463,10 @@ class Attention(Section):
     """Whether the answers of those who failed stop counting."""
     stranger: str = Field(default=STRANGER, min_length=1)
     """A sentence that belongs to no text."""
+    form: Literal["usual", "unisumeval"] = "usual"
+    """`unisumeval`: in half of the checks of `fact_verification` the sentence is one of the document's own, which is
+    supported; in those of `key_fact_alignment` stand a sentence of another document as key fact, and a key fact of the
+    document, paraphrased, in place of a sentence (Lee et al., 2024)."""
     paraphrases: tuple[str, ...] = Field(default=PARAPHRASES, min_length=1)
     """Frames around a sentence, for key facts; each holds `{}` once."""
     reasons: Reasons = Reasons()
@@ -489,7 +493,8 @@ class Similar(Section):
 
 
 class Machine(Section):
-    """Whose verdicts are shown: a run's folder, the judge (needed where it has several) and its aspect."""
+    """Whose verdicts are shown: a run's folder, the judge (needed where it has several) and its aspect; `show` says
+    what of them."""
 
     run: str
     """A run's folder."""
@@ -497,6 +502,9 @@ class Machine(Section):
     """Needed where the run has several."""
     aspect: str | None = None
     """Needed where it is not the kind's own."""
+    show: Literal["verdict_and_reason", "verdict", "nothing"] = "verdict_and_reason"
+    """What annotators see of it. Campaigns over the same tasks that differ in this alone say what such help does
+    (`annotate assistance`); with `nothing` the verdict is only kept, to be compared with."""
 
 
 class Assistance(Section):
@@ -508,6 +516,26 @@ class Assistance(Section):
     """A judge's verdict beside each task."""
     hide_for: Share = 0.0
     """The share of annotators who see no assistance."""
+
+    @property
+    def hides_verdict(self) -> bool:
+        """Whether the machine's verdict is kept, and nobody sees it."""
+        return self.machine is not None and self.machine.show == "nothing"
+
+    def shown(self, assistance: dict[str, Any] | None) -> dict[str, Any] | None:
+        """What annotators see of a task's assistance."""
+        if assistance is None or self.machine is None or assistance.get("machine") is None:
+            return assistance
+        verdict = assistance["machine"]
+        match self.machine.show:
+            case "verdict_and_reason":
+                return assistance
+            case "verdict":
+                return {**assistance, "machine": {**verdict, "reason": None}}
+            case "nothing":
+                return {**assistance, "machine": None}
+            case show:
+                assert_never(show)
 
 
 class Codes(Section):

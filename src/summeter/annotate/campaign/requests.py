@@ -65,6 +65,10 @@ class PersonTurn:
         """Whether assistance is hidden from them."""
         return self.standing.arm == "unassisted"
 
+    def assistance(self, task: Task) -> Json | None:
+        """What of a task's assistance they see."""
+        return None if self.unassisted else self.campaign.assistance.shown(task.assistance)
+
     def emit(self, kind: str, **parts: Any) -> Any:
         """Add an event about this person; `parts` are task, batch, token and data."""
         return self.log_turn.emit(kind, self.annotator, **parts)
@@ -322,7 +326,8 @@ def _reused() -> Refusal:
 def _read(turn: PersonTurn, task: Task, answer: Any) -> Json:
     """The answer as it is stored. The machine's verdict must be answered where it is shown, and only there."""
     stored = read_answer(turn.folder, turn.annotator, task, answer)
-    if (task.machine is not None and not turn.unassisted) != (stored["machine"] is not None):
+    shown = (turn.assistance(task) or {}).get("machine")
+    if (shown is not None) != (stored["machine"] is not None):
         lacks = "say whether you agree with the machine" if stored["machine"] is None else "no verdict was shown"
         raise Refusal(422, "invalid", lacks, "answer.machine")
     return stored
@@ -447,7 +452,7 @@ class _TaskView:
             "kind": task.kind,
             "document": self._document(task),
             "body": folder.kind.shown(task.body, letters),
-            "assistance": None if self.turn.unassisted else task.assistance,
+            "assistance": self.turn.assistance(task),
             "minimum_seconds": self.turn.campaign.minimum_seconds,
             "opened": task.key in person.opened,
             "answer": None if known is None else folder.kind.page_answer(known.answer, letters),

@@ -47,7 +47,7 @@ def respond(kind: Kind, profile: Profile, page: Page, truth: Truth, rng: Random)
     """How an annotator of this profile answers."""
     seconds = profile.seconds * math.exp(rng.gauss(0, _SPREAD))
     lazy = rng.random() < profile.laziness
-    if isinstance(kind, AssistedKind) and page.machine is not None and (lazy or rng.random() < profile.trust):
+    if isinstance(kind, AssistedKind) and page.machine is not None and (lazy or profile.trusts(page.machine, rng)):
         answer = kind.following(page.task, page.machine)
     elif lazy:
         answer = kind.careless_answer(page.task, page.letters)

@@ -14,7 +14,7 @@ from summeter.annotate.campaign.config import Campaign
 from summeter.annotate.campaign.state import Answer
 from summeter.annotate.tasks.base import AnswerModel, AssistedKind, Disagreement, labelled, parsed, split_of
 from summeter.annotate.tasks.simulation import Profile, Truth
-from summeter.annotate.tasks.task import Json, Misfit, Others, Source, Task, summary_body
+from summeter.annotate.tasks.task import Json, Misfit, Others, Source, Task, joined_body, summary_body
 from summeter.data.human_judgments import SIGNATURES
 from summeter.records import Judgment, Target, Unit
 
@@ -57,22 +57,35 @@ class KeyFactAlignment(AssistedKind):
                 yield self.work_task(source, system, index, **about, index=index, body=body)
 
     def check(self, source: Source, number: int, others: Others, campaign: Campaign) -> Task | None:
-        """In turn a slight paraphrase of a sentence, which must align to it, and a fixed stranger, which must not."""
+        """In turn a slight paraphrase of a sentence, which must align to it, and a fixed stranger, which must not.
+
+        Of the form `unisumeval`: a key fact of which a sentence is a paraphrase, and a sentence of another document.
+        """
         summary = others.summary(source)
-        if summary is None:
+        planted = campaign.attention.form == "unisumeval"
+        if summary is None or (planted and not source.facts):
             return None
         place = others.rng.randrange(len(summary.sentences))
         paraphrased = number % 2 == 0
         frames, stranger = campaign.attention.paraphrases, campaign.attention.stranger
         frame = frames[number // 2 % len(frames)]
-        fact = paraphrase(summary.sentence_texts[place], frame, campaign.language) if paraphrased else stranger
+        shown = summary_body(summary)
+        if not paraphrased:
+            fact = others.foreign(source) if planted else stranger
+        elif planted:
+            fact = others.rng.choice(source.facts)
+            sentences = list(summary.sentence_texts)
+            sentences[place] = paraphrase(fact, frame, campaign.language)
+            shown = joined_body(sentences)
+        else:
+            fact = paraphrase(summary.sentence_texts[place], frame, campaign.language)
         right_verdict = number // 2 % 2 == 0
         origin = "paraphrase" if paraphrased else "foreign"
         return self.check_task(
             source,
             number,
             system=summary.system,
-            body={"key_fact": fact, "summary": summary_body(summary)},
+            body={"key_fact": fact, "summary": shown},
             expected={
                 "sentence": place if paraphrased else None,
                 "machine": [place] if right_verdict == paraphrased else [],

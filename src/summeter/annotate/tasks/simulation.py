@@ -8,7 +8,7 @@ from random import Random
 from pydantic import Field
 
 from summeter.annotate.campaign.people import fraction
-from summeter.annotate.tasks.task import Task
+from summeter.annotate.tasks.task import Json, Task
 from summeter.data.human_judgments import SIGNATURES, SPAN_FREE
 from summeter.records import Judgment, Record, Target
 
@@ -22,14 +22,21 @@ class Profile(Record):
     share of labels turned to the positive side (supported, valid, aligned, clean; below 0 to the negative side);
     ratings are moved by twice the bias. `laziness` is the chance to answer without reading: what the machine says,
     else the first thing at hand, in a tenth of the time. `trust` is the chance to say what the machine says after
-    reading. `seconds` is the usual time for a task.
+    reading; `trust_reasons` the chance where it gives a reason too (None: the same). `seconds` is the usual time for a
+    task.
     """
 
     accuracy: float = Field(default=0.9, ge=0, le=1)
     bias: float = Field(default=0.0, ge=-1, le=1)
     laziness: float = Field(default=0.0, ge=0, le=1)
     trust: float = Field(default=0.0, ge=0, le=1)
+    trust_reasons: float | None = Field(default=None, ge=0, le=1)
     seconds: float = Field(default=20.0, gt=0)
+
+    def trusts(self, machine: Json, rng: Random) -> bool:
+        """Whether somebody who has read says what this verdict says."""
+        explained = self.trust if machine.get("reason") is None else self.trust_reasons
+        return rng.random() < (self.trust if explained is None else explained)
 
     def label(self, right: bool, rng: Random) -> bool:  # noqa: FBT001
         """A yes or no where `right` is right."""

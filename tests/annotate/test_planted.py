@@ -1,0 +1,138 @@
+"""Checks of UniSumEval's form, and what is shown of the machine's verdict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.annotate.campaigns import make, rows, who
+
+from summeter.annotate.after.automation_bias import cases
+from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.campaign.state import Answer
+from summeter.annotate.simulate.script import crowd, simulate
+from summeter.annotate.tasks.simulation import Profile, Truth
+from summeter.engine.api import evaluate
+
+FORM = {"rate": 0.2, "pass_share": 0.0, "form": "unisumeval"}
+
+
+def sentences(task: Any) -> list[str]:
+    summary = task.body["summary"]
+    return [summary["text"][start:end] for start, end in summary["sentences"]]
+
+
+def test_checks_are_a_fifth_of_all_tasks_and_half_of_them_are_sentences_of_the_document(tmp_path: Path) -> None:
+    folder = make(tmp_path, rows(6, 2, 2), attention=FORM)
+    work, checks = folder.tasks.work, folder.tasks.checks
+    assert len(work) == 6 * 2 * 2
+    assert len(checks) == 6, "a fifth of 30"
+    planted = Counter((check.expects["label"], check.expects["machine"]) for check in checks)
+    assert planted == {
+        ("not_supported", "supported"): 2, ("not_supported", "not_supported"): 2,
+        ("supported", "not_supported"): 1, ("supported", "supported"): 1,
+    }  # fmt: skip
+    for check in checks:
+        shown = check.body["sentence"]
+        assert sentences(check)[check.body["index"]] == shown
+        own = shown in folder.sources[check.document_id].document.sentence_texts
+        assert own == (check.expects["label"] == "supported")
+
+
+def test_the_usual_checks_are_never_supported(tmp_path: Path) -> None:
+    folder = make(tmp_path, rows(6, 2, 2), attention={"rate": 0.2})
+    assert {check.expects["label"] for check in folder.tasks.checks} == {"not_supported"}
+
+
+def test_a_key_fact_is_posed_as_a_sentence_and_a_foreign_sentence_as_a_key_fact(tmp_path: Path) -> None:
+    folder = make(tmp_path, rows(6, 2, 2), kind="key_fact_alignment", attention=FORM)
+    checks = folder.tasks.checks
+    assert len(checks) == 6
+    own = [check for check in checks if check.expects["sentence"] is not None]
+    assert len(own) == 3
+    for check in own:
+        facts = folder.sources[check.document_id].facts
+        assert check.body["key_fact"] in facts
+        posed = sentences(check)[check.expects["sentence"]]
+        assert posed not in facts
+        assert check.body["key_fact"].rstrip(".")[4:] in posed, "the paraphrase is of that very key fact"
+    for check in checks:
+        if check.expects["sentence"] is None:
+            source = folder.sources[check.document_id]
+            foreign = {
+                text
+                for other in folder.sources.values()
+                if other is not source
+                for summary in other.summaries
+                for text in summary.sentence_texts
+            }
+            assert check.body["key_fact"] in foreign
+            assert check.expects["machine"] in ([], [0], [1])
+
+
+def test_a_right_answer_passes_and_the_opposite_fails(tmp_path: Path) -> None:
+    for kind in ("fact_verification", "key_fact_alignment"):
+        folder = make(tmp_path / kind, rows(6, 2, 2), kind=kind, attention=FORM)
+        for check in folder.tasks.checks:
+            right = folder.kind.expected_answer(check)
+            assert folder.kind.passed(check, right)
+            if kind == "fact_verification":
+                other = "supported" if right["label"] == "not_supported" else "not_supported"
+                assert not folder.kind.passed(check, {**right, "label": other})
+            else:
+                assert not folder.kind.passed(check, {"sentences": [] if right["sentences"] else [0]})
+
+
+def verdicts(folder: Path, **plan: Any) -> CampaignFolder:
+    """A campaign with a machine's verdicts."""
+    evaluate(rows(3), ["support"], out=folder / "run")
+    machine = {"run": "run", **plan}
+    return make(folder, rows(3), assistance={"machine": machine}, attention={**FORM, "pass_share": 0})
+
+
+def shown(service: CampaignService) -> list[Any]:
+    service.request("session", who("anna"))
+    batch = service.request("batch", who("anna"), {})["batch"]
+    return [task["assistance"] for task in batch["tasks"]]
+
+
+@pytest.mark.parametrize(
+    ("show", "label", "reason"),
+    [("verdict_and_reason", True, True), ("verdict", True, False), ("nothing", False, False)],
+)
+def test_a_campaign_says_what_is_shown_of_the_verdict(tmp_path: Path, show: str, label: bool, reason: bool) -> None:
+    folder = verdicts(tmp_path, show=show)
+    with CampaignService(folder) as service:
+        pages = shown(service)
+        assert all(page["similar"] is not None for page in pages), "similar sentences stay"
+        assert all((page["machine"] is not None) == label for page in pages)
+        assert any((page["machine"] or {}).get("reason") for page in pages) == reason
+    assert all(task.machine is not None for task in folder.tasks.work), "the verdict is kept to be compared with"
+
+
+def answered(folder: CampaignFolder, profile: Profile) -> list[Answer]:
+    with CampaignService(folder) as service:
+        simulate(service, crowd(folder, [profile] * 3, Truth(seed=1)))
+        return [answer for task in service.tasks.work for answer in service.state.counted_answers(task.key)]
+
+
+def test_where_nothing_is_shown_nobody_is_asked_whether_they_agree(tmp_path: Path) -> None:
+    folder = verdicts(tmp_path, show="nothing")
+    answers = answered(folder, Profile(trust=1.0))
+    assert len(answers) == 3 * len(folder.tasks.work)
+    assert {answer.answer["machine"] for answer in answers} == {None}
+    with CampaignService(folder, readonly=True) as service:
+        assert {case.arm for case in cases(service)} <= {"unassisted"}
+
+
+def test_made_up_annotators_trust_a_reason_more_than_a_bare_verdict(tmp_path: Path) -> None:
+    trusting = Profile(accuracy=0.5, trust=0.0, trust_reasons=1.0)
+    agree = {}
+    for show in ("verdict", "verdict_and_reason"):
+        answers = answered(verdicts(tmp_path / show, show=show), trusting)
+        agree[show] = sum(answer.answer["machine"] == "agree" for answer in answers) / len(answers)
+    assert agree["verdict_and_reason"] == 1.0
+    assert agree["verdict"] < 0.8
