@@ -42,6 +42,7 @@ from summeter.tables import Table, number, plain
 
 STEPS: dict[str, str] = {
     "summarize": "summeter.benchmark.summarize:STEP",
+    "facts": "summeter.benchmark.facts:STEP",
 }
 """The steps in the order they are done: name -> "module:Step"."""
 CHAIN = "chain.json"
