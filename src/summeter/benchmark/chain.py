@@ -41,7 +41,10 @@ from summeter.records import Fault, InputError, Record, UsageError, nearest
 from summeter.tables import Table, number, plain
 
 STEPS: dict[str, str] = {
+    "source": "summeter.benchmark.raw.source:STEP",
     "summarize": "summeter.benchmark.summarize:STEP",
+    "detect": "summeter.benchmark.select:DETECT",
+    "select": "summeter.benchmark.select:SELECT",
     "facts": "summeter.benchmark.facts:STEP",
 }
 """The steps in the order they are done: name -> "module:Step"."""

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from summeter.benchmark.raw.source import SourceSettings
+from summeter.benchmark.select import DetectSettings, SelectSettings
+from summeter.cli.bench_steps import Before, Folder, by_name, run_one, settings_of, step_options
 from summeter.cli.common import AsJson, assignments, print_json, print_study_json
 from summeter.cli.run_options import run_options
 
@@ -207,3 +210,116 @@ def _tell(outcome: Outcome, task: Summarizing) -> None:
         typer.echo(f"{system} ({task.models[system]}): {len(own)} summaries{at}{why}")
     if rows:
         typer.echo(f"summaries: {outcome.folder / 'summaries.jsonl'} (judge them with `summeter score`)")
+
+
+@app.command()
+@step_options(SourceSettings, "sources")
+def source(
+    sources: Annotated[
+        list[str], typer.Argument(metavar="[NAME=]PATH...", help="Files, folders or hf:..., each a source.")
+    ],
+    out: Folder,
+    domain: Annotated[list[str] | None, typer.Option(metavar="[NAME=]DOMAIN", help="Of a source, or all.")] = None,
+    licence: Annotated[list[str] | None, typer.Option(metavar="[NAME=]LICENCE", help="Of a source, or all.")] = None,
+    origin: Annotated[
+        list[str] | None, typer.Option(metavar="[NAME=]ORIGIN", help="Who published it, or where.")
+    ] = None,
+    category: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[NAME=]dialogue|text", help="What its texts are; by default each shows it."),
+    ] = None,
+    private: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A source whose texts may not be passed on; repeatable.")
+    ] = None,
+    columns: Annotated[
+        list[str] | None, typer.Option("--map", metavar="FIELD=COLUMN", help="Where a field stands in flat files.")
+    ] = None,
+    as_json: AsJson = False,
+    **options: Any,
+) -> None:
+    """Read raw documents (text, HTML, PDF, subtitles, dialogues, flat files, a hub), clean and sample them."""
+    from summeter.data.hub import is_address
+    from summeter.records import UsageError
+
+    paths: dict[str, str] = {}
+    for text in sources:
+        name, equals, path = text.partition("=")
+        if not equals or is_address(text) or Path(text).exists():
+            name, path = text.rpartition("/")[2].partition("@")[0] if is_address(text) else Path(text).stem, text
+        if name in paths:
+            raise UsageError(f"two sources are called {name!r}; name them: NAME=PATH")
+        paths[name] = path
+    names = list(paths)
+    for name in private or []:
+        if name not in paths:
+            raise UsageError(f"--private {name!r}: there is no such source; there are: {', '.join(names)}")
+    about = {
+        "domain": by_name(domain, names, "--domain"),
+        "licence": by_name(licence, names, "--licence"),
+        "origin": by_name(origin, names, "--origin"),
+        "category": by_name(category, names, "--category"),
+    }
+    mapped = assignments(columns, "--map", "FIELD=COLUMN")
+    described = {
+        name: {
+            "path": path,
+            "share": name not in (private or []),
+            "columns": mapped,
+            **{field: values[name] for field, values in about.items() if name in values},
+        }
+        for name, path in paths.items()
+    }
+    run_one("source", None, out, settings_of(SourceSettings, {"sources": described, **options}), as_json=as_json)
+
+
+@app.command()
+@step_options(DetectSettings, "detector", "second")
+def detect(
+    folder: Before,
+    out: Folder,
+    evaluator: Annotated[
+        str | None, typer.Option("-e", "--evaluator", help="Who looks for errors; default: UniSumEval's fact check.")
+    ] = None,
+    models: Annotated[
+        list[str] | None, typer.Option("-m", "--model", metavar="[ROLE=]MODEL", help="Its models; repeatable.")
+    ] = None,
+    run: Annotated[str | None, typer.Option(metavar="RUN", help="A run that has judged these summaries.")] = None,
+    aspect: Annotated[str, typer.Option(help="The aspect whose verdicts count.")] = "faithfulness",
+    threshold: Annotated[
+        float | None, typer.Option(help="A value below is an error, where the evaluator gives no labels.")
+    ] = None,
+    second: Annotated[str | None, typer.Option(metavar="EVALUATOR", help="Another evaluator, to agree.")] = None,
+    second_models: Annotated[
+        list[str] | None, typer.Option("--second-model", metavar="[ROLE=]MODEL", help="Its models; repeatable.")
+    ] = None,
+    second_run: Annotated[str | None, typer.Option(metavar="RUN", help="A run for the second.")] = None,
+    second_threshold: Annotated[float | None, typer.Option(help="The threshold of the second.")] = None,
+    as_json: AsJson = False,
+    **options: Any,
+) -> None:
+    """Have an evaluator look for errors in the summaries of all systems; a second one may confirm them."""
+    from summeter.benchmark.select import Detector
+
+    usual = Detector.model_fields["evaluator"].default
+    detector = {
+        "evaluator": evaluator or usual, "models": _roles(models), "run": run, "aspect": aspect, "threshold": threshold
+    }  # fmt: skip
+    other = {
+        "evaluator": second or usual, "models": _roles(second_models), "run": second_run, "aspect": aspect,
+        "threshold": second_threshold,
+    }  # fmt: skip
+    wanted = other if second or second_models or second_run else None
+    settings = settings_of(DetectSettings, {"detector": detector, "second": wanted, **options})
+    run_one("detect", folder, out, settings, as_json=as_json)
+
+
+@app.command()
+@step_options(SelectSettings)
+def select(folder: Before, out: Folder, as_json: AsJson = False, **options: Any) -> None:
+    """Choose texts of each source from those in whose summaries an error was found."""
+    run_one("select", folder, out, settings_of(SelectSettings, options), as_json=as_json)
+
+
+def _roles(models: list[str] | None) -> dict[str, str]:
+    """`[ROLE=]MODEL` options; without a role, of the judge."""
+    return assignments([text if "=" in text else f"judge={text}" for text in models or []], "-m", "ROLE=MODEL")

@@ -1,0 +1,424 @@
+"""Reading raw documents: text, HTML, PDF, subtitles, dialogues in JSON, and flat files (also of a hub)."""
+
+from __future__ import annotations
+
+import html
+import io
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from summeter.benchmark.raw.cleaning import PAGE, Cleaned, clean, decode
+from summeter.data.faults import Faults, describe
+from summeter.data.formats import TABLES, format_of, read_rows
+from summeter.data.hub import fetch, is_address
+from summeter.data.rows import Columns, check
+from summeter.records import InstallError, Parameter, UsageError
+
+Kind = Literal["text", "html", "pdf", "subtitles", "rows"]
+"""What a file is: `rows` are flat files and dialogues in JSON."""
+SUFFIXES: dict[str, Kind] = {
+    ".txt": "text", ".text": "text", ".md": "text", ".html": "html", ".htm": "html", ".xhtml": "html", ".pdf": "pdf",
+    ".srt": "subtitles", ".vtt": "subtitles", ".json": "rows", ".jsonl": "rows", ".ndjson": "rows", ".csv": "rows",
+    ".tsv": "rows", ".parquet": "rows", ".pq": "rows", ".xlsx": "rows",
+}  # fmt: skip
+_GIVEN = ("reference", "references", "key_facts", "domain", "split")
+"""Fields of a flat row that go with its document."""
+
+
+class Raw(NamedTuple):
+    """A document as it was read and cleaned. `id` is its own within the source; `place` is (file, line);
+    `fields` are those of a flat row, `extra` what else the file says of it; `turns` whether it came as a dialogue."""
+
+    id: str
+    text: str
+    place: tuple[str, int | None]
+    fields: Mapping[str, Any]
+    extra: Mapping[str, Any]
+    counts: Counter[str]
+    turns: bool = False
+
+
+class Unusable(ValueError):
+    """A file that gives no document; says why."""
+
+
+def read_raw(path: str, faults: Faults, columns: Mapping[str, str] | None = None) -> Iterator[Raw]:
+    """The documents of a file, of the files in a folder (in the order of their names), or of a hub's data (`hf:...`).
+
+    What cannot be read is a fault of its file: noted in `faults`, which drop it where `on_fault` is not `error`.
+    `columns` names the columns of flat files (field: column). Raises InstallError without the extra `sources`.
+    """
+    if is_address(path):
+        fetched = fetch(path)
+        known = {"licence": fetched.licence, "commit": fetched.origin["commit"]}
+        extra = {name: value for name, value in known.items() if value is not None}
+        for file in fetched.files:
+            for raw in _rows(str(file), file.stem, faults.of(str(file)), columns):
+                yield raw._replace(extra=extra)
+        return
+    place = Path(path)
+    if not place.exists():
+        faults.of(path).fail(None, None, "no such file or folder")
+    elif not place.is_dir():
+        yield from _file(place, place.stem, faults.of(path), columns)
+    else:
+        yield from _folder(place, faults, columns)
+
+
+def _folder(folder: Path, faults: Faults, columns: Mapping[str, str] | None) -> Iterator[Raw]:
+    files = [
+        Path(place) / name
+        for place, _, names in sorted(os.walk(folder))
+        for name in sorted(names)
+        if not name.startswith(".") and not _hidden(Path(place).relative_to(folder))
+    ]
+    known = [file for file in files if _suffix(file) in SUFFIXES]
+    for file in files:
+        if _suffix(file) not in SUFFIXES:
+            faults.of(str(file)).warn(None, None, f"is left out: no document ends in {_suffix(file) or 'no suffix'!r}")
+    if not known:
+        kinds = ", ".join(SUFFIXES)
+        faults.of(str(folder)).fail(None, None, f"holds no documents; they end in {kinds} (tables also in .gz)")
+    stems = Counter(_own_id(folder, file) for file in known)
+    for file in known:
+        own = _own_id(folder, file)
+        unique = own if stems[own] == 1 else file.relative_to(folder).as_posix()
+        yield from _file(file, unique, faults.of(str(file)), columns)
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def _suffix(file: Path) -> str:
+    return (file.with_suffix("") if file.suffix.lower() == ".gz" else file).suffix.lower()
+
+
+def _own_id(folder: Path, file: Path) -> str:
+    return file.relative_to(folder).with_suffix("").as_posix()
+
+
+def _file(file: Path, own: str, faults: Faults, columns: Mapping[str, str] | None) -> Iterator[Raw]:
+    kind = SUFFIXES.get(_suffix(file))
+    if kind is None:
+        faults.fail(None, None, f"is no document: its name ends in none of {', '.join(SUFFIXES)}")
+    elif kind == "rows":
+        yield from _rows(str(file), own, faults, columns)
+    else:
+        try:
+            text, extra, turns = _READERS[kind](file.read_bytes())
+        except Unusable as error:
+            _fault_of_file(faults, str(error))
+        except OSError as error:
+            _fault_of_file(faults, f"cannot be read: {error.strerror or error}")
+        else:
+            yield Raw(own, text.text, (str(file), None), {}, extra, text.counts, turns)
+
+
+def _fault_of_file(faults: Faults, message: str) -> None:
+    """A file with one document is like a row: it can be left out."""
+    if faults.on_fault == "error":
+        faults.fail(None, None, message)
+    else:
+        faults.drop(None, None, message, "row")
+
+
+class _Content(NamedTuple):
+    text: Cleaned
+    extra: Mapping[str, Any]
+    turns: bool = False
+
+
+# ---- text ----
+
+
+def _decoded(content: bytes) -> Cleaned:
+    try:
+        return decode(content)
+    except ValueError as error:
+        raise Unusable(str(error)) from error
+
+
+def _filled(text: Cleaned, before: Counter[str], why: str) -> Cleaned:
+    if not text.text:
+        raise Unusable(why)
+    return Cleaned(text.text, before + text.counts)
+
+
+def _text(content: bytes) -> _Content:
+    raw = _decoded(content)
+    return _Content(_filled(clean(raw.text), raw.counts, "holds no text"), {})
+
+
+# ---- HTML ----
+
+_CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?\s*([\w-]+)""", re.IGNORECASE)
+_ABOUT = ("title", "author", "url", "license")
+
+
+def _html(content: bytes) -> _Content:
+    try:
+        import trafilatura
+    except ImportError as error:
+        raise InstallError.missing(f"trafilatura (HTML; {error})", "sources") from error
+    raw = _html_text(content)
+    page: Any = trafilatura.bare_extraction(raw.text, include_comments=False, with_metadata=True)
+    if page is None or not (page.text or "").strip():
+        raise Unusable("holds no text that is more than a page's frame")
+    every, kept = len(trafilatura.html2txt(raw.text).split()), len(page.text.split())
+    frame = Counter({"words of the page's frame": max(0, every - kept)})
+    about = {"licence" if name == "license" else name: getattr(page, name) for name in _ABOUT if getattr(page, name)}
+    return _Content(_filled(clean(page.text), +frame + raw.counts, "holds no text"), about)
+
+
+def _html_text(content: bytes) -> Cleaned:
+    named = _CHARSET.search(content[:4096])
+    encoding = named[1].decode("ascii").lower() if named else "utf-8"
+    if encoding not in ("utf-8", "utf8"):
+        try:
+            return Cleaned(content.decode(encoding), Counter({f"encoding {encoding}": 1}))
+        except (LookupError, UnicodeDecodeError):
+            pass  # the page is wrong about itself
+    return _decoded(content)
+
+
+# ---- PDF ----
+
+
+def _pdf(content: bytes) -> _Content:
+    try:
+        import pypdf
+    except ImportError as error:
+        raise InstallError.missing("pypdf (PDF)", "sources") from error
+    try:
+        reader = pypdf.PdfReader(io.BytesIO(content))
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise Unusable("is locked with a password; save it without one")
+        pages = [page.extract_text() or "" for page in reader.pages]
+        title = reader.metadata.title if reader.metadata else None
+    except Unusable:
+        raise
+    except Exception as error:  # of a broken file pypdf raises nearly anything
+        raise Unusable(f"is no whole PDF: {error}") from error
+    if not any(page.strip() for page in pages):
+        raise Unusable(f"holds no text in {len(pages)} pages: they are pictures (a scan); run text recognition first")
+    empty = Counter({"pages without text": sum(not page.strip() for page in pages)})
+    text = clean(PAGE.join(pages), pages=True)
+    about = {"title": title} if isinstance(title, str) and title.strip() else {}
+    return _Content(_filled(text, +empty, "holds no text but headers and footers"), about)
+
+
+# ---- subtitles ----
+
+_TIMES = re.compile(r"(?:\d+:)?\d{1,2}:\d{2}[.,]\d{1,3}\s*-->\s*(?:\d+:)?\d{1,2}:\d{2}[.,]\d{1,3}.*")
+_SOUND = re.compile(r"[\[(][^\])]{1,60}[\])]|[♪♫#*]+[^♪♫]*[♪♫#*]+|[♪♫]")
+_VOICE = re.compile(r"<v(?:\.[\w.]+)?\s+([^>]+)>")
+_TAG = re.compile(r"</?[a-zA-Z][^>]{0,100}>|<\d[\d:.]*>|\{\\[^}]{0,40}\}")
+_SPOKEN = re.compile(r"(?:>>\s*|-\s*)?([A-Z][\w.' -]{0,30}):\s+(?=\S)")
+
+
+def _subtitles(content: bytes) -> _Content:
+    """SubRip or WebVTT as text: what each cue says, a line for each speaker where they are named."""
+    raw = _decoded(content)
+    counts: Counter[str] = Counter()
+    turns: list[tuple[str | None, list[str]]] = []
+    last: list[str] = []
+    cues = _cues(raw.text)
+    if not cues:
+        raise Unusable("holds no subtitles: no line gives times as in 00:00:01,000 --> 00:00:02,000")
+    for cue in cues:
+        lines = [(speaker, line) for speaker, line in map(_spoken, cue) if line or speaker]
+        heard = []
+        for speaker, line in lines:
+            said, sounds = _SOUND.subn("", line)
+            counts["sounds left out"] += sounds
+            heard.append((speaker, re.sub(r"\s+", " ", said).strip()))
+        texts = [line for _, line in heard if line]
+        rolling = [line for line in texts if line in last]
+        counts["repeated lines of rolling subtitles"] += len(rolling)
+        for speaker, line in heard:
+            if speaker is not None and (not turns or turns[-1][0] != speaker):
+                turns.append((speaker, []))
+            if line and line not in rolling:
+                if not turns:
+                    turns.append((None, []))
+                turns[-1][1].append(line)
+        last = texts or last
+    named = len({speaker for speaker, _ in turns if speaker}) > 0
+    text = "\n".join(
+        f"{speaker}: {' '.join(lines)}" if speaker else " ".join(lines) for speaker, lines in turns if lines
+    )
+    return _Content(_filled(clean(text, boilerplate=False), raw.counts + +counts, "holds no words"), {}, named)
+
+
+def _cues(text: str) -> list[list[str]]:
+    """The lines of each cue; numbers, times, notes and styles are left out."""
+    blocks = re.split(r"\n[ \t]*\n", text.replace("\r\n", "\n").replace("\r", "\n"))
+    cues = []
+    for block in blocks:
+        lines = [line.strip() for line in block.split("\n")]
+        start = next((index for index, line in enumerate(lines) if _TIMES.fullmatch(line)), None)
+        if start is not None:
+            cues.append([line for line in lines[start + 1 :] if line and not _TIMES.fullmatch(line)])
+    return cues
+
+
+def _spoken(line: str) -> tuple[str | None, str]:
+    """Who says a line, where it says so, and what."""
+    voice = _VOICE.search(line)
+    plain = html.unescape(_TAG.sub("", line)).strip()
+    if voice:
+        return voice[1].strip(), plain
+    named = _SPOKEN.match(plain)
+    return (named[1], plain[named.end() :]) if named else (None, plain.removeprefix(">>").strip())
+
+
+# ---- rows: flat files and dialogues ----
+
+_TURNS = ("turns", "dialogue", "dialog", "utterances", "messages", "conversation", "transcript")
+_SPEAKERS = ("speaker", "role", "name", "from", "user", "author")
+_SAYINGS = ("text", "utterance", "utt", "content", "value", "message", "sentence")
+_IDS = ("doc_id", "id", "dialogue_id", "dialog_id", "uid")
+_DOCUMENTS = ("document", "text")
+
+
+def _rows(path: str, own: str, faults: Faults, columns: Mapping[str, str] | None) -> Iterator[Raw]:
+    try:
+        kind = format_of(path)
+    except UsageError as error:
+        faults.fail(None, None, str(error))
+        return
+    names = Columns(columns)
+    rows = [(row.line, names.apply(row, faults)) for row in read_rows(path, faults, kind)]
+    names.finish(faults)
+    if faults.count and faults.on_fault == "error":
+        return
+    if kind == "json" and rows and all(_is_bare_turn(cells) for _, cells in rows):
+        text = "\n".join(_turn(cells) or "" for _, cells in rows)
+        cleaned = clean(text, boilerplate=False)
+        yield Raw(own, cleaned.text, (path, None), {}, {}, cleaned.counts, turns=True)
+        return
+    if not rows:
+        faults.fail(None, None, "holds no rows; give one a document")
+    seen: set[str] = set()
+    for number, (line, cells) in enumerate(rows, 1):
+        own_faults = Faults(path)
+        raw = _row(cells, (path, line), f"{own}-{number}", own_faults, as_text=kind in TABLES)
+        if raw is None:
+            for fault in own_faults.listed:
+                faults.add(line, fault.field, fault.message)
+        elif raw.id in seen:
+            faults.add(line, "doc_id", f"{raw.id!r} is that of an earlier row; give each document an id of its own")
+        else:
+            seen.add(raw.id)
+            yield raw
+
+
+def _row(
+    cells: Mapping[str, Any], place: tuple[str, int], unnamed: str, faults: Faults, *, as_text: bool
+) -> Raw | None:  # fmt: skip
+    """The document of a row; None with its faults noted."""
+    try:
+        text, turns = _row_text(cells)
+    except Unusable as error:
+        faults.add(place[1], None, str(error))
+        return None
+    cleaned = clean(text, boilerplate=False)
+    if not cleaned.text:
+        faults.add(place[1], "document", "holds no text")
+        return None
+    doc_id = next((cells[name] for name in _IDS if cells.get(name) not in (None, "")), unnamed)
+    given = {name: cells[name] for name in _GIVEN if cells.get(name) is not None}
+    row = check(
+        place[1], {**given, "doc_id": doc_id, "document": cleaned.text, "summary": "-"}, faults, as_text=as_text
+    )
+    if row is None:
+        return None
+    fields = {name: value for name in _GIVEN if name != "reference" and (value := getattr(row, name)) is not None}
+    return Raw(str(row.doc_id), cleaned.text, place, fields, {}, cleaned.counts, turns)
+
+
+def _is_bare_turn(cells: Mapping[str, Any]) -> bool:
+    """Whether a row is a turn of a file that is one dialogue, and no document of its own."""
+    return (
+        bool({"speaker", "role"} & cells.keys()) and not {*_IDS, "document"} & cells.keys() and _turn(cells) is not None
+    )
+
+
+def _turn(cells: Any) -> str | None:
+    """A turn of a dialogue as a line; None for what is none."""
+    if isinstance(cells, str):
+        return " ".join(cells.split())
+    if not isinstance(cells, Mapping):
+        return None
+    speaker = next((cells[name] for name in _SPEAKERS if isinstance(cells.get(name), str)), None)
+    said = next((cells[name] for name in _SAYINGS if isinstance(cells.get(name), str)), None)
+    if speaker is None or said is None:
+        return None
+    return f"{speaker.strip()}: {' '.join(said.split())}"
+
+
+def _row_text(cells: Mapping[str, Any]) -> tuple[str, bool]:
+    """The document of a row, and whether it came as turns."""
+    for name in _TURNS:
+        value = _parsed(cells.get(name))
+        if isinstance(value, list) and value:
+            lines = [_turn(turn) for turn in value]
+            if (wrong := next((index for index, line in enumerate(lines) if line is None), None)) is not None:
+                what = f"{describe(value[wrong])} without a speaker ({', '.join(_SPEAKERS)}) and a text"
+                raise Unusable(f"has in `{name}` turn {wrong + 1}: {what} ({', '.join(_SAYINGS)})")
+            return "\n".join(line for line in lines if line), True
+    speakers = cells.get("speaker")
+    said = next((cells[name] for name in _SAYINGS if isinstance(cells.get(name), list)), None)
+    if isinstance(speakers, list) and said is not None:
+        if len(speakers) != len(said):
+            raise Unusable(f"has {len(speakers)} speakers for {len(said)} utterances")
+        return "\n".join(f"{who}: {what}" for who, what in zip(speakers, said, strict=True)), True
+    for name in (*_DOCUMENTS, *_TURNS):
+        if isinstance(cells.get(name), str):
+            return cells[name], False
+    there = ", ".join(map(str, cells))
+    option = Parameter("columns", "document=COLUMN")
+    raise Unusable(f"has no text: name the column of the document ({option}), or of its turns; it has: {there}")
+
+
+def _parsed(value: Any) -> Any:
+    """A list that a table holds as JSON text."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+_READERS: dict[Kind, Callable[[bytes], _Content]] = {
+    "text": _text, "html": _html, "pdf": _pdf, "subtitles": _subtitles,
+}  # fmt: skip
+
+
+# ---- what kind of text ----
+
+_LINE_OF_SPEAKER = re.compile(r"(?P<speaker>[^\W\d_][\w.'’ -]{0,30}):\s+\S")
+
+
+def is_dialogue(text: str) -> bool:
+    """Whether a text is written as a dialogue: most of four or more lines begin with one of two or more speakers, and
+    some speaker comes again.
+
+    >>> is_dialogue("Ana: Rain?\\nBen: Yes.\\nAna: Where?\\nBen: In Ghent."), is_dialogue("Note: it rained.")
+    (True, False)
+    """
+    lines = [line for line in text.split("\n") if line.strip()]
+    speakers = Counter(match["speaker"] for match in map(_LINE_OF_SPEAKER.match, lines) if match)
+    return (
+        len(lines) >= 4
+        and sum(speakers.values()) > len(lines) / 2
+        and len(speakers) >= 2
+        and max(speakers.values()) > 1
+    )

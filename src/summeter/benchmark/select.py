@@ -1,0 +1,369 @@
+"""`bench detect` and `bench select`: which texts lead summarizers into errors, and a sample of those.
+
+As UniSumEval does it (Lee et al., EMNLP 2024, section 3): a detector judges the summaries of all systems; a text is
+*hallucinogenic* if any of its summaries has an error; the benchmark is drawn from those. A verdict that failed is
+neither an error nor its absence: a text without a found error is clean only where every verdict came.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from summeter.benchmark.step import Inputs, LeftOut, Place, Result, Step, StepSettings
+from summeter.benchmark.summarize import SCRIPTED
+from summeter.data.dataset import Dataset
+from summeter.evaluators.catalog import build
+from summeter.records import Document, Judgment, Record, UsageError
+from summeter.runs.run import RunFolder
+
+DETECTOR, SECOND = "detector", "second_detector"
+"""The judgment sets that `bench detect` writes."""
+USUAL = "finesure.fact_check[taxonomy=unisumeval]"
+"""UniSumEval's detector: FineSurE's fact check with five types of error."""
+
+State = Literal["hallucinogenic", "clean", "unknown"]
+"""Of a text: some summary has an error; none has; none was found, but a verdict is missing."""
+
+
+class Detector(Record):
+    """Who looks for errors: an evaluator with its models, or a run that has judged these summaries already (`run`).
+
+    `aspect` is the aspect whose verdicts count. A verdict is an error if its label is 0, or, for an evaluator that only
+    gives numbers, if its value is below `threshold`. `options` are options of a run by name (`temperature`, `seed`...).
+    """
+
+    evaluator: str = USUAL
+    models: dict[str, str] = Field(default_factory=dict)
+    run: str | None = None
+    aspect: str = "faithfulness"
+    threshold: float | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        from summeter.engine.options import Options
+
+        build(self.evaluator)
+        Options(**self.options)
+        if self.run is not None and (self.models or self.options):
+            raise ValueError("a run has its own models and options; leave out run, or these")
+        return self
+
+
+def _with_shorthand(given: Any) -> Any:
+    return {"evaluator": given} if isinstance(given, str) else given
+
+
+class DetectSettings(StepSettings):
+    """Settings of `bench detect`."""
+
+    detector: Detector = Field(default_factory=Detector, description="The evaluator whose verdicts count.")
+    second: Detector | None = Field(None, description="Another one, whose agreement is measured.")
+
+    _names = field_validator("detector", "second", mode="before")(_with_shorthand)
+
+    def files(self) -> Iterable[Path]:
+        """The runs that are read, and what scripted models say."""
+        detectors = [each for each in (self.detector, self.second) if each is not None]
+        models = [model for each in detectors for model in each.models.values()]
+        scripted = [model.removeprefix(SCRIPTED) for model in models if model.startswith(SCRIPTED)]
+        return map(Path, [*(each.run for each in detectors if each.run is not None), *scripted])
+
+
+class SelectSettings(StepSettings):
+    """Settings of `bench select`."""
+
+    per_source: int = Field(25, ge=1, description="Texts of each source.")
+    rank: Literal["uniform", "errors"] = Field(
+        "uniform", description="Draw them by the seed, or take those with the largest share of errors first."
+    )
+    confirmed: bool = Field(default=False, description="Only texts that the second detector confirms.")
+    aspect: str = Field("faithfulness", description="The aspect whose verdicts count.")
+    threshold: float | None = Field(None, description="A value below is an error, where the detector gives no labels.")
+    second_threshold: float | None = Field(None, description="The same for the second detector.")
+
+
+class TextVerdict(NamedTuple):
+    """What a detector said of a text: how many summaries, how many of these with an error and without a full verdict;
+    and of the units judged (sentences, claims), how many have an error and how many failed."""
+
+    document_id: str
+    summaries: int
+    with_error: int
+    undecided: int
+    units: int
+    errors: int
+    failed: int
+
+    @property
+    def state(self) -> State:
+        """Hallucinogenic, clean or unknown."""
+        if self.with_error:
+            return "hallucinogenic"
+        return "unknown" if self.undecided or not self.summaries else "clean"
+
+    @property
+    def share(self) -> float:
+        """The share of the usable verdicts that are errors."""
+        return self.errors / self.units if self.units else 0.0
+
+
+def text_verdicts(
+    data: Dataset, judgments: Iterable[Judgment], *, aspect: str = "faithfulness", threshold: float | None = None
+) -> dict[str, TextVerdict]:
+    """The verdict on every text, by id. A summary with no usable verdict, or with a failed one and no error, is
+    undecided. Raises UsageError where no judgment is of the aspect, or none tells an error without a threshold."""
+    by_summary: dict[tuple[str, str], list[Judgment]] = {
+        (summary.document_id, summary.system): [] for summary in data.summaries
+    }
+    aspects = set()
+    for judgment in judgments:
+        aspects.add(judgment.aspect)
+        key = (judgment.target.document_id, judgment.target.system)
+        if judgment.aspect == aspect and judgment.target.rival is None and key in by_summary:
+            by_summary[key].append(judgment)
+    if not any(by_summary.values()):
+        there = f"its aspects are: {', '.join(sorted(aspects))}" if aspects else "it has no judgments"
+        raise UsageError(f"the detector says nothing about {aspect!r} of these summaries; {there}")
+    verdicts = {}
+    for document, summaries in data.items():
+        units = [_unit_errors(by_summary[summary.document_id, summary.system], threshold) for summary in summaries]
+        verdicts[document.id] = TextVerdict(
+            document.id,
+            summaries=len(summaries),
+            with_error=sum(True in unit for unit in units),
+            undecided=sum(True not in unit and (None in unit or not unit) for unit in units),
+            units=sum(verdict is not None for unit in units for verdict in unit),
+            errors=sum(verdict is True for unit in units for verdict in unit),
+            failed=sum(verdict is None for unit in units for verdict in unit),
+        )
+    return verdicts
+
+
+def _unit_errors(judgments: Sequence[Judgment], threshold: float | None) -> list[bool | None]:
+    """Whether each judgment of a summary is an error; None where it failed."""
+    return [_is_error(judgment, threshold) for judgment in judgments]
+
+
+def _is_error(judgment: Judgment, threshold: float | None) -> bool | None:
+    if judgment.status != "ok":
+        return None
+    if judgment.label in (0, 1):
+        return judgment.label == 0
+    if judgment.value is not None and threshold is not None:
+        return judgment.value < threshold
+    raise UsageError(
+        f"{judgment.judge} says of {judgment.aspect} neither 1 nor 0; give a threshold below which a value is an error"
+    )
+
+
+class Agreement(NamedTuple):
+    """How far a second detector agrees about texts: of those that the first calls hallucinogenic, how many it confirms,
+    calls clean, and does not decide; and in how many of the texts that both decide they agree."""
+
+    hallucinogenic: int
+    confirmed: int
+    clean: int
+    undecided: int
+    decided_by_both: int
+    agreed: int
+
+    def row(self) -> dict[str, Any]:
+        """The counts, with the shares; None where there is nothing to share."""
+        known = self.confirmed + self.clean
+        return {
+            **self._asdict(),
+            "confirmed_share": round(self.confirmed / known, 4) if known else None,
+            "agreed_share": round(self.agreed / self.decided_by_both, 4) if self.decided_by_both else None,
+        }
+
+
+def agreement(first: Mapping[str, TextVerdict], second: Mapping[str, TextVerdict]) -> Agreement:
+    """How far the second agrees with the first (UniSumEval: 1,180 of 1,199 confirmed, 98.4 %)."""
+    found = [doc_id for doc_id, verdict in first.items() if verdict.state == "hallucinogenic"]
+    states = Counter(second[doc_id].state for doc_id in found)
+    pairs = [(verdict.state, second[doc_id].state) for doc_id, verdict in first.items()]
+    both = [pair for pair in pairs if "unknown" not in pair]
+    return Agreement(
+        hallucinogenic=len(found),
+        confirmed=states["hallucinogenic"],
+        clean=states["clean"],
+        undecided=states["unknown"],
+        decided_by_both=len(both),
+        agreed=sum(one == other for one, other in both),
+    )
+
+
+def detect(inputs: Inputs, settings: DetectSettings, place: Place) -> Result:
+    """Have the detectors judge every summary; their verdicts become judgment sets of the dataset.
+
+    Raises UsageError where there is no summary, a run is over other summaries, or a detector gives no usable verdict.
+    """
+    data = inputs.dataset
+    if not data.summaries:
+        raise UsageError("there are no summaries to look for errors in; summarize the documents first")
+    verdicts: dict[str, dict[str, TextVerdict]] = {}
+    models: dict[str, str] = {}
+    details: dict[str, Any] = {}
+    for name, detector in _detectors(settings):
+        judgments, used = _judge(data, name, detector, place)
+        verdicts[name] = text_verdicts(data, judgments, aspect=detector.aspect, threshold=detector.threshold)
+        if not any(verdict.units for verdict in verdicts[name].values()):
+            reason = next((row.reason for row in judgments if row.reason), "no reason is given")
+            raise UsageError(f"{detector.evaluator} gave no usable verdict: {reason}")
+        counted = [judgment for judgment in judgments if judgment.aspect == detector.aspect]
+        data = data.with_judgments(name, counted)
+        models |= used
+        statuses = Counter(judgment.status for judgment in counted)
+        details[name] = {"verdicts": dict(sorted(statuses.items())), "texts": _states(verdicts[name].values())}
+    details["strata"] = list(_strata(data.documents.values(), verdicts[DETECTOR], verdicts.get(SECOND)))
+    if SECOND in verdicts:
+        details["agreement"] = agreement(verdicts[DETECTOR], verdicts[SECOND]).row()
+    found = sum(verdict.state == "hallucinogenic" for verdict in verdicts[DETECTOR].values())
+    return Result(data, counts={"hallucinogenic": found}, models=models, details=details)
+
+
+def _detectors(settings: DetectSettings) -> Iterator[tuple[str, Detector]]:
+    yield DETECTOR, settings.detector
+    if settings.second is not None:
+        yield SECOND, settings.second
+
+
+def _judge(data: Dataset, name: str, detector: Detector, place: Place) -> tuple[list[Judgment], dict[str, str]]:
+    """The judgments of a detector, and its models; its own run lies in the work folder and is carried on."""
+    if detector.run is not None:
+        run = RunFolder(detector.run)
+        if run.manifest.data.hash != data.hash:
+            raise UsageError(
+                f"{detector.run} is a run over other data ({run.manifest.data.source}, {run.manifest.data.summaries} "
+                "summaries); give one over the summaries of this benchmark"
+            )
+        return run.judgments(), {}
+    from summeter.engine.api import evaluate
+
+    judged = evaluate(
+        data, [detector.evaluator], models=detector.models, out=place.work / name, progress=place.progress,
+        **detector.options,
+    )  # fmt: skip
+    place.log({"run": name, "status": judged.manifest.status, "judgments": judged.manifest.counts})
+    return judged.judgments(), {f"{name}.{role}": model for role, model in detector.models.items()}
+
+
+def select(inputs: Inputs, settings: SelectSettings, place: Place) -> Result:
+    """Choose texts of each source from those that lead summarizers into errors; the others are left out.
+
+    Raises UsageError where nobody has looked for errors, or no text has one.
+    """
+    del place
+    data = inputs.dataset
+    if DETECTOR not in data.judgment_sets:
+        raise UsageError(f"nobody has looked for errors: there is no judgment set {DETECTOR!r}; detect them first")
+    first = text_verdicts(data, data.judgments(DETECTOR), aspect=settings.aspect, threshold=settings.threshold)
+    second = None
+    if SECOND in data.judgment_sets:
+        second = text_verdicts(
+            data, data.judgments(SECOND), aspect=settings.aspect, threshold=settings.second_threshold
+        )
+    elif settings.confirmed:
+        raise UsageError("no second detector has looked for errors; name one as `second` of detect")
+    left_out: list[LeftOut] = []
+    chosen: set[str] = set()
+    by_source: dict[str, list[str]] = {}
+    for document in data.documents.values():
+        candidates = by_source.setdefault(source_of(document), [])
+        if (why := _unwanted(first[document.id], second, settings)) is not None:
+            left_out.append(LeftOut("document", document.id, why))
+        else:
+            candidates.append(document.id)
+    if not any(by_source.values()):
+        raise UsageError("no text is left to choose from: no summary has a (confirmed) error")
+    for source, candidates in by_source.items():
+        ordered = ranked(source, [first[doc_id] for doc_id in candidates], settings)
+        chosen.update(ordered[: settings.per_source])
+        left_out += [LeftOut("document", doc_id, "not chosen") for doc_id in ordered[settings.per_source :]]
+    details = {
+        "sources": [
+            {
+                "source": source,
+                "candidates": len(candidates),
+                "selected": sum(doc_id in chosen for doc_id in candidates),
+                "missing": max(0, settings.per_source - len(candidates)),
+            }
+            for source, candidates in by_source.items()
+        ],
+        "strata": list(_strata(data.documents.values(), first, second, chosen)),
+        "texts": _states(first.values()),
+    }
+    if second is not None:
+        details["agreement"] = agreement(first, second).row()
+    kept = data.with_documents(chosen)
+    short = sum(row["missing"] for row in details["sources"] if isinstance(row, dict))
+    return Result(kept, dropped=left_out, counts={"missing": short}, details=details)
+
+
+def ranked(source: str, candidates: Sequence[TextVerdict], settings: SelectSettings) -> list[str]:
+    """The ids of candidates of one source in the order in which they are taken: drawn by the seed, the source's name
+    and the ids, whatever their order; by share of errors, that order decides between equals."""
+    by_id = {verdict.document_id: verdict for verdict in candidates}
+    drawn = sorted(by_id)
+    random.Random(f"{settings.seed}:{source}").shuffle(drawn)
+    if settings.rank == "errors":
+        drawn.sort(key=lambda doc_id: -by_id[doc_id].share)
+    return drawn
+
+
+def _unwanted(
+    verdict: TextVerdict, second: Mapping[str, TextVerdict] | None, settings: SelectSettings
+) -> str | None:  # fmt: skip
+    """Why a text is no candidate; None where it is one."""
+    match verdict.state:
+        case "clean":
+            return "no error was found"
+        case "unknown":
+            return "no error was found, but verdicts are missing"
+        case "hallucinogenic":
+            if settings.confirmed and second is not None and second[verdict.document_id].state != "hallucinogenic":
+                return "not confirmed by the second detector"
+            return None
+
+
+def source_of(document: Document) -> str:
+    """The source of a document: as `bench source` noted it, else its domain."""
+    return str(document.extra.get("source") or document.domain or "all")
+
+
+def _states(verdicts: Iterable[TextVerdict]) -> dict[str, int]:
+    counts = Counter(verdict.state for verdict in verdicts)
+    return {state: counts[state] for state in ("hallucinogenic", "clean", "unknown")}
+
+
+def _strata(
+    documents: Iterable[Document],
+    first: Mapping[str, TextVerdict],
+    second: Mapping[str, TextVerdict] | None,
+    chosen: set[str] | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Counts of texts by source, domain, length and kind."""
+    groups: dict[tuple[Any, ...], list[str]] = {}
+    for document in documents:
+        key = (source_of(document), document.domain, document.extra.get("length"), document.extra.get("kind"))
+        groups.setdefault(key, []).append(document.id)
+    for (source, domain, length, kind), ids in groups.items():
+        row = {"source": source, "domain": domain, "length": length, "kind": kind, "texts": len(ids)}
+        row |= _states(first[doc_id] for doc_id in ids)
+        if second is not None:
+            found = [doc_id for doc_id in ids if first[doc_id].state == "hallucinogenic"]
+            row["confirmed"] = sum(second[doc_id].state == "hallucinogenic" for doc_id in found)
+        if chosen is not None:
+            row["selected"] = sum(doc_id in chosen for doc_id in ids)
+        yield row
+
+
+DETECT = Step("detect", "an evaluator looks for errors in all summaries", DetectSettings, detect)
+SELECT = Step("select", "texts that lead summarizers into errors, sampled", SelectSettings, select)

@@ -1,0 +1,268 @@
+"""Detecting and selecting: counts equal a count by hand, failed verdicts are no "no error", the seed draws."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from summeter.benchmark import run_step
+from summeter.benchmark.select import (
+    DETECT,
+    DETECTOR,
+    SECOND,
+    SELECT,
+    DetectSettings,
+    SelectSettings,
+    TextVerdict,
+    agreement,
+    ranked,
+    text_verdicts,
+)
+from summeter.benchmark.step import Manifest, file_hashes
+from summeter.cli.main import main
+from summeter.data.dataset import Dataset, load, save
+from summeter.engine.api import evaluate
+from summeter.records import Judgment, Target, UsageError
+
+TRUE, FALSE = "It rained in the valley.", "It snowed on Mars."
+
+
+def dataset(documents: int = 6, source: str = "news") -> Dataset:
+    """Documents d0, d1...; each with two summaries of two sentences."""
+    rows = [
+        {"doc_id": f"{source}/d{number}", "document": f"{TRUE} The river rose by {number} metres.",
+         "summary": f"{TRUE} The river rose.", "system": system}
+        for number in range(documents) for system in ("a", "b")
+    ]  # fmt: skip
+    data = load(rows)
+    extra = {"source": source, "length": "short", "kind": "text"}
+    known = {doc_id: document.model_copy(update={"extra": extra}) for doc_id, document in data.documents.items()}
+    return Dataset(known, data.summaries, {}, data.card)
+
+
+def verdicts(plan: dict[str, str], *, source: str = "news", judge: str = "detector") -> list[Judgment]:
+    """Judgments by a plan: a letter a sentence (two of system a, two of b): t true, e error, x failed, - none."""
+    judgments = []
+    for doc_id, letters in plan.items():
+        for index, letter in enumerate(letters.replace(" ", "")):
+            target = Target(
+                document_id=f"{source}/{doc_id}", system="ab"[index // 2], unit="sentence", index=index % 2
+            )  # fmt: skip
+            fields: dict[str, Any] = {
+                "t": {"label": 1, "value": 1.0},
+                "e": {"label": 0, "value": 0.0, "error_type": "entity error"},
+                "x": {"status": "unparsed", "reason": "no JSON"},
+            }.get(letter, {})
+            if fields:
+                judgments.append(Judgment(target=target, aspect="faithfulness", judge=judge, signature=judge, **fields))
+    return judgments
+
+
+PLAN = {"d0": "tt tt", "d1": "te tt", "d2": "tt xt", "d3": "ee xx", "d4": "ee ee", "d5": "tt --"}
+"""Clean, an error, a failure without an error, both, errors only, a summary without verdicts."""
+
+
+class TestTexts:
+    def test_states_are_those_of_a_count_by_hand(self) -> None:
+        found = text_verdicts(dataset(), verdicts(PLAN))
+        assert {doc_id.partition("/")[2]: verdict.state for doc_id, verdict in found.items()} == {
+            "d0": "clean", "d1": "hallucinogenic", "d2": "unknown", "d3": "hallucinogenic", "d4": "hallucinogenic",
+            "d5": "unknown",
+        }  # fmt: skip
+        assert found["news/d3"] == TextVerdict(
+            "news/d3", summaries=2, with_error=1, undecided=1, units=2, errors=2, failed=2
+        )
+        assert found["news/d1"].share == 0.25
+
+    def test_numbers_need_a_threshold(self) -> None:
+        data = dataset(1)
+        target = Target(document_id="news/d0", system="a")
+        judgments = [Judgment(target=target, aspect="faithfulness", judge="n", signature="n", value=0.4)]
+        with pytest.raises(UsageError, match="give a threshold"):
+            text_verdicts(data, judgments)
+        assert text_verdicts(data, judgments, threshold=0.5)["news/d0"].errors == 1
+        assert text_verdicts(data, judgments, threshold=0.4)["news/d0"].errors == 0
+
+    def test_another_aspect_is_no_verdict(self) -> None:
+        with pytest.raises(UsageError, match="'coherence' of these summaries; its aspects are: faithfulness"):
+            text_verdicts(dataset(), verdicts(PLAN), aspect="coherence")
+
+    def test_agreement_by_hand(self) -> None:
+        first = text_verdicts(dataset(), verdicts(PLAN))
+        other = {"d0": "tt tt", "d1": "et tt", "d2": "ee tt", "d3": "tt tt", "d4": "tt xt", "d5": "tt tt"}
+        row = agreement(first, text_verdicts(dataset(), verdicts(other))).row()
+        assert row == {
+            "hallucinogenic": 3, "confirmed": 1, "clean": 1, "undecided": 1, "confirmed_share": 0.5,
+            "decided_by_both": 3, "agreed": 2, "agreed_share": 0.6667,
+        }  # fmt: skip
+
+
+def candidates(shares: dict[str, int]) -> list[TextVerdict]:
+    return [TextVerdict(name, 2, 1, 0, units=10, errors=errors, failed=0) for name, errors in shares.items()]
+
+
+class TestRanking:
+    def test_by_share_of_errors(self) -> None:
+        settings = SelectSettings(rank="errors")
+        assert ranked("s", candidates({"a": 1, "b": 5, "c": 3}), settings) == ["b", "c", "a"]
+
+    def test_equal_shares_are_drawn(self) -> None:
+        equal = candidates(dict.fromkeys("abcdefgh", 2))
+        first, other = (ranked("s", equal, SelectSettings(rank="errors", seed=seed)) for seed in (0, 1))
+        assert sorted(first) == sorted(other)
+        assert first != other
+
+    def test_the_order_of_candidates_does_not_matter(self) -> None:
+        some = candidates(dict.fromkeys("abcdefgh", 2))
+        assert ranked("s", some, SelectSettings()) == ranked("s", some[::-1], SelectSettings())
+
+    def test_every_candidate_is_as_likely(self) -> None:
+        some = candidates(dict.fromkeys("abcd", 2))
+        drawn = Counter(ranked("s", some, SelectSettings(seed=seed))[0] for seed in range(400))
+        assert all(60 <= drawn[name] <= 140 for name in "abcd")
+
+
+def detected(tmp_path: Path, plan: dict[str, str], second: dict[str, str] | None = None) -> Path:
+    data = dataset().with_judgments(DETECTOR, verdicts(plan))
+    if second is not None:
+        data = data.with_judgments(SECOND, verdicts(second))
+    save(data, tmp_path / "detected")
+    return tmp_path / "detected"
+
+
+def selected(folder: Path, out: str = "out", **settings: Any) -> tuple[list[str], Manifest]:
+    manifest = run_step(SELECT, folder, folder.parent / out, SelectSettings(**settings))
+    return list(load(folder.parent / out).documents), manifest
+
+
+class TestSelect:
+    def test_all_that_have_errors_where_there_are_few(self, tmp_path: Path) -> None:
+        chosen, manifest = selected(detected(tmp_path, PLAN), per_source=5)
+        assert chosen == ["news/d1", "news/d3", "news/d4"]
+        assert manifest.dropped == {
+            "document: no error was found": 1,
+            "document: no error was found, but verdicts are missing": 2,
+        }
+        assert manifest.details["sources"] == [{"source": "news", "candidates": 3, "selected": 3, "missing": 2}]
+        assert manifest.details["strata"] == [
+            {"source": "news", "domain": None, "length": "short", "kind": "text", "texts": 6, "hallucinogenic": 3,
+             "clean": 1, "unknown": 2, "selected": 3},
+        ]  # fmt: skip
+        assert manifest.counts_out["missing"] == 2
+
+    def test_ranked(self, tmp_path: Path) -> None:
+        chosen, manifest = selected(detected(tmp_path, PLAN | {"d3": "et xx"}), per_source=1, rank="errors")
+        assert chosen == ["news/d4"]
+        assert manifest.dropped["document: not chosen"] == 2
+
+    def test_seeds(self, tmp_path: Path) -> None:
+        folder = detected(tmp_path, dict.fromkeys(PLAN, "te tt"))
+        first, _ = selected(folder, per_source=3)
+        assert selected(folder, "again", per_source=3)[0] == first
+        assert file_hashes(tmp_path / "out") == file_hashes(tmp_path / "again")
+        assert any(selected(folder, f"s{seed}", per_source=3, seed=seed)[0] != first for seed in range(1, 5))
+
+    def test_only_what_a_second_confirms(self, tmp_path: Path) -> None:
+        folder = detected(tmp_path, PLAN, {**PLAN, "d3": "tt tt", "d4": "tt xt"})
+        chosen, manifest = selected(folder, confirmed=True)
+        assert chosen == ["news/d1"]
+        assert manifest.dropped["document: not confirmed by the second detector"] == 2
+        assert manifest.details["agreement"]["confirmed_share"] == 0.5
+
+    def test_the_verdicts_stay_with_the_texts(self, tmp_path: Path) -> None:
+        selected(detected(tmp_path, PLAN), per_source=5)
+        assert len(load(tmp_path / "out").judgments(DETECTOR)) == 12
+
+    def test_nobody_looked(self, tmp_path: Path) -> None:
+        save(dataset(), tmp_path / "data")
+        with pytest.raises(UsageError, match="nobody has looked for errors"):
+            selected(tmp_path / "data")
+
+    def test_no_error_anywhere(self, tmp_path: Path) -> None:
+        with pytest.raises(UsageError, match="no text is left to choose from"):
+            selected(detected(tmp_path, dict.fromkeys(PLAN, "tt tt")))
+
+
+class TestDetect:
+    REPLY = "It rained in the valley"
+
+    def rules(self, tmp_path: Path) -> Path:
+        """A scripted judge: an error in the second sentence where the river rose by 1 metre, rubbish where by 2."""
+        fine = {"category": "no error", "reason": "it is said"}
+        wrong = {"category": "entity error", "reason": "it is not"}
+        rules = [
+            {"match": "rose by 1 metres", "reply": {"1": fine, "2": wrong}},
+            {"match": "rose by 2 metres", "reply": "I cannot say."},
+            {"match": "It rained", "reply": {"1": fine, "2": fine}},
+        ]
+        path = tmp_path / "rules.jsonl"
+        path.write_text("\n".join(map(json.dumps, rules)) + "\n")
+        return path
+
+    def test_a_judge_over_all_systems(self, tmp_path: Path) -> None:
+        save(dataset(3), tmp_path / "data")
+        settings = DetectSettings.model_validate(
+            {"detector": {"models": {"judge": f"scripted/{self.rules(tmp_path)}"}}, "second": "support"}
+        )
+        manifest = run_step(DETECT, tmp_path / "data", tmp_path / "out", settings)
+        found = text_verdicts(dataset(3), load(tmp_path / "out").judgments(DETECTOR))
+        assert [verdict.state for verdict in found.values()] == ["clean", "hallucinogenic", "unknown"]
+        assert manifest.details[DETECTOR]["texts"] == {"hallucinogenic": 1, "clean": 1, "unknown": 1}
+        assert manifest.details[DETECTOR]["verdicts"] == {"ok": 8, "refused": 4}
+        assert manifest.details["agreement"]["hallucinogenic"] == 1
+        assert SECOND in load(tmp_path / "out").judgment_sets
+        assert manifest.models == {"detector.judge": f"scripted/{self.rules(tmp_path)}"}
+
+    def test_a_run_that_is_there(self, tmp_path: Path) -> None:
+        data = dataset(2)
+        save(data, tmp_path / "data")
+        evaluate(data, ["support"], out=tmp_path / "run")
+        settings = DetectSettings.model_validate({"detector": {"evaluator": "support", "run": str(tmp_path / "run")}})
+        run_step(DETECT, tmp_path / "data", tmp_path / "out", settings)
+        assert len(load(tmp_path / "out").judgments(DETECTOR)) == 8
+
+    def test_a_run_over_other_summaries(self, tmp_path: Path) -> None:
+        save(dataset(2), tmp_path / "data")
+        evaluate(dataset(3), ["support"], out=tmp_path / "run")
+        settings = DetectSettings.model_validate({"detector": {"run": str(tmp_path / "run")}})
+        with pytest.raises(UsageError, match="is a run over other data"):
+            run_step(DETECT, tmp_path / "data", tmp_path / "out", settings)
+
+    def test_no_summaries(self, tmp_path: Path) -> None:
+        data = dataset(2)
+        save(Dataset(data.documents, (), {}, data.card), tmp_path / "data")
+        with pytest.raises(UsageError, match="summarize the documents first"):
+            run_step(DETECT, tmp_path / "data", tmp_path / "out", DetectSettings())
+
+    @pytest.mark.parametrize(
+        ("settings", "why"),
+        [
+            ({"detector": "finesur"}, "finesur"),
+            ({"detector": {"run": "x", "models": {"judge": "a/b"}}}, "a run has its own models"),
+            ({"detector": {"options": {"temprature": 1}}}, "temprature"),
+        ],
+    )
+    def test_faulty_settings(self, settings: dict[str, Any], why: str) -> None:
+        with pytest.raises((ValidationError, UsageError), match=why):
+            DetectSettings.model_validate(settings)
+
+
+class TestCommands:
+    def test_detect_then_select(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        save(dataset(3), tmp_path / "data")
+        rules = TestDetect().rules(tmp_path)
+        for arguments in (
+            ["detect", tmp_path / "data", "-o", tmp_path / "d", "-m", f"scripted/{rules}"],
+            ["select", tmp_path / "d", "-o", tmp_path / "s", "--per-source", 1, "--rank", "errors"],
+        ):
+            with pytest.raises(SystemExit) as end:
+                main(["bench", *map(str, arguments)])
+            assert end.value.code == 0
+        out = capsys.readouterr().out
+        assert "left out: 1 document: no error was found" in out
+        assert list(load(tmp_path / "s").documents) == ["news/d1"]

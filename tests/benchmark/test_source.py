@@ -1,0 +1,224 @@
+"""`bench source`: several sources become one dataset; what is left out is counted, and the seed draws the sample."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmark.raw_files import PAGE, SUBRIP, pdf
+from pydantic import ValidationError
+
+from summeter.benchmark import run_step
+from summeter.benchmark.raw.source import STEP, SourceSettings
+from summeter.benchmark.step import Manifest, file_hashes
+from summeter.cli.main import main
+from summeter.data.dataset import Dataset, load
+from summeter.records import InputError, InstallError, UsageError
+
+WORDS = "rain river valley bridge town mayor water house street night morning family school storm".split()  # noqa: SIM905
+
+
+def story(number: int, length: int = 40) -> str:
+    """A text of so many words that is like no other."""
+    return (
+        " ".join(f"{WORDS[(number * 7 + place * (number + 1)) % len(WORDS)]}{number}" for place in range(length)) + "."
+    )
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    """Twelve texts of news, and a file of calls."""
+    (tmp_path / "news").mkdir()
+    for number in range(12):
+        (tmp_path / "news" / f"n{number:02}.txt").write_text(story(number), "utf-8")
+    turns = [{"speaker": "Ana", "text": "Hello?"}, {"speaker": "Ben", "text": "Yes."}]
+    rows = [
+        {"id": f"c{number}", "turns": [*turns, {"speaker": "Ana", "text": story(50 + number)}]} for number in range(3)
+    ]
+    (tmp_path / "calls.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    return tmp_path
+
+
+def build(raw: Path, out: str = "out", **settings: Any) -> tuple[Dataset, Manifest]:
+    sources = settings.pop("sources", None) or {
+        "news": {"path": str(raw / "news"), "domain": "news", "licence": "CC0-1.0", "origin": "The Valley Paper"},
+        "calls": {"path": str(raw / "calls.jsonl"), "share": False},
+    }
+    chosen = SourceSettings.model_validate({"sources": sources, "detect": False, **settings})
+    manifest = run_step(STEP, None, raw / out, chosen)
+    return load(raw / out), manifest
+
+
+def left_out(raw: Path, out: str = "out") -> dict[str, tuple[str, str | None]]:
+    path = raw / out / "dropped.jsonl"
+    rows = map(json.loads, path.read_text("utf-8").splitlines()) if path.exists() else []
+    return {row["id"]: (row["reason"], row["detail"]) for row in rows}
+
+
+class TestDocuments:
+    def test_what_is_known_of_them(self, raw: Path) -> None:
+        data, manifest = build(raw)
+        assert data.documents["news/n00"].extra == {
+            "source": "news", "origin": "The Valley Paper, n00.txt", "licence": "CC0-1.0", "share": True,
+            "language": "en", "words": 40, "length": "short", "kind": "text",
+        }  # fmt: skip
+        assert data.documents["calls/c1"].extra["kind"] == "dialogue"
+        assert data.documents["calls/c1"].extra["share"] is False
+        assert data.documents["calls/c1"].extra["origin"] == "calls.jsonl:2"
+        assert data.documents["news/n00"].domain == "news"
+        assert manifest.counts_out["documents"] == 15
+        assert manifest.details["strata"] == [
+            {"source": "news", "domain": "news", "length": "short", "kind": "text", "documents": 12},
+            {"source": "calls", "domain": "none", "length": "short", "kind": "dialogue", "documents": 3},
+        ]
+
+    def test_long_texts_and_the_first_words(self, raw: Path) -> None:
+        (raw / "news" / "long.txt").write_text(story(90, 1000))
+        assert build(raw)[0].documents["news/long"].extra["length"] == "long"
+        cut = build(raw, "cut", first_words=700)[0].documents["news/long"]
+        assert (cut.extra["words"], cut.extra["words_left_out"], cut.extra["length"]) == (700, 300, "short")
+        assert cut.text.split() == story(90, 1000).split()[:700]
+
+    def test_a_category_that_is_given_counts(self, raw: Path) -> None:
+        data, _ = build(raw, sources={"calls": {"path": str(raw / "calls.jsonl"), "category": "text"}})
+        assert data.documents["calls/c0"].extra["kind"] == "text"
+
+    def test_kinds_of_files(self, raw: Path) -> None:
+        pytest.importorskip("trafilatura")
+        pytest.importorskip("pypdf")
+        folder = raw / "mixed"
+        folder.mkdir()
+        (folder / "a.html").write_text(PAGE)
+        (folder / "b.srt").write_text(SUBRIP)
+        (folder / "c.pdf").write_bytes(pdf([["It rained in the town."]]))
+        data, manifest = build(raw, sources={"mixed": str(folder)})
+        assert list(data.documents) == ["mixed/a", "mixed/b", "mixed/c"]
+        assert set(manifest.versions) == {"summeter", "trafilatura", "pypdf"}
+        assert manifest.details["cleaned"]["mixed"]["sounds left out"] == 3
+
+
+class TestLeftOut:
+    def test_near_duplicates_but_the_first(self, raw: Path) -> None:
+        (raw / "news" / "again.txt").write_text(story(3) + " indeed")
+        data, manifest = build(raw)
+        assert "news/again" in data.documents
+        assert left_out(raw)["news/n03"][0] == "near-duplicate"
+        assert "of news/again" in str(left_out(raw)["news/n03"][1])
+        assert manifest.dropped == {"document: near-duplicate": 1}
+
+    def test_near_duplicates_can_be_kept(self, raw: Path) -> None:
+        (raw / "news" / "again.txt").write_text(story(3))
+        assert build(raw, duplicates=None)[1].dropped == {}
+
+    def test_lengths(self, raw: Path) -> None:
+        (raw / "news" / "short.txt").write_text("It rained.")
+        (raw / "news" / "long.txt").write_text(story(90, 200))
+        _, manifest = build(raw, min_words=10, max_words=100)
+        assert manifest.dropped == {"document: longer than 100 words": 1, "document: shorter than 10 words": 1}
+        assert left_out(raw)["news/short"][1] == "2 words"
+
+    def test_languages_need_an_extra(self, raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "py3langid", None)
+        with pytest.raises(InstallError, match=r"pip install 'summeter\[build\]'"):
+            build(raw, detect=True)
+
+    def test_a_faulty_file_ends_the_step_before_anything_is_written(self, raw: Path) -> None:
+        (raw / "news" / "zero.txt").write_bytes(b"\0")
+        with pytest.raises(InputError, match=r"zero\.txt: is no text"):
+            build(raw)
+        assert not (raw / "out").exists()
+
+    def test_or_is_skipped_and_counted(self, raw: Path) -> None:
+        (raw / "news" / "zero.txt").write_bytes(b"\0")
+        data, manifest = build(raw, on_fault="skip")
+        assert len(data.documents) == 15
+        assert manifest.dropped == {"file: cannot be read": 1}
+
+    def test_a_source_without_documents(self, raw: Path) -> None:
+        (raw / "empty.jsonl").write_text("")
+        with pytest.raises(InputError, match="holds no rows"):
+            build(raw, sources={"empty": str(raw / "empty.jsonl")})
+
+    def test_nothing_left(self, raw: Path) -> None:
+        with pytest.raises(UsageError, match="no document is left"):
+            build(raw, min_words=10_000)
+
+
+class TestSample:
+    def test_so_many_of_each_source_by_the_seed(self, raw: Path) -> None:
+        data, manifest = build(raw, sample=5)
+        drawn = [doc_id for doc_id in data.documents if doc_id.startswith("news/")]
+        assert len(drawn) == 5
+        assert len(data.documents) == 8
+        assert manifest.dropped == {"document: not drawn": 7}
+        assert list(build(raw, "again", sample=5)[0].documents) == list(data.documents)
+        assert list(build(raw, "other", sample=5, seed=1)[0].documents) != list(data.documents)
+
+    def test_another_source_changes_no_draw(self, raw: Path) -> None:
+        both, _ = build(raw, sample=5)
+        alone, _ = build(raw, "alone", sample=5, sources={"news": str(raw / "news")})
+        assert [doc_id for doc_id in both.documents if doc_id.startswith("news/")] == list(alone.documents)
+
+    def test_two_runs_are_equal_to_the_byte(self, raw: Path) -> None:
+        build(raw, sample=5)
+        build(raw, "again", sample=5)
+        assert file_hashes(raw / "out") == file_hashes(raw / "again")
+        assert (raw / "out" / "manifest.json").read_bytes() == (raw / "again" / "manifest.json").read_bytes()
+
+
+class TestSettings:
+    @pytest.mark.parametrize(
+        ("settings", "why"),
+        [
+            ({"sources": {}}, "at least 1 item"),
+            ({"sources": {"a/b": "x"}}, "cannot name a source"),
+            ({"sources": {"a": {"path": "x", "domian": "news"}}}, "Extra inputs are not permitted"),
+            ({"sources": {"a": "x"}, "min_words": 5, "max_words": 4}, "max_words"),
+            ({"sources": {"a": "x"}, "on_fault": "keep-valid"}, "'error' or 'skip'"),
+        ],
+    )
+    def test_faulty_ones(self, settings: dict[str, Any], why: str) -> None:
+        with pytest.raises(ValidationError, match=why):
+            SourceSettings.model_validate(settings)
+
+
+class TestCommand:
+    def run(self, *arguments: object) -> int:
+        with pytest.raises(SystemExit) as end:
+            main(["bench", "source", *map(str, arguments)])
+        return int(str(end.value.code))
+
+    def test_sources_by_name(self, raw: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        code = self.run(
+            raw / "news", f"talk={raw / 'calls.jsonl'}", "-o", raw / "out", "--domain", "talk=calls",
+            "--domain", "news", "--private", "talk", "--no-detect", "--sample", "none",
+        )  # fmt: skip
+        assert code == 0
+        assert "15 documents" in capsys.readouterr().out
+        data = load(raw / "out")
+        assert (data.documents["talk/c0"].domain, data.documents["news/n00"].domain) == ("calls", "news")
+        assert data.documents["talk/c0"].extra["share"] is False
+
+    def test_json_is_the_manifest(self, raw: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert self.run(raw / "news", "-o", raw / "out", "--no-detect", "--sample", 3, "--json") == 0
+        assert json.loads(capsys.readouterr().out)["counts_out"]["documents"] == 3
+
+    @pytest.mark.parametrize(
+        ("arguments", "why"),
+        [
+            (["--domain", "nwes=x"], "there is no source 'nwes' (did you mean news?)"),
+            (["--private", "x"], "there is no such source"),
+            (["--sample", "many"], "--sample: Input should be a valid integer"),
+            (["--sample", "0"], "--sample: Input should be greater than or equal to 1"),
+            (["--category", "poem"], "Input should be 'dialogue' or 'text'"),
+        ],
+    )
+    def test_faulty_options(
+        self, raw: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], why: str
+    ) -> None:
+        assert self.run(raw / "news", "-o", raw / "out", "--no-detect", *arguments) == 2
+        assert why in capsys.readouterr().err
+        assert not (raw / "out").exists()
