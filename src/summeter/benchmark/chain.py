@@ -35,7 +35,7 @@ from summeter.benchmark.step import (
     state_of,
 )
 from summeter.data.atomic import sweep, write_text
-from summeter.data.mapping import faults_of, field_of, read_mapping, yaml_lines
+from summeter.data.mapping import faults_of, in_order, read_mapping, repetitions, yaml_lines
 from summeter.engine.progress import Progress
 from summeter.records import Fault, InputError, Record, UsageError, nearest
 from summeter.tables import Table, number, plain
@@ -46,6 +46,8 @@ STEPS: dict[str, str] = {
     "detect": "summeter.benchmark.select:DETECT",
     "select": "summeter.benchmark.select:SELECT",
     "facts": "summeter.benchmark.facts:STEP",
+    "release": "summeter.benchmark.release:STEP",
+    "verify": "summeter.benchmark.verify:STEP",
 }
 """The steps in the order they are done: name -> "module:Step"."""
 CHAIN = "chain.json"
@@ -101,10 +103,7 @@ def read_chain(file: str | Path) -> Chain:
         lines, repeated = yaml_lines(path)
     except OSError as error:
         raise InputError.at(path, None, None, f"cannot be read: {error.strerror or error}") from error
-    faults = [
-        Fault(str(path), line, field_of(place), "is given twice; the file would not say which counts")
-        for place, line in repeated
-    ]
+    faults = list(repetitions(path, repeated))
     wanted = [name for name in STEPS if name in given]
     if not wanted:
         faults.append(Fault(str(path), None, None, f"names no step; sections are: {', '.join(STEPS)}"))
@@ -120,7 +119,7 @@ def read_chain(file: str | Path) -> Chain:
     except ValidationError as error:
         faults += [fault for fault in faults_of(path, lines, error, model) if fault not in faults]
     if faults:
-        raise InputError(sorted(faults, key=lambda fault: fault.line or 0))
+        raise in_order(faults)
     return Chain(path.resolve(), checked.name, tuple((step, getattr(checked, name)) for name, step in steps.items()))
 
 

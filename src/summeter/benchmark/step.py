@@ -116,7 +116,8 @@ class Place(NamedTuple):
 class Result:
     """What a step gives back; `data` None: it wrote files into `Place.out` and no dataset. `counts` are further
     counts, `details` whatever the step's readers need; both without times and absolute paths. `packages` are those
-    whose versions the result depends on."""
+    whose versions the result depends on. `finish` writes into the step's folder what describes the dataset, once that
+    is saved there; `history` stands in place of the records of the steps before, where these are not to be kept."""
 
     data: Dataset | None = None
     dropped: Sequence[LeftOut] = ()
@@ -124,6 +125,8 @@ class Result:
     models: Mapping[str, str] = field(default_factory=dict)
     packages: Sequence[str] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
+    finish: Callable[[Path], None] | None = None
+    history: tuple[StepRecord, ...] | None = None
 
 
 S = TypeVar("S", bound=StepSettings)
@@ -288,6 +291,8 @@ def _sealed(
         _save_within(result.data, fresh)
     if result.dropped:
         write_lines(fresh / DROPPED, (json.dumps(row._asdict(), ensure_ascii=False) for row in result.dropped))
+    if result.finish is not None:
+        result.finish(fresh)
     manifest = Manifest(
         step=step.name,
         settings=settings.model_dump(mode="json"),
@@ -295,12 +300,12 @@ def _sealed(
         models=dict(result.models),
         versions={"summeter": __version__, **{name: _version_of(name) for name in result.packages}},
         inputs=dict(hashes),
-        counts_in=_counts(inputs.data),
-        counts_out={**_counts(result.data), **result.counts},
+        counts_in=counts_of(inputs.data),
+        counts_out={**counts_of(result.data), **result.counts},
         dropped=dict(sorted(Counter(f"{row.what}: {row.reason}" for row in result.dropped).items())),
         details=dict(result.details),
         files=file_hashes(fresh),
-        history=inputs.history,
+        history=inputs.history if result.history is None else result.history,
     )
     write_text(fresh / MANIFEST, manifest.model_dump_json(by_alias=True, indent=1) + "\n")
     return manifest
@@ -370,7 +375,8 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _counts(data: Dataset | None) -> dict[str, int]:
+def counts_of(data: Dataset | None) -> dict[str, int]:
+    """Documents, summaries, key facts, and the judgments of each set; nothing of no dataset."""
     if data is None:
         return {}
     counts = {

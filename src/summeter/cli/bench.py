@@ -12,7 +12,7 @@ import typer
 from summeter.benchmark.raw.source import SourceSettings
 from summeter.benchmark.select import DetectSettings, SelectSettings
 from summeter.cli.bench_steps import Before, Folder, by_name, run_one, settings_of, step_options
-from summeter.cli.common import AsJson, assignments, print_json, print_study_json
+from summeter.cli.common import AsJson, assignments, print_json, print_study_json, shares
 from summeter.cli.run_options import run_options
 
 if TYPE_CHECKING:
@@ -78,6 +78,82 @@ def status(
         print_json((row._asdict() for row in rows), study="bench")
     else:
         typer.echo(status_table(rows).text())
+
+
+@app.command()
+def release(
+    source: Annotated[Path, typer.Argument(metavar="FOLDER", help="A step's folder, or a dataset folder.")],
+    out: Annotated[Path, typer.Option("-o", "--output", metavar="RELEASE", help="The folder to write.")],
+    name: Annotated[str, typer.Option(help="What the benchmark is called.")],
+    version: Annotated[str, typer.Option(help="Which version of it this is.")] = "1.0",
+    description: Annotated[str | None, typer.Option(help="What it is, in a sentence or two.")] = None,
+    licence: Annotated[str | None, typer.Option(help="Of the benchmark as a whole, as SPDX names it.")] = None,
+    citation: Annotated[str | None, typer.Option(help="How to cite it.")] = None,
+    url: Annotated[str | None, typer.Option(help="Where it is found.")] = None,
+    published: Annotated[str | None, typer.Option(metavar="DATE", help="When it is published.")] = None,
+    splits: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME=SHARE,...",
+            help="Shares of the documents, near-duplicates together; default: the splits that documents have.",
+        ),
+    ] = None,
+    secret: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Makes the pseudonyms; default: drawn, kept beside RELEASE.")
+    ] = None,
+    datasheet: Annotated[
+        Path | None, typer.Option(metavar="YAML", help="A person's answers; what is left out is named in the card.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Draws the splits.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Write a benchmark as others get it: data, tables, card, datasheet; annotators under pseudonyms."""
+    from summeter.benchmark.card import Answers
+    from summeter.benchmark.release import STEP, ReleaseSettings
+    from summeter.benchmark.step import run_step
+    from summeter.data.mapping import read_model
+
+    answers = Answers() if datasheet is None else read_model(datasheet, Answers, "give an answer a field")
+    settings = ReleaseSettings(
+        name=name,
+        version=version,
+        description=description,
+        licence=licence,
+        citation=citation,
+        url=url,
+        published=published,
+        splits={} if splits is None else shares(splits, "--splits"),
+        secret=secret,
+        datasheet=answers,
+        seed=seed,
+    )
+    manifest = run_step(STEP, source, out, settings)
+    if as_json:
+        print_json([manifest.counts_out], study="release", **manifest.details)
+        return
+    typer.echo(f"{', '.join(f'{count} {what}' for what, count in manifest.counts_out.items())}: written to {out}")
+    if missing := manifest.details["not_answered"]:
+        typer.echo(f"not answered yet: {', '.join(missing)} (give them with --datasheet)", err=True)
+
+
+@app.command()
+def verify(
+    folder: Annotated[Path, typer.Argument(metavar="RELEASE", help="A folder that `summeter bench release` wrote.")],
+    as_json: AsJson = False,
+) -> None:
+    """Compute again what a release says of itself: hashes, counts, splits, agreement, tables. Exits with 3 where
+    something differs."""
+    from summeter.benchmark.step import file_hashes
+    from summeter.benchmark.verify import VerifyError
+    from summeter.benchmark.verify import verify as differences_of
+
+    differences = differences_of(folder)
+    if as_json:
+        print_json((each._asdict() for each in differences), study="verify", verified=not differences)
+    elif not differences:
+        typer.echo(f"{folder} is what it says: {len(file_hashes(folder))} files, every count and table computed again")
+    if differences:
+        raise VerifyError(folder, differences)
 
 
 @app.command()

@@ -133,6 +133,23 @@ def assignments(
     return values
 
 
+def shares(text: str, option: str) -> dict[str, float]:
+    """`train=.8,test=.2` as shares by name. UsageError for what is no number.
+
+    >>> shares("train=.8,test=.2", "--parts")
+    {'train': 0.8, 'test': 0.2}
+    """
+    from summeter.records import UsageError
+
+    values: dict[str, float] = {}
+    for name, value in assignments(text.split(","), option, "NAME=SHARE").items():
+        try:
+            values[name] = float(value)
+        except ValueError:
+            raise UsageError(f"{option}: the share of {name!r} is {value!r}, not a number") from None
+    return values
+
+
 def mapping(pairs: list[str] | None) -> dict[str, str]:
     """`--map field=column` options as a dict."""
     return assignments(pairs, "--map", "FIELD=COLUMN")

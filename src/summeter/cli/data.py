@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli.common import AsJson, Format, Map, Preset, assignments, in_options, print_json, read_data, warn
+from summeter.cli.common import AsJson, Format, Map, Preset, in_options, print_json, read_data, shares, warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -181,7 +181,7 @@ def split(
     from summeter.tables import Table, number
 
     dataset = read_data(data, map_, preset, format_, language=language)
-    division = split_dataset(dataset, _shares(parts), seed=seed)
+    division = split_dataset(dataset, shares(parts, "--parts"), seed=seed)
     save_split(division, folder, force=force)
     rows = division.rows()
     if as_json:
@@ -225,19 +225,6 @@ def sample(
     drawn = sample_dataset(read_data(data, map_, preset, format_, language=language), documents, seed=seed)
     save(drawn, folder, force=force)
     typer.echo("\n".join([*_overview(drawn), f"written to {folder}"]))
-
-
-def _shares(text: str) -> dict[str, float]:
-    """`train=.8,test=.2` as shares by name."""
-    from summeter.records import UsageError
-
-    shares: dict[str, float] = {}
-    for name, value in assignments(text.split(","), "--parts", "NAME=SHARE").items():
-        try:
-            shares[name] = float(value)
-        except ValueError:
-            raise UsageError(f"--parts: the share of {name!r} is {value!r}, not a number") from None
-    return shares
 
 
 @app.command()

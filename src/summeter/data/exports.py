@@ -58,7 +58,7 @@ def write_parquet(dataset: Dataset, path: str | Path, *, force: bool = False) ->
     """
     check_target(path, force=force)
     rows = list(flat_rows(dataset))
-    _write(Path(path), rows)
+    write_rows(Path(path), rows)
     return len(rows)
 
 
@@ -79,7 +79,7 @@ def write_hub(dataset: Dataset, folder: str | Path) -> int:
             raise UsageError(f"the split {name!r} cannot name one on a hub; use letters, digits and _")
     with building(target) as fresh:
         for name, rows in by_split.items():
-            _write(fresh / "data" / f"{name}.parquet", rows)
+            write_rows(fresh / "data" / f"{name}.parquet", rows)
         write_text(fresh / "README.md", _readme(dataset, list(by_split)))
     return sum(map(len, by_split.values()))
 
@@ -93,7 +93,9 @@ def write_jsonl(dataset: Dataset, path: str | Path, *, force: bool = False) -> i
     return write_lines(path, (json.dumps(row, ensure_ascii=False) for row in flat_rows(dataset)))
 
 
-def _write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows as one Parquet file, columns that Parquet cannot hold as they are as JSON text. Raises InstallError
+    without pyarrow."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq

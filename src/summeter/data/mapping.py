@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -13,8 +13,27 @@ from pydantic_core import ErrorDetails
 from summeter.data.faults import describe
 from summeter.records import Fault, InputError, nearest
 
+_M = TypeVar("_M", bound=BaseModel)
 Place = tuple[str | int, ...]
 """The fields and entries that lead to a value: ("questions", 0, "name")."""
+
+
+def read_model(path: Path, model: type[_M], least: str) -> _M:
+    """The record that a YAML file describes. InputError, by line and field, with every fault; `least` says what the
+    file needs where it is no mapping."""
+    try:
+        given = read_mapping(path, least)
+        lines, repeated = yaml_lines(path)
+    except OSError as error:
+        raise InputError.at(path, None, None, f"cannot be read: {error.strerror or error}") from error
+    faults = list(repetitions(path, repeated))
+    try:
+        record = model.model_validate(given)
+    except ValidationError as error:
+        raise in_order([*faults, *faults_of(path, lines, error, model)]) from error
+    if faults:
+        raise in_order(faults)
+    return record
 
 
 def read_mapping(path: Path, least: str) -> dict[str, Any]:
@@ -96,6 +115,17 @@ EXPECTED = {
 }
 """What is wanted, by the type of pydantic's error."""
 _BOUNDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
+
+
+def repetitions(path: Path, repeated: Sequence[tuple[Place, int]]) -> Iterator[Fault]:
+    """Fields that a mapping has twice, as faults."""
+    for place, line in repeated:
+        yield Fault(str(path), line, field_of(place), "is given twice; the file would not say which counts")
+
+
+def in_order(faults: Sequence[Fault]) -> InputError:
+    """The faults of one file as an error, by line."""
+    return InputError(sorted(faults, key=lambda fault: fault.line or 0))
 
 
 def line_of(lines: Mapping[Place, int], place: Place) -> int | None:

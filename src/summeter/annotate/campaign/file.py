@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from summeter.annotate.campaign.config import Campaign
 from summeter.annotate.tasks import kind_named
-from summeter.data.mapping import faults_of, field_of, line_of, place_of, read_mapping, yaml_lines
+from summeter.data.mapping import faults_of, in_order, line_of, place_of, read_mapping, repetitions, yaml_lines
 from summeter.records import Fault, InputError, UsageError
 
 
@@ -18,10 +18,8 @@ def read_campaign(file: str | Path) -> Campaign:
     """The campaign of a YAML file. Raises InputError with every fault, by line and field."""
     path = Path(file)
     given = read_mapping(path, "a campaign needs at least name, kind and data")
-    faults: list[Fault] = []
     lines, repeated = yaml_lines(path)
-    for place, line in repeated:
-        faults.append(Fault(str(path), line, field_of(place), "is given twice; the file would not say which counts"))
+    faults = list(repetitions(path, repeated))
     if isinstance(given.get("kind"), str):
         try:
             kind_named(given["kind"])
@@ -32,7 +30,7 @@ def read_campaign(file: str | Path) -> Campaign:
     except ValidationError as error:
         faults += faults_of(path, lines, error, Campaign)
     if faults:
-        raise InputError(sorted(faults, key=lambda fault: fault.line or 0))
+        raise in_order(faults)
     return campaign
 
 

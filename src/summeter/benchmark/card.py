@@ -1,0 +1,351 @@
+"""What a release says of itself: its card, its datasheet, and its description in JSON-LD (Croissant).
+
+All three are functions of the released data, the records of the steps, and the answers that a person gave: nothing in
+them is typed by hand, so that `verify` can write them again and compare.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import yaml
+from pydantic import Field
+
+from summeter.benchmark.step import StepRecord
+from summeter.data.dataset import Dataset
+from summeter.data.folder import DOCUMENTS, JUDGMENTS, KEY_FACTS, SUMMARIES
+from summeter.data.overview import describe
+from summeter.meta import agree
+from summeter.records import Record, UsageError
+from summeter.tables import Table, escape_markdown, number
+
+CARD, DATASHEET, CROISSANT = "README.md", "DATASHEET.md", "croissant.json"
+EMPTY = "*Not answered yet.*"
+COEFFICIENTS = ("alpha_ordinal", "ac1")
+"""Krippendorff's alpha (of labels with two values: the nominal one) and Gwet's AC1, as UniSumEval reports them."""
+PARQUET = "parquet"
+TABLES = ("documents", "summaries", "votes")
+"""The Parquet files of each split."""
+
+
+class Answers(Record):
+    """What only a person can say of a data set, after Gebru et al. (2021), "Datasheets for Datasets": the questions
+    that the steps' records do not answer. A field that is left out is named in the card as not answered."""
+
+    purpose: str | None = Field(None, description="For what purpose was the data set created?")
+    creators: str | None = Field(None, description="Who created it, and on behalf of whom?")
+    funding: str | None = Field(None, description="Who funded its creation?")
+    confidential: str | None = Field(None, description="Does it hold data that might be considered confidential?")
+    offensive: str | None = Field(None, description="Does it hold what might be offensive or cause anxiety?")
+    people: str | None = Field(None, description="Does it speak of people, and can they be identified?")
+    annotators: str | None = Field(None, description="Who annotated it, how were they chosen, and what were they paid?")
+    consent: str | None = Field(None, description="Did annotators and authors of the sources agree to this use?")
+    ethics: str | None = Field(None, description="Was there an ethical review?")
+    intended_uses: str | None = Field(None, description="For which tasks is it meant?")
+    unsuited_uses: str | None = Field(None, description="For what should it not be used?")
+    terms: str | None = Field(None, description="Are there terms of use beside the licence?")
+    contact: str | None = Field(None, description="Who maintains it, and how can they be reached?")
+    updates: str | None = Field(None, description="Will it be corrected or extended, and where are errata listed?")
+
+    @property
+    def missing(self) -> list[str]:
+        """The fields without an answer."""
+        return [name for name in Answers.model_fields if not (getattr(self, name) or "").strip()]
+
+
+class About(NamedTuple):
+    """What a card needs beside the data: the settings of the release that it tells, the steps' records, and the
+    SHA-256 of the files that it describes, by name."""
+
+    name: str
+    version: str
+    description: str | None
+    licence: str | None
+    citation: str | None
+    url: str | None
+    published: str | None
+    language: str
+    answers: Answers
+    history: Sequence[StepRecord]
+    duplicates: Sequence[Sequence[str]]
+    files: Mapping[str, str]
+
+
+class AgreementRow(NamedTuple):
+    """How far the annotators of a judgment set agree on an aspect; `value` None where `reason` says why."""
+
+    judgment_set: str
+    aspect: str
+    unit: str
+    coefficient: str
+    value: float | None
+    reason: str | None
+    annotators: int
+    items: int
+
+
+def agreements(data: Dataset) -> list[AgreementRow]:
+    """The coefficients of each aspect that two people or more judged, in each judgment set; rounded to 6 decimals."""
+    rows = []
+    for name in people_sets(data):
+        try:
+            study = agree(data.judgments(name), coefficients=COEFFICIENTS, resamples=0)
+        except UsageError:
+            continue  # nothing that two people judged
+        for row in study:
+            if row.statistic in COEFFICIENTS:
+                value = None if row.value is None else round(row.value, 6) + 0.0
+                about = (name, row.aspect or "", row.level or "", row.statistic, value, row.reason)
+                rows.append(AgreementRow(*about, int(row.details.get("raters", 0)), row.n))
+    return rows
+
+
+def people_sets(data: Dataset) -> list[str]:
+    """The judgment sets that hold what people said."""
+    return [name for name in data.judgment_sets if any(of_people(row.signature) for row in data.iter_judgments(name))]
+
+
+def of_people(signature: str) -> bool:
+    """Whether a judgment with this signature is a person's, or merged from those of people."""
+    return signature.startswith("human.")
+
+
+def tables(data: Dataset) -> list[Table]:
+    """Every table of the card that the data alone give."""
+    return [
+        _splits(data),
+        _sources(data),
+        *(table for table in describe(data).tables() if not table.title or "dup" not in table.title.lower()),
+        *([_agreement(rows)] if (rows := agreements(data)) else []),
+    ]
+
+
+def card_text(data: Dataset, about: About) -> str:
+    """README.md: a head that a hub reads, and every table."""
+    return f"---\n{_head(data, about)}---\n\n" + "\n".join(f"{part.rstrip()}\n" for part in _parts(data, about))
+
+
+def datasheet_text(data: Dataset, about: About) -> str:
+    """DATASHEET.md: what the records say, and what a person answered."""
+    lines = [f"# Datasheet of {escape_markdown(about.name)} {about.version}", ""]
+    recorded = {
+        "What are the instances?": _size(data),
+        "Is anything missing?": _missing(about.history),
+        "How were the documents acquired?": _acquired(data),
+        "How were the data processed?": " ".join(f"{place}. {_did(r)}" for place, r in enumerate(about.history, 1)),
+        "Under which licence is it distributed?": about.licence or EMPTY,
+    }
+    for question, answer in recorded.items():
+        lines += [f"## {question}", "", answer, ""]
+    for name, field in Answers.model_fields.items():
+        lines += [f"## {field.description}", "", (getattr(about.answers, name) or "").strip() or EMPTY, ""]
+    return "\n".join(lines)
+
+
+# ---- the card ----
+
+
+def _head(data: Dataset, about: About) -> str:
+    head: dict[str, Any] = {"pretty_name": about.name, "language": [about.language]}
+    if about.licence:
+        head["license"] = about.licence.lower()
+    head["task_categories"] = ["summarization"]
+    splits = splits_of(data)
+    head["configs"] = [
+        {
+            "config_name": table,
+            "data_files": [{"split": split, "path": f"{PARQUET}/{split}/{table}.parquet"} for split in splits],
+        }
+        for table in TABLES
+    ]
+    return yaml.safe_dump(head, sort_keys=False, allow_unicode=True)
+
+
+def _parts(data: Dataset, about: About) -> Iterator[str]:
+    yield f"# {escape_markdown(about.name)} {about.version}"
+    if about.description:
+        yield about.description
+    yield _size(data)
+    if missing := about.answers.missing:
+        yield f"**Not answered yet** (fields of `datasheet`): {', '.join(f'`{name}`' for name in missing)}."
+    for table in tables(data):
+        yield table.markdown()
+    yield _history(about.history).markdown()
+    if about.duplicates:
+        groups = "; ".join(", ".join(escape_markdown(name) for name in group) for group in about.duplicates)
+        yield f"Near-duplicates, each group in one split: {groups}."
+    known = {"Licence": about.licence, "Citation": about.citation, "Published": about.published, "At": about.url}
+    yield "\n".join(f"* {name}: {value}" for name, value in known.items() if value)
+    yield (
+        "Documents, summaries, key facts and single votes stand as JSON Lines in this folder (`summeter data show .` "
+        f"reads it) and as tables in `{PARQUET}/`. Annotators have pseudonyms. `manifest.json` holds what each step "
+        "did and the SHA-256 of every file; `summeter bench verify .` computes counts, agreement and every table "
+        "again."
+    )
+
+
+def splits_of(data: Dataset) -> list[str]:
+    """The splits, in order of appearance."""
+    return list(dict.fromkeys(document.split or "" for document in data.documents.values()))
+
+
+def _size(data: Dataset) -> str:
+    votes = sum(1 for name in people_sets(data) for _ in data.iter_judgments(name))
+    facts = sum(len(document.key_facts) for document in data.documents.values())
+    return (
+        f"{len(data)} summaries of {len(data.documents)} documents by {len(data.systems)} systems, {facts} key facts, "
+        f"{votes} judgments by people."
+    )
+
+
+def _splits(data: Dataset) -> Table:
+    documents = Counter(document.split for document in data.documents.values())
+    of = {document.id: document.split for document in data.documents.values()}
+    summaries = Counter(of[summary.document_id] for summary in data.summaries)
+    votes = Counter(of[row.target.document_id] for name in people_sets(data) for row in data.iter_judgments(name))
+    rows = [[split, documents[split], summaries[split], votes[split]] for split in splits_of(data)]
+    heads = ["split", "documents", "summaries", "judgments by people"]
+    return Table.of(heads, rows, align="lrrr", title="Splits")
+
+
+def _sources(data: Dataset) -> Table:
+    groups = Counter(
+        (
+            str(document.extra.get("source") or "not known"),
+            str(document.extra.get("licence") or "not known"),
+            "text" if document.extra.get("share", True) else "id only",
+            document.domain or "no domain",
+        )
+        for document in data.documents.values()
+    )
+    rows = [[*group, count] for group, count in groups.items()]
+    return Table.of(["source", "licence", "released", "domain", "documents"], rows, align="llllr", title="Sources")
+
+
+def _agreement(rows: Sequence[AgreementRow]) -> Table:
+    heads = ["judgments", "aspect", "unit", "coefficient", "value", "annotators", "items", "note"]
+    cells = [
+        [row.judgment_set, row.aspect, row.unit, row.coefficient, row.value, row.annotators, row.items, row.reason]
+        for row in rows
+    ]
+    show: list[Callable[[Any], str]] = [str, str, str, str, number]
+    return Table.of(heads, cells, align="llllrrrl", show=show, title="Agreement of the annotators")
+
+
+def _history(history: Sequence[StepRecord]) -> Table:
+    rows = [
+        [
+            record.step,
+            record.counts_in.get("documents"),
+            record.counts_out.get("documents"),
+            record.counts_out.get("summaries"),
+            record.counts_out.get("key_facts"),
+            "; ".join(f"{reason} ({count})" for reason, count in record.dropped.items()) or None,
+            ", ".join(f"{name}={model}" for name, model in record.models.items()) or None,
+            record.seed,
+        ]
+        for record in history
+    ]
+    heads = ["step", "documents in", "out", "summaries", "key facts", "left out", "models", "seed"]
+    return Table.of(heads, rows, align="lrrrrllr", title="How it was made")
+
+
+def _did(record: StepRecord) -> str:
+    counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in record.counts_out.items())
+    return f"{record.step} (seed {record.seed}): {counts or 'no data'}."
+
+
+def _missing(history: Sequence[StepRecord]) -> str:
+    lines = [f"{r.step}: {reason} ({count})" for r in history for reason, count in r.dropped.items()]
+    return f"The steps left out: {'; '.join(lines)}." if lines else "The steps left nothing out."
+
+
+def _acquired(data: Dataset) -> str:
+    sources = Counter(str(document.extra.get("source") or "not known") for document in data.documents.values())
+    listed = ", ".join(f"{escape_markdown(name)} ({count})" for name, count in sources.items())
+    withheld = sum(not document.extra.get("share", True) for document in data.documents.values())
+    fetched = f" {withheld} of them ship as ids only; `fetch_documents.py` adds their texts." if withheld else ""
+    return f"By source: {listed}.{fetched}"
+
+
+# ---- Croissant ----
+
+_CONTEXT: dict[str, Any] = {
+    "@language": "en", "@vocab": "https://schema.org/", "citeAs": "cr:citeAs", "column": "cr:column",
+    "conformsTo": "dct:conformsTo", "cr": "http://mlcommons.org/croissant/",
+    "data": {"@id": "cr:data", "@type": "@json"}, "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "dct": "http://purl.org/dc/terms/", "examples": {"@id": "cr:examples", "@type": "@json"}, "extract": "cr:extract",
+    "field": "cr:field", "fileObject": "cr:fileObject", "fileProperty": "cr:fileProperty", "fileSet": "cr:fileSet",
+    "format": "cr:format", "includes": "cr:includes", "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath", "key": "cr:key", "md5": "cr:md5", "parentField": "cr:parentField", "path": "cr:path",
+    "rai": "http://mlcommons.org/croissant/RAI/", "recordSet": "cr:recordSet", "references": "cr:references",
+    "regex": "cr:regex", "repeated": "cr:repeated", "replace": "cr:replace", "sc": "https://schema.org/",
+    "separator": "cr:separator", "source": "cr:source", "subField": "cr:subField", "transform": "cr:transform",
+}  # fmt: skip
+_FIELDS: dict[str, dict[str, str]] = {
+    DOCUMENTS: {"id": "sc:Text", "text": "sc:Text", "domain": "sc:Text", "split": "sc:Text"},
+    SUMMARIES: {"document_id": "sc:Text", "system": "sc:Text", "text": "sc:Text", "splitter": "sc:Text"},
+    KEY_FACTS: {"document_id": "sc:Text", "id": "sc:Text", "origin": "sc:Text", "facts": "sc:Text"},
+    JUDGMENTS: {"aspect": "sc:Text", "judge": "sc:Text", "signature": "sc:Text", "status": "sc:Text"},
+}
+"""The columns of each kind of file that every line has, with their types."""
+_REPEATED = frozenset({"facts"})
+
+
+def croissant_text(data: Dataset, about: About) -> str:
+    """The data set in JSON-LD, after the Croissant format 1.0 (MLCommons, 2024)."""
+    names = [DOCUMENTS, SUMMARIES, KEY_FACTS, *(f"{JUDGMENTS}/{name}.jsonl" for name in data.judgment_sets)]
+    known = {
+        "license": about.licence,
+        "citeAs": about.citation,
+        "url": about.url,
+        "datePublished": about.published,
+    }
+    body = {
+        "@context": _CONTEXT,
+        "@type": "sc:Dataset",
+        "name": about.name,
+        "description": about.description or _size(data),
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "version": about.version,
+        "inLanguage": about.language,
+        **{name: value for name, value in known.items() if value},
+        "distribution": [_file_object(name, about.files[name]) for name in names],
+        "recordSet": [_record_set(name) for name in names],
+    }
+    return json.dumps(body, ensure_ascii=False, indent=1) + "\n"
+
+
+def _file_object(name: str, sha256: str) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileObject",
+        "@id": name,
+        "name": name,
+        "contentUrl": name,
+        "encodingFormat": "application/jsonlines",
+        "sha256": sha256,
+    }
+
+
+def _record_set(name: str) -> dict[str, Any]:
+    fields = _FIELDS[JUDGMENTS if name.startswith(f"{JUDGMENTS}/") else name]
+    stem = name.removesuffix(".jsonl")
+    return {
+        "@type": "cr:RecordSet",
+        "@id": stem,
+        "name": stem,
+        "field": [
+            {
+                "@type": "cr:Field",
+                "@id": f"{stem}/{column}",
+                "name": f"{stem}/{column}",
+                "dataType": kind,
+                **({"repeated": True} if column in _REPEATED else {}),
+                "source": {"fileObject": {"@id": name}, "extract": {"column": column}},
+            }
+            for column, kind in fields.items()
+        ],
+    }

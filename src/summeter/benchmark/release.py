@@ -1,0 +1,280 @@
+"""A benchmark as others get it: a dataset folder with pseudonyms, splits, tables, a card and a datasheet.
+
+    RELEASE/   README.md . DATASHEET.md . croissant.json . manifest.json
+               documents.jsonl . summaries.jsonl . keyfacts.jsonl . judgments/SET.jsonl . dataset.json
+               parquet/SPLIT/{documents,summaries,votes}.parquet . fetch_documents.py
+
+The folder is a dataset folder: whatever reads one reads a release. Times, run ids and the secret behind the pseudonyms
+lie outside it. `summeter.benchmark.verify` computes again what it says of itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import inspect
+import os
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from summeter.benchmark import fetch_documents
+from summeter.benchmark.card import (
+    CARD,
+    CROISSANT,
+    DATASHEET,
+    PARQUET,
+    TABLES,
+    About,
+    Answers,
+    agreements,
+    card_text,
+    croissant_text,
+    datasheet_text,
+    of_people,
+    splits_of,
+)
+from summeter.benchmark.step import Inputs, Place, Result, Step, StepRecord, StepSettings, file_hashes
+from summeter.data.atomic import write_text
+from summeter.data.dataset import Dataset
+from summeter.data.duplicates import near_duplicates
+from summeter.data.exports import SPLIT, write_rows
+from summeter.data.folder import check_set_name
+from summeter.data.human import PEOPLE
+from summeter.data.parts import split
+from summeter.records import Document, FactOrigin, InputError, Judgment, UsageError, digest, unnamed
+
+FETCH = "fetch_documents.py"
+KEY_FILE = "pseudonyms.key"
+PSEUDONYM = "p-"
+"""How the name of an annotator begins in a release."""
+_DIGITS = 10
+_SHORTEST = 16
+
+
+class ReleaseSettings(StepSettings):
+    """What a release says of itself, and how it is divided.
+
+    `splits` are shares of the documents by name, drawn with the seed, near-duplicates together; without them a document
+    keeps its split, or is in `test`. `secret` is a file whose content makes the pseudonyms of annotators (at least 16
+    bytes; by default one is drawn and kept in `work/release/pseudonyms.key`): the same secret gives the same pseudonyms
+    in another release. `datasheet` holds the answers of a person. `published` is a date.
+    """
+
+    name: str
+    version: str = "1.0"
+    description: str | None = None
+    licence: str | None = None
+    citation: str | None = None
+    url: str | None = None
+    published: str | None = None
+    language: str = "en"
+    splits: dict[str, float] = Field(default_factory=dict)
+    secret: Path | None = None
+    datasheet: Answers = Field(default_factory=Answers)
+
+
+def about_of(
+    settings: ReleaseSettings, history: Sequence[StepRecord], details: Mapping[str, Any], files: Mapping[str, str]
+) -> About:
+    """What the card of a release tells beside its data."""
+    return About(
+        settings.name,
+        settings.version,
+        settings.description,
+        settings.licence,
+        settings.citation,
+        settings.url,
+        settings.published,
+        settings.language,
+        settings.datasheet,
+        history,
+        details["near_duplicates"],
+        files,
+    )
+
+
+def pseudonym(name: str, secret: bytes) -> str:
+    """The name of an annotator in a release: the same for the same secret, and nothing that leads back without it.
+
+    >>> pseudonym("ben", b"kept outside the release")
+    'p-fd1d8f2bf5'
+    """
+    return PSEUDONYM + hmac.new(secret, name.encode("utf-8"), hashlib.sha256).hexdigest()[:_DIGITS]
+
+
+def texts_of(data: Dataset, about: About) -> dict[str, str]:
+    """What stands in the files that describe a release, by name."""
+    return {
+        CARD: card_text(data, about),
+        DATASHEET: datasheet_text(data, about),
+        CROISSANT: croissant_text(data, about),
+    }
+
+
+def details_of(data: Dataset, duplicates: Sequence[Sequence[str]], answers: Answers) -> dict[str, Any]:
+    """What the manifest of a release holds beside counts: the hash of the data, the documents of each split (as a
+    hash), near-duplicates, agreement, and the fields of the datasheet that nobody filled in."""
+    members: dict[str, list[str]] = {}
+    for document in data.documents.values():
+        members.setdefault(document.split or "", []).append(document.id)
+    return {
+        "hash": data.hash,
+        "splits": {name: {"documents": len(ids), "ids": digest(sorted(ids))} for name, ids in members.items()},
+        "near_duplicates": [list(group) for group in duplicates],
+        "agreement": [row._asdict() for row in agreements(data)],
+        "not_answered": answers.missing,
+    }
+
+
+def table_rows(data: Dataset, name: str) -> dict[str, list[dict[str, Any]]]:
+    """The rows of the three Parquet tables of one split, by table; what a row does not have it does not name."""
+    kept = {doc_id: document for doc_id, document in data.documents.items() if document.split == name}
+    tables: dict[str, list[dict[str, Any]]] = {table: [] for table in TABLES}
+    for document in kept.values():
+        row = document.model_dump(exclude={"sentences"}, exclude_defaults=True)
+        tables["documents"].append(row | {name: list(row[name]) for name in ("references", "key_facts") if name in row})
+    for summary in data.summaries:
+        if summary.document_id in kept:
+            row = summary.model_dump(exclude={"sentences"}, exclude_defaults=True)
+            tables["summaries"].append(row | {"sentences": list(summary.sentence_texts)})
+    for judgment_set in data.judgment_sets:
+        for judgment in data.iter_judgments(judgment_set):
+            if judgment.target.document_id in kept:
+                row = judgment.model_dump(exclude={"target"}, exclude_defaults=True)
+                target = judgment.target.model_dump(exclude_none=True)
+                tables["votes"].append({"judgment_set": judgment_set, **target, **row})
+    return {table: [_as_json(row) for row in rows] for table, rows in tables.items()}
+
+
+def _as_json(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Tuples as lists, as they come back from a file."""
+    return {name: _listed(value) for name, value in row.items()}
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return [_listed(each) for each in value]
+    return {name: _listed(each) for name, each in value.items()} if isinstance(value, dict) else value
+
+
+# ---- the step ----
+
+
+def _step(inputs: Inputs, settings: ReleaseSettings, place: Place) -> Result:
+    data = inputs.dataset
+    if not data.documents:
+        raise UsageError("release: there is no document left to release")
+    secret = _secret(settings.secret, place.work / KEY_FILE)
+    splits, duplicates = _divided(data, settings)
+    names = _pseudonyms(data, secret)
+    released = _released(data, splits, names, settings)
+    history = tuple(StepRecord.model_validate(_renamed(record.model_dump(), names)) for record in inputs.history)
+    details = details_of(released, duplicates, settings.datasheet)
+
+    def finish(folder: Path) -> None:
+        about = about_of(settings, history, details, file_hashes(folder))
+        for name, text in texts_of(released, about).items():
+            write_text(folder / name, text)
+        if any("withheld" in document.extra for document in released.documents.values()):
+            write_text(folder / FETCH, inspect.getsource(fetch_documents))
+        for name in splits_of(released):
+            for table, rows in table_rows(released, name).items():
+                write_rows(folder / PARQUET / name / f"{table}.parquet", rows)
+
+    return Result(released, packages=("pyarrow",), details=details, history=history, finish=finish)
+
+
+def _secret(given: Path | None, own: Path) -> bytes:
+    """The content of the secret's file; one is drawn where nobody gave one."""
+    path = own if given is None else given
+    if given is None and not own.exists():
+        with os.fdopen(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(secrets.token_hex(32))
+    try:
+        secret = path.read_bytes().strip()
+    except OSError as error:
+        raise InputError.at(path, None, None, f"the secret cannot be read: {error.strerror or error}") from error
+    if len(secret) < _SHORTEST:
+        raise InputError.at(path, None, None, f"is too short for a secret; give at least {_SHORTEST} bytes")
+    return secret
+
+
+def _divided(data: Dataset, settings: ReleaseSettings) -> tuple[dict[str, str], list[list[str]]]:
+    """The split of each document, and the groups of near-duplicates, each of which lies in one split."""
+    if settings.splits:
+        parts = split(data, settings.splits, seed=settings.seed)
+        of = {doc_id: name for name, part in parts.parts.items() for doc_id in part.documents}
+        return of, [list(group.ids) for group in parts.duplicates]
+    of = {document.id: document.split or SPLIT for document in data.documents.values()}
+    for name in of.values():
+        check_set_name(name, "a split")
+    groups = near_duplicates({document.id: document.text for document in data.documents.values()})
+    for group in groups:
+        if len(places := sorted({of[doc_id] for doc_id in group.ids})) > 1:
+            raise UsageError(
+                f"release: the documents {', '.join(group.ids)} are near-duplicates and lie in the splits "
+                f"{' and '.join(places)}; give shares under `splits`, which keeps them together"
+            )
+    return of, [list(group.ids) for group in groups]
+
+
+def _pseudonyms(data: Dataset, secret: bytes) -> dict[str, str]:
+    """What each annotator is called in the release. Raises UsageError where two would be called alike."""
+    judges = {row.judge for name in data.judgment_sets for row in data.iter_judgments(name) if of_people(row.signature)}
+    reviews = [origin.review for origins in data.fact_origins.values() for origin in origins]
+    judges |= {review.decided_by for review in reviews if review is not None and review.decided_by is not None}
+    names = {judge: pseudonym(judge, secret) for judge in sorted(judges) if judge != PEOPLE and not unnamed(judge)}
+    if len(set(names.values())) < len(names):
+        raise UsageError("release: two annotators have one pseudonym by this secret; take another one")
+    return names
+
+
+def _released(data: Dataset, splits: Mapping[str, str], names: Mapping[str, str], settings: ReleaseSettings) -> Dataset:
+    """The data with splits and pseudonyms, without the texts that may not be passed on."""
+    documents = {doc_id: _document(document, splits[doc_id]) for doc_id, document in data.documents.items()}
+    for extra in [record.extra for records in (data.documents.values(), data.summaries) for record in records]:
+        for field, value in extra.items():
+            if isinstance(value, str) and value in names:
+                raise UsageError(f"release: the column {field} names the annotator {value!r}; take it out of the data")
+    makers = {name: partial(_judgments, data, name, names) for name in data.judgment_sets}
+    changes = {"name": settings.name, "version": settings.version, "licence": settings.licence}
+    card = data.card.model_copy(update={**changes, "citation": settings.citation, "origin": None})
+    origins = {
+        doc_id: tuple(FactOrigin.model_validate(_renamed(origin.model_dump(), names)) for origin in of_document)
+        for doc_id, of_document in data.fact_origins.items()
+    }
+    return Dataset(documents, data.summaries, makers, card, fact_origins=origins)
+
+
+def _document(document: Document, name: str) -> Document:
+    if document.extra.get("share", True):
+        return document.model_copy(update={"split": name})
+    sealed = hashlib.sha256(document.text.encode("utf-8")).hexdigest()
+    extra = {**document.extra, "sha256": sealed, "withheld": ["text", "references"]}
+    return document.model_copy(
+        update={"split": name, "text": "", "sentences": (), "references": (), "extra": extra}
+    )  # fmt: skip
+
+
+def _judgments(data: Dataset, name: str, names: Mapping[str, str]) -> Iterator[Judgment]:
+    """A judgment set under pseudonyms, without the ids of calls and of what a run prepared, which lead nowhere."""
+    for judgment in data.iter_judgments(name):
+        judge = names.get(judgment.judge, judgment.judge) if of_people(judgment.signature) else judgment.judge
+        yield judgment.model_copy(update={"judge": judge, "calls": (), "prepared": None})
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """What the records of the steps say, with pseudonyms wherever an annotator is named."""
+    if isinstance(value, str):
+        return names.get(value, value)
+    if isinstance(value, Mapping):
+        return {names.get(key, key): _renamed(each, names) for key, each in value.items()}
+    return [_renamed(each, names) for each in value] if isinstance(value, Iterable) else value
+
+
+STEP = Step("release", "writes what others get: data, tables, card, datasheet", ReleaseSettings, _step)

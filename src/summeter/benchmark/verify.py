@@ -1,0 +1,267 @@
+"""Whether a release is what it says: hashes, counts, splits, agreement, tables and card computed again from it alone.
+
+Hashes find a file that was changed; what is computed again also finds a change whose hashes were renewed, as far as
+one file of the release still says otherwise.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from summeter.benchmark.card import PARQUET, of_people, splits_of
+from summeter.benchmark.release import (
+    FETCH,
+    PSEUDONYM,
+    ReleaseSettings,
+    about_of,
+    details_of,
+    table_rows,
+    texts_of,
+)
+from summeter.benchmark.step import (
+    MANIFEST,
+    Inputs,
+    Manifest,
+    Place,
+    Result,
+    Step,
+    StepSettings,
+    counts_of,
+    file_hashes,
+    read_manifest,
+)
+from summeter.data.atomic import write_text
+from summeter.data.dataset import Dataset, load
+from summeter.data.duplicates import near_duplicates
+from summeter.data.faults import Faults
+from summeter.data.folder import is_dataset
+from summeter.data.formats import read_rows
+from summeter.data.human import PEOPLE
+from summeter.data.parts import split
+from summeter.records import Fault, GateError, InputError, UsageError, unnamed
+
+REPORT = "report.json"
+SHOWN = 20
+_PSEUDONYM = re.compile(rf"{re.escape(PSEUDONYM)}[0-9a-f]{{10}}")
+
+
+class Difference(NamedTuple):
+    """Something that a release says and that is not so: the file, and what differs."""
+
+    file: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.message}"
+
+
+class VerifyError(GateError):
+    """A release differs from what it says of itself; `differences` holds every one."""
+
+    def __init__(self, folder: Path, differences: Sequence[Difference]) -> None:
+        self.differences = tuple(differences)
+        shown = [f"  {difference}" for difference in self.differences[:SHOWN]]
+        rest = [f"  ... and {len(differences) - SHOWN} more"] if len(differences) > SHOWN else []
+        count = "1 difference" if len(differences) == 1 else f"{len(differences)} differences"
+        super().__init__("\n".join([f"{folder} is not what it says: {count}", *shown, *rest]))
+
+
+def verify(folder: str | Path) -> list[Difference]:
+    """Everything that differs from what the release in a folder says of itself; empty where nothing does.
+
+    Raises UsageError where the folder holds no release.
+    """
+    place = Path(folder)
+    if not (place / MANIFEST).is_file() or not is_dataset(place):
+        raise UsageError(f"{folder} holds no release; give a folder that `summeter bench release` wrote")
+    try:
+        manifest = read_manifest(place)
+        settings = ReleaseSettings.model_validate(manifest.settings)
+    except (InputError, ValidationError) as error:
+        return [Difference(MANIFEST, f"cannot be read: {error}")]
+    if manifest.step != "release":
+        raise UsageError(f"{folder} holds the step {manifest.step}, and no release")
+    differences = list(_hashes(place, manifest))
+    try:
+        data = load(place)
+        for name in data.judgment_sets:
+            data.judgments(name)
+    except InputError as error:
+        differences += map(_of_fault, error.faults)
+        try:
+            data = load(place, verify=False)
+            for name in data.judgment_sets:
+                data.judgments(name)
+        except InputError as second:
+            return _distinct([*differences, *map(_of_fault, second.faults)])
+    differences += _content(place, manifest, settings, data)
+    return _distinct(differences)
+
+
+def _of_fault(fault: Fault) -> Difference:
+    parts = ("" if fault.line is None else f"line {fault.line}", fault.field or "", fault.message)
+    return Difference(Path(fault.file).name, ": ".join(part for part in parts if part))
+
+
+def _distinct(differences: Sequence[Difference]) -> list[Difference]:
+    return list(dict.fromkeys(differences))
+
+
+def _hashes(folder: Path, manifest: Manifest) -> Iterator[Difference]:
+    there = file_hashes(folder)
+    for name in sorted({*there, *manifest.files}):
+        if name not in there:
+            yield Difference(name, "was removed")
+        elif name not in manifest.files:
+            yield Difference(name, "was added")
+        elif there[name] != manifest.files[name]:
+            yield Difference(name, "has another SHA-256 than manifest.json says")
+
+
+def _content(folder: Path, manifest: Manifest, settings: ReleaseSettings, data: Dataset) -> Iterator[Difference]:
+    counts = counts_of(data)
+    yield from _values("counts_out", manifest.counts_out, counts)
+    yield from _steps(manifest)
+    duplicates = manifest.details.get("near_duplicates", [])
+    details = json.loads(json.dumps(details_of(data, duplicates, settings.datasheet)))
+    yield from _values("details", manifest.details, details)
+    yield from _splits(data, settings, duplicates)
+    yield from _people(data)
+    yield from _withheld(folder, data)
+    about = about_of(settings, manifest.history, {"near_duplicates": duplicates}, file_hashes(folder))
+    for name, text in texts_of(data, about).items():
+        yield from _text(folder / name, text)
+    for name in splits_of(data):
+        for table, rows in table_rows(data, name).items():
+            yield from _parquet(folder, f"{PARQUET}/{name}/{table}.parquet", rows)
+
+
+def _values(place: str, said: Mapping[str, Any], computed: Mapping[str, Any]) -> Iterator[Difference]:
+    for name in sorted({*said, *computed}):
+        if said.get(name) != computed.get(name):
+            yield Difference(
+                MANIFEST, f"{place}.{name} is {_short(said.get(name))}; computed {_short(computed.get(name))}"
+            )
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 120 else f"{text[:117]}..."
+
+
+def _steps(manifest: Manifest) -> Iterator[Difference]:
+    """What one step gave is what the next one was given."""
+    given = [*(record.counts_in for record in manifest.history), manifest.counts_in]
+    for record, taken in zip(manifest.history, given[1:], strict=True):
+        differing = [name for name in taken if record.counts_out.get(name) != taken[name]]
+        for name in differing:
+            gave = _short(record.counts_out.get(name))
+            yield Difference(MANIFEST, f"{record.step} gave {gave} {name}, and the step after it took {taken[name]}")
+
+
+def _splits(data: Dataset, settings: ReleaseSettings, duplicates: Sequence[Sequence[str]]) -> Iterator[Difference]:
+    of = {document.id: document.split for document in data.documents.values()}
+    found = near_duplicates({document.id: document.text for document in data.documents.values()})
+    for group in [*map(tuple, duplicates), *(group.ids for group in found)]:
+        names = sorted({str(of.get(doc_id)) for doc_id in group})
+        if len(names) > 1:
+            yield Difference(
+                "documents.jsonl", f"{', '.join(group)} are near-duplicates in the splits {', '.join(names)}"
+            )
+    whole = not any("withheld" in document.extra for document in data.documents.values())
+    if settings.splits and whole:  # else the texts that decide which documents stay together are not here
+        drawn = split(data, settings.splits, seed=settings.seed)
+        for name, part in drawn.parts.items():
+            for doc_id in part.documents:
+                if of[doc_id] != name:
+                    message = f"{doc_id} is in the split {of[doc_id]}; seed {settings.seed} puts it into {name}"
+                    yield Difference("documents.jsonl", message)
+
+
+def _people(data: Dataset) -> Iterator[Difference]:
+    for name in data.judgment_sets:
+        judges = {row.judge for row in data.judgments(name) if of_people(row.signature)}
+        for judge in sorted(judges):
+            if judge != PEOPLE and not unnamed(judge) and not _PSEUDONYM.fullmatch(judge):
+                yield Difference(f"judgments/{name}.jsonl", f"names an annotator {judge!r}, which is no pseudonym")
+
+
+def _withheld(folder: Path, data: Dataset) -> Iterator[Difference]:
+    for document in data.documents.values():
+        shared = document.extra.get("share", True)
+        if not shared and (document.text or document.references):
+            yield Difference("documents.jsonl", f"{document.id} has a text that may not be passed on")
+        if not shared and not document.extra.get("sha256"):
+            yield Difference("documents.jsonl", f"{document.id} has neither its text nor the SHA-256 of it")
+    withheld = not all(document.extra.get("share", True) for document in data.documents.values())
+    if withheld and not (folder / FETCH).is_file():
+        yield Difference(FETCH, "is missing, and texts are withheld")
+
+
+def _text(path: Path, computed: str) -> Iterator[Difference]:
+    """The lines of a text that differ from those computed."""
+    try:
+        said = path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        yield Difference(path.name, f"cannot be read: {error}")
+        return
+    if said == computed:
+        return
+    ours, theirs = computed.splitlines(), said.splitlines()
+    for kind, low, high, first, last in difflib.SequenceMatcher(None, theirs, ours, autojunk=False).get_opcodes():
+        if kind != "equal":
+            here, there = " / ".join(theirs[low:high]), " / ".join(ours[first:last])
+            yield Difference(path.name, f"line {low + 1} says {_short(here)}; computed {_short(there)}")
+    if ours == theirs:
+        yield Difference(path.name, "has other line ends than the release wrote")
+
+
+def _parquet(folder: Path, name: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[Difference]:
+    path = folder / name
+    if not path.is_file():
+        yield Difference(name, "is missing")
+        return
+    faults = Faults(name)
+    there = [
+        {field: value for field, value in row.cells.items() if value is not None}
+        for row in read_rows(path, faults, "parquet")
+    ]
+    faults.stop()
+    if len(there) != len(rows):
+        yield Difference(name, f"has {len(there)} rows; the JSON Lines have {len(rows)}")
+    for place, (row, other) in enumerate(zip(there, rows, strict=False), 1):
+        for field in sorted(field for field in {*row, *other} if row.get(field) != other.get(field)):
+            said, computed = _short(row.get(field)), _short(other.get(field))
+            yield Difference(name, f"row {place}, {field}: is {said}; the JSON Lines say {computed}")
+
+
+# ---- the step ----
+
+
+class VerifySettings(StepSettings):
+    """There is nothing to choose."""
+
+
+def _step(inputs: Inputs, settings: VerifySettings, place: Place) -> Result:
+    del settings
+    if inputs.folder is None:
+        raise UsageError("verify: there is no release; add the section release before it")
+    if differences := verify(inputs.folder):
+        raise VerifyError(inputs.folder, differences)
+    report = {
+        "verified": True,
+        "files": len(file_hashes(inputs.folder)),
+        **counts_of(inputs.data),
+    }
+    write_text(place.out / REPORT, json.dumps(report, indent=1) + "\n")
+    return Result(counts={"files": report["files"]})
+
+
+STEP = Step("verify", "computes again what the release says of itself", VerifySettings, _step)

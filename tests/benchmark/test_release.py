@@ -1,0 +1,368 @@
+"""A release: what others get, what stays behind, and what `verify` finds when somebody changed it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from summeter.benchmark import run_step
+from summeter.benchmark.release import STEP, ReleaseSettings, pseudonym
+from summeter.benchmark.step import MANIFEST, file_hashes, read_manifest
+from summeter.benchmark.verify import Difference, verify
+from summeter.cli.main import main
+from summeter.data.dataset import Dataset, load, save
+from summeter.data.folder import file_hash
+from summeter.records import InputError, UsageError
+
+pytest.importorskip("pyarrow")
+
+PLACES = ("harbour", "market", "museum", "orchard", "quarry", "station", "theatre", "windmill")
+ANNOTATORS = ("ben.miller@example.org", "cleo", "worker-77")
+
+
+def text(place: str, more: str = "") -> str:
+    return (
+        f"The {place} opens at nine on weekdays. Its keeper, who moved here long ago, counts every visitor. "
+        f"Last year the {place} had three thousand guests, more than any {place} nearby{more}. A new roof is planned."
+    )
+
+
+def rows() -> list[dict[str, Any]]:
+    """Eight places and a near-duplicate of the first, two systems, three annotators."""
+    documents = [(place, text(place)) for place in PLACES] + [("harbour-again", text("harbour", " did"))]
+    flat = []
+    for number, (name, document) in enumerate(documents):
+        for system in ("aster", "birch"):
+            labels = [{who: int((number + place) % 3 != 0) for place, who in enumerate(ANNOTATORS)}, {"cleo": 1}]
+            flat.append(
+                {
+                    "doc_id": name, "system": system, "domain": "town" if number % 2 else "country",
+                    "document": document, "summary": f"The {name} opens at nine. It is {system}.",
+                    "reference": f"All about the {name}.", "key_facts": [f"The {name} opens at nine."],
+                    "human": {
+                        "sentence_labels": labels,
+                        "key_fact_labels": [dict.fromkeys(ANNOTATORS, 1)],
+                        "ratings": {"fluency": {who: 3 + (number + place) % 3 for place, who in enumerate(ANNOTATORS)}},
+                    },
+                }
+            )  # fmt: skip
+    return flat
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset folder whose last two documents may not be passed on."""
+    data = load(rows())
+    documents = {
+        name: document.model_copy(
+            update={"extra": {"source": "gazette" if place < 6 else "archive", "licence": "CC0-1.0" if place < 6 else
+                              "all rights reserved", "share": place < 6, "origin": f"raw/{name}.txt"}}
+        )
+        for place, (name, document) in enumerate(data.documents.items())
+    }  # fmt: skip
+    makers = {name: (lambda name=name: iter(data.judgments(name))) for name in data.judgment_sets}  # type: ignore[misc]
+    folder = tmp_path_factory.mktemp("source") / "data"
+    save(Dataset(documents, data.summaries, makers, data.card), folder)
+    return folder
+
+
+def settings(folder: Path, **more: Any) -> ReleaseSettings:
+    (folder / "secret").write_text("kept outside of the release")
+    about = {"name": "town and country", "licence": "CC-BY-4.0", "datasheet": {"purpose": "To test releases."}}
+    return ReleaseSettings(**{**about, "secret": folder / "secret", **more})
+
+
+@pytest.fixture
+def release(source: Path, tmp_path: Path) -> Path:
+    run_step(STEP, source, tmp_path / "release", settings(tmp_path, splits={"dev": 0.4, "test": 0.6}, seed=5))
+    return tmp_path / "release"
+
+
+def test_a_release_is_a_dataset_folder_that_is_what_it_says(release: Path) -> None:
+    assert verify(release) == []
+    data = load(release)
+    assert (len(data.documents), len(data), data.card.licence) == (9, 18, "CC-BY-4.0")
+    of = {name: document.split for name, document in data.documents.items()}
+    assert set(of.values()) == {"dev", "test"}
+    assert of["harbour"] == of["harbour-again"]
+    manifest = read_manifest(release)
+    assert manifest.details["near_duplicates"] == [["harbour", "harbour-again"]]
+    assert manifest.counts_out["judgments/human.raw"] == manifest.counts_in["judgments/human.raw"] > 0
+
+
+def test_no_annotator_is_named_anywhere(release: Path) -> None:
+    for file in release.rglob("*"):
+        content = file.read_bytes() if file.is_file() else b""
+        for name in ANNOTATORS:
+            assert name.encode() not in content, file.name
+    secret = b"kept outside of the release"
+    judges = {row.judge for row in load(release).judgments("human.raw")}
+    assert judges == {pseudonym(name, secret) for name in ANNOTATORS}
+    assert secret not in b"".join(file.read_bytes() for file in release.rglob("*") if file.is_file())
+
+
+def test_pseudonyms_are_stable_under_one_secret_and_others_under_another(source: Path, tmp_path: Path) -> None:
+    def judges(name: str, secret: str) -> set[str]:
+        (tmp_path / f"{name}.key").write_text(secret)
+        given = settings(tmp_path).model_copy(update={"secret": tmp_path / f"{name}.key"})
+        run_step(STEP, source, tmp_path / name / "release", given)
+        return {row.judge for row in load(tmp_path / name / "release").judgments("human.raw")}
+
+    first = judges("a", "the first secret of two")
+    assert judges("b", "the first secret of two") == first
+    assert not judges("c", "the other secret of two") & first
+
+
+def test_a_secret_of_its_own_is_drawn_once_and_kept_outside(source: Path, tmp_path: Path) -> None:
+    given = settings(tmp_path).model_copy(update={"secret": None})
+    run_step(STEP, source, tmp_path / "release", given)
+    before = (tmp_path / "release" / "judgments" / "human.raw.jsonl").read_bytes()
+    key = tmp_path / "work" / "release" / "pseudonyms.key"
+    assert key.stat().st_mode & 0o77 == 0
+    run_step(STEP, source, tmp_path / "release", given)
+    assert (tmp_path / "release" / "judgments" / "human.raw.jsonl").read_bytes() == before
+    assert verify(tmp_path / "release") == []
+
+
+@pytest.mark.parametrize(("content", "message"), [(None, "cannot be read"), ("short", "is too short for a secret")])
+def test_a_secret_that_is_none(content: str | None, message: str, source: Path, tmp_path: Path) -> None:
+    given = settings(tmp_path)
+    (tmp_path / "secret").unlink() if content is None else (tmp_path / "secret").write_text(content)
+    with pytest.raises(InputError, match=message):
+        run_step(STEP, source, tmp_path / "release", given)
+    assert not (tmp_path / "release").exists()
+
+
+def test_what_may_not_be_passed_on_ships_as_an_id_and_a_script(release: Path, source: Path, tmp_path: Path) -> None:
+    whole, data = load(source), load(release)
+    withheld = [name for name, document in data.documents.items() if not document.extra["share"]]
+    assert len(withheld) == 3
+    for name in withheld:
+        assert (data.documents[name].text, data.documents[name].references) == ("", ())
+    everything = b"".join(file.read_bytes() for file in release.rglob("*") if file.is_file())
+    assert whole.documents[withheld[0]].text.encode() not in everything
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    for name in withheld[:2]:
+        (raw / f"{name}.txt").write_text(whole.documents[name].text + "\n")  # as files end
+    (raw / f"{withheld[2]}.txt").write_text("Another text.")
+    script = [sys.executable, str(release / "fetch_documents.py"), "--texts", str(raw), "-o", str(tmp_path / "whole")]
+    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "the text is another than the one that was used" in done.stderr
+    (raw / f"{withheld[2]}.txt").write_text(whole.documents[withheld[2]].text)
+    script[-1] = str(tmp_path / "all")
+    assert subprocess.run(script, capture_output=True, check=False).returncode == 0
+    with pytest.raises(SystemExit) as end:
+        main(["data", "import", str(tmp_path / "all"), "-o", str(tmp_path / "all"), "--force"])
+    assert end.value.code == 0
+    again = load(tmp_path / "all")
+    assert {name: document.text for name, document in again.documents.items()} == {
+        name: document.text for name, document in whole.documents.items()
+    }
+    assert verify(release) == []
+
+
+def test_near_duplicates_in_two_given_splits_are_refused(tmp_path: Path) -> None:
+    given = [{**row, "split": "dev" if row["doc_id"] == "harbour" else "test"} for row in rows()]
+    save(load(given), tmp_path / "data")
+    with pytest.raises(
+        UsageError, match="harbour, harbour-again are near-duplicates and lie in the splits dev and test"
+    ):
+        run_step(STEP, tmp_path / "data", tmp_path / "release", settings(tmp_path))
+
+
+def test_a_column_that_names_an_annotator_is_refused(tmp_path: Path) -> None:
+    save(load([{**row, "checked_by": "cleo"} for row in rows()]), tmp_path / "data")
+    with pytest.raises(UsageError, match="the column checked_by names the annotator 'cleo'"):
+        run_step(STEP, tmp_path / "data", tmp_path / "release", settings(tmp_path))
+
+
+def test_the_card_names_what_nobody_answered(release: Path) -> None:
+    card, sheet = (release / "README.md").read_text(), (release / "DATASHEET.md").read_text()
+    assert "**Not answered yet** (fields of `datasheet`): `creators`" in card
+    assert "`purpose`" not in card
+    assert "## For what purpose was the data set created?\n\nTo test releases.\n" in sheet
+    assert "*Not answered yet.*" in sheet
+    assert read_manifest(release).details["not_answered"][0] == "creators"
+    assert "| archive | all rights reserved | id only |" in card
+
+
+def test_the_same_release_has_the_same_bytes(release: Path, source: Path, tmp_path: Path) -> None:
+    given = settings(tmp_path, splits={"dev": 0.4, "test": 0.6}, seed=5)
+    run_step(STEP, source, tmp_path / "again" / "release", given)
+    first, second = file_hashes(release), file_hashes(tmp_path / "again" / "release")
+    assert first == second
+    other = given.model_copy(update={"seed": 6})
+    run_step(STEP, source, tmp_path / "other" / "release", other)
+    assert file_hashes(tmp_path / "other" / "release") != first
+
+
+# ---- tampering ----
+
+
+def edited(name: str, change: Callable[[list[dict[str, Any]]], None]) -> Callable[[Path], None]:
+    """Change the rows of a JSON Lines file."""
+
+    def tamper(release: Path) -> None:
+        file = release / name
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        change(lines)
+        file.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+
+    return tamper
+
+
+def replaced(name: str, old: str, new: str) -> Callable[[Path], None]:
+    """Change the first occurrence of a text in a file."""
+
+    def tamper(release: Path) -> None:
+        file = release / name
+        before = file.read_text()
+        assert old in before
+        file.write_text(before.replace(old, new, 1))
+
+    return tamper
+
+
+def in_manifest(change: Callable[[dict[str, Any]], None]) -> Callable[[Path], None]:
+    """Change manifest.json."""
+
+    def tamper(release: Path) -> None:
+        manifest = json.loads((release / MANIFEST).read_text())
+        change(manifest)
+        (release / MANIFEST).write_text(json.dumps(manifest))
+
+    return tamper
+
+
+def swap_splits(lines: list[dict[str, Any]]) -> None:
+    dev = next(line for line in lines if line["split"] == "dev")
+    test = next(line for line in lines if line["split"] == "test")
+    dev["split"], test["split"] = "test", "dev"
+
+
+def other_vote(lines: list[dict[str, Any]]) -> None:
+    vote = next(line for line in lines if line.get("label") == 1)
+    vote["label"] = 0
+
+
+def other_person(lines: list[dict[str, Any]]) -> None:
+    for line in lines:
+        if line["judge"] == lines[0]["judge"]:
+            line["judge"] = "ben miller"
+
+
+def put_text_back(lines: list[dict[str, Any]]) -> None:
+    next(line for line in lines if not line["extra"]["share"])["text"] = "A text that may not be passed on."
+
+
+TAMPERINGS: dict[str, tuple[Callable[[Path], None], str, str]] = {
+    "a changed vote": (edited("judgments/human.raw.jsonl", other_vote), "votes.parquet", "label"),
+    "a dropped vote": (
+        edited("judgments/human.raw.jsonl", lambda lines: lines.pop(7) and None), "manifest.json", "counts_out"
+    ),
+    "a vote under a name": (edited("judgments/human.raw.jsonl", other_person), "human.raw", "no pseudonym"),
+    "a dropped summary": (
+        edited("summaries.jsonl", lambda lines: lines.pop() and None), "human.raw.jsonl", "is not in the dataset"
+    ),
+    "a changed summary": (replaced("summaries.jsonl", "opens at nine", "opens at five"), "summaries.parquet", "text"),
+    "a changed document": (replaced("documents.jsonl", "at nine on", "at five on"), "documents.parquet", "text"),
+    "a changed key fact": (
+        replaced("keyfacts.jsonl", "opens at nine", "opens at five"), "documents.parquet", "key_facts"
+    ),
+    "a swapped split": (edited("documents.jsonl", swap_splits), "manifest.json", "details.splits"),
+    "a withheld text": (edited("documents.jsonl", put_text_back), "documents.jsonl", "may not be passed on"),
+    "a wrong count in the card": (
+        replaced("README.md", "18 summaries of 9 documents", "81 summaries of 9 documents"), "README.md", "81 summaries"
+    ),
+    "a wrong agreement in the card": (replaced("README.md", "| ac1 |", "| ac1 | 0.999 |"), "README.md", "0.999"),
+    "a better answer in the datasheet": (
+        replaced("DATASHEET.md", "To test releases.", "To end hunger."), "DATASHEET.md", "To end hunger."
+    ),
+    "another licence in Croissant": (replaced("croissant.json", "CC-BY-4.0", "CC0-1.0"), "croissant.json", "CC0-1.0"),
+    "a wrong count in the manifest": (
+        in_manifest(lambda manifest: manifest["counts_out"].update(summaries=19)), "manifest.json", "summaries is 19"
+    ),
+    "a wrong agreement in the manifest": (
+        in_manifest(lambda manifest: manifest["details"]["agreement"][0].update(value=0.999)),
+        "manifest.json", "agreement",
+    ),
+    "an added file": (lambda release: (release / "notes.txt").write_text("hello") and None, "notes.txt", "added"),
+    "a missing script": (lambda release: (release / "fetch_documents.py").unlink(), "fetch_documents.py", "missing"),
+    "a missing table": (
+        lambda release: (release / "parquet" / "dev" / "votes.parquet").unlink(), "votes.parquet", "missing"
+    ),
+}  # fmt: skip
+"""What was done, the file that gives it away even where all hashes were renewed, and a word of the message."""
+
+
+def reseal(release: Path) -> None:
+    """Renew every hash, as somebody who knows the format would."""
+    card = json.loads((release / "dataset.json").read_text())
+    card["files"] = {name: file_hash(release / name) for name in card["files"] if (release / name).exists()}
+    (release / "dataset.json").write_text(json.dumps(card, ensure_ascii=False, indent=2) + "\n")
+    manifest = json.loads((release / MANIFEST).read_text())
+    manifest["files"] = file_hashes(release)
+    (release / MANIFEST).write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize("sealed", [False, True], ids=["hashes as they were", "hashes renewed"])
+@pytest.mark.parametrize("name", TAMPERINGS)
+def test_every_tampering_is_found(name: str, sealed: bool, release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tamper, file, message = TAMPERINGS[name]
+    tamper(release)
+    if sealed:
+        reseal(release)
+    differences = verify(release)
+    if sealed and name == "an added file":  # which is then part of the release, and contradicts nothing
+        assert differences == []
+        return
+    assert any(file in each.file and message in each.message for each in differences), differences
+    with pytest.raises(SystemExit) as end:
+        main(["bench", "verify", str(release)])
+    assert end.value.code == 3
+    assert "is not what it says" in capsys.readouterr().err
+
+
+def test_the_split_of_a_whole_release_is_drawn_again(tmp_path: Path) -> None:
+    save(load(rows()), tmp_path / "data")
+    run_step(STEP, tmp_path / "data", tmp_path / "release", settings(tmp_path, splits={"dev": 0.4, "test": 0.6}))
+    assert verify(tmp_path / "release") == []
+    edited("documents.jsonl", swap_splits)(tmp_path / "release")
+    reseal(tmp_path / "release")
+    assert any("seed 0 puts it into" in each.message for each in verify(tmp_path / "release"))
+
+
+def test_the_commands(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "datasheet.yaml").write_text("purpose: To test the command.\n")
+    arguments = ["bench", "release", str(source), "-o", str(tmp_path / "out"), "--name", "towns"]
+    arguments += ["--licence", "CC0-1.0", "--splits", "dev=.4,test=.6"]
+    arguments += ["--datasheet", str(tmp_path / "datasheet.yaml")]
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 0
+    assert "not answered yet: creators" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as end:
+        main(["bench", "verify", str(tmp_path / "out"), "--json"])
+    assert end.value.code == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["verified"], shown["rows"]) == (True, [])
+    with pytest.raises(SystemExit) as end:
+        main(["bench", "verify", str(source)])
+    assert end.value.code == 2
+    (tmp_path / "datasheet.yaml").write_text("purpos: To test the command.\n")
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 2
+    assert "datasheet.yaml:1: purpos: is not known (did you mean purpose?)" in capsys.readouterr().err
+
+
+def test_a_difference_reads_as_one_line() -> None:
+    assert str(Difference("README.md", "line 3 says 4")) == "README.md: line 3 says 4"
