@@ -102,7 +102,7 @@ def pseudonym(name: str, secret: bytes) -> str:
     """The name of an annotator in a release: the same for the same secret, and nothing that leads back without it.
 
     >>> pseudonym("ben", b"kept outside the release")
-    'p-fd1d8f2bf5'
+    'p-a847917694'
     """
     return PSEUDONYM + hmac.new(secret, name.encode("utf-8"), hashlib.sha256).hexdigest()[:_DIGITS]
 
