@@ -37,11 +37,12 @@ def byte_level(folder: Path) -> int:
     return _save(made, folder, {"pad_token": "<pad>"})
 
 
-def unigram(folder: Path) -> int:
-    """T5's kind."""
+def unigram(folder: Path, answers: tuple[str, ...] = ()) -> int:
+    """T5's kind; each of `answers` (`▁Yes`) is a piece of its own."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
     pieces = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("▁", -2.0), *((one, -3.0) for one in LETTERS)]
+    pieces += [(answer, -1.0) for answer in answers]
     made = Tokenizer(models.Unigram(pieces, unk_id=2))
     made.pre_tokenizer = pre_tokenizers.Metaspace()
     made.decoder = decoders.Metaspace()
@@ -107,13 +108,13 @@ def encoder(folder: Path, seed: int = 0) -> Path:
     return _model(folder, transformers.BertModel, config, seed)
 
 
-def seq2seq(folder: Path, kind: str, seed: int = 0) -> Path:
-    """An encoder-decoder: t5 or bart."""
+def seq2seq(folder: Path, kind: str, seed: int = 0, answers: tuple[str, ...] = ()) -> Path:
+    """An encoder-decoder: t5, with pieces of their own for `answers`, or bart."""
     import transformers
 
     if kind == "t5":
         config: Any = transformers.T5Config(
-            vocab_size=unigram(folder), d_model=32, d_kv=16, d_ff=48, num_layers=2, num_heads=2,
+            vocab_size=unigram(folder, answers), d_model=32, d_kv=16, d_ff=48, num_layers=2, num_heads=2,
             decoder_start_token_id=0, pad_token_id=0, eos_token_id=1, n_positions=64,
         )  # fmt: skip
         return _model(folder, transformers.T5ForConditionalGeneration, config, seed)

@@ -31,6 +31,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
             checkpoints.classifier(root / kind, kind)
         checkpoints.encoder(root / "encoder")
         checkpoints.seq2seq(root / "t5", "t5")
+        checkpoints.seq2seq(root / "t5-answers", "t5", answers=("▁Yes", "▁No", "▁1"))
         checkpoints.seq2seq(root / "bart", "bart")
         checkpoints.to_onnx(root / "bert", root / "onnx", "logits", quantised=True)
         checkpoints.to_onnx(root / "encoder", root / "onnx-encoder", "last_hidden_state")

@@ -30,6 +30,8 @@ from summeter.models.base import (
     Generation,
     Kind,
     Request,
+    Seq2SeqKeys,
+    Source,
     TokenLogits,
     TokenLogprobs,
     TokenStates,
@@ -333,13 +335,29 @@ class _Encoder(_Dry):
 
 
 class _Seq2Seq(_Dry):
-    async def generate(self, sources: Sequence[str], how: Generation | None = None) -> list[str]:
-        self._count("generated", [(source, str(how)) for source in sources])
-        return list(sources)
+    async def generate(
+        self,
+        sources: Sequence[Source],
+        how: Generation | None = None,
+        framing: Framing = Framing(),  # noqa: B008 - frozen
+    ) -> list[str]:
+        self._count("generated", [Seq2SeqKeys.generation(source, how, framing) for source in sources])
+        return [source if isinstance(source, str) else " ".join(source) for source in sources]
 
-    async def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        self._count("log-likelihood", pairs)
+    async def score(self, pairs: Sequence[tuple[str, str]], framing: Framing = Framing()) -> list[float]:  # noqa: B008
+        self._count("log-likelihood", [Seq2SeqKeys.scoring(pair, framing) for pair in pairs])
         return [-1.0] * len(pairs)
+
+    async def first(
+        self,
+        sources: Sequence[Source],
+        words: tuple[str, ...],
+        framing: Framing = Framing(),  # noqa: B008 - frozen
+    ) -> NDArray[np.float64]:
+        import numpy as np
+
+        self._count("first word", [Seq2SeqKeys.first(source, words, framing) for source in sources])
+        return np.full((len(sources), len(words)), -1.0)
 
 
 class _Coref(_Dry):

@@ -176,12 +176,15 @@ class Framing(NamedTuple):
 
     `template`: the texts stand in one text, at the places {0}, {1}...; {eos} is the mark that ends an input, and marks
     of the tokenizer in the template are read as marks (`{0}{eos}{1}`). Without one, a row is one text or a pair.
-    `marks`: also those inside the texts are, as released code does; else they are plain characters.
+    `marks`: also those inside the texts are, as released code does; else they are plain characters. `limit`: tokens of
+    the input, marks counted, where the method says it and not the model's files; a model with fewer positions, or with
+    a `max_tokens` of its own, reads fewer.
     """
 
     cut: Cut = "longest_first"
     template: str | None = None
     marks: bool = False
+    limit: int | None = None
 
     @property
     def key(self) -> str:
@@ -310,23 +313,88 @@ class TokenEmbedder(Protocol):
 
 
 class Generation(NamedTuple):
-    """How an encoder-decoder generates; None leaves it to the model's own generation config. Nothing is sampled."""
+    """How an encoder-decoder generates; None leaves it to the model's own generation config. Nothing is sampled.
+
+    `min_new_tokens` and `max_new_tokens` count what is generated, the end mark too; `length_penalty` and
+    `early_stopping` are those of beam search; `start` is the mark that the decoder starts with (`<s>`).
+    """
 
     max_new_tokens: int | None = None
     num_beams: int | None = None
+    min_new_tokens: int | None = None
+    length_penalty: float | None = None
+    early_stopping: bool | None = None
+    start: str | None = None
+
+    @property
+    def key(self) -> str:
+        """What stands in the key of a stored result."""
+        plain = f"{self.max_new_tokens or ''}/{self.num_beams or ''}"
+        more = {name: value for name, value in list(self._asdict().items())[2:] if value is not None}
+        return plain + (to_json(more) if more else "")
+
+    @classmethod
+    def from_key(cls, key: str) -> Generation:
+        """The settings of a `key`."""
+        plain, brace, more = key.partition("{")
+        most, _, beams = plain.partition("/")
+        return cls(int(most) if most else None, int(beams) if beams else None, **json.loads(brace + more or "{}"))
+
+
+Source = str | tuple[str, ...]
+"""What an encoder reads: a text, or the texts of a template."""
+
+
+class Seq2SeqKeys:
+    """What the stored results of an encoder-decoder go by: the texts, and behind them how they are read and asked.
+
+    Plain texts in the usual framing keep the keys that they had before there were others.
+    """
+
+    @staticmethod
+    def generation(source: Source, how: Generation | None, framing: Framing) -> tuple[str, ...]:
+        """A text that is generated from a source."""
+        row, settings = _row(source), (how or Generation()).key
+        return (*row, settings, framing.key) if len(row) > 1 or framing.key else (*row, settings)
+
+    @staticmethod
+    def scoring(pair: tuple[str, str], framing: Framing) -> tuple[str, ...]:
+        """The score of a (source, target)."""
+        return (*pair, framing.key) if framing.key else pair
+
+    @staticmethod
+    def first(source: Source, words: tuple[str, ...], framing: Framing) -> tuple[str, ...]:
+        """The first word behind a source."""
+        return (*_row(source), to_json(words), framing.key)
+
+
+def _row(source: Source) -> tuple[str, ...]:
+    return (source,) if isinstance(source, str) else source
 
 
 class Seq2Seq(Protocol):
-    """An encoder-decoder: generates, and scores targets by mean log-probability a token."""
+    """An encoder-decoder: generates, scores targets, and says how likely its first word is."""
 
     @property
     def id(self) -> str: ...
 
-    async def generate(self, sources: Sequence[str], how: Generation | None = None) -> list[str]: ...
+    async def generate(
+        self, sources: Sequence[Source], how: Generation | None = None, framing: Framing = ...
+    ) -> list[str]:
+        """A text from each source."""
+        ...
 
-    async def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
+    async def score(self, pairs: Sequence[tuple[str, str]], framing: Framing = ...) -> list[float]:
         """Of each (source, target): mean over the target's tokens of ln p(token | source, tokens before), special
-        tokens that the tokenizer adds counted (BARTScore, Yuan et al., 2021, eq. 2 with equal weights); <= 0."""
+        tokens that the tokenizer adds counted (BARTScore, Yuan et al., 2021, eq. 2 with equal weights); <= 0. The
+        framing holds for both texts, each on its own."""
+        ...
+
+    async def first(
+        self, sources: Sequence[Source], words: tuple[str, ...], framing: Framing = ...
+    ) -> NDArray[np.float64]:
+        """ln p of each word's first piece at the first step of the decoder, over the whole vocabulary: shape (sources,
+        words). UsageError where two words share their first piece, which the model cannot tell apart then."""
         ...
 
 

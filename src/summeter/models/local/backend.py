@@ -1,7 +1,7 @@
 """What computes: arrays in, arrays out, one batch at a time, on torch or on ONNX Runtime.
 
 A backend with the head `classifier` answers `logits`, with `tokens` `token_logits`, with `encoder` `hidden` (and
-`layers`), with `seq2seq` `log_likelihoods` and `generate` (and `eos`). On torch, models are loaded by transformers from
+`layers`), with `seq2seq` `encode`, `first` and `generate` (and `eos`). On torch, models are loaded by transformers from
 a folder; code that comes with a model is never run.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from weakref import WeakValueDictionary
@@ -188,25 +188,63 @@ class Torch:
             return _array(self._pass(lambda: self._network(**given).last_hidden_state))
         return _array(self._pass(lambda: self._network(**given, output_hidden_states=True).hidden_states[layer]))
 
-    def log_likelihoods(self, ids: Ids, mask: Ids, targets: Ids, target_mask: Ids) -> Floats:
-        """The mean log-probability of each target's tokens: shape (inputs,)."""
+    def encode(self, ids: Ids, mask: Ids) -> Sources:
+        """What the decoder reads of sources, for all their targets: the states of the encoder, and the keys and values
+        that each layer of the decoder makes of them."""
+
+        def compute() -> Sources:
+            real = self._on(mask)
+            states = self._network.get_encoder()(input_ids=self._on(ids), attention_mask=real).last_hidden_state
+            started = self._network(
+                encoder_outputs=(states,), attention_mask=real, decoder_input_ids=self._starts(len(ids)), use_cache=True
+            )
+            layers = started.past_key_values.cross_attention_cache.layers
+            return Sources(states, real, [(layer.keys, layer.values) for layer in layers])
+
+        sources: Sources = self._pass(compute)
+        return sources
+
+    def log_likelihoods(self, sources: Sources, owners: Ids, targets: Ids, target_mask: Ids) -> Floats:
+        """The mean log-probability of each target's tokens, given the source at its place in `owners`: shape
+        (targets,)."""
         import torch
 
         def compute() -> torch.Tensor:
             goal, real = self._on(targets), self._on(target_mask)
-            start = self._network.config.decoder_start_token_id
-            shifted = torch.cat([goal.new_full((len(goal), 1), start), goal[:, :-1]], dim=1)
+            states, mask, cache = sources.of(self._on(owners))
             logits = self._network(
-                input_ids=self._on(ids), attention_mask=self._on(mask), decoder_input_ids=shifted, use_cache=False
-            ).logits.float()
+                encoder_outputs=(states,), attention_mask=mask, past_key_values=cache, use_cache=True,
+                decoder_input_ids=torch.cat([self._starts(len(goal)), goal[:, :-1]], dim=1),
+            ).logits.float()  # fmt: skip
             chosen = logits.gather(-1, goal.unsqueeze(-1)).squeeze(-1) - logits.logsumexp(-1)
             return (chosen * real).sum(-1) / real.sum(-1)
 
         return _array(self._pass(compute))
 
-    def generate(self, ids: Ids, mask: Ids, how: Generation) -> list[list[int]]:
-        """The ids generated for each input; what follows an end is left out, the end is not."""
-        given = {name: value for name, value in how._asdict().items() if value is not None}
+    def first(self, ids: Ids, mask: Ids, pieces: Sequence[int]) -> Floats:
+        """The log-probability of each piece at the first step of the decoder: shape (inputs, pieces)."""
+
+        def compute() -> torch.Tensor:
+            logits = self._network(
+                input_ids=self._on(ids), attention_mask=self._on(mask), decoder_input_ids=self._starts(len(ids)),
+                use_cache=False,
+            ).logits[:, 0].float()  # fmt: skip
+            return logits[:, list(pieces)] - logits.logsumexp(-1, keepdim=True)
+
+        return _array(self._pass(compute))
+
+    def _starts(self, count: int) -> torch.Tensor:
+        import torch
+
+        start = self._network.config.decoder_start_token_id
+        return torch.full((count, 1), start, dtype=torch.int64, device=self._device)
+
+    def generate(self, ids: Ids, mask: Ids, how: Generation, start: int | None = None) -> list[list[int]]:
+        """The ids generated for each input, the decoder's first one (`start`, else the model's own) left out; what
+        follows an end is left out, the end is not."""
+        given = {name: value for name, value in how._replace(start=None)._asdict().items() if value is not None}
+        if start is not None:
+            given["decoder_start_token_id"] = start
         rows = self._pass(lambda: self._network.generate(
             input_ids=self._on(ids), attention_mask=self._on(mask), do_sample=False, **given
         ))  # fmt: skip
@@ -230,6 +268,33 @@ class Torch:
             except torch.OutOfMemoryError:
                 torch.cuda.empty_cache()
                 raise
+
+
+class Sources(NamedTuple):
+    """Sources that an encoder read: its states, shape (sources, tokens, dimensions), where there are tokens, and keys
+    and values of each layer of the decoder."""
+
+    states: torch.Tensor
+    mask: torch.Tensor
+    layers: list[tuple[torch.Tensor, torch.Tensor]]
+
+    def of(self, owners: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, Any]:
+        """States, mask and the decoder's cache for a target each, of the sources at the places `owners`. One source is
+        seen by all its targets, and not copied for each."""
+        from transformers.cache_utils import DynamicCache, EncoderDecoderCache
+
+        single = len(self.states) == 1 or bool((owners == owners[0]).all())
+        places, count = owners[:1] if single else owners, len(owners)
+
+        def taken(tensor: torch.Tensor) -> torch.Tensor:
+            chosen = tensor.index_select(0, places)
+            return chosen.expand(count, *chosen.shape[1:]) if single else chosen
+
+        read = DynamicCache()
+        for number, (keys, values) in enumerate(self.layers):
+            read.update(keys[:1], values[:1], number)
+            read.layers[number].keys, read.layers[number].values = taken(keys), taken(values)
+        return taken(self.states), taken(self.mask), EncoderDecoderCache(DynamicCache(), read)
 
 
 def _network(model: Located, runtime: Runtime, head: Head) -> Any:

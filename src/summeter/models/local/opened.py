@@ -10,7 +10,17 @@ from typing import Any, TypeVar
 
 from summeter.interrupt import checkpoint
 from summeter.models.local.backend import Head, Runtime, choose_runtime, load
-from summeter.models.local.batcher import Batcher, Codec, LocalUsage, Texts, halving, out_of_memory, padding, plan
+from summeter.models.local.batcher import (
+    Batcher,
+    Codec,
+    Lengths,
+    LocalUsage,
+    Texts,
+    halving,
+    out_of_memory,
+    padding,
+    plan,
+)
 from summeter.models.local.names import LocalName, LocalSettings, Located, locate, parse
 from summeter.models.local.tokens import Input, Tokens, load_tokens
 from summeter.records import ReplayMiss
@@ -63,22 +73,31 @@ class Opened:
         called with a padded `Batch` of each. Tokens and cuts are counted in `usage`.
         """
         rows = list(zip(*columns, strict=True))
-        lengths = [tuple(len(part.ids) for part in row) for row in rows]
-        budget = self.settings.batch_tokens or self.runtime.budget
-        batches = plan(lengths, budget, most=1 if self.runtime.alone else None)
-        wasted, full = padding(lengths, batches)
 
         def padded(places: Sequence[int]) -> Sequence[T]:
             return compute(*(self.tokens.padded([column[place] for place in places]) for column in columns))
 
+        usage.truncated += sum(any(part.truncated for part in row) for row in rows)
+        return self.in_batches([tuple(len(part.ids) for part in row) for row in rows], usage, padded)
+
+    def in_batches(
+        self, lengths: Lengths, usage: LocalUsage, compute: Callable[[Sequence[int]], Sequence[T]]
+    ) -> list[T]:  # fmt: skip
+        """What `compute` gives for the places of each batch of inputs of these lengths, in the order of the inputs."""
+        batches = plan(lengths, self.budget, most=1 if self.runtime.alone else None)
+        wasted, full = padding(lengths, batches)
         by_place: dict[int, T] = {}
         for batch in batches:
             checkpoint()
-            by_place.update(zip(batch, halving(batch, padded, out_of_memory), strict=True))
+            by_place.update(zip(batch, halving(batch, compute, out_of_memory), strict=True))
         usage.padding += wasted
         usage.tokens += full - wasted
-        usage.truncated += sum(any(part.truncated for part in row) for row in rows)
-        return [by_place[place] for place in range(len(rows))]
+        return [by_place[place] for place in range(len(lengths))]
+
+    @property
+    def budget(self) -> int:
+        """Tokens that go through the model at a time."""
+        return self.settings.batch_tokens or self.runtime.budget
 
 
 class LocalModel:

@@ -94,9 +94,11 @@ class _Frame(NamedTuple):
 
 
 class Tokens:
-    """A tokenizer that cuts at `limit` tokens, special tokens counted."""
+    """A tokenizer that cuts at `limit` tokens, special tokens counted, or where a framing says, up to `most`."""
 
-    def __init__(self, tokenizer: Any, limit: int, pad: int, *, segmented: bool = True) -> None:
+    def __init__(
+        self, tokenizer: Any, limit: int, pad: int, *, segmented: bool = True, most: int | None = None
+    ) -> None:  # fmt: skip
         tokenizer.no_padding()
         tokenizer.no_truncation()
         self._tokenizer = tokenizer
@@ -111,6 +113,7 @@ class Tokens:
         self._mark_ids = np.array(sorted(self._marks), dtype=np.int64)
         self.limit = limit
         self.pad = pad
+        self._most = most
 
     @cached_property
     def _parsing(self) -> Any:
@@ -172,9 +175,37 @@ class Tokens:
         inputs = []
         for row in rows:
             texts, frame = [encodings[text] for text in row], self._frames[len(row) - 1]
-            sizes = cut_sizes([len(encoded.ids) for encoded in texts], self.limit - frame.size, how.cut)
+            sizes = cut_sizes([len(encoded.ids) for encoded in texts], self._room(frame, how), how.cut)
             inputs.append(frame.around(texts, sizes, segmented=self._segmented))
         return inputs
+
+    def _room(self, frame: _Frame, how: Framing) -> int:
+        """Tokens that the texts of an input may have."""
+        limit = self.limit if how.limit is None else min(how.limit, self._most or how.limit)
+        return limit - frame.size
+
+    def first_pieces(self, words: Sequence[str], where: str) -> tuple[int, ...]:
+        """The id of each word's first token. UsageError where two words share it, or a word has none."""
+        pieces: dict[int, str] = {}
+        for word, encoded in zip(words, self.encoded(words), strict=True):
+            if not len(encoded.ids):
+                raise UsageError(f"{where}: its tokenizer makes nothing of the word {word!r}")
+            piece = int(encoded.ids[0])
+            if piece in pieces:
+                raise UsageError(
+                    f"{where}: the words {pieces[piece]!r} and {word!r} begin with the same piece "
+                    f"({self._tokenizer.id_to_token(piece)!r}), so its first step cannot tell them apart: it is not a "
+                    "checkpoint that answers with these words"
+                )
+            pieces[piece] = word
+        return tuple(pieces)
+
+    def mark(self, text: str, where: str) -> int:
+        """The id of a mark. UsageError where the tokenizer has none of this name."""
+        place = self._tokenizer.token_to_id(text)
+        if place is None:
+            raise UsageError(f"{where}: its tokenizer has no mark {text!r}")
+        return int(place)
 
     def padded(self, inputs: Sequence[Input]) -> Batch:
         """A batch of these inputs."""
@@ -212,15 +243,15 @@ class Tokens:
             raise ValueError("a template is cut as a whole (longest_first) or in its first text (only_first)")
         composed = [self._composed(row, template, marks=how.marks) for row in rows]
         encodings = self._whole(self._parsing, [text for text, _ in composed])
-        inputs = []
+        inputs, room = [], self._room(frame, how)
         for encoded, (_, first) in zip(encodings, composed, strict=True):
-            over = len(encoded.ids) - (self.limit - frame.size)
+            over = len(encoded.ids) - room
             if over > 0 and how.cut == "only_first":
                 shorter = encoded._replace(ids=_without(encoded, first, over))
-                input_ = frame.around([shorter], [self.limit - frame.size], segmented=self._segmented)
+                input_ = frame.around([shorter], [room], segmented=self._segmented)
                 inputs.append(input_._replace(truncated=True))
             else:
-                size = min(len(encoded.ids), self.limit - frame.size)
+                size = min(len(encoded.ids), room)
                 inputs.append(frame.around([encoded], [size], segmented=self._segmented))
         return inputs
 
@@ -296,7 +327,9 @@ def load_tokens(model: Located, wanted: int | None) -> Tokens:
         pad = next((known for sign in ("[PAD]", "<pad>") if (known := tokenizer.token_to_id(sign)) is not None), 0)
     # A tokenizer's own config may say that the model was trained without segments.
     names = maybe_json(model.folder / "tokenizer_config.json").get("model_input_names")
-    tokens = Tokens(tokenizer, int(limit), int(pad), segmented=not names or "token_type_ids" in names)
+    tokens = Tokens(
+        tokenizer, int(limit), int(pad), segmented=not names or "token_type_ids" in names, most=wanted or most
+    )
     if tokens.pair_limit <= 0:
         raise UsageError(f"{model.name}: {tokens.limit} tokens have no room for any text; set max_tokens higher")
     return tokens
