@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from summeter.evaluators.base import Evaluator, Tools
-from summeter.models.base import Entailment, Generation, TokenStates
+from summeter.models.base import AspectRating, Entailment, Generation, Rated, TokenStates
 from summeter.records import Document, Item, Judgment, Span, Summary
 from summeter.text.split import split
 
@@ -184,11 +184,26 @@ class EchoSeq2Seq(TableSeq2Seq):
         return list(sources)
 
 
+class WordRegressor:
+    """Coherence from 1 to 5 by the share of the summary's words that the document has; no other aspect."""
+
+    id = "words/regressor"
+
+    async def predict(self, pairs: Sequence[tuple[str, str]]) -> list[Rated]:
+        return [self._rated(*pair) for pair in pairs]
+
+    @staticmethod
+    def _rated(document: str, summary: str) -> Rated:
+        own = words(summary)
+        value = 1 + 4 * sum(word in words(document) for word in own) / max(1, len(own))
+        return Rated({"coherence": AspectRating(value, value - 1, value + 1, 0.9)}, None, 0)
+
+
 def local_models() -> dict[str, Any]:
     """A model of every kind, by kind."""
     return {
         "nli": WordNLI(), "embed": WordEmbedder(), "encoder": WordEncoder(),
-        "seq2seq": EchoSeq2Seq(), "coref": TableCoref(),
+        "seq2seq": EchoSeq2Seq(), "coref": TableCoref(), "regressor": WordRegressor(),
     }  # fmt: skip
 
 

@@ -20,6 +20,9 @@ SIGNATURES = {
     "length": [
         "length|split:rules-1|v:1",
     ],
+    "regression": [
+        "regression|regressor:p/m|v:1",
+    ],
     "fused": [
         "fused|split:rules-1|v:1",
     ],

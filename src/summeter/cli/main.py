@@ -31,6 +31,7 @@ COMMANDS = {
     "annotate": ("annotate:app", "Have people judge summaries; lose no answer."),
     "meta": ("meta:app", "Judge the judges: runs against people."),
     "bench": ("bench:app", "Build a benchmark of summaries, or run one."),
+    "train": ("train:train", "Train a judge on people's labels."),
     "audit": ("audit:app", "Try what a judge withstands."),
 }
 """Name -> where its command or group is ("module:name" in this package), and what the overview says of it."""

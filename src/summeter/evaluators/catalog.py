@@ -41,6 +41,7 @@ CATALOG: dict[str, str] = {
     "geval_plus.faithfulness": "summeter.evaluators.geval.plus:GEvalPlusFaithfulness",
     "geval_plus.rating": "summeter.evaluators.geval.plus:GEvalPlusRating",
     "ensemble": "summeter.evaluators.ensemble:Ensemble",
+    "regression": "summeter.evaluators.regression:Regression",
     "fused": "summeter.evaluators.fused:Fused",
 }
 

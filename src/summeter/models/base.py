@@ -163,7 +163,7 @@ class Entailment(NamedTuple):
     contradict: float
 
 
-Kind = Literal["nli", "classifier", "tokens", "embed", "encoder", "seq2seq", "coref"]
+Kind = Literal["nli", "classifier", "tokens", "embed", "encoder", "seq2seq", "coref", "regressor"]
 """What a local model is."""
 
 Cut = Literal["longest_first", "only_first"] | tuple[int, ...]
@@ -407,10 +407,39 @@ class Coref(Protocol):
     async def clusters(self, text: str) -> list[list[tuple[int, int]]]: ...
 
 
+class AspectRating(NamedTuple):
+    """What a trained judge gives an aspect, on people's scale and not clipped to it: the share `coverage` of people's
+    ratings are to lie from `low` to `high` (None: not known)."""
+
+    value: float
+    low: float | None
+    high: float | None
+    coverage: float
+
+
+class Rated(NamedTuple):
+    """What a trained judge says of a summary: a rating an aspect; the probability that it has no inconsistent span,
+    where the judge was trained to say so; and how many tokens it was not shown."""
+
+    ratings: Mapping[str, AspectRating]
+    span_free: float | None
+    truncated_tokens: int
+
+    def pack(self) -> bytes:
+        """As bytes, for the store."""
+        return json.dumps([self.ratings, self.span_free, self.truncated_tokens]).encode()
+
+    @classmethod
+    def unpack(cls, data: bytes) -> Rated:
+        """From bytes."""
+        ratings, span_free, truncated = json.loads(data)
+        return cls({aspect: AspectRating(*rating) for aspect, rating in ratings.items()}, span_free, truncated)
+
+
 class Regressor(Protocol):
-    """A trained judge: one number a pair of (document, summary)."""
+    """A trained judge: one rating an aspect for a pair of (document, summary)."""
 
     @property
     def id(self) -> str: ...
 
-    async def predict(self, pairs: Sequence[tuple[str, str]]) -> list[float]: ...
+    async def predict(self, pairs: Sequence[tuple[str, str]]) -> list[Rated]: ...

@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from summeter.data.atomic import write_text, writing
+from summeter.engine.progress import Progress
 from summeter.interrupt import checkpoint
 from summeter.records import UsageError
 
@@ -53,14 +55,19 @@ class Work:
         stored: Array = np.load(file, allow_pickle=False)
         return stored
 
-    def rows(self, name: str, total: int, compute: Callable[[range], Array], at_once: int = 128) -> Array:
+    def rows(
+        self, name: str, total: int, compute: Callable[[range], Array], at_once: int = 128, show: Progress | None = None
+    ) -> Array:
         """An array of `total` rows, computed and stored `at_once` at a time: a killed training loses one part."""
         starts = range(0, total, at_once)
         parts = []
         for start in starts:
             checkpoint()
             rows = range(start, min(start + at_once, total))
-            parts.append(self.array(f"{name}-{start:08d}", lambda rows=rows: compute(rows)))  # type: ignore[misc]
+            parts.append(self.array(f"{name}-{start:08d}", partial(compute, rows)))
+            if show is not None:
+                for _ in rows:
+                    show.advance(ok=True)
         return np.concatenate(parts)
 
     @property

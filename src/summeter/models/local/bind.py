@@ -14,6 +14,7 @@ from summeter.models.local.encoder import LocalEncoder
 from summeter.models.local.names import HOW, LocalName, is_local, parse
 from summeter.models.local.nli import LocalNLI
 from summeter.models.local.opened import LocalModel, Opened, open_model
+from summeter.models.local.regressor import LocalRegressor
 from summeter.models.local.seq2seq import LocalSeq2Seq
 from summeter.models.local.tagger import LocalTokenClassifier
 from summeter.records import InstallError, Message, Parameter, UsageError
@@ -38,6 +39,7 @@ KINDS: Mapping[Kind, Loading] = {
     "embed": Loading("encoder", LocalEncoder),
     "encoder": Loading("encoder", LocalEncoder),
     "seq2seq": Loading("seq2seq", LocalSeq2Seq),
+    "regressor": Loading("encoder", LocalRegressor),
 }
 """The kinds that summeter loads itself."""
 

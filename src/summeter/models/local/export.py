@@ -68,6 +68,41 @@ def write_onnx(folder: Path, target: Path) -> Path:
     return target / "model.onnx"
 
 
+def write_encoder_onnx(network: Any, folder: Path) -> Path:
+    """Write an encoder that transformers has loaded (fp32, eager attention) as `folder`/model.onnx: its last layer's
+    states, those of torch to about 1e-5. Returns the file. InstallError without onnx."""
+    if find_spec("onnx") is None:
+        raise InstallError.missing("onnx (writing model.onnx)", "train")
+    import warnings
+
+    import torch
+
+    segmented = int(getattr(network.config, "type_vocab_size", 0) or 0) > 1
+    names = list(INPUTS if segmented else INPUTS[:2])
+
+    class States(torch.nn.Module):  # type: ignore[misc] # torch has no types where the code is checked
+        def __init__(self) -> None:
+            super().__init__()
+            self.network = network
+
+        def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+            states: torch.Tensor = self.network(**dict(zip(names, inputs, strict=True))).last_hidden_state
+            return states
+
+    ids = torch.ones((2, 8), dtype=torch.int64)
+    mask = ids.clone()
+    mask[1, 5:] = 0
+    file = folder / "model.onnx"
+    with warnings.catch_warnings(), torch.inference_mode():
+        warnings.simplefilter("ignore")  # a tracer warns of every shape it sees
+        torch.onnx.export(
+            States().eval(), (ids, mask, torch.zeros_like(ids))[: len(names)], str(file), dynamo=False,
+            opset_version=OPSET, input_names=names, output_names=["last_hidden_state"],
+            dynamic_axes={name: {0: "batch", 1: "tokens"} for name in [*names, "last_hidden_state"]},
+        )  # fmt: skip
+    return file
+
+
 class _Graph:
     """Nodes in their order, and constants."""
 

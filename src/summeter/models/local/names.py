@@ -218,7 +218,7 @@ def _checked(folder: Path) -> str:
         raise UsageError(f"{folder} holds no weights: neither model.safetensors, pytorch_model.bin nor model.onnx")
     hashed = hashlib.sha256()
     for file in _deciding(folder):
-        hashed.update(f"{file.relative_to(folder).as_posix()}\0{_sha256(file)}\n".encode())
+        hashed.update(f"{file.relative_to(folder).as_posix()}\0{file_hash(file)}\n".encode())
     return hashed.hexdigest()
 
 
@@ -231,7 +231,8 @@ def _deciding(folder: Path) -> list[Path]:
     return sorted(file for file in files if file.is_file() and file.suffix in _DECIDES)
 
 
-def _sha256(file: Path) -> str:
+def file_hash(file: Path) -> str:
+    """The SHA-256 of a file; one that has not changed is read once."""
     blob = file.resolve()
     if blob.parent.name == "blobs" and re.fullmatch(r"[0-9a-f]{64}", blob.name):
         return blob.name  # the hub's cache names large files by this very hash

@@ -1,0 +1,77 @@
+"""`regression`: a judge that was trained on people's ratings (`summeter train`) rates a summary aspect by aspect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Semicolons, Tools
+from summeter.models.base import AspectRating, Kind
+from summeter.records import Item, Judgment, UsageError, nearest
+
+SPAN_FREE = "span_free"
+
+
+class Regression(Evaluator):
+    """The ratings that a trained judge gives, on the scale of the people it was trained on (SummQual's evaluator).
+
+    Role `regressor`: a folder that `summeter train` wrote. It judges the aspects that the folder was trained on, or
+    those of them in `only`. Values are not clipped to the scale; the reason gives the interval in which people's
+    rating lies with the probability that the judge was calibrated for. A judge with a yes/no output also writes
+    `span_free`: the probability that the summary has no inconsistent span, label 1 from .5 on.
+
+    Of a document that is longer than the network reads the end is cut off; `truncated_tokens` says how much.
+    """
+
+    name: ClassVar[str] = "regression"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "ratings by a network trained on people's (summeter train)"
+    aspects: ClassVar[tuple[str, ...]] = ("coherence", "consistency", "coverage", "fluency", "overall")
+    roles: ClassVar[tuple[str, ...]] = ("regressor",)
+    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"regressor": "regressor"}
+    reduce: ClassVar[Reduce] = "whole"
+    value_range: ClassVar[tuple[float, float] | None] = None
+    reads_sentences: ClassVar[bool] = False
+    positional_setting: ClassVar[str | None] = "only"
+
+    only: Semicolons[str] = ()
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The aspects in `only`; by default SummQual's, though the folder may have others."""
+        return self.only or self.aspects
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        """One judgment an aspect."""
+        del prepared
+        regressor = tools.regressor("regressor")
+        builder = JudgmentBuilder(self, item, tools.signature, model=regressor.id)
+        if why := self.skip_reason(item):
+            return [builder.failed(aspect, "skipped", why) for aspect in self.measured]
+        (rated,) = await regressor.predict([(item.document.text, item.summary.text)])
+        known = [*rated.ratings, *([SPAN_FREE] if rated.span_free is not None else [])]
+        for aspect in self.only:
+            if aspect not in known:
+                raise UsageError(
+                    f"{regressor.id} was not trained on {aspect!r}{nearest(aspect, known)}; it judges "
+                    f"{', '.join(known)}"
+                )
+        cut = rated.truncated_tokens or None
+        judgments = [
+            builder.ok(aspect, value=rating.value, reason=_interval(rating), truncated_tokens=cut)
+            for aspect, rating in rated.ratings.items()
+            if not self.only or aspect in self.only
+        ]
+        if rated.span_free is not None and (not self.only or SPAN_FREE in self.only):
+            likely = f"{rated.span_free:.0%} likely to have no inconsistent span"
+            label = int(rated.span_free >= 0.5)
+            judgments.append(
+                builder.ok(SPAN_FREE, value=rated.span_free, label=label, reason=likely, truncated_tokens=cut)
+            )
+        return judgments
+
+
+def _interval(rating: AspectRating) -> str:
+    if rating.low is None or rating.high is None:
+        return f"{rating.value:.2f}; no interval: too few ratings chose it"
+    return f"{rating.value:.2f}; {rating.coverage:.0%} of people's ratings lie in {rating.low:.2f} to {rating.high:.2f}"

@@ -1,0 +1,249 @@
+"""A trained judge: an encoder reads (document, summary), and a small head gives one number an aspect.
+
+Its folder is that of an encoder (`config.json`, tokenizer, weights) with `regressor.json` beside: which states the head
+reads, its weights, and how its outputs become ratings. `summeter train` writes such folders.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+import numpy as np
+from pydantic import ValidationError
+
+from summeter.models.base import AspectRating, Framing, Rated
+from summeter.models.local.batcher import Batcher, Codec, LocalUsage, Texts
+from summeter.models.local.names import file_hash, read_json
+from summeter.models.local.opened import LocalModel, Opened
+from summeter.models.local.tokens import Batch, Input
+from summeter.records import Record, UsageError
+from summeter.runs.results import ResultStore
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+FILE = "regressor.json"
+SCHEMA: Final = "summeter-regressor/1"
+FRAMING = Framing(cut="only_first")
+"""Of a pair that is too long the document is cut, never the summary."""
+AT_ONCE = 128
+"""Inputs whose token states are held at a time."""
+
+Pool = Literal["mean", "first", "last", "pair"]
+"""Which states the head reads: the mean of all tokens, the first one's (an encoder's mark), the last one's (a decoder),
+or of both texts' means a and b the four a, b, |a - b| and a * b."""
+
+
+class Layer(NamedTuple):
+    """An affine map: `weight` has shape (inputs, outputs)."""
+
+    weight: Floats
+    bias: Floats
+
+
+class Scale(Record):
+    """How an output becomes a rating of an aspect.
+
+    Outputs lie on 0 to 1 where ratings go from `low` to `high`; they are calibrated by straight lines between the
+    points (`outputs`, `ratings`), the first and the last of which are carried on (two points: one straight line).
+    Of new summaries of the training's kind the share `coverage` have ratings within `half_width` (None: not known).
+    """
+
+    low: float
+    high: float
+    outputs: tuple[float, ...]
+    ratings: tuple[float, ...]
+    half_width: float | None
+    coverage: float
+
+    def rated(self, values: Floats) -> Floats:
+        """Ratings of outputs, not clipped to the scale."""
+        x, y = np.asarray(self.outputs), np.asarray(self.ratings)
+        if len(x) == 1:
+            return np.full_like(values, y[0])
+        at = np.clip(np.searchsorted(x, values) - 1, 0, len(x) - 2)
+        if len(x) > 2:  # steps (isotonic): flat beyond the ends
+            values = np.clip(values, x[0], x[-1])
+        rated: Floats = y[at] + (values - x[at]) * (y[at + 1] - y[at]) / (x[at + 1] - x[at])
+        return rated
+
+
+class Head(NamedTuple):
+    """What is made of pooled states: affine layers with tanh between them. `outputs` names the aspect of each output
+    (an aspect has one, or one an annotator, whose mean counts); `scales` by aspect; `span_free` is the number of the
+    output whose logistic is the probability that the summary has no inconsistent span."""
+
+    pool: Pool
+    max_tokens: int
+    layers: tuple[Layer, ...]
+    outputs: tuple[str, ...]
+    scales: Mapping[str, Scale]
+    span_free: int | None
+    files: Mapping[str, str]
+
+    def apply(self, states: Floats) -> Floats:
+        """Outputs of pooled states: shape (inputs, outputs)."""
+        values = np.asarray(states, dtype=np.float64)
+        for number, layer in enumerate(self.layers):
+            values = (np.tanh(values) if number else values) @ layer.weight + layer.bias
+        return values
+
+    def by_aspect(self, outputs: Floats) -> dict[str, Floats]:
+        """The mean output of each aspect, on 0 to 1, before calibration."""
+        return {
+            aspect: outputs[:, [place for place, own in enumerate(self.outputs) if own == aspect]].mean(axis=1)
+            for aspect in self.scales
+        }
+
+    def rated(self, outputs: Floats, cut: Sequence[int]) -> list[Rated]:
+        """What the judge says of each input."""
+        ratings = {aspect: self.scales[aspect].rated(own) for aspect, own in self.by_aspect(outputs).items()}
+        free = None if self.span_free is None else 1 / (1 + np.exp(-outputs[:, self.span_free]))
+        return [
+            Rated(
+                {aspect: self._rating(aspect, float(own[row])) for aspect, own in ratings.items()},
+                None if free is None else float(free[row]),
+                cut[row],
+            )
+            for row in range(len(outputs))
+        ]
+
+    def _rating(self, aspect: str, value: float) -> AspectRating:
+        scale = self.scales[aspect]
+        if scale.half_width is None:
+            return AspectRating(value, None, None, scale.coverage)
+        return AspectRating(value, value - scale.half_width, value + scale.half_width, scale.coverage)
+
+    def dump(self) -> str:
+        """The text of `regressor.json`."""
+        values = {
+            "schema": SCHEMA, "pool": self.pool, "max_tokens": self.max_tokens, "outputs": self.outputs,
+            "span_free": self.span_free, "files": dict(self.files),
+            "scales": {aspect: scale.model_dump() for aspect, scale in self.scales.items()},
+            "layers": [{"weight": _packed(layer.weight), "bias": _packed(layer.bias)} for layer in self.layers],
+        }  # fmt: skip
+        return json.dumps(values, ensure_ascii=False, indent=1) + "\n"
+
+
+def read_head(folder: Path) -> Head:
+    """The head of a trained judge's folder. UsageError where there is none, where this version cannot read it, and
+    where files beside it are not those it was trained with."""
+    file = folder / FILE
+    if not file.is_file():
+        raise UsageError(f"{folder} is no trained judge: it has no {FILE}; `summeter train` writes such folders")
+    given = read_json(file)
+    if given.get("schema") != SCHEMA:
+        raise UsageError(f"{file} is {given.get('schema')!r}, and this version reads {SCHEMA}")
+    try:
+        head = Head(
+            given["pool"], int(given["max_tokens"]),
+            tuple(Layer(_unpacked(layer["weight"]), _unpacked(layer["bias"])) for layer in given["layers"]),
+            tuple(given["outputs"]),
+            {aspect: Scale.model_validate(scale) for aspect, scale in given["scales"].items()},
+            given["span_free"], given["files"],
+        )  # fmt: skip
+    except (KeyError, TypeError, ValueError, ValidationError) as error:
+        raise UsageError(f"{file} cannot be read: {error}") from error
+    for name, hashed in head.files.items():
+        if not (folder / name).is_file() or file_hash(folder / name) != hashed:
+            raise UsageError(
+                f"{folder / name} is not the file that the judge was trained with; copy the folder whole, or train "
+                "again"
+            )
+    return head
+
+
+def pooled_states(opened: Opened, pairs: Sequence[tuple[str, ...]], pool: Pool, usage: LocalUsage) -> Floats:
+    """What a head reads of each (document, summary), shape (pairs, dimensions), with the tokens that were cut off in a
+    last column of its own."""
+    backend = opened.backend
+    rows = []
+    for start in range(0, len(pairs), AT_ONCE):
+        inputs = opened.tokens.inputs(list(pairs[start : start + AT_ONCE]), FRAMING)
+
+        def compute(batch: Batch) -> list[NDArray[np.float32]]:
+            states = backend.hidden(*batch, backend.layers)
+            return [row[: int(mask.sum())].copy() for row, mask in zip(states, batch.mask, strict=True)]
+
+        states = opened.run([inputs], usage, compute)
+        rows += [
+            np.append(_pooled(own, input_, pool), _cut(input_)) for own, input_ in zip(states, inputs, strict=True)
+        ]
+    return np.stack(rows)
+
+
+def _pooled(states: NDArray[np.float32], input_: Input, pool: Pool) -> Floats:
+    values = states.astype(np.float64)
+    if pool == "first":
+        return np.asarray(values[0])
+    if pool == "last":
+        return np.asarray(values[-1])
+    if pool == "mean":
+        return np.asarray(values.mean(axis=0))
+    document, summary = (_mean(values[input_.text == number]) for number in (0, 1))
+    return np.concatenate([document, summary, np.abs(document - summary), document * summary])
+
+
+def _mean(states: Floats) -> Floats:
+    """The mean of states; of none (a text without tokens) 0."""
+    return np.asarray(states.mean(axis=0)) if len(states) else np.zeros(states.shape[1])
+
+
+def _cut(input_: Input) -> int:
+    return sum(len(encoded.ids) for encoded in input_.texts) - int((input_.text >= 0).sum())
+
+
+_STORED: Codec[Rated] = Codec("rated", lambda rated: rated.pack(), Rated.unpack)
+
+
+class LocalRegressor(LocalModel):
+    """Ratings of (document, summary) pairs by a trained judge; with `opened` None, and in a `replay`, from the store
+    alone."""
+
+    def __init__(
+        self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None,
+        *, replay: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(id_, opened, store, usage, replay=replay)
+        if opened is not None:
+            self._head = read_head(opened.model.folder)
+            _check_settings(opened, self._head)
+        self._pairs: Batcher[Rated] = self._batcher(_STORED, self._predict)
+
+    async def predict(self, pairs: Sequence[tuple[str, str]]) -> list[Rated]:
+        """What the judge says of each (document, summary)."""
+        return await self._pairs.ask(pairs)
+
+    def _predict(self, pairs: Sequence[Texts]) -> list[Rated]:
+        states = pooled_states(self._opened, pairs, self._head.pool, self.usage)
+        return self._head.rated(self._head.apply(states[:, :-1]), states[:, -1].astype(int).tolist())
+
+
+def _check_settings(opened: Opened, head: Head) -> None:
+    """A judge answers as it was trained, or not at all: its calibration holds for nothing else."""
+    if opened.tokens.limit != head.max_tokens:
+        raise UsageError(
+            f"{opened.model.name} was trained on inputs of {head.max_tokens} tokens, not {opened.tokens.limit}; leave "
+            "max_tokens out"
+        )
+    if opened.runtime.precision != "fp32":
+        raise UsageError(
+            f"{opened.model.name} was calibrated in fp32, and {opened.runtime.precision} gives other numbers; set "
+            "precision=fp32 behind the model's name"
+        )
+
+
+def _packed(array: Floats) -> dict[str, Any]:
+    values = np.ascontiguousarray(array, dtype="<f8")
+    return {"shape": list(values.shape), "data": base64.b64encode(values.tobytes()).decode("ascii")}
+
+
+def _unpacked(given: Mapping[str, Any]) -> Floats:
+    data = base64.b64decode(given["data"], validate=True)
+    return np.frombuffer(data, dtype="<f8").reshape(given["shape"]).astype(np.float64)

@@ -1,0 +1,181 @@
+"""Heads on states that do not change: ridge regression, and how outputs become ratings with an interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from summeter.models.local.regressor import Layer, Scale
+from summeter.stats import correlate
+from summeter.stats.base import Bools, Floats, Ints
+
+CalibrationKind = Literal["linear", "isotonic"]
+PENALTIES: tuple[float, ...] = tuple(float(10**power) for power in np.arange(0, 5.01, 0.5))
+"""Ridge penalties that are tried, for standardised states."""
+FEWEST_RESIDUALS = 20
+"""Fewer dev ratings than this give no interval."""
+
+
+def pearson(x: Floats, y: Floats) -> float | None:
+    """Pearson's r of the rows that have both; None where it is undefined."""
+    return correlate(x, y, "pearson").value
+
+
+def mean_pearson(outputs: Floats, targets: Floats, names: Sequence[str]) -> float | None:
+    """The mean over aspects of Pearson's r of the mean output and the mean target; None where an aspect has none."""
+    values = []
+    for name in dict.fromkeys(names):
+        places = [place for place, own in enumerate(names) if own == name]
+        value = pearson(outputs[:, places].mean(axis=1), row_means(targets[:, places]))
+        if value is None:
+            return None
+        values.append(value)
+    return float(np.mean(values)) if values else None
+
+
+def row_means(values: Floats) -> Floats:
+    """The mean of each row's numbers, NaN where it has none."""
+    given = ~np.isnan(values)
+    count = given.sum(axis=1)
+    return np.where(count > 0, np.where(given, values, 0.0).sum(axis=1) / np.maximum(count, 1), np.nan)
+
+
+def ridge(states: Floats, targets: Floats, train: Bools, dev: Bools) -> tuple[Layer, list[float]]:
+    """A ridge regression for each output on standardised states, the penalty chosen by Pearson's r on dev.
+
+    `targets` has shape (rows, outputs), NaN where a rating is missing: each output is fitted to the rows that have it.
+    Returns the affine map of the raw states and the penalty of each output.
+    """
+    center, spread = states[train].mean(axis=0), states[train].std(axis=0)
+    spread = np.where(spread > 1e-9, spread, 1.0)
+    scaled = (states - center) / spread
+    weights, biases, chosen = [], [], []
+    for target in targets.T:
+        fitted = train & ~np.isnan(target)
+        x, y = scaled[fitted], target[fitted]
+        x_mean, y_mean = x.mean(axis=0), float(y.mean())
+        values, vectors = np.linalg.eigh((x - x_mean).T @ (x - x_mean))
+        moments = vectors.T @ ((x - x_mean).T @ (y - y_mean))
+        best: tuple[float, float, Floats] | None = None
+        for penalty in PENALTIES:
+            slope: Floats = vectors @ (moments / (np.maximum(values, 0.0) + penalty))
+            reached = pearson(scaled[dev] @ slope, target[dev])
+            score = -2.0 if reached is None else reached
+            if best is None or score > best[0]:
+                best = score, penalty, slope
+        assert best is not None  # noqa: S101 - there are penalties
+        _, penalty, slope = best
+        chosen.append(penalty)
+        weights.append(slope / spread)
+        biases.append(y_mean - float(x_mean @ slope) - float(center @ (slope / spread)))
+    return Layer(np.stack(weights, axis=1), np.array(biases)), chosen
+
+
+def calibrated(
+    outputs: Floats, ratings: Floats, documents: Ints, ends: tuple[float, float], how: CalibrationKind, coverage: float
+) -> Scale:
+    """How outputs of an aspect (on 0 to 1) become ratings, fitted on dev.
+
+    The half-width of the interval is split-conformal (Vovk et al., 2005; Lei et al., 2018): the ceil((n + 1) *
+    coverage)-th smallest of n absolute residuals, each of a calibration fitted to the other half of the documents. It
+    is unknown with fewer than 20 residuals, or where that many are not enough for the coverage.
+    """
+    given = ~np.isnan(ratings)
+    outputs, ratings, documents = outputs[given], ratings[given], documents[given]
+    residuals = []
+    order = {code: number for number, code in enumerate(dict.fromkeys(documents.tolist()))}
+    half = np.array([order[code] % 2 == 0 for code in documents.tolist()], dtype=bool)
+    for fitted in (half, ~half):
+        if fitted.any() and (~fitted).any():
+            scale = _scale(outputs[fitted], ratings[fitted], ends, how, coverage, None)
+            residuals.append(np.abs(ratings[~fitted] - scale.rated(outputs[~fitted])))
+    width = half_width(np.concatenate(residuals), coverage) if residuals else None
+    return _scale(outputs, ratings, ends, how, coverage, width)
+
+
+def half_width(residuals: Floats, coverage: float) -> float | None:
+    """The split-conformal half-width of an interval; None where the residuals are too few for it.
+
+    >>> half_width(np.arange(1.0, 101.0), 0.9)
+    91.0
+    """
+    rank = math.ceil((len(residuals) + 1) * coverage)
+    if len(residuals) < FEWEST_RESIDUALS or rank > len(residuals):
+        return None
+    return float(np.sort(residuals)[rank - 1])
+
+
+def _scale(
+    outputs: Floats, ratings: Floats, ends: tuple[float, float], how: CalibrationKind, coverage: float,
+    width: float | None,
+) -> Scale:  # fmt: skip
+    low, high = ends
+    points = _isotonic(outputs, ratings) if how == "isotonic" else _linear(outputs, ratings, ends)
+    return Scale(
+        low=low, high=high, outputs=points[0], ratings=points[1], half_width=width, coverage=coverage
+    )  # fmt: skip
+
+
+_Points = tuple[tuple[float, ...], tuple[float, ...]]
+
+
+def _linear(outputs: Floats, ratings: Floats, ends: tuple[float, float]) -> _Points:
+    """The least-squares line; where it does not rise (the judge knows nothing), the line of the training's own scale
+    with people's mean: a calibration never turns a judge round."""
+    low, high = ends
+    spread = float(((outputs - outputs.mean()) ** 2).sum())
+    slope = 0.0 if spread < 1e-12 else float(((outputs - outputs.mean()) * (ratings - ratings.mean())).sum()) / spread
+    if slope <= 0:
+        slope = high - low
+    bottom = float(ratings.mean()) - slope * float(outputs.mean())
+    return (0.0, 1.0), (bottom, bottom + slope)
+
+
+def _isotonic(outputs: Floats, ratings: Floats) -> _Points:
+    """The non-decreasing fit, as the points where it changes."""
+    from scipy.optimize import isotonic_regression
+
+    order = np.argsort(outputs, kind="stable")
+    x, first = np.unique(outputs[order], return_index=True)
+    sums = np.add.reduceat(ratings[order], first)
+    counts = np.diff(np.append(first, len(outputs))).astype(np.float64)
+    y = np.asarray(isotonic_regression(sums / counts, weights=counts).x, dtype=np.float64)
+    edge = np.ones(len(y), dtype=bool)
+    edge[1:-1] = (y[1:-1] != y[:-2]) | (y[1:-1] != y[2:])
+    if edge.sum() == 2:  # two points would be a line that goes on
+        edge[len(edge) // 2] = True
+    return tuple(x[edge].tolist()), tuple(y[edge].tolist())
+
+
+def logistic(states: Floats, labels: Floats, train: Bools, dev: Bools) -> Layer:
+    """An L2-penalised logistic regression on standardised states, the penalty chosen by the log-loss on dev.
+
+    `labels` are 1, 0 or NaN. Returns the affine map of the raw states to log-odds.
+    """
+    from scipy.optimize import minimize
+
+    center, spread = states[train].mean(axis=0), states[train].std(axis=0)
+    spread = np.where(spread > 1e-9, spread, 1.0)
+    fitted, chosen = train & ~np.isnan(labels), dev & ~np.isnan(labels)
+    scaled = (states - center) / spread
+    x, y = scaled[fitted], labels[fitted]
+    best: tuple[float, Floats] | None = None
+    for penalty in PENALTIES:
+
+        def loss(weights: Floats, penalty: float = penalty) -> tuple[float, Floats]:
+            odds = x @ weights[:-1] + weights[-1]
+            slope = 1 / (1 + np.exp(-odds)) - y
+            value = float((np.logaddexp(0, odds) - y * odds).sum() + penalty * (weights[:-1] ** 2).sum() / 2)
+            return value, np.append(x.T @ slope + penalty * weights[:-1], slope.sum())
+
+        weights = np.asarray(minimize(loss, np.zeros(x.shape[1] + 1), jac=True, method="L-BFGS-B").x)
+        odds = scaled[chosen] @ weights[:-1] + weights[-1]
+        reached = float((np.logaddexp(0, odds) - labels[chosen] * odds).mean()) if chosen.any() else 0.0
+        if best is None or reached < best[0]:
+            best = reached, weights
+    assert best is not None  # noqa: S101 - there are penalties
+    slope = best[1][:-1] / spread
+    return Layer(slope[:, None], np.array([best[1][-1] - center @ slope]))

@@ -1,0 +1,423 @@
+"""The regression judge: an encoder reads (document, summary), and gives one number an aspect (as SummQual's does)."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from summeter.data.atomic import write_text
+from summeter.data.dataset import Dataset, load
+from summeter.data.hub import is_address
+from summeter.engine.progress import Progress
+from summeter.models.local.batcher import LocalUsage
+from summeter.models.local.names import LocalName, LocalSettings, file_hash, maybe_json, parse
+from summeter.models.local.opened import Opened, open_model
+from summeter.models.local.regressor import FILE, Head, Layer, Pool, Scale, pooled_states
+from summeter.records import UsageError, digest
+from summeter.stats.base import Bools, Floats
+from summeter.training.base import Task, Trained, Training
+from summeter.training.card import card_lines, regression_readme
+from summeter.training.figures import Figure, Scored, figures, warnings
+from summeter.training.heads import CalibrationKind, calibrated, logistic, ridge
+from summeter.training.loop import Fitted, Schedule, need_torch
+from summeter.training.network import Job, Lora, Mode, export, train_head, train_network
+from summeter.training.ratings import LABELS, Ratings, check_parts, read_ratings
+from summeter.training.split import PARTS, Part, fold_of, places, split_texts
+from summeter.training.work import Work
+
+_HASHED = frozenset({".onnx", ".safetensors", ".onnx_data", ".data"})
+SPAN_FREE = "span_free"
+"""The yes/no output: whether the summary has no inconsistent span."""
+
+
+class Regression(Training):
+    """Settings of a regression judge.
+
+    `data` is what `summeter score` takes (`preset` and `map` as there), `labels` the judgment set with the ratings.
+    `aspects`: default all that were rated. `annotators`: an output an aspect is fitted to
+    their mean, or one to each (`separate`), whose mean counts. `span_free` adds the yes/no output. `backbone` is the
+    model string of an encoder. `mode`: `frozen` fits a head to its states, `lora` and `full` train it. `head`: of
+    frozen states `ridge` or `mlp`; of trained ones `linear` (`ridge` means it too) or `mlp` of `hidden` units.
+    `pool`: which states the head reads (`last` for a decoder). `max_tokens`: default what the backbone's files say.
+    `coverage` is the share of people's ratings that an interval is to hold.
+    """
+
+    kind: Literal["regression"] = "regression"
+    data: str
+    preset: str | None = None
+    map: dict[str, str] = Field(default_factory=dict)
+    labels: str = LABELS
+    aspects: tuple[str, ...] | None = Field(default=None, min_length=1)
+    annotators: Literal["mean", "separate"] = "mean"
+    span_free: bool = False
+    backbone: str
+    mode: Mode = "frozen"
+    head: Literal["ridge", "linear", "mlp"] = "ridge"
+    hidden: int = Field(default=64, ge=1)
+    pool: Pool = "mean"
+    max_tokens: int | None = Field(default=None, ge=16)
+    scale: tuple[float, float] | None = None
+    calibration: CalibrationKind = "linear"
+    coverage: float = Field(default=0.9, gt=0, lt=1)
+    schedule: Schedule | None = None
+    lora: Lora = Lora()
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Regression:
+        if self.mode == "frozen" and self.head == "linear":
+            raise ValueError("head: of frozen states the head is ridge (a linear one) or mlp")
+        if self.scale is not None and not self.scale[0] < self.scale[1]:
+            raise ValueError(f"scale: {self.scale[0]:g} is not below {self.scale[1]:g}")
+        return self
+
+    @property
+    def usual_schedule(self) -> Schedule:
+        """How the network is trained where the file does not say: a head learns faster than what it stands on."""
+        if self.schedule is not None:
+            return self.schedule
+        if self.mode == "frozen":
+            return Schedule(epochs=100, batch=32, learning_rate=1e-3, patience=10)
+        return Schedule(learning_rate=2e-4 if self.mode == "lora" else 3e-5)
+
+    def task(self, base: Path) -> RegressionTask:
+        """Read and check data and backbone."""
+        if self.mode != "frozen" or self.head == "mlp":
+            need_torch()
+        data = load_data(self.data, base, preset=self.preset, columns=self.map)
+        trained = self.mode != "frozen"
+        return RegressionTask(self, data, open_backbone(self.backbone, base, self.max_tokens, on_torch=trained))
+
+
+def load_data(data: str, base: Path, *, preset: str | None = None, columns: Mapping[str, str] | None = None) -> Dataset:
+    """The dataset that a setting names: an address of a hub, or a path relative to `base`."""
+    return load(data if is_address(data) else base / data, preset=preset, map=columns or None)
+
+
+def open_backbone(text: str, base: Path, max_tokens: int | None, *, on_torch: bool = False) -> Opened:
+    """The encoder that a setting names, in fp32; a path is relative to `base`, then to the working directory."""
+    name = parse(text)
+    if name.settings.precision not in ("auto", "fp32"):
+        raise UsageError(f"backbone: a judge is trained in fp32; leave precision={name.settings.precision} out")
+    settings = name.settings.model_copy(
+        update={"precision": "fp32", "max_tokens": max_tokens or name.settings.max_tokens}
+    )
+    if on_torch:
+        settings = settings.model_copy(update={"backend": "torch"})
+    path = name.path
+    if name.source == "local" and (base / Path(path).expanduser()).is_dir():
+        path = str(base / Path(path).expanduser())
+    return open_model(name.model_copy(update={"settings": settings, "path": path}), "encoder")
+
+
+class Rows(NamedTuple):
+    """The part of each row as masks."""
+
+    train: Bools
+    dev: Bools
+    test: Bools
+
+
+class RegressionTask(Task):
+    """A regression judge whose data and backbone were read."""
+
+    def __init__(self, how: Regression, data: Dataset, backbone: Opened) -> None:
+        self.how, self.data, self.backbone = how, data, backbone
+        self.ratings = read_ratings(data, how.aspects, how.labels, span_free=how.span_free)
+        self.ends = {aspect: _ends(self.ratings, aspect, how.scale) for aspect in self.ratings.aspects}
+        self.parts = split_texts(self.ratings.texts, how.split, self.ratings.domains)
+        self.rows = self._rows()
+        counts: dict[str, int] = {part: self.documents(getattr(self.rows, part)) for part in PARTS}
+        check_parts(counts, test=how.look_at_test)
+        for aspect in self.ratings.aspects:
+            for part in ("train", "dev"):
+                given = self.ratings.mean(aspect)[getattr(self.rows, part)]
+                if len(np.unique(given[~np.isnan(given)])) < 2:
+                    raise UsageError(
+                        f"all ratings of {aspect} in the {part} part are alike, or there are none; leave it out of "
+                        "aspects, or draw another split (split.salt)"
+                    )
+        backbone.tokens  # noqa: B018 - what its files say of its length is looked at now
+        own = [self.ratings.votes[aspect].tolist() for aspect in self.ratings.aspects]
+        self.key = how.model_copy(update={"data": "", "backbone": "", "preset": None, "map": {}}).digest(
+            data=data.hash, ratings=digest([self.ratings.aspects, _none(own), _none(self.ratings.span_free.tolist())]),
+            backbone=backbone.model.digest, limit=backbone.tokens.limit,
+        )  # fmt: skip
+        self.test = f"{data.card.name}:{self.parts.hash}" if how.look_at_test else None
+        size = sum(file.stat().st_size for file in backbone.model.folder.glob("*.safetensors"))
+        size += sum(file.stat().st_size for file in backbone.model.folder.glob("**/*.onnx"))
+        self.space = 10_000_000 + (4 if how.mode == "frozen" else 10) * size
+
+    def _rows(self) -> Rows:
+        part = [self.parts.part[row.document_id] for row in self.ratings.summaries]
+        held_out = frozenset(self.how.split.held_out_systems)
+        systems = dict.fromkeys(row.system for row in self.ratings.summaries)
+        for system in sorted(held_out - systems.keys()):
+            raise UsageError(f"split.held_out_systems: there is no system {system!r}; there are: {', '.join(systems)}")
+        of_held_out = [row.system in held_out for row in self.ratings.summaries]
+
+        def mask(wanted: Part) -> Bools:
+            return np.array(
+                [
+                    own == wanted and (not held_out or hidden == (wanted == "test"))
+                    for own, hidden in zip(part, of_held_out, strict=True)
+                ],
+                dtype=bool,
+            )
+
+        return Rows(mask("train"), mask("dev"), mask("test"))
+
+    def documents(self, rows: Bools) -> int:
+        return len(np.unique(self.ratings.document_codes[rows]))
+
+    def train(self, work: Work, show: Progress) -> TrainedRegression:
+        """States, head, calibration, figures."""
+        fitted = self.fit(work, show)
+        values = {aspect: fitted.ratings[aspect] for aspect in self.ratings.aspects}
+        scored = Scored(values, {aspect: scale.half_width for aspect, scale in fitted.head.scales.items()})
+        show.note("figures")
+        means = {aspect: float(np.nanmean(self.ratings.mean(aspect)[self.rows.train])) for aspect in values}
+        rows = self.rows.test if self.how.look_at_test else self.rows.dev
+        listed = figures(self.ratings, scored, means, rows, resamples=self.how.resamples, seed=self.how.seed)
+        return TrainedRegression(self, fitted, listed)
+
+    def fit(self, work: Work, show: Progress) -> FittedRegression:
+        """Everything but the figures."""
+        folder = work.folder / "backbone"
+        job = self._job()
+        how: Fitted | None = None
+        layers: tuple[Layer, ...] = ()
+        if self.how.mode == "frozen":
+            export(self.backbone, folder, show)
+        else:
+            layers, how = train_network(job, folder, work, show)
+        states = self._states(open_written(folder, self.backbone.tokens.limit), work, show)
+        if self.how.mode == "frozen":
+            layers, how = self._head(job, states[:, :-1], work, show)
+        return self._calibrated(layers, job.outputs, states, folder, how)
+
+    def _job(self) -> Job:
+        targets, outputs = self._targets()
+        how = self.how
+        return Job(
+            self.backbone, self.ratings.pairs, self.rows.train, self.rows.dev, targets, outputs,
+            len(outputs) - 1 if how.span_free else None, how.mode, how.pool,
+            how.hidden if how.head == "mlp" else None, how.lora, how.usual_schedule, how.seed,
+        )  # fmt: skip
+
+    def _targets(self) -> tuple[Floats, tuple[str, ...]]:
+        """What each output is fitted to, on 0 to 1: shape (rows, outputs); and the aspect of each output."""
+        columns: list[Floats] = []
+        names: list[str] = []
+        for aspect in self.ratings.aspects:
+            low, high = self.ends[aspect]
+            votes = self.ratings.votes[aspect]
+            own = list(votes) if self.how.annotators == "separate" else [self.ratings.mean(aspect)]
+            for column in own:
+                if np.isnan(column[self.rows.train]).all():
+                    continue
+                columns.append((column - low) / (high - low))
+                names.append(aspect)
+        if self.how.span_free:
+            columns.append(self.ratings.span_free)
+            names.append(SPAN_FREE)
+        return np.stack(columns, axis=1), tuple(names)
+
+    def _states(self, opened: Opened, work: Work, show: Progress) -> Floats:
+        usage = LocalUsage()
+        pairs = self.ratings.pairs
+        show.start(len(pairs))
+
+        def compute(rows: range) -> Floats:
+            return pooled_states(opened, [pairs[row] for row in rows], self.how.pool, usage)
+
+        return work.rows("states", len(pairs), compute, show=show)
+
+    def _head(
+        self, job: Job, states: Floats, work: Work, show: Progress
+    ) -> tuple[tuple[Layer, ...], Fitted | None]:  # fmt: skip
+        if self.how.head == "mlp":
+            return train_head(job, states, work, show)
+        rated = np.arange(len(job.outputs)) != job.yes_no
+        layer, _ = ridge(states, job.targets[:, rated], job.train, job.dev)
+        if job.yes_no is not None:
+            own = logistic(states, job.targets[:, job.yes_no], job.train, job.dev)
+            layer = Layer(np.hstack([layer.weight, own.weight]), np.append(layer.bias, own.bias))
+        return (layer,), None
+
+    def _calibrated(
+        self, layers: tuple[Layer, ...], outputs: Sequence[str], states: Floats, folder: Path, how: Fitted | None
+    ) -> FittedRegression:
+        rated = tuple(name for name in outputs if name != SPAN_FREE)
+        span_free = len(rated) if self.how.span_free else None
+        hashed = [file for file in sorted(folder.iterdir()) if file.suffix in _HASHED or file.name == "tokenizer.json"]
+        files = {file.name: file_hash(file) for file in hashed}
+        limit = self.backbone.tokens.limit
+        blank = {
+            aspect: Scale(low=0, high=1, outputs=(0.0, 1.0), ratings=(0.0, 1.0), half_width=None,
+                          coverage=self.how.coverage)
+            for aspect in self.ratings.aspects
+        }  # fmt: skip
+        head = Head(self.how.pool, limit, layers, rated, blank, span_free, files)
+        values = head.by_aspect(head.apply(states[:, :-1]))
+        dev = self.rows.dev
+        codes = self.ratings.document_codes[dev]
+        scales = {
+            aspect: calibrated(
+                own[dev], self.ratings.mean(aspect)[dev], codes, self.ends[aspect], self.how.calibration,
+                self.how.coverage,
+            )
+            for aspect, own in values.items()
+        }  # fmt: skip
+        head = head._replace(scales=scales)
+        ratings = {aspect: scales[aspect].rated(own) for aspect, own in values.items()}
+        return FittedRegression(head, ratings, folder, states[:, -1].astype(int), how)
+
+
+class FittedRegression(NamedTuple):
+    """A fitted judge: its head, what it gives for every row by aspect, the folder of its backbone, the tokens of each
+    row that were cut off, and how its network's training went."""
+
+    head: Head
+    ratings: Mapping[str, Floats]
+    folder: Path
+    cut: Any
+    how: Fitted | None
+
+
+class TrainedRegression(Trained):
+    """A regression judge with its card."""
+
+    def __init__(self, task: RegressionTask, fitted: FittedRegression, listed: Sequence[Figure]) -> None:
+        self._fitted = fitted
+        self.card = _card(task, fitted, listed)
+        self.lines = card_lines(self.card)
+
+    def write(self, folder: Path) -> None:
+        """The backbone's files, and the head beside them."""
+        shutil.copytree(self._fitted.folder, folder, dirs_exist_ok=True)
+        write_text(folder / FILE, self._fitted.head.dump())
+
+    def readme(self) -> str:
+        """The card for people."""
+        return regression_readme(self.card)
+
+
+def open_written(folder: Path, limit: int) -> Opened:
+    """An encoder's folder as a trained judge reads it."""
+    settings = LocalSettings(precision="fp32", max_tokens=limit)
+    return open_model(LocalName(source="local", path=str(folder), settings=settings), "encoder")
+
+
+def _ends(ratings: Ratings, aspect: str, scale: tuple[float, float] | None) -> tuple[float, float]:
+    """The scale's ends: as given, else the lowest and the highest rating."""
+    votes = ratings.votes[aspect][~np.isnan(ratings.votes[aspect])]
+    low, high = float(votes.min()), float(votes.max())
+    if scale is None:
+        return low, high
+    if low < scale[0] or high > scale[1]:
+        raise UsageError(
+            f"scale: ratings of {aspect} go from {low:g} to {high:g}, beyond the scale {scale[0]:g} to {scale[1]:g}"
+        )
+    return scale
+
+
+def _none(values: Any) -> Any:
+    """Nested lists with None for NaN, which JSON has not."""
+    if isinstance(values, list):
+        return [_none(value) for value in values]
+    return None if values != values else values  # noqa: PLR0124 - NaN alone is not itself
+
+
+def _card(task: RegressionTask, fitted: FittedRegression, listed: Sequence[Figure]) -> dict[str, Any]:
+    how, ratings = task.how, task.ratings
+    looked = task.rows.test if how.look_at_test else task.rows.dev
+    backbone = task.backbone.model
+    cut = fitted.cut
+    return {
+        "kind": "regression",
+        "mode": how.mode, "head": how.head, "pool": how.pool, "seed": how.seed,
+        "settings": how.model_dump(mode="json", exclude={"data", "backbone", "preset", "map"}),
+        "data": {
+            "name": task.data.card.name, "hash": task.data.hash, "licence": task.data.card.licence,
+            "citation": task.data.card.citation, "labels": how.labels, "summaries": len(ratings.summaries),
+            "systems": len({row.system for row in ratings.summaries}),
+            "annotators": {aspect: len(ratings.raters[aspect]) for aspect in ratings.aspects},
+        },
+        "backbone": {
+            "name": backbone.name, "revision": backbone.revision, "hash": backbone.digest,
+            "licence": _licence(backbone.folder),
+        },
+        "split": {
+            "hash": task.parts.hash, "near_duplicates": sum(map(len, task.parts.groups)),
+            "documents": {part: task.documents(getattr(task.rows, part)) for part in PARTS},
+            "summaries": {part: int(getattr(task.rows, part).sum()) for part in PARTS},
+            "held_out_domains": list(how.split.held_out_domains),
+            "held_out_systems": list(how.split.held_out_systems),
+        },
+        "max_tokens": fitted.head.max_tokens,
+        "cut": {"summaries": int((cut > 0).sum()), "tokens": int(cut.sum())},
+        "dev": None if fitted.how is None else {"scores": fitted.how.scores, "best_epoch": fitted.how.best},
+        "scales": {
+            aspect: scale.model_dump(exclude={"outputs", "ratings"}) for aspect, scale in fitted.head.scales.items()
+        },
+        "looked_at": "test" if how.look_at_test else "dev",
+        "figures_on": {"summaries": int(looked.sum()), "documents": task.documents(looked)},
+        "figures": [figure.model_dump(exclude_none=True) for figure in listed],
+        "warnings": warnings(listed),
+        "domains": sorted({domain for domain in ratings.domains.values() if domain is not None}),
+    }  # fmt: skip
+
+
+def _licence(folder: Path) -> str | None:
+    """The licence that a backbone's own card names in its first lines, or its config."""
+    named = maybe_json(folder / "config.json").get("license")
+    card = folder / "README.md"
+    if named is None and card.is_file():
+        for line in card.read_text("utf-8", "replace").splitlines()[:40]:
+            key, colon, value = line.partition(":")
+            if key.strip() == "license" and colon:
+                return value.strip() or None
+    return None if named is None else str(named)
+
+
+class CrossFitted(NamedTuple):
+    """Each summary judged by a judge that was trained without its document: `ratings` by aspect in the order of
+    `rows`; `means` are the constants of each row's training documents."""
+
+    rows: Ratings
+    ratings: Mapping[str, Floats]
+    means: Mapping[str, Floats]
+    fold: Any
+
+
+def cross_fit(
+    how: Regression, work: Path, *, base: Path = Path(), folds: int = 5, show: Progress | None = None
+) -> CrossFitted:
+    """Judges of all folds by document, near-duplicates in one; states are computed once, in `work`, and used by all.
+
+    Of the documents that are not in a fold the share `split.dev` chooses and calibrates. For measuring a method: no
+    folder is written. Only `frozen` (another mode would train a network a fold).
+    """
+    if how.mode != "frozen":
+        raise UsageError("cross_fit computes states once for all folds, which only mode frozen allows")
+    task = how.task(base)
+    fold_by_document = fold_of(task.ratings.texts, folds, how.split.salt)
+    fold = np.array([fold_by_document[row.document_id] for row in task.ratings.summaries])
+    at, _ = places(task.ratings.texts, f"dev {how.split.salt}")
+    chooses = np.array([at[row.document_id] < how.split.dev for row in task.ratings.summaries])
+    values = {aspect: np.full(len(fold), np.nan) for aspect in task.ratings.aspects}
+    means = {aspect: np.full(len(fold), np.nan) for aspect in task.ratings.aspects}
+    states = Work(work, task.key)
+    for number in range(folds):
+        own = fold == number
+        task.rows = Rows(~own & ~chooses, ~own & chooses, own)
+        fitted = task.fit(states, show or Progress())
+        for aspect, own_values in values.items():
+            own_values[own] = fitted.ratings[aspect][own]
+            means[aspect][own] = np.nanmean(task.ratings.mean(aspect)[task.rows.train])
+    return CrossFitted(task.ratings, values, means, fold)
