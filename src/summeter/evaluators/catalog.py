@@ -25,6 +25,7 @@ CATALOG: dict[str, str] = {
     "factscore": "summeter.evaluators.claims.factscore:FactScore",
     "fenice": "summeter.evaluators.fenice.evaluator:Fenice",
     "summac": "summeter.evaluators.entailment.summac:SummaC",
+    "dae": "summeter.evaluators.entailment.dae:DAE",
     "menli": "summeter.evaluators.entailment.menli:Menli",
     "menli.combined": "summeter.evaluators.entailment.menli:MenliCombined",
     "rts": "summeter.evaluators.rating.rts:ReasonThenScore",

@@ -22,13 +22,23 @@ class Phrase(NamedTuple):
     label: str = ""
 
 
+class Token(NamedTuple):
+    """A word or a mark, where it begins in the text, the place of its head (its own: a root), and its relation."""
+
+    text: str
+    start: int
+    mark: bool
+    head: int
+    dep: str
+
+
 class Parsed(NamedTuple):
-    """A text's entities, noun chunks and sentences, and its words: text, start, and whether it is a mark."""
+    """A text's entities, noun chunks, sentences and words."""
 
     entities: tuple[Phrase, ...]
     chunks: tuple[Phrase, ...]
     sentences: tuple[Phrase, ...]
-    words: tuple[tuple[str, int, bool], ...]
+    words: tuple[Token, ...]
 
 
 def phrases(text: str) -> Parsed:
@@ -38,8 +48,13 @@ def phrases(text: str) -> Parsed:
         tuple(Phrase(span.text, span.start_char, span.end_char, span.label_) for span in parsed.ents),
         tuple(Phrase(span.text, span.start_char, span.end_char) for span in parsed.noun_chunks),
         tuple(Phrase(span.text, span.start_char, span.end_char) for span in parsed.sents),
-        tuple((token.text, token.idx, token.is_punct) for token in parsed),
+        tuple(Token(token.text, token.idx, token.is_punct, token.head.i, token.dep_) for token in parsed),
     )
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The words and marks of an English text, which is not parsed. InstallError where the parser is missing."""
+    return tuple(token.text for token in _pipeline().make_doc(text) if not token.is_space)
 
 
 @lru_cache(maxsize=1)

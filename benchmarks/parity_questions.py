@@ -1,0 +1,383 @@
+"""summeter beside the released code of MENLI, QAEval, QuestEval and DAE, on the same numbers and small networks.
+
+    python benchmarks/parity_questions.py --peers FOLDER [--write]
+
+FOLDER holds the released code, unpacked: `pip download --no-deps menli==1.0.1 qaeval==0.1.0 questeval==0.2.4`, and
+`dae/train_utils.py` of tagoyal/factuality-datasets (no licence: run, not copied). What their pins no longer install is
+replaced by small stand-ins below; what is compared is theirs. `--write` keeps what they gave in
+tests/neural/questions.json, which tests/neural/test_questions.py and tests/evaluators/questions repeat without them.
+Each peer runs in a process of its own; one that is not there keeps what was kept of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+HERE = Path(__file__).parent
+FIXTURE = HERE.parent / "tests" / "neural" / "questions.json"
+
+
+def stand_in(name: str, **members: Any) -> None:
+    """A module by this name that holds these members."""
+    module = ModuleType(name)
+    module.__dict__.update(members)
+    sys.modules[name] = module
+
+
+# ---- cases: what both sides are given ----
+
+
+def menli_cases() -> dict[str, Any]:
+    """References and summaries; one pair is longer than the network reads."""
+    references = [
+        "Ana Ode built the mill in Bern. She sold it to her brother.",
+        "The ferry left Kiel at noon.",
+        "Nobody saw the buoy " * 30,
+    ]
+    summaries = ["Ana Ode sold a mill.", "The ferry never left Kiel.", "Everyone saw the buoy."]
+    return {"references": references, "summaries": summaries, "length": 64}
+
+
+def decoding_cases() -> list[dict[str, Any]]:
+    """Windows of random logits. Words repeat, so that one answer stands in several places."""
+    import numpy as np
+
+    draw = np.random.RandomState(11)
+    cases = []
+    for number in range(14):
+        windows = []
+        for _ in range(1 + number % 3):
+            size = int(draw.randint(6, 26))
+            words = draw.choice(["mill", "bern", "ode", "sold", "boat"], size=size).tolist()
+            allowed = list(range(4, size - 1)) if number != 5 else []
+            begin = [place for place in allowed if draw.rand() < 0.8]
+            scale = 0.2 if number == 7 else 3.0
+            start, end = (np.round(draw.randn(2, size) * scale, 4)).tolist()
+            if number in {3, 9}:  # a null answer beyond the list of the best, and one before all
+                start[0] = end[0] = -40.0 if number == 3 else 40.0
+            if number == 11:  # equal scores
+                start, end = [1.0] * size, [1.0] * size
+            windows.append({"tokens": words, "start": start, "end": end, "first": begin, "last": allowed})
+        cases.append({"windows": windows, "n_best": 20 if number % 4 else 5, "longest": 30 if number % 5 else 3})
+    return cases
+
+
+TEXTS = {
+    "hyp": "Ana sold the mill.",
+    "src": "Ana Ode built the mill in Bern. She sold it in May.",
+    "ref1": "Ode sold a mill.",
+    "ref2": "The mill was sold in May.",
+    "bare": "It rained.",
+}
+
+
+def questeval_cases() -> dict[str, Any]:
+    """What stand-ins for the networks give: answers, questions, what is answered; and what is compared."""
+    import numpy as np
+
+    draw = np.random.RandomState(5)
+    answers = {
+        "hyp": {"NER": ["Ana"], "NOUN": ["Ana", "the mill"]},
+        "src": {"NER": ["Ana Ode", "Bern", "May"], "NOUN": ["Ana Ode", "the mill", "She"]},
+        "ref1": {"NER": [], "NOUN": ["Ode", "a mill"]},
+        "ref2": {"NER": ["May"], "NOUN": ["The mill", "May"]},
+        "bare": {"NER": [], "NOUN": []},
+    }
+    asked: dict[str, Any] = {}
+    replies = ["Ana", "the mill", "a mill in Bern", "unanswerable", "The May", ""]
+    for of in TEXTS:
+        for on in TEXTS:
+            for answer in dict.fromkeys(answers[of]["NER"] + answers[of]["NOUN"]):
+                asked[f"{of}|{answer}|{on}"] = {
+                    "reply": replies[draw.randint(len(replies))],
+                    "answerability": float(np.round(draw.rand() * 1.1 - 0.05, 6)),
+                }
+    golden = {answer for kinds in answers.values() for some in kinds.values() for answer in some}
+    pairs = [f"{reply}|{answer}" for reply in replies for answer in sorted(golden)]
+    similar = {pair: float(np.round(draw.rand() * 1.1, 6)) for pair in pairs}
+    weights = {answer: float(np.round(draw.rand(), 6)) for answer in ("Ana Ode", "Bern", "May", "the mill", "She")}
+    runs = [
+        {"source": "src", "references": []},
+        {"source": None, "references": ["ref1"]},
+        {"source": "src", "references": ["ref1", "ref2"]},
+        {"source": "src", "references": [], "weighter": True},
+        {"source": "src", "references": ["ref1"], "weighter": True},
+        {"source": "bare", "references": []},
+        {"source": "bare", "references": ["ref2"]},
+    ]
+    return {"texts": TEXTS, "answers": answers, "asked": asked, "similar": similar, "weights": weights, "runs": runs}
+
+
+def dae_cases() -> list[dict[str, Any]]:
+    """Words and arcs (child, head; counted from 0). One document is cut, one word has several pieces, one summary has
+    more than twenty arcs."""
+    long = "the ferry left kiel at noon with forty people and captain holt knew the fjord well".split()  # noqa: SIM905
+    many = [[place, place + 1] for place in range(14)] + [[place + 2, place] for place in range(12)]
+    return [
+        {"document": ["ana", "ode", "built", "the", "mill", "."], "summary": ["ana", "built", "mills", "."],
+         "arcs": [[0, 1], [2, 1]]},
+        {"document": long * 45, "summary": ["captain", "holt", "knew", "unfathomable", "kiel"],
+         "arcs": [[0, 1], [1, 2], [3, 4], [4, 2]]},
+        {"document": long, "summary": long, "arcs": many},
+    ]  # fmt: skip
+
+
+# ---- the peers, each in a process of its own ----
+
+
+def side_menli(peers: Path, task: dict[str, Any]) -> Any:
+    """Scores by direction and formula."""
+    import transformers
+
+    sys.path.insert(0, str(peers / "menli"))
+    stand_in("gdown")
+    stand_in("menli_code.metric_utils", init_scorer=None, scoring=None)
+    package = ModuleType("menli_code")
+    package.__path__ = [str(peers / "menli")]
+    sys.modules["menli_code"] = package
+    from importlib import import_module
+
+    released = import_module("menli_code.MENLI").MENLI
+    scorer = object.__new__(released)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(task["folder"])
+    tokenizer.model_max_length = task["length"]
+    tokenizer.__class__.encode_plus = lambda self, *texts, **how: self(*texts, **how)
+    network = transformers.AutoModelForSequenceClassification.from_pretrained(task["folder"]).eval()
+    scorer.__dict__ |= {
+        "_tokenizer": tokenizer, "_model": network, "device": "cpu", "src": False, "cross_lingual": False,
+        "model_type": "R", "nli_scores": [], "metric_scores": [], "nli_weight": 0.3,
+    }  # fmt: skip
+    scores: dict[str, Any] = {}
+    for direction in ("rh", "hr", "avg"):
+        for formula in ("e", "-c", "e-c", "e-n"):
+            found = scorer.score_nli([], task["references"], task["summaries"], direction, formula)
+            scores[f"{direction} {formula}"] = [float(value) for value in found]
+    other = [0.25, 0.75, 0.5]
+    combined = scorer.combine(other, scores["avg e"])
+    return {"scores": scores, "other": other, "combined": [float(value) for value in combined]}
+
+
+def side_decoding(peers: Path, task: list[dict[str, Any]]) -> Any:
+    """(text, probability, null probability) of each case by QAEval's decoding, with texts that are their tokens."""
+    import math
+
+    def softmax(scores: list[float]) -> list[float]:
+        powers = [math.exp(score - max(scores)) for score in scores]
+        return [power / sum(powers) for power in powers]
+
+    def best(logits: list[float], count: int) -> list[int]:
+        return [place for place, _ in sorted(enumerate(logits), key=lambda pair: pair[1], reverse=True)][:count]
+
+    stand_in("edlib")
+    stand_in("transformers")
+    stand_in("transformers.data")
+    stand_in("transformers.data.metrics")
+    stand_in(
+        "transformers.data.metrics.squad_metrics",
+        get_final_text=lambda text, *_: text,
+        _get_best_indexes=best,
+        _compute_softmax=softmax,
+    )
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    spec = spec_from_file_location("released", peers / "qaeval" / "answering" / "utils.py")
+    assert spec is not None and spec.loader is not None  # noqa: PT018
+    released = module_from_spec(spec)
+    spec.loader.exec_module(released)
+    tokenizer = SimpleNamespace(convert_tokens_to_string=" ".join)
+    found = []
+    for case in task:
+        example = SimpleNamespace(
+            qas_id="0", doc_tokens=["w"] * 30, char_to_word_offset=list(range(30)), context_text="w" * 30
+        )
+        features, results = [], []
+        for number, window in enumerate(case["windows"]):
+            features.append(
+                SimpleNamespace(
+                    example_index=0, unique_id=number, tokens=window["tokens"],
+                    token_to_orig_map={place: place for place in window["last"]},
+                    token_is_max_context=dict.fromkeys(window["first"], True),
+                )
+            )  # fmt: skip
+            results.append(SimpleNamespace(unique_id=number, start_logits=window["start"], end_logits=window["end"]))
+        given = (tokenizer, [example], features, results, case["n_best"], case["longest"], True, False, True)
+        texts, shares, nulls = released.compute_predictions_logits_with_null(*given)
+        found.append([texts["0"], shares["0"], nulls["0"]])
+    return found
+
+
+def side_questeval(peers: Path, task: dict[str, Any]) -> Any:
+    """The score of each run by QuestEval's own arithmetic, from given answers."""
+    sys.path.insert(0, str(peers / "questeval-0.2.4"))
+    stand_in("datasets", load_metric=None)
+    stand_in("unidecode", unidecode=lambda text: text)
+    from questeval import questeval_metric, utils
+
+    names = {text: name for name, text in task["texts"].items()}
+
+    class Given(questeval_metric.QuestEval):  # type: ignore[misc, name-defined]
+        """QuestEval with stand-ins for its networks. A question is the text's name and the answer."""
+
+        def __init__(self, *, weighter: bool) -> None:
+            self.log_dir = tempfile.mkdtemp()
+            self.hash_files: set[str] = set()
+            self.use_cache, self.task, self.src_preproc_pipe = False, "summarization", None
+            self.answer_types, self.list_scores = ("NER", "NOUN"), ("answerability", "bertscore", "f1")
+            self.do_consistency, self.do_weighter, self.reduction_multi_refs = False, weighter, max
+            self.device, self.metric_BERTScore, self.sep = "cpu", None, "</s>"
+            model = SimpleNamespace(pretrained_model_name_or_path="given")
+            self.models = {name: {"QA": model, "QG": model} for name in ("hyp", "src", "ref")} | {"Weighter": model}
+
+        def _predict_self_answers(self, texts: list[str], answer_type: str) -> list[list[str]]:
+            return [task["answers"][names[text]][answer_type] for text in texts]
+
+        def _predict_questions(self, asked: list[tuple[str, str]], _: str) -> list[str]:
+            return [f"{names[text]}|{answer}" for answer, text in asked]
+
+        def _predict_answers(self, asked: list[tuple[str, str]], _: str) -> tuple[list[float], list[str]]:
+            rows = [task["asked"][f"{question}|{names[text]}"] for question, text in asked]
+            return [row["answerability"] for row in rows], [row["reply"] for row in rows]
+
+        def _predict_weighter(self, asked: list[str]) -> list[float]:
+            return [1 - task["weights"][text.partition(" </s> ")[0]] for text in asked]
+
+    def bertscore(predictions: list[str], references: list[str], *_: Any, **__: Any) -> list[float]:
+        return [task["similar"]["|".join(pair)] for pair in zip(predictions, references, strict=True)]
+
+    questeval_metric.calculate_BERTScore = bertscore
+    assert utils.calculate_f1_squad("the mill", "mill") == 1.0
+    found = []
+    for run in task["runs"]:
+        scorer = Given(weighter=run.get("weighter", False))
+        texts = task["texts"]
+        found.append(
+            float(
+                scorer.corpus_questeval(
+                    hypothesis=[texts["hyp"]],
+                    sources=[texts[run["source"]]] if run["source"] else None,
+                    list_references=[[texts[name] for name in run["references"]]] if run["references"] else None,
+                )["corpus_score"]
+            )
+        )
+    return found
+
+
+def side_dae(peers: Path, task: dict[str, Any]) -> Any:
+    """Logits of each arc by DAE's features and network."""
+    import torch
+    import transformers
+    from safetensors.torch import load_file
+
+    stand_in("pycorenlp", StanfordCoreNLP=None)
+    stand_in(
+        "transformers.modeling_electra",
+        ElectraPreTrainedModel=transformers.ElectraPreTrainedModel,
+        ElectraModel=transformers.ElectraModel,
+    )
+    sys.path.insert(0, str(peers / "dae"))
+    import train_utils
+
+    config = transformers.ElectraConfig.from_pretrained(task["folder"])
+    transformers.ElectraPreTrainedModel.init_weights = lambda _: None
+    network = train_utils.ElectraDependencyModel(config).eval()
+    weights = load_file(Path(task["folder"]) / "model.safetensors")
+    head, bias = weights.pop("classifier.weight"), weights.pop("classifier.bias")
+    weights["dep_label_classifier.weight"] = torch.cat([head[:2], head[2:]], dim=1)
+    weights["dep_label_classifier.bias"] = bias[:2]
+    report = network.load_state_dict(weights, strict=False)
+    assert not report.missing_keys and not report.unexpected_keys, report  # noqa: PT018
+    tokenizer = transformers.BertTokenizer(str(Path(task["folder"]) / "vocab.txt"), do_lower_case=True)
+    found = []
+    for case in task["cases"]:
+        example: dict[str, Any] = {
+            "input": " ".join(case["document"]), "context": " ".join(case["summary"]), "sentlabel": 1,
+        }  # fmt: skip
+        for place in range(20):
+            there = place < len(case["arcs"])
+            child, parent = case["arcs"][place] if there else (0, 0)
+            words = f"{case['summary'][child]} {case['summary'][parent]}"
+            example |= {
+                f"dep_idx{place}": f"{child} {parent}" if there else "", f"dep_label{place}": 1,
+                f"dep_words{place}": words, f"dep{place}": "nsubj",
+            }  # fmt: skip
+        (features,) = train_utils.convert_examples_to_features([example], tokenizer, 512, tokenizer.pad_token_id)
+
+        def tensor(values: Any) -> Any:
+            return torch.tensor([values], dtype=torch.long)
+
+        with torch.no_grad():
+            _, logits = network(
+                tensor(features.input_ids), tensor(features.input_attention_mask), tensor(features.child_indices),
+                tensor(features.head_indices), tensor(features.mask_entail), tensor(features.mask_cont),
+                tensor(1)[0], torch.tensor([features.num_dependencies]), device="cpu",
+            )  # fmt: skip
+        found.append(logits[0, : features.num_dependencies].tolist())
+    return found
+
+
+SIDES: dict[str, Callable[[Path, Any], Any]] = {
+    "menli": side_menli,
+    "decoding": side_decoding,
+    "questeval": side_questeval,
+    "dae": side_dae,
+}
+
+
+def tasks(folder: Path) -> dict[str, Any]:
+    """What each side is given, with networks written into a folder."""
+    sys.path[:0] = [str(HERE.parent / "tests")]
+    from neural import parity, question_networks
+
+    menli, dae = menli_cases(), dae_cases()
+    nli = parity.network(folder / "nli", [*menli["references"], *menli["summaries"]])
+    arcs = question_networks.arcs(folder / "dae", [" ".join(case["document"] + case["summary"]) for case in dae])
+    return {
+        "menli": {**menli, "folder": str(nli)},
+        "decoding": decoding_cases(),
+        "questeval": questeval_cases(),
+        "dae": {"cases": dae, "folder": str(arcs)},
+    }
+
+
+def main() -> None:
+    """See the module's text."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--peers", type=Path, required=True)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--side", choices=SIDES, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.side:
+        kept, sys.stdout = sys.stdout, sys.stderr  # what the peers print is no result
+        json.dump(SIDES[given.side](given.peers, json.load(sys.stdin)), kept)
+        return
+    fixture: dict[str, Any] = json.loads(FIXTURE.read_text("utf-8")) if FIXTURE.is_file() else {}
+    with tempfile.TemporaryDirectory() as place:
+        for side, task in tasks(Path(place)).items():
+            done = subprocess.run(
+                [sys.executable, __file__, "--peers", str(given.peers), "--side", side],
+                input=json.dumps(task), capture_output=True, text=True, check=False,
+                env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
+            )  # fmt: skip
+            if done.returncode:
+                print(f"{side}: not run ({done.stderr.strip().splitlines()[-1:]}); what was kept of it stays")
+                continue
+            asked = (
+                {name: value for name, value in task.items() if name != "folder"} if isinstance(task, dict) else task
+            )
+            fixture[side] = {"asked": asked, "gave": json.loads(done.stdout)}
+            print(f"{side}: done")
+    if given.write:
+        FIXTURE.write_text(json.dumps(fixture, ensure_ascii=False) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""The words of a text and the arcs between them: from a file of CoreNLP's replies, or along the parser's trees."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from summeter.models.fitted import NumbersFile
+from summeter.records import HASH, InputError, digest
+from summeter.text.english.phrases import Token, phrases
+from summeter.text.english.phrases import words as words_of
+
+WHAT: Final = "dependency arcs"
+MOST: Final = 20
+"""Arcs of a text that are read (the released code)."""
+_IGNORED: Final = frozenset(["punct", "root", "det", "case", "aux", "auxpass", "dep", "cop", "mark"])
+_PTB: Final = {
+    "(": "-lrb-", ")": "-rrb-", "[": "-lsb-", "]": "-rsb-", "{": "-lcb-", "}": "-rcb-", "“": "``", "”": "''",
+    "‘": "`", "’": "'",
+}  # fmt: skip
+"""How the Penn treebank writes brackets and quotation marks."""
+
+
+class Arc(NamedTuple):
+    """A relation between two words, by their places among the words."""
+
+    child: int
+    head: int
+    relation: str
+
+
+class Arcs(NamedTuple):
+    """A text's words in small letters, where each stands in it (None: not known), and its arcs."""
+
+    words: tuple[str, ...]
+    places: tuple[tuple[int, int] | None, ...]
+    arcs: tuple[Arc, ...]
+
+
+class ArcsFile:
+    """CoreNLP's replies by text: lines of `{"text": TEXT, "corenlp": REPLY}`.
+
+    REPLY is what the server gives as JSON for the annotators tokenize, ssplit, pos and depparse; `enhancedDependencies`
+    are read. For a document the annotator tokenize is enough.
+    """
+
+    def __init__(self, replies: Mapping[str, Arcs], id_: str) -> None:
+        self._replies = replies
+        self.id = id_
+
+    @classmethod
+    def load(cls, file: str | Path | NumbersFile) -> ArcsFile:
+        """Read a file. UsageError where there is none, InputError with the line for what is no such reply."""
+        numbers = NumbersFile.read(file, WHAT)
+        replies: dict[str, Arcs] = {}
+        for line, row in enumerate(numbers.text.splitlines(), 1):
+            if row.strip():
+                try:
+                    entry = json.loads(row)
+                    replies[str(entry["text"])] = _of_reply(entry["corenlp"])
+                except (ValueError, KeyError, TypeError, IndexError) as error:
+                    why = f'is not {{"text": TEXT, "corenlp": REPLY}} with a reply of CoreNLP: {error!r}'
+                    raise InputError.at(numbers.path, line, None, why) from error
+        return cls(replies, digest(numbers.text, HASH))
+
+    def of(self, text: str) -> Arcs | None:
+        """What the file holds of a text."""
+        return self._replies.get(text)
+
+
+def _of_reply(reply: Mapping[str, Any]) -> Arcs:
+    words: list[str] = []
+    places: list[tuple[int, int] | None] = []
+    arcs: list[Arc] = []
+    for sentence in reply.get("sentences", [reply]):
+        first = len(words)
+        for token in sentence["tokens"]:
+            words.append(str(token["word"]).lower())
+            begin, end = token.get("characterOffsetBegin"), token.get("characterOffsetEnd")
+            places.append(None if begin is None or end is None else (int(begin), int(end)))
+        for arc in sentence.get("enhancedDependencies", ()):
+            child, head = int(arc["dependent"]) - 1, int(arc["governor"]) - 1
+            # A root has no head, whatever its label.
+            if head >= 0 and str(arc["dep"]).lower() not in _IGNORED:
+                arcs.append(Arc(first + child, first + head, str(arc["dep"])))
+    if any(max(arc.child, arc.head) >= len(words) for arc in arcs):
+        raise IndexError("an arc names a word that is not there")
+    return Arcs(tuple(words), tuple(places), tuple(arcs))
+
+
+def parsed(text: str) -> Arcs:
+    """Words and arcs by the parser. Its relations are no Stanford dependencies; a preposition's object is joined to
+    what the preposition belongs to, as in the enhanced ones."""
+    tokens = phrases(text).words
+    arcs = []
+    for place, token in enumerate(tokens):
+        head, relation = token.head, token.dep.lower()
+        if relation == "pobj" and tokens[head].dep == "prep":
+            relation = f"nmod:{tokens[head].text.lower()}"
+            head = tokens[head].head
+        elif relation in {"prep", "pobj"}:
+            continue
+        if relation not in _IGNORED and head != place and not token.mark:
+            arcs.append(Arc(place, head, relation))
+    return Arcs(
+        tuple(map(_written, tokens)), tuple((one.start, one.start + len(one.text)) for one in tokens), tuple(arcs)
+    )
+
+
+def words(text: str) -> tuple[str, ...]:
+    """A text's words by the parser's tokenizer, in small letters."""
+    return tuple(_PTB.get(word, word.lower()) for word in words_of(text))
+
+
+def _written(token: Token) -> str:
+    return _PTB.get(token.text, token.text.lower())

@@ -1,0 +1,264 @@
+"""`dae`: is every dependency arc of the summary entailed by the document? (DAE: Goyal and Durrett, NAACL 2021)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import nextafter
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from pydantic import field_validator
+
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
+from summeter.evaluators.entailment.arcs import MOST, WHAT, Arc, Arcs, ArcsFile, parsed, words
+from summeter.evaluators.entailment.premises import sentences_of
+from summeter.evaluators.entailment.reasons import short
+from summeter.models.base import Cut, Framing, Kind, TokenClassifier, TokenLogits
+from summeter.models.fitted import NumbersFile
+from summeter.records import Claim, Item, Judgment, Span, digest
+from summeter.text.english import dependency
+
+FAITHFULNESS, ENTAILED = ASPECTS = ("faithfulness", "arcs_entailed")
+LINE = nextafter(0.5, 1.0)
+"""An arc is entailed where that class is the likelier one."""
+LENGTH, MARKS = 512, 3
+"""Tokens of an input, and of its frame."""
+CUT_TO = 510
+"""To how many the released code cuts an input that is longer (`legacy`)."""
+
+
+class Verdict(NamedTuple):
+    """An arc of a text, the stretch of the summary that the text is, and p(entailed)."""
+
+    arc: Arc
+    words: tuple[str, str]
+    places: tuple[tuple[int, int] | None, tuple[int, int] | None]
+    value: float
+
+    @property
+    def entailed(self) -> bool:
+        """Whether the class entailed is the likelier one."""
+        return self.value >= LINE
+
+    @property
+    def shown(self) -> str:
+        """The arc in words."""
+        return f"'{self.words[0]}' as {self.arc.relation} of '{self.words[1]}' ({short(self.value)})"
+
+    @property
+    def evidence(self) -> tuple[Span, ...]:
+        """Its words in the summary, in their order."""
+        places = sorted(place for place in self.places if place is not None)
+        return tuple(Span(of="summary", start=start, end=end) for start, end in places)
+
+
+class Reading(NamedTuple):
+    """A text to be read against the document: its arcs, and where it begins in the summary."""
+
+    arcs: Arcs
+    start: int
+
+
+class DAE(Evaluator):
+    """Every dependency arc of the summary: does the document entail it? (DAE, 2021; role `arcs`).
+
+    The network reads document and summary once and gives two logits an arc, from the last pieces of its two words.
+    Without `corenlp`, the arcs are those of the English parser (extra `parse`), which are no Stanford dependencies: the
+    signature names the parser, and scores are not those of the released code. `corenlp`: a file of CoreNLP's replies,
+    lines of `{"text": TEXT, "corenlp": REPLY}` for documents and summaries; then they are the method's own.
+
+    `by`: `summary` reads the whole summary and its first 20 arcs (as released), `sentence` each sentence by itself.
+    `variant`: `legacy` cuts a document that is too long to 510 tokens in all instead of 512.
+
+    Writes for the summary: faithfulness 1 where every arc is entailed, else 0 (`by=sentence`: the share of such
+    sentences), and arcs_entailed, the share of arcs; faithfulness of each sentence; and arcs_entailed of each arc (unit
+    claim): p(entailed), label 1 where it is over .5, evidence its two words.
+    """
+
+    name: ClassVar[str] = "dae"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "whether the document entails every dependency arc of the summary (DAE)"
+    aspects: ClassVar[tuple[str, ...]] = ASPECTS
+    roles: ClassVar[tuple[str, ...]] = ("arcs",)
+    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"arcs": "tokens"}
+    reduce: ClassVar[Reduce] = "whole"
+
+    corenlp: NumbersFile | None = None
+    by: Literal["summary", "sentence"] = "summary"
+    variant: Literal["paper", "legacy"] = "paper"
+
+    @field_validator("corenlp", mode="before")
+    @classmethod
+    def _read(cls, file: Any) -> Any:
+        if file is None:
+            return None
+        numbers = NumbersFile.read(file, WHAT)
+        ArcsFile.load(numbers)  # what is wrong with it is said now
+        return numbers
+
+    @property
+    def decision_threshold(self) -> float:
+        """The number above one half."""
+        return LINE
+
+    def signature_fields(self) -> Mapping[str, object]:
+        """Changed settings, and where arcs come from."""
+        if self.corenlp is None:
+            return {**super().signature_fields(), "parser": dependency.version()}
+        return {**super().signature_fields(), "corenlp": ArcsFile.load(self.corenlp).id}
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        """All texts of the summary are read beside the document at once."""
+        del prepared
+        network = tools.token_classifier("arcs")
+        builder = JudgmentBuilder(self, item, tools.signature, model=network.id)
+        if why := self.skip_reason(item):
+            return self._failed(builder, why)
+        given = None if self.corenlp is None else self._given(tools)
+        source = tools.once("words", lambda: self._source(item.document.text, given))
+        if source is None:
+            return self._failed(builder, f"{self._file} holds no reply for the document")
+        readings = self._readings(item, given)
+        if readings is None:
+            return self._failed(builder, f"{self._file} holds no reply for the {self.by}")
+        verdicts, missing = await self._verdicts(network, " ".join(source), readings)
+        builder = replace(builder, truncated_tokens=missing or None)
+        if not verdicts:
+            return self._failed(builder, "the summary has no arc to judge")
+        return self._judgments(builder, verdicts)
+
+    @property
+    def _file(self) -> str:
+        return "" if self.corenlp is None else self.corenlp.path.name
+
+    def _given(self, tools: Tools) -> ArcsFile:
+        file = self.corenlp
+        assert file is not None  # noqa: S101 - asked only where there is one
+        return tools.once("arcs", lambda: ArcsFile.load(file))
+
+    @staticmethod
+    def _failed(builder: JudgmentBuilder, why: str) -> list[Judgment]:
+        return [builder.failed(aspect, "skipped", why) for aspect in ASPECTS]
+
+    @staticmethod
+    def _source(text: str, given: ArcsFile | None) -> tuple[str, ...] | None:
+        if given is None:
+            return words(text)
+        arcs = given.of(text)
+        return None if arcs is None else arcs.words
+
+    def _readings(self, item: Item, given: ArcsFile | None) -> list[Reading] | None:
+        text = item.summary.text
+        spans = [(0, len(text))] if self.by == "summary" else sentences_of(item.summary)
+        readings = []
+        for start, end in spans:
+            arcs = parsed(text[start:end]) if given is None else given.of(text[start:end])
+            if arcs is None:
+                return None
+            readings.append(Reading(arcs, start))
+        return readings
+
+    async def _verdicts(
+        self, network: TokenClassifier, source: str, readings: Sequence[Reading]
+    ) -> tuple[list[Verdict], int]:
+        """The verdicts on all arcs, and how many tokens of the document were not read."""
+        texts = [" ".join(reading.arcs.words) for reading in readings]
+        lengths = [len(offsets) for offsets in await network.offsets([source, *texts])]
+        asked = [
+            (reading, text, self._cut(lengths[0], length))
+            for reading, text, length in zip(readings, texts, lengths[1:], strict=True)
+            if reading.arcs.arcs
+        ]
+        calls = (network.logits([(source, text)], 4, Framing(cut=cut)) for _, text, cut in asked)
+        rows = await asyncio.gather(*calls)
+        verdicts = [
+            verdict for (reading, _, _), (row,) in zip(asked, rows, strict=True) for verdict in _of_row(reading, row)
+        ]
+        cuts = [lengths[0] - cut[0] for _, _, cut in asked if not isinstance(cut, str)]
+        return verdicts, max([0, *cuts])
+
+    def _cut(self, source: int, text: int) -> Cut:
+        """How much of the document is read beside a text of so many tokens."""
+        over = source + text + MARKS > LENGTH
+        room = (CUT_TO if over and self.variant == "legacy" else LENGTH) - MARKS - text
+        return (room, text) if room > 0 else "only_first"
+
+    def _judgments(self, builder: JudgmentBuilder, verdicts: Sequence[Verdict]) -> list[Judgment]:
+        bad = [verdict for verdict in verdicts if not verdict.entailed]
+        parts = self._sentences(builder, verdicts)
+        count = f"{len(verdicts) - len(bad)} of {len(verdicts)} arcs entailed"
+        worst = min(verdicts, key=lambda verdict: verdict.value)
+        reason = f"{count}; lowest: {worst.shown}"
+        evidence = tuple(dict.fromkeys(span for verdict in bad for span in verdict.evidence))
+        judged = [part.value for part in parts if part.value is not None]
+        if self.by == "sentence" and judged:
+            whole = builder.ok(FAITHFULNESS, value=sum(judged) / len(judged), reason=reason, evidence=evidence)
+        else:
+            value = float(not bad)
+            whole = builder.ok(FAITHFULNESS, value=value, label=int(value), reason=reason, evidence=evidence)
+        share = builder.ok(ENTAILED, value=1 - len(bad) / len(verdicts), reason=reason)
+        list_id = digest([[*verdict.arc, *verdict.words] for verdict in verdicts], 12)
+        arcs = [
+            builder.ok(
+                ENTAILED,
+                "claim",
+                place,
+                value=verdict.value,
+                label=int(verdict.entailed),
+                reason=verdict.shown,
+                evidence=verdict.evidence,
+                list_id=list_id,
+                claim=Claim(text=f"{verdict.words[0]} ({verdict.arc.relation}) {verdict.words[1]}"),
+            )
+            for place, verdict in enumerate(verdicts)
+        ]
+        return [whole, share, *parts, *arcs]
+
+    @staticmethod
+    def _sentences(builder: JudgmentBuilder, verdicts: Sequence[Verdict]) -> list[Judgment]:
+        judgments = []
+        for place, (start, end) in enumerate(sentences_of(builder.item.summary)):
+            mine = [one for one in verdicts if one.places[0] is not None and start <= one.places[0][0] < end]
+            if not mine:
+                why = f"no arc of this sentence was read (the first {MOST} are)"
+                judgments.append(builder.failed(FAITHFULNESS, "skipped", why, "sentence", place))
+                continue
+            bad = [one for one in mine if not one.entailed]
+            reason = "; ".join(one.shown for one in bad) or f"all {len(mine)} arcs entailed"
+            evidence = tuple(dict.fromkeys(span for one in bad for span in one.evidence))
+            value = float(not bad)
+            judgments.append(
+                builder.ok(
+                    FAITHFULNESS, "sentence", place, value=value, label=int(value), reason=reason, evidence=evidence
+                )
+            )
+        return judgments
+
+
+def _of_row(reading: Reading, row: TokenLogits) -> list[Verdict]:
+    """The first arcs of a text. One whose word has no piece (the tokenizer knows none of its signs) is left out."""
+    ends = np.cumsum([len(word) + 1 for word in reading.arcs.words]) - 1
+    last: dict[int, int] = {}
+    for place in np.flatnonzero(row.text == 1).tolist():
+        last[int(np.searchsorted(ends, row.offsets[place][1]))] = place
+    verdicts = []
+    for arc in reading.arcs.arcs[:MOST]:
+        if arc.child in last and arc.head in last:
+            logits = row.logits[last[arc.child], :2].astype(np.float64) + row.logits[last[arc.head], 2:]
+            value = 1 / (1 + float(np.exp(np.clip(logits[0] - logits[1], -700, 700))))
+            places = tuple(_shifted(reading.arcs.places[word], reading.start) for word in (arc.child, arc.head))
+            verdicts.append(
+                Verdict(
+                    arc,
+                    (reading.arcs.words[arc.child], reading.arcs.words[arc.head]),
+                    (places[0], places[1]),
+                    value,
+                )
+            )
+    return verdicts
+
+
+def _shifted(place: tuple[int, int] | None, start: int) -> tuple[int, int] | None:
+    return None if place is None else (place[0] + start, place[1] + start)

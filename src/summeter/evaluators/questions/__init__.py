@@ -1,0 +1,1 @@
+"""Judges that ask questions about one text and answer them from another."""

