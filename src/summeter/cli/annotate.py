@@ -397,6 +397,35 @@ def simulate(
     typer.echo(f"next: summeter annotate status {campaign}")
 
 
+@app.command()
+def assistance(
+    campaigns: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="CAMPAIGN...", help="The arms; the first is compared with.", exists=True, file_okay=False
+        ),
+    ],
+    resamples: Annotated[int, typer.Option(min=0, help="Of the intervals.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Of the intervals.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Say what a machine's help does: CAMPAIGNs over the same tasks that show more or less of its verdict."""
+    from contextlib import ExitStack
+
+    from summeter.annotate.after.arms import arm_names, arms, table
+    from summeter.cli.common import print_study_json
+
+    with ExitStack() as stack:
+        services = [stack.enter_context(_open(campaign, None, readonly=True)) for campaign in campaigns]
+        study = arms(arm_names(services), resamples=resamples, seed=seed)
+    if as_json:
+        print_study_json(study)
+        return
+    typer.echo(table(study).text())
+    for note in study.notes:
+        _say(note)
+
+
 @app.command("adjudicate")
 def adjudicate_(
     campaign: Campaign,

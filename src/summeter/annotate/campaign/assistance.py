@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from summeter.data.faults import Faults
 from summeter.data.formats import format_of, read_rows
 from summeter.records import Judgment, Unit, UsageError
-from summeter.runs.run import RunFolder
 from summeter.text.ngrams import words
 
 Vector = dict[str, float]
@@ -113,23 +112,25 @@ class Verdicts:
         return len(self._by_summary)
 
 
-def read_verdicts(folder: Path, judge: str | None, aspect: str, unit: Unit) -> Verdicts:
-    """The verdicts of one judge of a run. Raises UsageError where there are none, or of several judges."""
-    run = RunFolder(folder)
-    judgments = [judgment for judgment in run.judgments() if judgment.aspect == aspect and judgment.target.unit == unit]
+def verdicts_of(every: Iterable[Judgment], where: str, judge: str | None, aspect: str, unit: Unit) -> Verdicts:
+    """The verdicts of one judge; `where` says in messages what the judgments were taken from.
+
+    Raises UsageError where there are none, or of several judges.
+    """
+    judgments = [judgment for judgment in every if judgment.aspect == aspect and judgment.target.unit == unit]
     judges = sorted({judgment.judge for judgment in judgments})
     known = f"judges that did: {', '.join(judges)}" if judges else "no judge did"
     if judge is not None:
         if judge not in judges:
-            raise UsageError(f"{folder}: no judge {judge!r} gave verdicts of {aspect} on {unit}s; {known}")
+            raise UsageError(f"{where}: no judge {judge!r} gave verdicts of {aspect} on {unit}s; {known}")
         judgments = [judgment for judgment in judgments if judgment.judge == judge]
     elif len(judges) > 1:
         raise UsageError(
-            f"{folder}: several judges gave verdicts of {aspect}; choose one in assistance.machine.judge: "
+            f"{where}: several judges gave verdicts of {aspect}; choose one in assistance.machine.judge: "
             f"{', '.join(judges)}"
         )
     if not judgments:
-        raise UsageError(f"{folder}: the run holds no verdict of {aspect} on {unit}s; {known}")
+        raise UsageError(f"{where} holds no verdict of {aspect} on {unit}s; {known}")
     return Verdicts(judgments)
 
 

@@ -10,7 +10,7 @@ from random import Random
 
 import yaml
 
-from summeter.annotate.campaign.assistance import Similarity, Verdicts, read_scores, read_verdicts, top
+from summeter.annotate.campaign.assistance import Similarity, Verdicts, read_scores, top, verdicts_of
 from summeter.annotate.campaign.bodies import LARGEST
 from summeter.annotate.campaign.config import OUTCOMES, PARAPHRASES, STRANGER, Campaign
 from summeter.annotate.campaign.file import by_line, read_campaign
@@ -42,8 +42,9 @@ from summeter.data.dataset import Dataset, load, save
 from summeter.data.faults import Faults
 from summeter.data.formats import format_of, read_rows
 from summeter.data.hub import is_address
-from summeter.records import Document, InputError, Span, Summary, UsageError, canonical, nearest
+from summeter.records import Document, InputError, Judgment, Span, Summary, UsageError, canonical, nearest
 from summeter.records.taxonomy import NO_ERROR, SEPARATOR, canonical_error_type
+from summeter.runs.run import RunFolder
 from summeter.text.split import split
 
 BYTES = 4
@@ -87,7 +88,8 @@ def tasks_of(campaign: Campaign, file: Path) -> tuple[list[Task], Dataset]:
     _check_accounts(campaign, file)
     _check_texts(campaign, file)
     _check_error_types(campaign, file)
-    data = _selected(campaign, file)
+    whole = _loaded(campaign, file)
+    data = _selected(whole, campaign, file)
     kind, rng = kind_named(campaign.kind), Random(campaign.seed)
     language = read_language(_language_file(campaign, file))
     campaign = kind.completed(campaign, language)
@@ -96,7 +98,7 @@ def tasks_of(campaign: Campaign, file: Path) -> tuple[list[Task], Dataset]:
     work = _work(kind, sources, campaign, rng)
     if not work:
         raise UsageError(f"{campaign.data}: nothing to annotate; {campaign.kind} needs {kind.needs}")
-    helper = _Helper(campaign, file, kind, sources, rng)
+    helper = _Helper(campaign, file, kind, whole, sources, rng)
     work = [helper.help(task) for task in work]
     helper.learn(work)
     rate = campaign.attention.rate
@@ -265,10 +267,14 @@ def _with_codes(campaign: Campaign, new_token: Callable[[], str]) -> Campaign:
     return campaign.model_copy(update=about)
 
 
-def _selected(campaign: Campaign, file: Path) -> Dataset:
+def _loaded(campaign: Campaign, file: Path) -> Dataset:
     mapping = None if campaign.map is None else dict(campaign.map)
     place = campaign.data if is_address(campaign.data) else file.parent / campaign.data
-    data = load(place, map=mapping, preset=campaign.preset, format=campaign.format, language=campaign.language)
+    return load(place, map=mapping, preset=campaign.preset, format=campaign.format, language=campaign.language)
+
+
+def _selected(data: Dataset, campaign: Campaign, file: Path) -> Dataset:
+    """The documents and summaries that are judged; the data's own judgments stay behind."""
     chosen = campaign.select
     for what, wanted, known in (
         ("system", chosen.systems, data.systems),
@@ -385,7 +391,9 @@ def _example(kind: Kind, index: int, campaign: Campaign, file: Path) -> Task:
 class _Helper:
     """Puts the assistance into tasks; keeps the real verdicts to lend from them to the made-up ones beside checks."""
 
-    def __init__(self, campaign: Campaign, file: Path, kind: Kind, sources: Sequence[Source], rng: Random) -> None:
+    def __init__(
+        self, campaign: Campaign, file: Path, kind: Kind, data: Dataset, sources: Sequence[Source], rng: Random
+    ) -> None:
         self.kind, self.rng, self.similar = kind, rng, campaign.assistance.similar
         self.sources = {source.document.id: source for source in sources}
         self.scores: dict[tuple[str, str], list[float]] = {}
@@ -404,8 +412,13 @@ class _Helper:
                 known = ", ".join(name for name in kind_names() if isinstance(kind_named(name), AssistedKind))
                 raise InputError.at(file, None, "assistance.machine", f"is for {known}, not for {kind.name}")
             aspect = machine.aspect or kind.machine_aspect
-            verdicts = read_verdicts(file.parent / machine.run, machine.judge, aspect, kind.machine_unit)
-            self.machine = kind, verdicts
+            if machine.set is None:
+                run = file.parent / (machine.run or "")
+                judgments: Iterable[Judgment] = RunFolder(run).judgments()
+                where = f"{run}: the run"
+            else:
+                judgments, where = data.iter_judgments(machine.set), f"{campaign.data}: the set {machine.set}"
+            self.machine = kind, verdicts_of(judgments, where, machine.judge, aspect, kind.machine_unit)
 
     def help(self, task: Task) -> Task:
         """The task with what its page shows beside it."""

@@ -492,19 +492,30 @@ class Similar(Section):
     """A file of your own scores: `doc_id`, `text`, `scores` (one a sentence)."""
 
 
-class Machine(Section):
-    """Whose verdicts are shown: a run's folder, the judge (needed where it has several) and its aspect; `show` says
-    what of them."""
+Show = Literal["verdict_and_reason", "verdict", "nothing"]
 
-    run: str
+
+class Machine(Section):
+    """Whose verdicts are shown: a run's folder or a judgment set of the data, the judge (needed where it has several)
+    and its aspect; `show` says what of them."""
+
+    run: str | None = None
     """A run's folder."""
+    set: str | None = None
+    """In place of a run: a judgment set of the data."""
     judge: str | None = None
     """Needed where the run has several."""
     aspect: str | None = None
     """Needed where it is not the kind's own."""
-    show: Literal["verdict_and_reason", "verdict", "nothing"] = "verdict_and_reason"
+    show: Show = "verdict_and_reason"
     """What annotators see of it. Campaigns over the same tasks that differ in this alone say what such help does
     (`annotate assistance`); with `nothing` the verdict is only kept, to be compared with."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.run is None) == (self.set is None):
+            raise ValueError("names a run or a judgment set of the data: give one of run and set")
+        return self
 
 
 class Assistance(Section):

@@ -1,0 +1,192 @@
+"""What a machine's help does: campaigns over the same tasks that show more or less of its verdict, side by side.
+
+UniSumEval's ablation (Lee et al., 2024): how far annotators agree, and how often they overturn the machine's verdicts,
+without its help, with its verdict, and with its verdict and reason. Each arm is a campaign with people of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from summeter.annotate.after.agreement import headline
+from summeter.annotate.after.automation_bias import STUDY
+from summeter.annotate.after.quality import crowd_votes
+from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.tasks.base import AssistedKind
+from summeter.annotate.tasks.task import Task
+from summeter.meta.results import Row, Study, interval_row
+from summeter.records import UsageError
+from summeter.stats import Bootstrap, Interval
+from summeter.stats.base import Floats, ratio
+from summeter.tables import Table, number, with_interval
+
+RESAMPLES = 1000
+ERRORS, PASSES = "overturned_errors", "overturned_passes"
+CHECKS, DIFFERENCE = "checks_passed", "difference"
+
+
+class _Task(NamedTuple):
+    """A task with a machine's verdict: whether that accepts what is asked about, and whether most answers (or the
+    adjudicator) say otherwise; None for a tie, and where nobody has answered."""
+
+    document: str
+    accepted: bool
+    overturned: bool | None
+
+
+def arms(services: Mapping[str, CampaignService], *, resamples: int = RESAMPLES, seed: int = 0) -> Study:
+    """Rows of the study "assistance" for each arm (`details.arm`), by the arms' names; the first is what the others are
+    compared with.
+
+    The coefficient of agreement of the kind's aspects; `overturned_errors` and `overturned_passes`, the share of the
+    machine's negative and positive verdicts that most annotators overturn, tasks as units; `checks_passed`. For each of
+    the last three `STATISTIC_difference` is the arm minus the first. Intervals draw documents whole.
+
+    Raises UsageError where the campaigns ask unlike tasks or have no verdicts, or nobody has answered in one.
+    """
+    _check(services)
+    rows: list[Row] = []
+    first = next(iter(services.values()))
+    documents = list(first.folder.data.documents)
+    base: dict[str, dict[str, list[float]]] = {}
+    for arm, service in services.items():
+        about = {"arm": arm}
+        rows += (
+            row.model_copy(update={"study": STUDY, "details": {**row.details, **about}})
+            for row in headline(crowd_votes(service), service.kind.coefficients[0], resamples, seed=seed)
+            if row.aspect not in service.kind.side_aspects
+        )
+        shares = _shares(service)
+        for statistic, by_document in shares.items():
+            values = [(name, value) for name, every in by_document.items() for value in every]
+            if values:
+                rate = Bootstrap([name for name, _ in values], resamples, seed=seed).mean(
+                    [value for _, value in values]
+                )
+                rows.append(interval_row(rate, study=STUDY, statistic=statistic, details=about))
+        if service is first:
+            base = shares
+            continue
+        for statistic, by_document in shares.items():
+            gap = _difference(by_document, base[statistic], documents, resamples, seed)
+            if gap is not None:
+                details = {**about, "minus": next(iter(services))}
+                rows.append(interval_row(gap, study=STUDY, statistic=f"{statistic}_{DIFFERENCE}", details=details))
+    notes = [
+        f"{len(first.tasks.work)} tasks of {first.kind.name} in each arm; an arm is a campaign with its own people"
+    ]
+    return Study(STUDY, rows, notes)
+
+
+def arm_names(services: Sequence[CampaignService]) -> dict[str, CampaignService]:
+    """The campaigns by what they show of the machine's verdict; by their own names too where two show the same.
+
+    Raises UsageError for a campaign that has no machine's verdicts.
+    """
+    names: list[str] = []
+    for service in services:
+        machine = service.campaign.assistance.machine
+        if machine is None:
+            raise UsageError(f"{service.folder.folder}: the campaign has no machine's verdicts (assistance.machine)")
+        names.append(machine.show)
+    unlike = len(set(names)) == len(names)
+    named = {
+        name if unlike else f"{name} ({service.folder.folder.name})": service
+        for name, service in zip(names, services, strict=True)
+    }
+    if len(named) < len(services):
+        raise UsageError("a campaign is named twice; name each arm once")
+    return named
+
+
+def table(study: Study) -> Table:
+    """The rows of `arms` as a table: a line a statistic, a column an arm."""
+    names = list(dict.fromkeys(row.details["arm"] for row in study))
+    lines = list(dict.fromkeys((row.aspect, row.statistic) for row in study))
+    at = {(row.details["arm"], row.aspect, row.statistic): row for row in study}
+    cells = [
+        [
+            f"{aspect}: {statistic}" if aspect else statistic.replace("_", " "),
+            *(_cell(at.get((name, aspect, statistic))) for name in names),
+        ]
+        for aspect, statistic in lines
+    ]
+    return Table.of(["", *(name.replace("_", " ") for name in names)], cells, align="l" + "r" * len(names))
+
+
+def _cell(row: Row | None) -> str:
+    if row is None or row.value is None:
+        return number(None)
+    return f"{with_interval(row.value, row.low, row.high, 2)} n={row.n}"
+
+
+def _check(services: Mapping[str, CampaignService]) -> None:
+    if len(services) < 2:
+        raise UsageError("give two campaigns or more, each an arm")
+    (name, first), *others = services.items()
+    keys = {task.key for task in first.tasks.work}
+    for other, service in others:
+        if {task.key for task in service.tasks.work} != keys or service.kind.name != first.kind.name:
+            raise UsageError(
+                f"the arms {name} and {other} ask unlike tasks; make them from the same data and selection"
+            )
+    for arm, service in services.items():
+        if not isinstance(service.kind, AssistedKind) or not any(task.machine for task in service.tasks.work):
+            raise UsageError(f"the arm {arm} has no machine's verdict on any task (assistance.machine)")
+
+
+def _shares(service: CampaignService) -> dict[str, dict[str, list[float]]]:
+    """The zeros and ones of each share, by document."""
+    shares: dict[str, dict[str, list[float]]] = {ERRORS: {}, PASSES: {}, CHECKS: {}}
+    for task in _tasks(service):
+        if task.overturned is not None:
+            statistic = PASSES if task.accepted else ERRORS
+            shares[statistic].setdefault(task.document, []).append(float(task.overturned))
+    for person in service.state.people.values():
+        if person.excluded:
+            continue
+        for answer in person.checks:
+            document = service.tasks.by_key[answer.task].document_id
+            shares[CHECKS].setdefault(document, []).append(float(bool(answer.passed)))
+    return shares
+
+
+def _tasks(service: CampaignService) -> Iterator[_Task]:
+    kind = service.kind
+    if not isinstance(kind, AssistedKind):
+        return
+    for task in service.tasks.work:
+        if task.machine is not None:
+            yield _Task(task.document_id, kind.accepts(task.machine), _overturned(service, kind, task))
+
+
+def _overturned(service: CampaignService, kind: AssistedKind, task: Task) -> bool | None:
+    machine = task.machine or {}
+    decision = service.state.adjudicated.get(task.key)
+    if decision is not None:
+        return not kind.same(machine, decision.data["answer"])
+    same = [kind.same(machine, answer.answer) for answer in service.state.counted_answers(task.key)]
+    return None if 2 * sum(same) == len(same) else 2 * sum(same) < len(same)
+
+
+def _difference(
+    arm: Mapping[str, Sequence[float]],
+    base: Mapping[str, Sequence[float]],
+    documents: Sequence[str],
+    resamples: int,
+    seed: int,
+) -> Interval | None:
+    """The share of an arm minus that of another, documents drawn alike for both; None where one has none."""
+    if not arm or not base:
+        return None
+    counts = [np.array([(sum(of.get(name, ())), len(of.get(name, ()))) for name in documents]) for of in (arm, base)]
+    bootstrap = Bootstrap(list(documents), resamples, seed=seed)
+
+    def gap(weights: Floats) -> Floats:
+        shares = [ratio(total[:, 0], total[:, 1]) for total in (weights @ count for count in counts)]
+        return np.asarray(shares[0] - shares[1])
+
+    return bootstrap.interval(gap, n=sum(map(len, arm.values())))

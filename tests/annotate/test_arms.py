@@ -1,0 +1,150 @@
+"""The ablation of a machine's help: what made-up annotators with a planted trust do, arm by arm."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.annotate.campaigns import make, rows
+
+from summeter.annotate.after.arms import arm_names, arms, table
+from summeter.annotate.campaign.build import build
+from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.simulate.script import crowd, simulate
+from summeter.annotate.tasks.simulation import Profile, Truth
+from summeter.cli.main import main
+from summeter.data.dataset import load, save
+from summeter.meta.results import Study
+from summeter.records import Judgment, Target, UsageError
+
+SHOWN = ("nothing", "verdict", "verdict_and_reason")
+DATA = rows(8, 2, 3)
+
+
+def machine(*, flagged: int = 3) -> list[Judgment]:
+    """A machine that flags one sentence in `flagged`, each verdict with a reason."""
+    data = load(DATA)
+    verdicts = []
+    for place, (summary, index) in enumerate((summary, index) for summary in data.summaries for index in range(3)):
+        target = Target(document_id=summary.document_id, system=summary.system, unit="sentence", index=index)
+        label = int(place % flagged != 0)
+        about = {"aspect": "faithfulness", "judge": "machine", "signature": "machine|v:1"}
+        verdicts.append(Judgment(target=target, **about, label=label, value=float(label), reason=f"Because {place}."))
+    return verdicts
+
+
+def folder(place: Path, show: str, **plan: Any) -> CampaignFolder:
+    save(load(DATA).with_judgments("machine", machine()), place / "dataset")
+    given = {
+        "name": show.replace("_", "-"),
+        "kind": "fact_verification",
+        "data": "dataset",
+        "platform": {"name": "local", "accounts": ["anna", "ben", "cleo"]},
+        "attention": {"rate": 0.2, "pass_share": 0.0, "form": "unisumeval"},
+        "assistance": {"machine": {"set": "machine", "show": show}},
+        **plan,
+    }
+    (place / "plan.yaml").write_text(json.dumps(given))
+    return CampaignFolder(build(place / "plan.yaml", place / "campaign"))
+
+
+def study(tmp_path: Path, profile: Profile, shown: tuple[str, ...] = SHOWN) -> Study:
+    """Three people an arm, who believe that every sentence is supported where they think for themselves."""
+    services = []
+    for show in shown:
+        made = folder(tmp_path / show, show)
+        truth = Truth([judgment.model_copy(update={"label": 1, "value": 1.0}) for judgment in machine()], seed=3)
+        service = CampaignService(made)
+        simulate(service, crowd(made, [profile] * 3, truth, seed=5), seed=5)
+        services.append(service)
+    try:
+        return arms(arm_names(services), resamples=200)
+    finally:
+        for service in services:
+            service.close()
+
+
+def value(result: Study, statistic: str, arm: str) -> float:
+    (row,) = [row for row in result if row.statistic == statistic and row.details["arm"] == arm]
+    assert row.value is not None
+    return row.value
+
+
+def test_those_who_trust_a_verdict_overturn_it_less(tmp_path: Path) -> None:
+    result = study(tmp_path, Profile(accuracy=1.0, trust=0.5, trust_reasons=1.0))
+    assert value(result, "overturned_errors", "nothing") == 1.0, (
+        "all flags are wrong by the truth, and nobody sees them"
+    )
+    assert 0.2 < value(result, "overturned_errors", "verdict") < 0.8
+    assert value(result, "overturned_errors", "verdict_and_reason") == 0.0
+    assert {value(result, "overturned_passes", arm) for arm in SHOWN} == {0.0}
+    gap = value(result, "overturned_errors_difference", "verdict_and_reason")
+    assert gap == -1.0
+    assert value(result, "checks_passed", "nothing") == 1.0
+    assert value(result, "checks_passed", "verdict_and_reason") == 0.5, (
+        "a planted verdict is wrong in half of the checks"
+    )
+
+
+def test_people_who_do_not_trust_it_are_alike_in_every_arm(tmp_path: Path) -> None:
+    result = study(tmp_path, Profile(accuracy=1.0))
+    for statistic in ("overturned_errors_difference", "overturned_passes_difference", "checks_passed_difference"):
+        assert [row.value for row in result if row.statistic == statistic] == [0.0, 0.0]
+
+
+def test_agreement_grows_where_everybody_follows_the_machine(tmp_path: Path) -> None:
+    result = study(tmp_path, Profile(accuracy=0.7, trust=0.9))
+    agreement = {row.details["arm"]: row.value for row in result if row.statistic == "alpha_nominal"}
+    assert (agreement["nothing"] or 0) < 0.4 < (agreement["verdict"] or 0)
+
+
+def test_shares_are_of_the_machine_s_flags_and_passes(tmp_path: Path) -> None:
+    result = study(tmp_path, Profile(accuracy=1.0), SHOWN[:2])
+    counts = {(row.statistic, row.details["arm"]): row.n for row in result if row.statistic.startswith("overturned")}
+    tasks = 8 * 2 * 3
+    assert counts["overturned_errors", "nothing"] == tasks // 3
+    assert counts["overturned_passes", "nothing"] == tasks - tasks // 3
+    assert "nothing" in table(result).text()
+
+
+def run(*words: str) -> Any:
+    with pytest.raises(SystemExit) as ended:
+        main(["annotate", "assistance", *words, "--resamples", "50"])
+    return ended.value.code
+
+
+def test_the_command_prints_the_arms_and_their_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for show in SHOWN[:2]:
+        made = folder(tmp_path / show, show)
+        with CampaignService(made) as service:
+            simulate(service, crowd(made, [Profile()] * 3, Truth(seed=1)))
+    folders = [str(tmp_path / show / "campaign") for show in SHOWN[:2]]
+    assert run(*folders) == 0
+    assert "overturned errors" in capsys.readouterr().out
+    assert run(*folders, "--json") == 0
+    rows_ = json.loads(capsys.readouterr().out)["rows"]
+    assert {row["details"]["arm"] for row in rows_} == set(SHOWN[:2])
+
+
+def test_arms_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
+    one, other = folder(tmp_path / "a", "verdict"), folder(tmp_path / "b", "nothing", select={"limit": 2})
+    bare = make(tmp_path / "c", DATA)
+    with CampaignService(one) as first, CampaignService(other) as second, CampaignService(bare) as third:
+        with pytest.raises(UsageError, match="two campaigns or more"):
+            arms(arm_names([first]))
+        with pytest.raises(UsageError, match="ask unlike tasks"):
+            arms(arm_names([first, second]))
+        with pytest.raises(UsageError, match="no machine's verdicts"):
+            arm_names([first, third])
+        with pytest.raises(UsageError, match="named twice"):
+            arm_names([first, first])
+
+
+def test_a_set_that_the_data_lack_and_two_sources_of_verdicts_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no judgment set 'machin'"):
+        make(tmp_path / "a", DATA, assistance={"machine": {"set": "machin"}})
+    with pytest.raises(Exception, match="give one of run and set"):
+        make(tmp_path / "b", DATA, assistance={"machine": {"set": "x", "run": "y"}})
