@@ -12,9 +12,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from summeter.annotate.campaign.config import Machine
+from summeter.data.dataset import Dataset
 from summeter.data.faults import Faults
 from summeter.data.formats import format_of, read_rows
 from summeter.records import Judgment, Unit, UsageError
+from summeter.runs.run import RunFolder
 from summeter.text.ngrams import words
 
 Vector = dict[str, float]
@@ -112,11 +115,18 @@ class Verdicts:
         return len(self._by_summary)
 
 
-def verdicts_of(every: Iterable[Judgment], where: str, judge: str | None, aspect: str, unit: Unit) -> Verdicts:
-    """The verdicts of one judge; `where` says in messages what the judgments were taken from.
+def read_verdicts(machine: Machine, base: Path, data: Dataset, aspect: str, unit: Unit) -> Verdicts:
+    """The verdicts of one judge, of a run (relative to the folder `base`) or of a judgment set of the data.
 
     Raises UsageError where there are none, or of several judges.
     """
+    judge = machine.judge
+    if machine.set is None:
+        run = base / (machine.run or "")
+        every: Iterable[Judgment] = RunFolder(run).judgments()
+        where = f"{run}: the run"
+    else:
+        every, where = data.iter_judgments(machine.set), f"the judgment set {machine.set}"
     judgments = [judgment for judgment in every if judgment.aspect == aspect and judgment.target.unit == unit]
     judges = sorted({judgment.judge for judgment in judgments})
     known = f"judges that did: {', '.join(judges)}" if judges else "no judge did"

@@ -10,7 +10,7 @@ from random import Random
 
 import yaml
 
-from summeter.annotate.campaign.assistance import Similarity, Verdicts, read_scores, top, verdicts_of
+from summeter.annotate.campaign.assistance import Similarity, Verdicts, read_scores, read_verdicts, top
 from summeter.annotate.campaign.bodies import LARGEST
 from summeter.annotate.campaign.config import OUTCOMES, PARAPHRASES, STRANGER, Campaign
 from summeter.annotate.campaign.file import by_line, read_campaign
@@ -42,9 +42,8 @@ from summeter.data.dataset import Dataset, load, save
 from summeter.data.faults import Faults
 from summeter.data.formats import format_of, read_rows
 from summeter.data.hub import is_address
-from summeter.records import Document, InputError, Judgment, Span, Summary, UsageError, canonical, nearest
+from summeter.records import Document, InputError, Span, Summary, UsageError, canonical, nearest
 from summeter.records.taxonomy import NO_ERROR, SEPARATOR, canonical_error_type
-from summeter.runs.run import RunFolder
 from summeter.text.split import split
 
 BYTES = 4
@@ -412,13 +411,7 @@ class _Helper:
                 known = ", ".join(name for name in kind_names() if isinstance(kind_named(name), AssistedKind))
                 raise InputError.at(file, None, "assistance.machine", f"is for {known}, not for {kind.name}")
             aspect = machine.aspect or kind.machine_aspect
-            if machine.set is None:
-                run = file.parent / (machine.run or "")
-                judgments: Iterable[Judgment] = RunFolder(run).judgments()
-                where = f"{run}: the run"
-            else:
-                judgments, where = data.iter_judgments(machine.set), f"{campaign.data}: the set {machine.set}"
-            self.machine = kind, verdicts_of(judgments, where, machine.judge, aspect, kind.machine_unit)
+            self.machine = kind, read_verdicts(machine, file.parent, data, aspect, kind.machine_unit)
 
     def help(self, task: Task) -> Task:
         """The task with what its page shows beside it."""

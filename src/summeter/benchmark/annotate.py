@@ -1,0 +1,572 @@
+"""People in a benchmark: campaigns made from the step before, followed, and taken back as judgment sets.
+
+UniSumEval's three (Lee et al., 2024): key facts are validated, which drops and rewords some; every sentence is
+verified; every key fact that is left is aligned with every summary. SummQual's two: summaries are rated and the best
+is chosen, and passages that are wrong are marked. Each is an ordinary campaign (docs/annotate.md) in the step's work
+folder; made-up annotators can take the place of people, and the same seed then gives the same answers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from random import Random
+from typing import Any, Literal, NamedTuple, get_args
+
+from pydantic import Field, ValidationError, model_validator
+
+from summeter.annotate.after.adjudicate import Decision, adjudicate, disputes
+from summeter.annotate.after.aggregate import MERGED, judgments_of, merge, merged_of
+from summeter.annotate.after.agreement import headline
+from summeter.annotate.after.arms import arms
+from summeter.annotate.after.key_facts import CHANGES, Change, changes_of, with_changes, write_changes
+from summeter.annotate.after.quality import crowd_votes
+from summeter.annotate.campaign.build import build
+from summeter.annotate.campaign.config import Campaign, Show
+from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.simulate.script import crowd, simulate
+from summeter.annotate.tasks import kind_named
+from summeter.annotate.tasks.base import AssistedKind
+from summeter.annotate.tasks.fact_verification import FactVerification
+from summeter.annotate.tasks.key_fact_alignment import KeyFactAlignment
+from summeter.annotate.tasks.key_fact_validation import KeyFactValidation
+from summeter.annotate.tasks.simulation import Profile, Truth
+from summeter.benchmark.select import DETECTOR
+from summeter.benchmark.step import Inputs, LeftOut, Place, Result, Step, StepSettings, WaitingError
+from summeter.data.atomic import building, write_text
+from summeter.data.dataset import Dataset, load, save
+from summeter.data.human import RAW
+from summeter.data.human_judgments import list_id_of
+from summeter.meta.results import Row
+from summeter.records import Judgment, Record, UsageError, digest
+
+ADJUDICATED = "human.adjudicated"
+SETS = (RAW, ADJUDICATED, MERGED)
+"""The judgment sets that campaigns give: single votes, what was adjudicated, and both merged."""
+MADE = "made.json"
+"""Says, in a campaign's folder, of which settings and data it was made."""
+VALIDATED = "validated"
+"""The folder of the data with validated key facts, from which later campaigns are made."""
+SHOWN: tuple[Show, ...] = get_args(Show)
+_UNISUMEVAL = {"attention": {"rate": 0.2, "form": "unisumeval"}, "answers_per_item": 3}
+_SUMMQUAL = {"answers_per_item": 2}
+PLANS: dict[str, dict[str, dict[str, Any]]] = {
+    "unisumeval": {
+        "key_facts": {"kind": KeyFactValidation.name, **_UNISUMEVAL},
+        "sentences": {"kind": FactVerification.name, **_UNISUMEVAL},
+        "alignment": {"kind": KeyFactAlignment.name, **_UNISUMEVAL},
+    },
+    "summqual": {
+        "ratings": {"kind": "rating", "best": True, **_SUMMQUAL},
+        "passages": {"kind": "span_highlighting", **_SUMMQUAL},
+    },
+}
+"""The campaigns of each paper, with what it says of them."""
+
+Json = dict[str, Any]
+
+
+class MadeUp(Record):
+    """Made-up annotators in place of people (see `annotate simulate`): `annotators` in each campaign, of whom `lazy`
+    never read. `gold` names data whose `human.raw` says what is right. `adjudicate`: what an adjudicator decides, who
+    knows what is right: ties, all disputes, or nothing; `key_facts` says of a key fact, by its text, how it is to read
+    instead, or (null) that it goes.
+    """
+
+    annotators: int = Field(default=3, ge=1)
+    accuracy: float = Field(default=0.9, ge=0, le=1)
+    bias: float = Field(default=0.0, ge=-1, le=1)
+    laziness: float = Field(default=0.0, ge=0, le=1)
+    trust: float = Field(default=0.0, ge=0, le=1)
+    trust_reasons: float | None = Field(default=None, ge=0, le=1)
+    lazy: int = Field(default=0, ge=0)
+    gold: str | None = None
+    adjudicate: Literal["ties", "all", "nothing"] = "ties"
+    key_facts: dict[str, str | None] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _some_read(self) -> MadeUp:
+        if self.lazy > self.annotators:
+            raise ValueError(f"lazy: {self.lazy} of {self.annotators} annotators cannot be lazy")
+        return self
+
+    @property
+    def profiles(self) -> list[Profile]:
+        """One for each annotator of a campaign."""
+        usual = Profile(
+            accuracy=self.accuracy,
+            bias=self.bias,
+            laziness=self.laziness,
+            trust=self.trust,
+            trust_reasons=self.trust_reasons,
+        )
+        idle = usual.model_copy(update={"laziness": 1.0})
+        return [usual] * (self.annotators - self.lazy) + [idle] * self.lazy
+
+
+class AnnotateSettings(StepSettings):
+    """Which campaigns are made. `plan` names a paper's, `campaigns` gives others in their place: by name, fields of a
+    campaign file (docs/campaign-file.md) without `name` and `data`, and `arms`, which of `nothing`, `verdict` and
+    `verdict_and_reason` are shown of the machine's verdict, each in a campaign with people of its own; the last one's
+    labels count. `campaign` holds fields of all of them. `machine` is the judgment set whose verdicts stand beside
+    sentences that are verified, where the data have it. `simulate` has made-up annotators do the work.
+    """
+
+    plan: Literal["unisumeval", "summqual"] = "unisumeval"
+    campaigns: dict[str, Json] = Field(default_factory=dict)
+    campaign: Json = Field(default_factory=dict)
+    machine: str | None = DETECTOR
+    simulate: MadeUp | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> AnnotateSettings:
+        planned = self.planned
+        for plan in planned:
+            _check_plan(plan)
+        validations = [plan.name for plan in planned if plan.kind == KeyFactValidation.name]
+        if len(validations) > 1:
+            raise ValueError(f"campaigns: {' and '.join(validations)} both validate key facts; one campaign can")
+        return self
+
+    @property
+    def planned(self) -> list[Planned]:
+        """The campaigns, in the order of the file."""
+        usual = PLANS[self.plan]
+        plans = []
+        for name in self.campaigns or usual:
+            fields = _joined(_joined(usual.get(name, {}), self.campaign), self.campaigns.get(name, {}))
+            shown = tuple(fields.pop("arms", ()))
+            plans.append(Planned(name, str(fields.get("kind")), {"seed": self.seed, **fields}, shown))
+        return plans
+
+    def files(self) -> Iterable[Path]:
+        """What campaigns read beside the data, and what made-up annotators take for right."""
+        named = {str(path) for plan in self.planned for path in _paths(plan.fields).values()}
+        gold = [self.simulate.gold] if self.simulate is not None and self.simulate.gold is not None else []
+        return map(Path, sorted({*named, *gold}))
+
+
+class Planned(NamedTuple):
+    """A campaign as it is planned: its name, kind, fields of its file, and what is shown in each of its arms."""
+
+    name: str
+    kind: str
+    fields: Json
+    arms: tuple[Show, ...]
+
+    @property
+    def folders(self) -> dict[str, Show | None]:
+        """The campaigns that it is made of, by the names of their folders: itself, or one an arm."""
+        return {f"{self.name}-{arm}": arm for arm in self.arms} or {self.name: None}
+
+    @property
+    def main(self) -> str:
+        """The campaign whose labels count: the last arm's."""
+        return list(self.folders)[-1]
+
+
+class Taken(NamedTuple):
+    """What a finished campaign gave: its judgment sets, and a row about it for the manifest."""
+
+    sets: dict[str, list[Judgment]]
+    row: Json
+
+
+def _joined(usual: Mapping[str, Any], own: Mapping[str, Any]) -> Json:
+    """Fields with others over them; what both have as mappings is joined in turn."""
+    joined = dict(usual)
+    for name, value in own.items():
+        both = isinstance(joined.get(name), Mapping) and isinstance(value, Mapping)
+        joined[name] = _joined(joined[name], value) if both else value
+    return joined
+
+
+def _check_plan(plan: Planned) -> None:
+    """Raise ValueError for what no campaign file could hold."""
+    given = [name for name in ("name", "data", "preset", "format", "map") if name in plan.fields]
+    if given:
+        raise ValueError(f"campaigns.{plan.name}: {given[0]} is the step's to say; leave it out")
+    if any(arm not in SHOWN for arm in plan.arms) or len(set(plan.arms)) != len(plan.arms):
+        known = ", ".join(SHOWN)
+        raise ValueError(f"campaigns.{plan.name}.arms: are {', '.join(map(str, plan.arms))}; each is one of {known}")
+    try:
+        kind = kind_named(plan.kind)
+        Campaign.model_validate({"name": plan.main, "data": "data", **plan.fields})
+    except UsageError as error:
+        raise ValueError(f"campaigns.{plan.name}.kind: {error}") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, [f"campaigns.{plan.name}", *first["loc"]]))
+        raise ValueError(f"{place}: {first['msg'].removeprefix('Value error, ')}") from error
+    if plan.arms and not isinstance(kind, AssistedKind):
+        raise ValueError(f"campaigns.{plan.name}.arms: no machine's verdict is shown beside {plan.kind}")
+
+
+_PATHS: tuple[tuple[str, ...], ...] = (
+    ("assistance", "machine", "run"),
+    ("assistance", "similar", "scores"),
+    ("select", "items"),
+)
+"""The fields of a campaign file that name files."""
+
+
+def _paths(fields: Mapping[str, Any]) -> dict[tuple[str, ...], str]:
+    """The files that fields of a campaign file name, by place."""
+    named = {}
+    for place in _PATHS:
+        value: Any = fields
+        for part in place:
+            value = value.get(part) if isinstance(value, Mapping) else None
+        if isinstance(value, str):
+            named[place] = value
+    return named
+
+
+# ---- making campaigns ----
+
+
+class _Maker:
+    """Makes the campaigns of a step in its work folder, and finds those that are there."""
+
+    def __init__(self, settings: AnnotateSettings, work: Path, log: Callable[[Mapping[str, Any]], None]) -> None:
+        self.settings, self.work, self.log = settings, work.resolve(), log
+
+    def make(self, plan: Planned, data: Dataset, source: Path) -> list[Path]:
+        """The folders of the plan's campaigns over the data in the folder `source`; those that are left are made."""
+        accounts = self._accounts(plan)
+        folders = []
+        for number, (name, show) in enumerate(plan.folders.items()):
+            fields = self._fields(plan, data, name, show, accounts[number])
+            made = {
+                "fields": fields,
+                "data": data.hash,
+                "simulate": self._made_up(),
+                "verdicts": _verdicts(fields, data),
+            }
+            folder = self.work / name
+            if not self._there(folder, digest(made)):
+                self._build(folder, {**fields, "data": str(source.resolve())}, digest(made))
+            folders.append(folder)
+        return folders
+
+    def _made_up(self) -> Json | None:
+        return None if self.settings.simulate is None else self.settings.simulate.model_dump(mode="json")
+
+    def _fields(self, plan: Planned, data: Dataset, name: str, show: Show | None, accounts: Sequence[str]) -> Json:
+        """The campaign's file, but for its data."""
+        fields = _joined({}, plan.fields)
+        for (*outer, last), path in _paths(fields).items():
+            inner = fields
+            for part in outer:
+                inner[part] = dict(inner[part])
+                inner = inner[part]
+            inner[last] = str(Path(path).resolve())
+        help_ = dict(fields.get("assistance") or {})
+        usual = self.settings.machine
+        if plan.kind == FactVerification.name and "machine" not in help_ and usual in data.judgment_sets:
+            help_["machine"] = {"set": usual}
+        if show is not None:
+            if not help_.get("machine"):
+                raise UsageError(
+                    f"annotate: campaigns.{plan.name}.arms: there are no verdicts of a machine to show; name a set of "
+                    "the data or a run under assistance.machine"
+                )
+            help_["machine"] = {**help_["machine"], "show": show}
+        if help_:
+            fields["assistance"] = help_
+        if accounts:
+            fields["platform"] = {**fields.get("platform", {}), "accounts": list(accounts)}
+        return {"name": name, **fields}
+
+    def _accounts(self, plan: Planned) -> list[Sequence[str]]:
+        """The local accounts of each of the plan's campaigns: arms share them out, drawn by the seed."""
+        platform = plan.fields.get("platform", {})
+        if platform.get("name", "local") != "local":
+            return [() for _ in plan.folders]
+        count, simulated = len(plan.folders), self.settings.simulate
+        known = list(platform.get("accounts", ()))
+        if not known and simulated is not None:
+            known = [f"annotator-{number}" for number in range(1, simulated.annotators * count + 1)]
+        if count > 1:
+            Random(f"{self.settings.seed}/{plan.name}/arms").shuffle(known)
+        shares = [sorted(known[place::count]) for place in range(count)]
+        wanted = max(plan.fields.get("answers_per_item", 3), simulated.annotators if simulated is not None else 0)
+        if min(map(len, shares)) < wanted:
+            each = " in each arm" if count > 1 else ""
+            raise UsageError(
+                f"annotate: campaigns.{plan.name}: {len(known)} accounts are too few for {wanted} people{each}; "
+                "name more under campaign.platform.accounts"
+            )
+        return list(shares)
+
+    def _there(self, folder: Path, made: str) -> bool:
+        """Whether the campaign is there as it should be. One of other settings or data is removed where nobody has
+        answered. Raises UsageError where somebody has."""
+        if not folder.is_dir():
+            return False
+        file = folder / MADE
+        if file.is_file() and json.loads(file.read_text("utf-8")) == made:
+            return True
+        with CampaignService(CampaignFolder(folder), readonly=True) as service:
+            people = [person for person in service.state.people.values() if not person.simulated]
+            answers = sum(len(person.answers) for person in people)
+        if answers:
+            raise UsageError(
+                f"annotate: {folder} was made of other settings or data, and people gave {answers} answers there; "
+                "restore what has changed, or move that folder away to begin anew"
+            )
+        return False
+
+    def _build(self, folder: Path, fields: Json, made: str) -> None:
+        """Make a campaign whole; made-up annotators do all of their work in it before it is there at all."""
+        simulated = self.settings.simulate
+        plan = self.work / f"{folder.name}.yaml"
+        write_text(plan, json.dumps(fields, ensure_ascii=False, indent=1) + "\n")  # JSON is YAML, too
+        with building(folder) as fresh:
+            build(plan, fresh, token=None if simulated is None else _tokens(f"{self.settings.seed}/{folder.name}"))
+            write_text(fresh / MADE, json.dumps(made) + "\n")
+            if simulated is None:
+                CampaignService(CampaignFolder(fresh)).close()  # begins the log, which is looked into from now on
+            else:
+                self.log({"event": "simulating", "campaign": folder.name})
+                _simulate(fresh, simulated, self.settings.seed)
+
+
+def _verdicts(fields: Mapping[str, Any], data: Dataset) -> str | None:
+    """A hash of the verdicts that a campaign takes from its data."""
+    machine = (fields.get("assistance") or {}).get("machine") or {}
+    if "set" not in machine:
+        return None
+    sha256 = hashlib.sha256()
+    for judgment in data.iter_judgments(machine["set"]):
+        sha256.update(judgment.line.encode() + b"\n")
+    return sha256.hexdigest()
+
+
+def _tokens(seed: str) -> Callable[[], str]:
+    """The secrets of a campaign without people: the same for the same seed, so that all that hangs on them is too."""
+    numbers = itertools.count()
+    return lambda: hashlib.sha256(f"{seed}/{next(numbers)}".encode()).hexdigest()
+
+
+def _simulate(folder: Path, made_up: MadeUp, seed: int) -> None:
+    """Have made-up annotators and an adjudicator do a whole campaign."""
+    ticks = itertools.count(1_700_000_000)
+    campaign = CampaignFolder(folder)
+    gold = () if made_up.gold is None else load(made_up.gold).judgments(RAW)
+    truth = Truth(merge(gold), seed=seed)
+    with CampaignService(campaign, clock=lambda: next(ticks) / 1000) as service:
+        for number in itertools.count(seed):  # again, where somebody's exclusion has opened tasks for others
+            given = simulate(service, crowd(campaign, made_up.profiles, truth, seed=number), seed=number)
+            slots = service.state.items.values()
+            if not given or all(task.open == 0 for task in slots):
+                break
+        adjudicate(service, _decisions(service, made_up, truth))
+
+
+def _decisions(service: CampaignService, made_up: MadeUp, truth: Truth) -> list[Decision]:
+    """What the adjudicator decides who knows what is right."""
+    kind, by = service.kind, "adjudicator"
+    decisions: dict[str, Decision] = {}
+    if made_up.adjudicate != "nothing":
+        for dispute in disputes(service):
+            if dispute.even or made_up.adjudicate == "all":
+                answer = {"comment": None, "machine": None, **kind.right_answer(dispute.task, truth)}
+                decisions[dispute.task.key] = Decision(dispute.task.key, answer, "read again", by)
+    if isinstance(kind, KeyFactValidation):
+        for task in service.tasks.work:
+            fact = str(task.body["key_fact"])
+            if fact in made_up.key_facts:
+                text = made_up.key_facts[fact]
+                reason = "goes" if text is None else "reads better so"
+                lacks = {"significant": text is not None, "correct": False, "relevant": True}
+                answer = {**lacks, "why": reason, "edit": text, "comment": None, "machine": None}
+                decisions[task.key] = Decision(task.key, answer, reason, by)
+    return list(decisions.values())
+
+
+# ---- taking them back ----
+
+
+def _step(inputs: Inputs, settings: AnnotateSettings, place: Place) -> Result:
+    data, source = inputs.dataset, inputs.folder
+    if source is None or not data.summaries:
+        raise UsageError("annotate: there are no summaries to annotate; do `bench summarize` before")
+    maker = _Maker(settings, place.work, place.log)
+    plans = settings.planned
+    validation = next((plan for plan in plans if plan.kind == KeyFactValidation.name), None)
+    early = [plan for plan in plans if plan is not validation and plan.kind != KeyFactAlignment.name]
+    folders = {plan.name: maker.make(plan, data, source) for plan in early}
+    changes: list[Change] = []
+    waiting: list[str] = []
+    if validation is not None:
+        folders[validation.name] = maker.make(validation, data, source)
+        waiting += _waiting(folders[validation.name])
+        if not waiting:
+            with CampaignService(CampaignFolder(place.work / validation.main), readonly=True) as service:
+                changes = changes_of(service)
+            data = with_changes(data, changes)
+            source = place.work / VALIDATED
+            save(data, source, force=True)
+    if validation is None or not waiting:
+        for plan in plans:
+            if plan.kind == KeyFactAlignment.name:
+                folders[plan.name] = maker.make(plan, data, source)
+    waiting += [line for name, each in folders.items() if validation is None or name != validation.name
+                for line in _waiting(each)]  # fmt: skip
+    if waiting and settings.simulate is not None:
+        raise UsageError(
+            "annotate: the made-up annotators cannot finish; give more of them, or attention.pass_share: 0 so that "
+            "nobody is excluded:\n" + "\n".join(waiting)
+        )
+    if waiting:
+        raise WaitingError("annotate waits for people; the same command carries on:\n" + "\n".join(waiting))
+    return _taken_back(data, changes, plans, {name: folders[name] for name in (plan.name for plan in plans)}, place)
+
+
+def _waiting(folders: Sequence[Path]) -> list[str]:
+    """What is still to be done in campaigns, in words; empty where they are finished."""
+    lines = []
+    for folder in folders:
+        with CampaignService(CampaignFolder(folder), readonly=True) as service:
+            slots = service.state.items.values()
+            wanted = service.campaign.answers_per_item
+            complete = sum(
+                len(task.counted) >= wanted or key in service.state.adjudicated
+                for key, task in service.state.items.items()
+            )
+            if complete < len(slots):
+                given = sum(len(task.counted) for task in slots)
+                lines.append(
+                    f"{folder.name}: {given} of {wanted * len(slots)} answers; "
+                    f"have it answered with `summeter annotate serve {folder}`"
+                )
+            elif isinstance(service.kind, KeyFactValidation):
+                try:
+                    changes_of(service)
+                except UsageError as error:
+                    lines.append(f"{folder.name}: {error} {folder}")
+    return lines
+
+
+def _taken_back(
+    data: Dataset, changes: Sequence[Change], plans: Sequence[Planned], folders: Mapping[str, list[Path]], place: Place
+) -> Result:
+    sets: dict[str, list[Judgment]] = {}
+    rows: list[Json] = []
+    arm_rows: list[Json] = []
+    for plan in plans:
+        with ExitStack() as stack:
+            services = {
+                folder.name: stack.enter_context(CampaignService(CampaignFolder(folder), readonly=True))
+                for folder in folders[plan.name]
+            }
+            for (name, service), show in zip(services.items(), plan.folders.values(), strict=True):
+                taken = _take(service, changes, data, main=name == plan.main, arm=show)
+                rows.append({"campaign": plan.name, **taken.row})
+                for set_name, judgments in taken.sets.items():
+                    sets.setdefault(set_name, []).extend(judgments)
+            if plan.arms:
+                study = arms(dict(zip(plan.arms, services.values(), strict=True)), seed=int(plan.fields["seed"]))
+                arm_rows += ({"campaign": plan.name, **_arm_row(row)} for row in study)
+    for name, judgments in sets.items():
+        known = data.judgments(name) if name in data.judgment_sets else ()
+        data = data.with_judgments(name, [*known, *judgments])
+    if changes:
+        write_changes(place.out / CHANGES, changes)
+    actions = Counter(change.action for change in changes)
+    dropped = [
+        LeftOut("key fact", f"{change.document_id}/{change.index}", "not valid", _why(change))
+        for change in changes
+        if change.action == "dropped"
+    ]
+    details: dict[str, Any] = {"campaigns": rows}
+    if arm_rows:
+        details["arms"] = arm_rows
+    counts = {f"key_facts_{action}": count for action, count in sorted(actions.items())}
+    return Result(data, dropped, counts=counts, details=details)
+
+
+def _take(service: CampaignService, changes: Sequence[Change], data: Dataset, *, main: bool, arm: Show | None) -> Taken:
+    """The judgments of a finished campaign, on the data as they are now; of an arm that does not count only the votes,
+    in a set of their own."""
+    sets = {
+        RAW: judgments_of(service),
+        ADJUDICATED: judgments_of(service, adjudicated=True),
+        MERGED: merged_of(service),
+    }
+    if isinstance(service.kind, KeyFactValidation):
+        sets = {name: list(_of_kept(judgments, changes, data)) for name, judgments in sets.items()}
+    if not main:
+        sets = {f"{RAW}.{arm}": sets[RAW]}
+    return Taken({name: judgments for name, judgments in sets.items() if judgments}, _row(service, arm))
+
+
+def _of_kept(judgments: Iterable[Judgment], changes: Sequence[Change], data: Dataset) -> Iterator[Judgment]:
+    """The judgments of key facts that stand in the data as they were judged, at their places there."""
+    kept = {(change.document_id, change.index): change.key_fact for change in changes if change.action == "kept"}
+    for judgment in judgments:
+        target = judgment.target
+        fact = kept.get((target.document_id, target.index or 0))
+        if fact is not None:
+            facts = data.documents[target.document_id].key_facts
+            here = {"index": facts.index(fact), "list_id": list_id_of(facts)}
+            yield judgment.model_copy(update={"target": target.model_copy(update=here)})
+
+
+def _row(service: CampaignService, arm: Show | None) -> Json:
+    """What the manifest says of a campaign."""
+    people = list(service.state.people.values())
+    agreement = _agreement(service)
+    return {
+        "kind": service.campaign.kind,
+        "arm": arm or "",
+        "tasks": len(service.tasks.work),
+        "checks": len(service.tasks.checks),
+        "answers": sum(len(slots.counted) for slots in service.state.items.values()),
+        "annotators": len(people),
+        "excluded": sum(person.excluded for person in people),
+        "checks_seen": sum(person.checks_seen for person in people),
+        "checks_passed": sum(person.checks_passed for person in people),
+        "differ": len(disputes(service, settled=True)),
+        "adjudicated": len(service.state.adjudicated),
+        "agreement": "; ".join(agreement),
+    }
+
+
+def _agreement(service: CampaignService) -> Iterator[str]:
+    """The coefficient of each aspect, in words."""
+    try:
+        rows: list[Row] = headline(crowd_votes(service), service.kind.coefficients[0], 0)
+    except UsageError:
+        return
+    for row in rows:
+        value = "undefined" if row.value is None else f"{row.value:.3f}"
+        yield f"{row.aspect} {row.statistic} {value}"
+
+
+def _arm_row(row: Row) -> Json:
+    """What the manifest says of a statistic of an arm."""
+    numbers = {name: _rounded(getattr(row, name)) for name in ("value", "low", "high")}
+    return {"arm": row.details["arm"], "aspect": row.aspect, "statistic": row.statistic, **numbers, "n": row.n}
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)
+
+
+def _why(change: Change) -> str:
+    valid, answers = change.votes
+    lacks = ", ".join(f"not {name}: {count}" for name, count in change.lacks.items())
+    parts = [f"“{change.key_fact}”", f"valid for {valid} of {answers}", lacks, *change.why]
+    by = [f"decided by {change.by}"] if change.by is not None else []
+    return "; ".join(part for part in (*parts, *by) if part)
+
+
+STEP = Step("annotate", "people judge the summaries and key facts in campaigns", AnnotateSettings, _step)

@@ -1,0 +1,308 @@
+"""Campaigns of a benchmark: made, followed and taken back; with made-up annotators one seed gives one set of labels."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from summeter.annotate.after.key_facts import CHANGES
+from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.people import Visitor
+from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.simulate.script import crowd, simulate
+from summeter.annotate.tasks.simulation import Profile, Truth
+from summeter.benchmark.annotate import ADJUDICATED, STEP, AnnotateSettings
+from summeter.benchmark.chain import run_chain
+from summeter.benchmark.step import Manifest, WaitingError, run_step
+from summeter.data.dataset import Dataset, load, save
+from summeter.data.human_judgments import list_id_of
+from summeter.records import FactOrigin, FactVote, InputError, Judgment, Target, UsageError
+
+TOPICS = ("bridge", "market", "school", "harbour")
+BAD, DULL = "The sky over the bridge was green.", "Children sang at the market."
+BETTER = "Children sang when the market opened."
+
+
+def documents() -> Dataset:
+    """Four documents with two systems' summaries, key facts with their votes, and a machine's verdicts on sentences."""
+    rows: list[dict[str, Any]] = []
+    for topic in TOPICS:
+        text = f"The {topic} was opened in May. The mayor paid for the {topic}. Children sang. It rained at noon."
+        facts = [f"The {topic} was opened.", f"The mayor paid for the {topic}."]
+        facts += [BAD] if topic == "bridge" else [DULL] if topic == "market" else []
+        for system in ("A", "B"):
+            told = [f"The {topic} was opened in May by {system}.", f"The mayor of the {topic} paid {system}."]
+            row = {"doc_id": topic, "document": text, "domain": topic, "system": system, "summary": " ".join(told)}
+            rows.append({**row, "sentences": told, "key_facts": facts})
+    data = load(rows)
+    vote = FactVote(judge="v", model="n", useful=True)
+    origins = {
+        doc_id: tuple(
+            FactOrigin(proposed=fact, origin="document", model="m", votes=(vote,)) for fact in document.key_facts
+        )
+        for doc_id, document in data.documents.items()
+    }
+    data = data.with_key_facts({name: document.key_facts for name, document in data.documents.items()}, origins)
+    return data.with_judgments("detector", verdicts(data))
+
+
+def verdicts(data: Dataset) -> list[Judgment]:
+    about = {"aspect": "faithfulness", "judge": "machine", "signature": "machine|v:1"}
+    judgments = []
+    for place, summary in enumerate(data.summaries):
+        for index in range(len(summary.sentences)):
+            target = Target(document_id=summary.document_id, system=summary.system, unit="sentence", index=index)
+            label = int((place + index) % 3 != 0)
+            judgments.append(Judgment(target=target, **about, label=label, value=float(label), reason="So it seems."))
+    return judgments
+
+
+MADE_UP = {"accuracy": 1.0, "adjudicate": "all", "key_facts": {BAD: None, DULL: BETTER}}
+FREE = {"attention": {"pass_share": 0.0}}
+
+
+SEED = 6
+"""By the truth that is drawn from it every key fact is valid, but for the two that the adjudicator decides."""
+
+
+def settings(**given: Any) -> AnnotateSettings:
+    return AnnotateSettings.model_validate({"simulate": MADE_UP, "campaign": FREE, "seed": SEED, **given})
+
+
+def done(folder: Path, given: AnnotateSettings) -> Manifest:
+    source = folder / "facts"
+    if not source.exists():
+        save(documents(), source)
+    return run_step(STEP, source, folder / "annotate", given)
+
+
+def test_three_campaigns_end_to_end(tmp_path: Path) -> None:
+    manifest = done(tmp_path, settings())
+    data = load(tmp_path / "annotate")
+    facts, sentences, alignment = manifest.details["campaigns"]
+    assert [(row["campaign"], row["kind"], row["tasks"]) for row in (facts, sentences, alignment)] == [
+        ("key_facts", "key_fact_validation", 10), ("sentences", "fact_verification", 16),
+        ("alignment", "key_fact_alignment", 18),
+    ]  # fmt: skip
+    assert [row["checks"] for row in (facts, sentences, alignment)] == [3, 4, 5], "a fifth of all tasks, rounded up"
+    assert [row["answers"] for row in (facts, sentences, alignment)] == [30, 48, 54], "three people each"
+    counts = Counter((judgment.aspect, judgment.target.unit) for judgment in data.judgments("human.raw"))
+    assert counts["faithfulness", "sentence"] == 48
+    assert counts["completeness", "key_fact"] == 54
+    assert counts["conciseness", "sentence"] == 48
+    merged = Counter(judgment.aspect for judgment in data.judgments("human.merged"))
+    assert (merged["faithfulness"], merged["completeness"]) == (16, 18)
+    assert "detector" in data.judgment_sets, "what was there stays"
+
+
+def test_a_rejected_key_fact_is_gone_and_a_reworded_one_has_both_texts(tmp_path: Path) -> None:
+    manifest = done(tmp_path, settings())
+    data = load(tmp_path / "annotate")
+    assert BAD not in data.documents["bridge"].key_facts
+    assert data.documents["market"].key_facts[2] == BETTER
+    origin = data.fact_origins["market"][2]
+    assert (origin.proposed, origin.votes[0].model) == (DULL, "n")
+    assert origin.review is not None
+    assert origin.review.decided_by == "adjudicator"
+    assert "reads better so" in origin.review.why
+    for file in ("documents.jsonl", "keyfacts.jsonl", "summaries.jsonl"):
+        assert BAD not in (tmp_path / "annotate" / file).read_text()
+    for file in (tmp_path / "annotate" / "judgments").iterdir():
+        assert BAD not in file.read_text()
+    changes = [json.loads(line) for line in (tmp_path / "annotate" / CHANGES).read_text().splitlines()]
+    assert Counter(change["action"] for change in changes) == {"kept": 8, "dropped": 1, "reworded": 1}
+    assert manifest.dropped == {"key fact: not valid": 1}
+    assert manifest.counts_out["key_facts"] == 9
+    assert manifest.counts_out["key_facts_reworded"] == 1
+
+
+def test_votes_on_key_facts_count_in_the_lists_as_they_are_now(tmp_path: Path) -> None:
+    done(tmp_path, settings())
+    data = load(tmp_path / "annotate")
+    lists = {name: list_id_of(document.key_facts) for name, document in data.documents.items()}
+    votes = [judgment for judgment in data.judgments("human.raw") if judgment.aspect == "key_fact_validity"]
+    assert len(votes) == 8 * 3, "of those that were kept as they were"
+    for judgment in data.judgments("human.raw"):
+        if judgment.target.unit == "key_fact":
+            assert judgment.target.list_id == lists[judgment.target.document_id]
+            assert (judgment.target.index or 0) < len(data.documents[judgment.target.document_id].key_facts)
+
+
+def test_what_was_adjudicated_is_a_set_of_its_own_and_goes_before_the_majority(tmp_path: Path) -> None:
+    noisy = {"accuracy": 0.6, "adjudicate": "all"}
+    manifest = done(tmp_path, settings(simulate=noisy, campaigns={"sentences": {}}))
+    data = load(tmp_path / "annotate")
+    decided = {judgment.key[2:]: judgment.label for judgment in data.judgments(ADJUDICATED)}
+    merged = {judgment.key[2:]: judgment.label for judgment in data.judgments("human.merged")}
+    assert len(decided) > 5
+    own = {key: label for key, label in decided.items() if key[-1] in ("faithfulness", "completeness")}
+    assert {key: merged[key] for key in own} == own
+    assert sum(row["adjudicated"] for row in manifest.details["campaigns"]) > 0
+
+
+def same(first: Manifest, second: Manifest) -> bool:
+    return first.files == second.files and first.details == second.details
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path: Path) -> None:
+    noisy = {"simulate": {"accuracy": 0.7}, "campaigns": {"key_facts": {}, "sentences": {}}}
+    first = done(tmp_path / "a", settings(**noisy, seed=4))
+    again = done(tmp_path / "b", settings(**noisy, seed=4))
+    other = done(tmp_path / "c", settings(**noisy, seed=5))
+    assert same(first, again)
+    name = "judgments/human.raw.jsonl"
+    assert first.files[name] != other.files[name]
+
+
+def test_a_kill_between_any_two_campaigns_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import summeter.benchmark.annotate as module
+
+    noisy = settings(simulate={"accuracy": 0.7})
+    whole = done(tmp_path / "whole", noisy)
+    simulate_, killed = module._simulate, "key_facts"
+
+    def dies(folder: Path, *rest: Any) -> None:
+        simulate_(folder, *rest)
+        if CampaignFolder(folder).campaign.name == killed:
+            raise KeyboardInterrupt
+
+    for killed in ("sentences", "key_facts", "alignment"):
+        monkeypatch.setattr(module, "_simulate", dies)
+        with pytest.raises(KeyboardInterrupt):
+            done(tmp_path / "killed", noisy)
+        assert not (tmp_path / "killed" / "annotate").exists()
+        work = tmp_path / "killed" / "work" / "annotate"
+        assert not (work / killed).exists(), "a campaign is there whole or not at all"
+    monkeypatch.undo()
+    assert same(whole, done(tmp_path / "killed", noisy))
+
+
+def test_finished_campaigns_are_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = done(tmp_path, settings())
+    monkeypatch.setattr("summeter.benchmark.annotate.build", lambda *_, **__: pytest.fail("made again"))
+    assert same(first, done(tmp_path, settings()))
+
+
+def test_with_people_the_step_waits_says_what_to_do_and_carries_on(tmp_path: Path) -> None:
+    people = {"platform": {"name": "local", "accounts": ["anna", "ben", "cleo"]}, **FREE}
+    given = settings(simulate=None, campaign=people)
+    with pytest.raises(WaitingError) as waits:
+        done(tmp_path, given)
+    work = (tmp_path / "work" / "annotate").resolve()
+    assert f"key_facts: 0 of 30 answers; have it answered with `summeter annotate serve {work / 'key_facts'}`" in str(
+        waits.value
+    )
+    assert "sentences: 0 of 48" in str(waits.value)
+    assert not (work / "alignment").exists(), "it waits for the key facts"
+    answer(work / "key_facts")
+    with pytest.raises(WaitingError) as waits:
+        done(tmp_path, given)
+    assert "key_facts" not in str(waits.value)
+    assert "alignment: 0 of" in str(waits.value)
+    for name in ("sentences", "alignment"):
+        answer(work / name)
+    manifest = done(tmp_path, given)
+    assert manifest.counts_out["judgments/human.raw"] > 0
+
+
+def answer(folder: Path, *, name: str | None = None) -> None:
+    """Have everybody answer all of a campaign, or one person a batch of it, as people (nobody is made up)."""
+    campaign = CampaignFolder(folder)
+    with CampaignService(campaign) as service:
+        scripts = crowd(campaign, [Profile(accuracy=1.0)] * 3, Truth(seed=2))
+        for script in scripts:
+            script.visitor = Visitor("local", script.visitor.id)
+        if name is None:
+            simulate(service, scripts)
+            return
+        steps = next(script for script in scripts if script.visitor.id == name).steps()
+        request, body = next(steps)
+        for _ in range(6):
+            visitor = Visitor("local", name)
+            request, body = steps.send(service.request(request, visitor, body))
+
+
+def test_answers_of_people_are_never_thrown_away(tmp_path: Path) -> None:
+    people = {"platform": {"name": "local", "accounts": ["anna", "ben", "cleo"]}, **FREE}
+    given = settings(simulate=None, campaign=people)
+    with pytest.raises(WaitingError):
+        done(tmp_path, given)
+    answer(tmp_path / "work" / "annotate" / "sentences", name="ben")
+    other = settings(simulate=None, campaign={**people, "answers_per_item": 2})
+    with pytest.raises(UsageError, match=r"sentences was made of other settings or data, and people gave \d answers"):
+        done(tmp_path, other)
+
+
+def test_the_arms_of_a_campaign_are_one_study(tmp_path: Path) -> None:
+    arms = {"kind": "fact_verification", "arms": ["nothing", "verdict", "verdict_and_reason"]}
+    simulated = {"accuracy": 1.0, "trust": 0.5, "trust_reasons": 1.0}
+    manifest = done(tmp_path, settings(campaigns={"sentences": arms}, simulate=simulated))
+    rows = {(row["statistic"], row["arm"]): row["value"] for row in manifest.details["arms"]}
+    by_arm = [rows["checks_passed", arm] for arm in arms["arms"]]
+    assert by_arm[0] == 1.0
+    assert by_arm[0] > by_arm[2], "who follows every reason follows the planted wrong ones too"
+    assert rows["overturned_errors", "verdict_and_reason"] == 0.0
+    data = load(tmp_path / "annotate")
+    assert {"human.raw", "human.merged", "human.raw.nothing", "human.raw.verdict"} <= set(data.judgment_sets)
+    people = [{judgment.judge for judgment in data.judgments(name)} for name in ("human.raw", "human.raw.nothing")]
+    assert not people[0] & people[1], "each arm has people of its own"
+    votes = [len(data.judgments(name)) for name in ("human.raw", "human.raw.nothing", "human.raw.verdict")]
+    assert votes == [48, 48, 48]
+
+
+def test_summqual_s_campaigns(tmp_path: Path) -> None:
+    manifest = done(tmp_path, settings(plan="summqual", simulate={"annotators": 2}))
+    assert [(row["campaign"], row["kind"], row["tasks"], row["answers"]) for row in manifest.details["campaigns"]] == [
+        ("ratings", "rating", 4, 8), ("passages", "span_highlighting", 8, 16),
+    ]  # fmt: skip
+    data = load(tmp_path / "annotate")
+    aspects = {judgment.aspect for judgment in data.judgments("human.raw")}
+    assert {"coherence", "consistency", "coverage", "fluency", "overall"} <= aspects
+    assert data.documents["bridge"].key_facts[2] == BAD, "nobody validated key facts"
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"campaigns": {"x": {"kind": "fact_verifikation"}}}, "campaigns.x.kind: .*fact_verifikation"),
+        ({"campaigns": {"x": {"kind": "rating", "attention": {"rate": 2}}}}, "campaigns.x.attention.rate: "),
+        ({"campaigns": {"x": {"kind": "rating", "dat": 1}}}, "campaigns.x.dat: "),
+        ({"campaigns": {"x": {"kind": "rating", "data": "y"}}}, "data is the step's to say"),
+        ({"campaigns": {"x": {"kind": "rating", "arms": ["verdict"]}}}, "no machine's verdict is shown beside rating"),
+        ({"campaigns": {"x": {"kind": "fact_verification", "arms": ["label"]}}}, "each is one of verdict_and_reason"),
+        ({"campaigns": {"x": {"kind": "key_fact_validation"}, "y": {"kind": "key_fact_validation"}}}, "x and y both"),
+        ({"simulate": {"annotators": 1, "lazy": 2}}, "2 of 1 annotators cannot be lazy"),
+    ],
+)
+def test_what_no_campaign_can_be_is_named(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        AnnotateSettings.model_validate(given)
+
+
+def test_too_few_people_are_an_error_before_anything_is_made(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="1 accounts are too few for 3 people"):
+        done(tmp_path, settings(simulate=None, campaign={"platform": {"name": "local", "accounts": ["anna"]}}))
+    assert not any((tmp_path / "work" / "annotate").glob("*"))
+
+
+def test_made_up_annotators_who_cannot_finish_are_an_error(tmp_path: Path) -> None:
+    lazy = settings(simulate={"lazy": 3}, campaign={"attention": {"pass_share": 1.0, "judge_after": 1}})
+    with pytest.raises(UsageError, match="made-up annotators cannot finish"):
+        done(tmp_path, lazy)
+
+
+def test_arms_without_a_machine_are_an_error(tmp_path: Path) -> None:
+    arms = {"kind": "fact_verification", "arms": ["nothing", "verdict"]}
+    with pytest.raises(UsageError, match="no verdicts of a machine to show"):
+        done(tmp_path, settings(campaigns={"sentences": arms}, machine=None))
+
+
+def test_a_fault_in_bench_yaml_has_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "bench.yaml"
+    file.write_text("name: x\nannotate:\n  campaigns:\n    a: {kind: rating, attention: {rate: 2}}\n")
+    with pytest.raises(InputError, match=r"bench\.yaml:2: annotate: campaigns\.a\.attention\.rate"):
+        run_chain(file, tmp_path / "out")
