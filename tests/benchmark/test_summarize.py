@@ -12,8 +12,9 @@ from summeter.benchmark import Summarizing, summarize
 from summeter.benchmark.sources import cut, read_documents
 from summeter.benchmark.summarize import read_summary
 from summeter.cli.main import main
-from summeter.data.dataset import load
-from summeter.records import InputError, ReplyError, UsageError
+from summeter.data.dataset import Dataset, load
+from summeter.data.folder import Card
+from summeter.records import Document, InputError, ReplyError, UsageError
 
 SORRY = '{"summary": "I\'m sorry, I cannot summarize this."}'
 DOCUMENTS = [
@@ -68,6 +69,15 @@ def test_the_others_are_given_the_lead_s_number_of_sentences(tmp_path: Path) -> 
     # Sampling a length and kept it; a system that is asked none cannot miss it.
     assert about["at_length"] == {"lead": [0, 2], "small": [2, 2], "tuned": [0, 2]}
     assert about["counts"] == {"ok": 6}
+
+
+def test_what_else_is_known_of_a_document_stays_with_it(tmp_path: Path) -> None:
+    given = {"share": False, "licence": "all rights reserved"}
+    documents = {"a": Document(id="a", text="It rained on Monday. The river rose.", extra=given)}
+    data = Dataset(documents, (), {}, Card(name="one", splitter="rules-1"))
+    outcome = summarize(data, Summarizing({"lead": lead(tmp_path)}), tmp_path / "out")
+    assert outcome.data is not None
+    assert outcome.data.documents["a"].extra == given
 
 
 def test_without_normalising_nobody_is_told_a_length(tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """Add the texts that this release may not pass on: python fetch_documents.py --texts TEXTS -o FOLDER
 
-TEXTS is a JSON Lines file with `id` and `text`, or a folder with a text file a document (ID.txt, or the name that its
-origin has); without it, a text is fetched from its origin where that is an address. Each text must have the SHA-256
-that the release names. FOLDER becomes a copy of the release with the texts; needs Python alone.
+TEXTS is a JSON Lines file with `text` (the documents.jsonl of `summeter bench source`, say), or a folder of text files:
+a text is known by the SHA-256 that the release names, whatever its file is called. Without --texts, a text is fetched
+from its origin where that is an address. FOLDER becomes a copy of the release with the texts; needs Python alone.
 """
 
 from __future__ import annotations
@@ -20,42 +20,37 @@ RELEASE = Path(__file__).resolve().parent
 DOCUMENTS = "documents.jsonl"
 
 
+def forms(text: str) -> dict[str, str]:
+    """A text as it stands and without blanks around it, by SHA-256."""
+    return {hashlib.sha256(form.encode("utf-8")).hexdigest(): form for form in (text, text.strip())}
+
+
 def local_texts(place: Path) -> dict[str, str]:
-    """Texts by id, or by file name, from a JSON Lines file or a folder."""
+    """The texts of a JSON Lines file or a folder, by SHA-256."""
     if place.is_dir():
-        return {file.name: file.read_text("utf-8") for file in sorted(place.rglob("*")) if file.is_file()}
-    rows = [json.loads(line) for line in place.read_text("utf-8").splitlines() if line.strip()]
-    return {row["id"]: row["text"] for row in rows}
-
-
-def text_of(document: dict[str, Any], texts: dict[str, str] | None) -> tuple[str | None, str]:
-    """The text of a document, or None and why there is none."""
-    extra = document["extra"]
-    origin = str(extra.get("origin") or "")
-    if texts is not None:
-        names = (document["id"], f"{document['id']}.txt", origin, origin.rsplit("/", 1)[-1])
-        candidates = [texts[name] for name in names if name in texts]
-    elif origin.startswith(("https://", "http://")):
-        with urllib.request.urlopen(origin, timeout=60) as reply:  # noqa: S310 - an http address
-            candidates = [reply.read().decode("utf-8", "replace")]
+        texts = [file.read_text("utf-8", "replace") for file in sorted(place.rglob("*")) if file.is_file()]
     else:
-        candidates = []
-    if not candidates:
-        return None, f"no text was given, and its origin ({origin or 'not known'}) is no address"
-    for text in candidates:
-        for form in (text, text.strip()):
-            if hashlib.sha256(form.encode("utf-8")).hexdigest() == extra["sha256"]:
-                return form, ""
-    return (
-        None,
-        "the text is another than the one that was used; clean it with `summeter bench source` as in manifest.json",
-    )
+        texts = [json.loads(line)["text"] for line in place.read_text("utf-8").splitlines() if line.strip()]
+    return {sealed: form for text in texts for sealed, form in forms(text).items()}
+
+
+def text_of(extra: dict[str, Any], texts: dict[str, str] | None) -> tuple[str | None, str]:
+    """The text of a document, or None and why there is none."""
+    origin = str(extra.get("origin") or "not known")
+    if texts is None:
+        if not origin.startswith(("https://", "http://")):
+            return None, f"its origin ({origin}) is no address; give --texts"
+        with urllib.request.urlopen(origin, timeout=60) as reply:  # noqa: S310 - an http address
+            texts = forms(reply.read().decode("utf-8", "replace"))
+    if extra["sha256"] in texts:
+        return texts[extra["sha256"]], ""
+    return None, f"no text has its SHA-256 (origin: {origin}); clean it as the step source in manifest.json did"
 
 
 def main() -> int:
     """Write the copy; 1 where a text is missing."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--texts", type=Path, help="a JSON Lines file (id, text), or a folder of text files")
+    parser.add_argument("--texts", type=Path, help="a JSON Lines file (text), or a folder of text files")
     parser.add_argument("-o", "--output", type=Path, required=True, help="the folder to write; it must not exist")
     options = parser.parse_args()
     if options.output.exists():
@@ -65,7 +60,7 @@ def main() -> int:
     for line in (RELEASE / DOCUMENTS).read_text("utf-8").splitlines():
         document = json.loads(line)
         if "withheld" in document.get("extra", {}):
-            text, why = text_of(document, texts)
+            text, why = text_of(document["extra"], texts)
             if text is None:
                 missing.append(f"{document['id']}: {why}")
             else:

@@ -119,7 +119,8 @@ def summarize(
         width = (calls or CallSettings()).max_connections
         written = run_sync(_all(sources, settings, bound, template, LocalExecutor(width), progress or Progress()))
         usage = {model: meter.usage.as_dict() for model, meter in bound.meters.items()}
-    return _save(folder, written, settings, template, usage)
+    outcome = _save(folder, written, settings, template, usage)
+    return outcome if outcome.data is None else outcome._replace(data=_with_extra(outcome.data, sources))
 
 
 def _check(settings: Summarizing) -> None:
@@ -240,6 +241,15 @@ def _save(
     return Outcome(folder, load(folder / SUMMARIES, language=settings.language) if rows else None, missing)
 
 
+def _with_extra(data: Dataset, sources: Iterable[Document]) -> Dataset:
+    """The data with what else is known of its documents (source, licence...): flat rows do not keep that apart."""
+    extra = {document.id: document.extra for document in sources}
+    documents = {
+        doc_id: document.model_copy(update={"extra": extra[doc_id]}) for doc_id, document in data.documents.items()
+    }
+    return Dataset(documents, data.summaries, {}, data.card, data.warnings)
+
+
 def _row(summary: Written, language: str) -> dict[str, Any]:
     document, text = summary.document, summary.text or ""
     optional = {
@@ -306,15 +316,15 @@ class SummarizeSettings(StepSettings):
 
 
 def _step(inputs: Inputs, settings: SummarizeSettings, place: Place) -> Result:
-    if inputs.data is None and settings.documents is None:
+    documents = settings.documents if inputs.data is None else inputs.data
+    if documents is None:
         raise UsageError("summarize: there are no documents; name them under `documents`, or add a step before it")
-    documents = inputs.data if inputs.data is not None else settings.documents
     calls = CallSettings(
         settings=Settings(settings.temperature, settings.max_reply, settings.seed),
         timeout=settings.timeout,
         max_connections=settings.concurrency,
     )
-    outcome = summarize(documents or (), settings.task, place.work, calls=calls, progress=place.progress)
+    outcome = summarize(documents, settings.task, place.work, calls=calls, progress=place.progress)
     if outcome.data is None:
         raise CoverageError(f"no summary came; the reasons are in {place.work / FAILURES}")
     about = json.loads((place.work / MANIFEST).read_text("utf-8"))
