@@ -142,13 +142,14 @@ class Draws:
     def beyond_length(
         self, judges: Mapping[str, Floats], gold: Floats, inside: Bools, aspect: str, domain: str | None
     ) -> list[Figure]:
-        """By how much the judge's Pearson's r is above that of length, whichever way length points."""
+        """By how much the judge's Pearson's r is above that of length, whichever way length points; of lengths that are
+        all alike it is 0."""
         given = ~np.isnan(gold[inside])
         bootstrap = self._of(given)
         judge, length, people = (side[inside][given] for side in (judges[JUDGE], judges[LENGTH], gold))
         own = correlation_of(judge, people, bootstrap.codes, "pearson")
         plain = correlation_of(length, people, bootstrap.codes, "pearson")
-        estimate = bootstrap.interval(lambda weights: own(weights) - np.abs(plain(weights)))
+        estimate = bootstrap.interval(lambda weights: own(weights) - np.nan_to_num(np.abs(plain(weights))))
         return [Figure.interval_of(estimate, of=JUDGE, statistic="pearson_beyond_length", aspect=aspect, domain=domain)]
 
     def agreement(self, aspect: str, domain: str | None) -> list[Figure]:

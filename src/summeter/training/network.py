@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import warnings
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -230,7 +231,9 @@ def _judge(job: Job, backbone: Any) -> Any:
         lora = peft.LoraConfig(
             r=job.lora.rank, lora_alpha=job.lora.alpha, lora_dropout=job.lora.dropout, target_modules="all-linear"
         )
-        backbone = peft.get_peft_model(backbone, lora)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # of what peft itself calls in transformers
+            backbone = peft.get_peft_model(backbone, lora)
 
     class Judge(nn.Module):  # type: ignore[misc] # torch has no types where the code is checked
         def __init__(self) -> None:

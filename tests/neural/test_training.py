@@ -1,0 +1,267 @@
+"""Judges that are trained: what they learn and what they cannot, carried on after a kill, equal on both runtimes."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from summeter.engine.api import evaluate
+from summeter.engine.progress import Progress
+from summeter.evaluators.catalog import build
+from summeter.records import UsageError
+from summeter.training import train
+from summeter.training.regression import Regression, cross_fit
+from summeter.training.work import Work
+
+pytest.importorskip("peft", reason="needs peft: make neural")
+
+Row = dict[str, Any]
+WORDS = ("ab", "cd", "ef", "gh", "ij", "kl", "mn", "op", "rs", "tu", "vw", "xy")
+
+
+def rows(
+    rate: Callable[[str, int], float], documents: int = 60, systems: int = 4, *, aspects: Sequence[str] = ("coherence",)
+) -> list[Row]:
+    """Summaries of six words, some of them `zz`; `rate` is told the document and how many."""
+    draw = random.Random(7)
+    listed = []
+    for number in range(documents):
+        text = " ".join(draw.choices(WORDS, k=16)) + f" {number}."
+        for system in range(systems):
+            good = draw.randrange(7)
+            summary = " ".join(draw.sample(["zz"] * good + draw.choices(WORDS, k=6 - good), 6))
+            value = rate(text, good)
+            votes = {rater: value + draw.choice((-0.2, 0.0, 0.2)) for rater in ("ana", "ben")}
+            human = {"ratings": dict.fromkeys(aspects, votes)}
+            listed.append({"doc_id": f"d{number}", "document": text, "system": f"s{system}", "summary": summary,
+                           "human": human})  # fmt: skip
+    return listed
+
+
+def by_words(_: str, good: int) -> float:
+    return 1 + 4 * good / 6
+
+
+def written(folder: Path, listed: Sequence[Row]) -> Path:
+    file = folder / "rated.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in listed))
+    return file
+
+
+def settings(folders: Path, file: Path, backbone: str = "onnx-encoder", **more: Any) -> dict[str, Any]:
+    usual = {"kind": "regression", "data": str(file), "backbone": str(folders / backbone), "pool": "pair"}
+    return {**usual, "resamples": 50, "seed": 3, **more}
+
+
+def pearson(card: Any, aspect: str = "coherence", of: str = "judge") -> tuple[float, float, float]:
+    (figure,) = [
+        row for row in card["figures"]
+        if (row["of"], row["aspect"], row["statistic"]) == (of, aspect, "pearson") and "domain" not in row
+    ]  # fmt: skip
+    return figure["value"], figure["low"], figure["high"]
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def scored(folder: Path, listed: Sequence[Row], model: Path, backend: str = "onnx") -> list[Any]:
+    run = evaluate(listed, [build("regression")], models={"regressor": f"local/{model}[backend={backend}]"}, out=folder)
+    return list(run.judgments())
+
+
+@pytest.fixture(scope="module")
+def frozen(folders: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A judge on frozen states, of a backbone on torch."""
+    place = tmp_path_factory.mktemp("frozen")
+    train(settings(folders, written(place, rows(by_words)), "encoder"), place / "judge")
+    return place
+
+
+def test_it_learns_what_summaries_say_and_its_card_says_how_well(frozen: Path) -> None:
+    card = json.loads((frozen / "judge" / "card.json").read_text())
+    assert pearson(card)[0] > 0.9
+    assert card["split"]["summaries"]["train"] + card["split"]["summaries"]["dev"] < 240
+    assert card["warnings"] == []
+    assert card["cut"] == {"summaries": 0, "tokens": 0}
+    (coverage,) = [row["value"] for row in card["figures"] if row["statistic"] == "coverage"]
+    assert coverage > 0.7
+    assert "| all | judge | 0.9" in (frozen / "judge" / "README.md").read_text()
+
+
+def test_it_judges_and_says_within_what(frozen: Path, tmp_path: Path) -> None:
+    listed = rows(by_words, 2)
+    judgments = scored(tmp_path / "run", listed, frozen / "judge")
+    people = [np.mean(list(row["human"]["ratings"]["coherence"].values())) for row in listed]
+    values = [judgment.value for judgment in judgments]
+    assert np.corrcoef(values, people)[0, 1] > 0.9
+    assert all("90% of people's ratings lie in" in judgment.reason for judgment in judgments)
+    assert {judgment.truncated_tokens for judgment in judgments} == {None}
+
+
+def test_both_runtimes_say_the_same(frozen: Path, tmp_path: Path) -> None:
+    listed = rows(by_words, 5)
+    onnx, torch = (scored(tmp_path / name, listed, frozen / "judge", name) for name in ("onnx", "torch"))
+    assert [one.value for one in onnx] == pytest.approx([one.value for one in torch], abs=1e-5)
+
+
+def test_a_long_document_is_cut_and_counted(frozen: Path, tmp_path: Path) -> None:
+    row = {"document": "ab cd ef " * 60, "summary": "zz zz ab."}
+    (judgment,) = scored(tmp_path / "run", [row], frozen / "judge")
+    assert judgment.truncated_tokens > 100
+
+
+def test_a_process_without_torch_judges(frozen: Path, tmp_path: Path) -> None:
+    blocked = (
+        "import sys\n"
+        "class Block:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.split('.')[0] in ('torch', 'transformers', 'peft'):\n"
+        "            raise ImportError(name)\n"
+        "sys.meta_path.insert(0, Block())\n"
+        "from summeter.cli.main import main\n"
+        "main(sys.argv[1:])\n"
+    )
+    command = ["score", str(frozen / "rated.jsonl"), "-e", "regression", "-m", f"regressor=local/{frozen / 'judge'}",
+               "-o", str(tmp_path / "run"), "--limit", "2", "--quiet"]  # fmt: skip
+    subprocess.run([sys.executable, "-c", blocked, *command], check=True, capture_output=True)
+    assert (tmp_path / "run" / "run.json").is_file()
+
+
+def test_equal_seeds_give_equal_folders(folders: Path, frozen: Path, tmp_path: Path) -> None:
+    train(settings(folders, frozen / "rated.jsonl", "encoder"), tmp_path / "judge")
+    assert content(tmp_path / "judge") == content(frozen / "judge")
+
+
+def test_a_judge_answers_as_it_was_trained_or_not_at_all(frozen: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="was trained on inputs of 64 tokens, not 32; leave max_tokens out"):
+        evaluate(rows(by_words, 1), [build("regression")],
+                 models={"regressor": f"local/{frozen / 'judge'}[max_tokens=32]"})  # fmt: skip
+    with pytest.raises(UsageError, match="was calibrated in fp32, and int8 gives other numbers"):
+        evaluate(rows(by_words, 1), [build("regression")],
+                 models={"regressor": f"local/{frozen / 'judge'}[backend=torch,precision=int8]"})  # fmt: skip
+
+
+def test_a_folder_with_other_weights_is_refused(frozen: Path, folders: Path, tmp_path: Path) -> None:
+    import shutil
+
+    shutil.copytree(frozen / "judge", tmp_path / "judge")
+    weights = (tmp_path / "judge" / "model.onnx").read_bytes()
+    (tmp_path / "judge" / "model.onnx").write_bytes(weights[:-1] + b"x")
+    with pytest.raises(UsageError, match=r"model\.onnx is not the file that the judge was trained with"):
+        scored(tmp_path / "run", rows(by_words, 1), tmp_path / "judge")
+    with pytest.raises(UsageError, match=r"is no trained judge: it has no regressor\.json"):
+        scored(tmp_path / "run", rows(by_words, 1), folders / "onnx-encoder")
+
+
+def test_an_aspect_it_was_not_trained_on(frozen: Path) -> None:
+    with pytest.raises(UsageError, match="was not trained on 'fluency'; it judges coherence"):
+        evaluate(rows(by_words, 1), [build("regression[only=fluency]")],
+                 models={"regressor": f"local/{frozen / 'judge'}"})  # fmt: skip
+
+
+def test_what_only_the_document_tells_is_not_learned(folders: Path, tmp_path: Path) -> None:
+    # Each document has a rating of its own: a leak of documents from train to test would show at once.
+    documents = sorted({row["document"] for row in rows(by_words, 100)})
+    values, inside = [], []
+    for seed in range(3):
+        draw = random.Random(seed)
+        rating = {text: float(draw.randrange(1, 6)) for text in documents}
+        file = written(tmp_path, rows(lambda text, _, rating=rating: rating[text], 100))
+        how = settings(folders, file, split={"test": 0.4}, head="mlp", schedule={"epochs": 40, "learning_rate": 0.01})
+        values.append(pearson(train(how, tmp_path / str(seed)).card)[0])
+        task = Regression(**how).task(Path())
+        fitted = task.fit(Work(tmp_path / "work", task.key), Progress())
+        gold, known = task.ratings.mean("coherence"), task.rows.train
+        inside.append(np.corrcoef(fitted.ratings["coherence"][known], gold[known])[0, 1])
+    assert np.mean(inside) > 0.3  # who sees a document learns its rating
+    assert abs(np.mean(values)) < 0.2
+
+
+def test_permuted_labels_give_chance(folders: Path, tmp_path: Path) -> None:
+    listed = rows(by_words, 100)
+    humans = [row["human"] for row in listed]
+    random.Random(2).shuffle(humans)
+    permuted = [{**row, "human": human} for row, human in zip(listed, humans, strict=True)]
+    _, low, high = pearson(train(settings(folders, written(tmp_path, permuted)), tmp_path / "judge").card)
+    assert low < 0 < high
+
+
+def test_folds_never_see_their_documents(folders: Path, tmp_path: Path) -> None:
+    how = Regression(**settings(folders, written(tmp_path, rows(by_words))))
+    crossed = cross_fit(how, tmp_path / "work", folds=5)
+    assert not np.isnan(crossed.ratings["coherence"]).any()
+    assert np.corrcoef(crossed.ratings["coherence"], crossed.rows.mean("coherence"))[0, 1] > 0.9
+    by_document = {(row.document_id, int(fold)) for row, fold in zip(crossed.rows.summaries, crossed.fold, strict=True)}
+    assert len(by_document) == 60
+    again = cross_fit(how, tmp_path / "other", folds=5)
+    assert again.ratings["coherence"].tolist() == crossed.ratings["coherence"].tolist()
+
+
+def test_missing_labels_are_masked_and_annotators_kept_apart(folders: Path, tmp_path: Path) -> None:
+    listed = rows(by_words, aspects=("coherence", "fluency"))
+    for number, row in enumerate(listed):
+        if number % 3:
+            del row["human"]["ratings"]["fluency"]
+        row["human"] = json.loads(json.dumps(row["human"]))
+        row["human"]["ratings"]["coherence"]["ben"] = 3.0
+    card = train(settings(folders, written(tmp_path, listed), annotators="separate"), tmp_path / "judge").card
+    assert pearson(card)[0] > 0.9
+    assert pearson(card, "fluency")[0] > 0.8
+    head = json.loads((tmp_path / "judge" / "regressor.json").read_text())
+    assert head["outputs"] == ["coherence", "coherence", "fluency", "fluency"]
+
+
+def test_a_yes_no_output(folders: Path, tmp_path: Path) -> None:
+    listed = rows(by_words)
+    for row in listed:
+        row["human"]["sentence_labels"] = [int(row["summary"].count("zz") > 2)]
+        row["sentences"] = [row["summary"]]
+    file = written(tmp_path, listed)
+    train(settings(folders, file, span_free=True), tmp_path / "judge")
+    judgments = [one for one in scored(tmp_path / "run", listed, tmp_path / "judge") if one.aspect == "span_free"]
+    right = [one.label == row["human"]["sentence_labels"][0] for one, row in zip(judgments, listed, strict=True)]
+    assert np.mean(right) > 0.9
+
+
+@pytest.mark.parametrize(("mode", "head"), [("frozen", "mlp"), ("full", "linear"), ("lora", "mlp")])
+def test_trained_networks(folders: Path, tmp_path: Path, mode: str, head: str) -> None:
+    # 200 summaries: 50 documents by 4 systems.
+    schedule = {"epochs": 12, "batch": 8, "learning_rate": 0.01 if mode != "full" else 0.002}
+    how = settings(folders, written(tmp_path, rows(by_words, 50)), "encoder", mode=mode, head=head, schedule=schedule)
+    card = train(how, tmp_path / "judge").card
+    assert pearson(card)[0] > 0.6
+    assert len(card["dev"]["scores"]) >= card["dev"]["best_epoch"] >= 1
+    listed = rows(by_words, 3)
+    onnx, torch = (scored(tmp_path / name, listed, tmp_path / "judge", name) for name in ("onnx", "torch"))
+    assert [one.value for one in onnx] == pytest.approx([one.value for one in torch], abs=1e-5)
+
+
+def test_a_killed_training_goes_on_to_the_same_weights(folders: Path, tmp_path: Path) -> None:
+    schedule = {"epochs": 6, "batch": 8, "learning_rate": 0.002, "patience": 6}
+    how = settings(folders, written(tmp_path, rows(by_words, 50)), "encoder", mode="full", schedule=schedule)
+    (tmp_path / "how.yaml").write_text(json.dumps(how))
+    state = tmp_path / ".judge.training" / "checkpoint.pt"
+    command = [sys.executable, "-m", "summeter", "train", str(tmp_path / "how.yaml"), "-o", str(tmp_path / "judge")]
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ)
+    while not state.is_file() and child.poll() is None:
+        time.sleep(0.02)
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    assert not (tmp_path / "judge").exists()
+    assert state.is_file()
+    train(tmp_path / "how.yaml", tmp_path / "judge")
+    train(tmp_path / "how.yaml", tmp_path / "whole")
+    assert content(tmp_path / "judge") == content(tmp_path / "whole")
+    assert not list(tmp_path.glob(".*"))

@@ -1,0 +1,90 @@
+"""Ratings as they are read for a training: every fault said before any work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import summeter as sm
+from summeter.records import UsageError
+from summeter.training.ratings import check_parts, read_ratings
+
+Row = dict[str, Any]
+
+
+def row(number: int, system: str, ratings: Row | None, **human: Any) -> Row:
+    block = {"ratings": ratings, **human} if ratings is not None else human
+    given = {"doc_id": f"d{number}", "document": f"It rained {number} times.", "system": system, "summary": "Rain."}
+    return {**given, **({"human": block} if block else {})}
+
+
+def rows(*values: float | None, aspect: str = "coherence") -> list[Row]:
+    """Two systems a document; None is no rating."""
+    return [
+        row(number, system, None if value is None else {aspect: {"ana": value, "ben": value + 1}})
+        for number, value in enumerate(values)
+        for system in ("s", "t")
+    ]
+
+
+def test_ratings_by_aspect_and_annotator() -> None:
+    ratings = read_ratings(sm.load([*rows(1, 2), row(9, "s", {"fluency": {"ana": 4.0}}), row(9, "t", None),
+                                    row(8, "s", {"fluency": {"ana": 2.0}})]))  # fmt: skip
+    assert ratings.aspects == ("coherence", "fluency")
+    assert ratings.raters == {"coherence": ("ana", "ben"), "fluency": ("ana",)}
+    assert ratings.mean("coherence").tolist()[:4] == [1.5, 1.5, 2.5, 2.5]
+    assert np.isnan(ratings.mean("coherence")[4:]).all()
+    assert [summary.document_id for summary in ratings.summaries] == ["d0", "d0", "d1", "d1", "d9", "d8"]
+
+
+def test_the_usual_aspects_come_first_and_some_can_be_chosen() -> None:
+    given = {"tone": {"ana": 1.0}, "overall": {"ana": 2.0}, "coherence": {"ana": 3.0}}
+    other = {aspect: {"ana": votes["ana"] + 1} for aspect, votes in given.items()}
+    data = sm.load([row(0, "s", given), row(0, "t", other)])
+    assert read_ratings(data).aspects == ("coherence", "overall", "tone")
+    assert read_ratings(data, ["tone"]).aspects == ("tone",)
+
+
+def test_spans_and_sentences_say_whether_a_summary_is_free_of_errors() -> None:
+    given: Sequence[Row] = [
+        {**listed, "sentences": ["Rain."]} for listed in (
+            row(0, "s", {"coherence": {"ana": 1.0}}, sentence_labels=[{"ana": 1, "ben": 0, "cleo": 1}]),
+            row(0, "t", {"coherence": {"ana": 2.0}}, sentence_labels=[{"ana": 0, "ben": 0, "cleo": 1}]),
+            row(1, "t", {"coherence": {"ana": 2.0}}),
+        )
+    ]  # fmt: skip
+    free = read_ratings(sm.load(given), span_free=True).span_free
+    assert free.tolist()[:2] == [1.0, 0.0]
+    assert np.isnan(free[2])
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "message"),
+    [
+        (rows(None, None), {}, "rows has no ratings of summaries in the judgment set 'human.raw' (its sets: "),
+        ([row(number, "s", {"coherence": {"ana": float(number)}}) for number in range(5)], {},
+         "all rated summaries of rows are by one system (s)"),
+        ([row(0, system, {"coherence": {"ana": 3.0}}) for system in "st"], {},
+         "all ratings of coherence are alike: there is nothing to learn; leave it out of aspects"),
+        ([*rows(1, 2), *(row(5, system, {"Coherence": {"ana": 2.0}}) for system in "st")], {},
+         "the data rate 'coherence' and 'Coherence', which differ in spelling alone"),
+        (rows(1, 2), {"aspects": ["coherense"]},
+         "aspects: nobody rated 'coherense' (did you mean coherence?); rated are: coherence"),
+        (rows(1, 2), {"span_free": True}, "span_free: nobody looked for inconsistent spans or judged sentences"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_trained_on_is_said(given: list[Row], options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_ratings(sm.load(given), **options)
+    assert message in str(caught.value)
+
+
+def test_too_few_documents() -> None:
+    with pytest.raises(
+        UsageError, match="too few documents with ratings: train 7, dev 2, test 1; train needs at least"
+    ):
+        check_parts({"train": 7, "dev": 2, "test": 1})
+    check_parts({"train": 10, "dev": 5, "test": 0}, test=False)
