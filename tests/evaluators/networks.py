@@ -12,10 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from summeter.evaluators.base import Evaluator, Tools
-from summeter.models.base import AspectRating, Entailment, Framing, Generation, Rated, TokenLogits, TokenStates
+from summeter.models.base import (
+    AspectRating,
+    Entailment,
+    Framing,
+    Generation,
+    Rated,
+    Source,
+    TokenLogits,
+    TokenStates,
+)
 from summeter.records import Document, Item, Judgment, Span, Summary
 from summeter.text.split import split
 
+PLAIN = Framing()
 Row = tuple[float, float, float]
 """Probabilities (entailed, neutral, contradicted)."""
 
@@ -46,14 +56,31 @@ class TableSeq2Seq:
 
     id = "table/seq2seq"
 
-    def __init__(self, table: Mapping[str, str]) -> None:
-        self.table = table
+    def __init__(self, table: Mapping[str, str] | None = None) -> None:
+        self.table = table or {}
+        self.framings: set[Framing] = set()
+        self.asked: list[tuple[str, ...]] = []
 
-    async def generate(self, sources: Sequence[str], how: Generation | None = None) -> list[str]:
-        return [self.table[source] for source in sources]
+    async def generate(
+        self, sources: Sequence[Source], how: Generation | None = None, framing: Framing = PLAIN
+    ) -> list[str]:
+        return [self.table[source if isinstance(source, str) else source[0]] for source in sources]
 
-    async def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        raise NotImplementedError
+    async def score(self, pairs: Sequence[tuple[str, str]], framing: Framing = PLAIN) -> list[float]:
+        """The more words of the target the source has, the likelier; the framing is remembered."""
+        self.framings.add(framing)
+        self.asked += pairs
+        return [-0.1 - missing(target, source) for source, target in pairs]
+
+    async def first(
+        self, sources: Sequence[Source], words: tuple[str, ...], framing: Framing = PLAIN
+    ) -> NDArray[np.float64]:
+        """The first word is the likelier, the more words the first text shares with the last."""
+        self.framings.add(framing)
+        rows = [(source,) if isinstance(source, str) else source for source in sources]
+        self.asked += rows
+        shares = np.array([0.05 + 0.9 * (1 - missing(row[0], row[-1])) for row in rows])
+        return np.log(np.stack([shares, *[(1 - shares) / len(words)] * (len(words) - 1)], axis=1))
 
 
 class TableCoref:
@@ -107,6 +134,12 @@ def judge(evaluator: Evaluator, source: Document, *summaries: str, tools: Tools)
 
 def words(text: str) -> list[str]:
     return re.findall(r"\w+", text.lower())
+
+
+def missing(text: str, other: str) -> float:
+    """The share of a text's words that the other one has not."""
+    have, want = set(words(other)), words(text)
+    return sum(word not in have for word in want) / len(want) if want else 1.0
 
 
 class WordNLI(TableNLI):
@@ -209,8 +242,10 @@ class EchoSeq2Seq(TableSeq2Seq):
     def __init__(self) -> None:
         super().__init__({})
 
-    async def generate(self, sources: Sequence[str], how: Generation | None = None) -> list[str]:
-        return list(sources)
+    async def generate(
+        self, sources: Sequence[Source], how: Generation | None = None, framing: Framing = PLAIN
+    ) -> list[str]:
+        return [source if isinstance(source, str) else source[0] for source in sources]
 
 
 class WordRegressor:

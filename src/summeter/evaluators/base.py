@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -45,6 +45,9 @@ T = TypeVar("T")
 
 Reduce = Literal["share", "mean", "whole"]
 Parser = Literal["strict", "legacy"]
+OWN = "Apache-2.0"
+"""The licence of summeter, and of what is written for it alone."""
+
 Need = Literal["reference", "key_facts", "rival"]
 
 _FILES = (Path, PromptFolder, NumbersFile)
@@ -81,6 +84,16 @@ class Prepared(Record):
     def stored_id(self) -> str | None:
         """The id where there is something to store: data, or a failure."""
         return self.id if self.data or self.status != "ok" else None
+
+
+class Checkpoint(NamedTuple):
+    """Published weights that a role is meant for: their name, and the licence that their card states. `commercial`
+    False: the licence forbids commercial use."""
+
+    role: str
+    model: str
+    licence: str
+    commercial: bool = True
 
 
 @dataclass(frozen=True)
@@ -164,6 +177,8 @@ class Evaluator(BaseModel):
     `reads_sentences`: whether the splitter bears on the result (and so is signed). `prepares_only`: it derives
     something of documents and judges no summary. `pairwise`: it compares two summaries of a document.
     `positional_setting`: the setting that a word without = in `-e` sets (`geval[sample:20]`).
+    `code_licence`: that of the method's released code, of which nothing is copied where it has none. `checkpoints`: the
+    published weights it is meant for, with their licences; whatever else is bound has a licence of its own.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -177,6 +192,8 @@ class Evaluator(BaseModel):
     local_model_kinds: ClassVar[Mapping[str, Kind]] = {}
     default_models: ClassVar[Mapping[str, str]] = {}
     without_model: ClassVar[Mapping[str, str]] = {}
+    code_licence: ClassVar[str] = OWN
+    checkpoints: ClassVar[tuple[Checkpoint, ...]] = ()
     reduce: ClassVar[Reduce] = "share"
     value_range: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
     binary_units: ClassVar[frozenset[Unit]] = frozenset()

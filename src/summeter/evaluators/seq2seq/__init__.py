@@ -1,0 +1,1 @@
+"""Judges that are an encoder-decoder: BARTScore, UniEval, TrueTeacher, A2CU."""

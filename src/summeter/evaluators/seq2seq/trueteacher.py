@@ -1,0 +1,77 @@
+"""`trueteacher`: whether a document entails a whole summary (TrueTeacher: Gekhman et al., EMNLP 2023)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
+from summeter.models.base import Framing, Kind
+from summeter.records import Item, Judgment
+
+FAITHFULNESS = "faithfulness"
+# The form of the checkpoint's training.
+_TEMPLATE = "premise: {0} hypothesis: {1}"
+LONGEST = 2048
+"""Tokens that are read of an input."""
+
+
+class TrueTeacher(Evaluator):
+    """The probability that a network writes 1 (consistent) of a document and the whole summary (TrueTeacher).
+
+    Role `trueteacher`. The value is the probability of 1 at the first step, over the whole vocabulary. `labels`: what
+    the label is: whether the value reaches `threshold`, or what the network writes (`written`: 1 or 0; anything else
+    is no answer, and the judgment has no label). An input is cut at 2,048 tokens, in the document; with
+    `variant=legacy` at its end, where the summary stands, and a mark such as `</s>` inside a text is read as that mark.
+
+    Writes one judgment of the summary, aspect faithfulness, in [0, 1].
+    """
+
+    name: ClassVar[str] = "trueteacher"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "whether the document entails the whole summary, by one T5 (TrueTeacher)"
+    aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
+    roles: ClassVar[tuple[str, ...]] = ("trueteacher",)
+    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"trueteacher": "seq2seq"}
+    without_model: ClassVar[Mapping[str, str]] = {
+        "trueteacher": "The paper's network is hf/google/t5_11b_trueteacher_and_anli (45 GB, non-commercial)."
+    }
+    code_licence: ClassVar[str] = "no code released"
+    checkpoints: ClassVar[tuple[Checkpoint, ...]] = (
+        Checkpoint("trueteacher", "google/t5_11b_trueteacher_and_anli", "CC BY-NC 4.0", commercial=False),
+    )
+    reduce: ClassVar[Reduce] = "whole"
+    reads_sentences: ClassVar[bool] = False
+
+    labels: Literal["threshold", "written"] = "threshold"
+    threshold: float = Field(default=0.5, ge=0, le=1)
+    variant: Literal["paper", "legacy"] = "paper"
+
+    @property
+    def decision_threshold(self) -> float | None:
+        """The setting `threshold`, where labels go by it."""
+        return self.threshold if self.labels == "threshold" else None
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        """One judgment of the summary."""
+        del prepared
+        network = tools.seq2seq("trueteacher")
+        builder = JudgmentBuilder(self, item, tools.signature, model=network.id)
+        if why := self.skip_reason(item):
+            return [builder.failed(FAITHFULNESS, "skipped", why)]
+        legacy = self.variant == "legacy"
+        framing = Framing("longest_first" if legacy else "only_first", _TEMPLATE, marks=legacy, limit=LONGEST)
+        row = (item.document.text, item.summary.text)
+        # 0 is asked too: a network that cannot tell them apart at its first step is refused.
+        ((first, _),) = await network.first([row], ("1", "0"), framing)
+        value = min(1.0, math.exp(first))
+        reason = f"the network writes 1 (consistent) with a probability of {value:.2f}"
+        if self.labels == "threshold":
+            return [builder.ok(FAITHFULNESS, value=value, label=int(value >= self.threshold), reason=reason)]
+        (written,) = await network.generate([row], None, framing)
+        label = {"1": 1, "0": 0}.get(written.strip())
+        shown = f"{reason}; it wrote {written.strip()[:40]!r}"
+        return [builder.ok(FAITHFULNESS, value=value, label=label, reason=shown)]

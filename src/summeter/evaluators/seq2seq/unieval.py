@@ -1,0 +1,186 @@
+"""`unieval`: questions that a network answers with Yes or No (UniEval: Zhong et al., EMNLP 2022)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Semicolons, Tools
+from summeter.models.base import Framing, Kind, Seq2Seq
+from summeter.records import Item, Judgment, Span
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Dimension = Literal["coherence", "consistency", "fluency", "relevance"]
+OVERALL = "overall"
+LONGEST = 1024
+"""Tokens that are read of an input; its end is cut, which is the document's."""
+
+
+class _Question(NamedTuple):
+    """The input of a dimension, as the checkpoints were trained; whether each sentence is asked about."""
+
+    template: str
+    by_sentence: bool = False
+
+
+# The strings are those of the checkpoints' training: other words are another input.
+_QUESTIONS: Mapping[Dimension, _Question] = {
+    "coherence": _Question(
+        "question: Is this a coherent summary to the document? {eos} summary: {0} {eos} document: {1}"
+    ),
+    "consistency": _Question(
+        "question: Is this claim consistent with the document? {eos} claim: {0} {eos} document: {1}", by_sentence=True
+    ),
+    "fluency": _Question("question: Is this a fluent paragraph? {eos} paragraph: {0}", by_sentence=True),
+    "relevance": _Question(
+        "question: Is this summary relevant to the reference? {eos} summary: {0} {eos} reference: {1}"
+    ),
+}
+_WORDS: Mapping[Dimension, str] = {
+    "coherence": "it is a coherent summary of the document",
+    "consistency": "it is consistent with the document",
+    "fluency": "it is fluent",
+    "relevance": "it is relevant to the reference",
+}
+
+
+class UniEval(Evaluator):
+    """The probability that a network answers Yes and not No to a question about the summary (UniEval).
+
+    `task=sum`: role `unieval`, `dimensions` (with semicolons) among coherence, consistency, fluency and relevance,
+    which needs a reference (the first that is not blank is read). `task=fact`: consistency alone, by the checkpoint in
+    the role `unieval_fact`. `threshold`: a label is 1 from this value on; no score depends on it. `variant=legacy`
+    reads a mark such as `</s>` inside a text as that mark, as the released class does.
+
+    The value is p(Yes) / (p(Yes) + p(No)), of the first pieces at the first step. Coherence and relevance are asked of
+    the whole summary; consistency and fluency of each sentence, and the summary's own judgment is their mean. With
+    several dimensions a last judgment, overall, is the mean of them all. Inputs are cut at 1,024 tokens, at the end of
+    the document or reference.
+    """
+
+    name: ClassVar[str] = "unieval"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "a network answers Yes or No about coherence, consistency, fluency, relevance (UniEval)"
+    aspects: ClassVar[tuple[str, ...]] = (*_QUESTIONS, OVERALL)
+    roles: ClassVar[tuple[str, ...]] = ("unieval", "unieval_fact")
+    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"unieval": "seq2seq", "unieval_fact": "seq2seq"}
+    without_model: ClassVar[Mapping[str, str]] = {
+        "unieval": "The paper's network is hf/MingZhong/unieval-sum.",
+        "unieval_fact": "The paper's network is hf/MingZhong/unieval-fact.",
+    }
+    code_licence: ClassVar[str] = "MIT"
+    checkpoints: ClassVar[tuple[Checkpoint, ...]] = (
+        Checkpoint("unieval", "MingZhong/unieval-sum", "none stated"),
+        Checkpoint("unieval_fact", "MingZhong/unieval-fact", "none stated"),
+    )
+    reduce: ClassVar[Reduce] = "whole"
+    positional_setting: ClassVar[str | None] = "dimensions"
+
+    task: Literal["sum", "fact"] = "sum"
+    dimensions: Semicolons[Dimension] = ("coherence", "consistency", "fluency", "relevance")
+    threshold: float = Field(default=0.5, ge=0, le=1)
+    variant: Literal["paper", "legacy"] = "paper"
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> Self:
+        if not self.dimensions or len(set(self.dimensions)) < len(self.dimensions):
+            raise ValueError(f"dimensions: name some of {', '.join(_QUESTIONS)}, each once")
+        if self.task == "fact" and "dimensions" in self.model_fields_set and self.dimensions != ("consistency",):
+            raise ValueError("dimensions: task=fact asks about consistency alone; leave dimensions out")
+        return self
+
+    @property
+    def _asked(self) -> tuple[Dimension, ...]:
+        return self.dimensions if self.task == "sum" else ("consistency",)
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The dimensions asked, and the mean of several."""
+        return self._asked if len(self._asked) == 1 else (*self._asked, OVERALL)
+
+    @property
+    def required_roles(self) -> tuple[str, ...]:
+        """One network, that of the task."""
+        return ("unieval",) if self.task == "sum" else ("unieval_fact",)
+
+    @property
+    def decision_threshold(self) -> float:
+        """The setting `threshold`."""
+        return self.threshold
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        """One judgment of the summary a dimension, one a sentence for consistency and fluency, one overall."""
+        del prepared
+        network = tools.seq2seq(self.required_roles[0])
+        builder = JudgmentBuilder(self, item, tools.signature, model=network.id)
+        if why := self.skip_reason(item):
+            return [builder.failed(aspect, "skipped", why) for aspect in self.measured]
+        reference = next((text for text in item.references if text.strip()), None)
+        judgments: list[Judgment] = []
+        values: dict[Dimension, float] = {}
+        for dimension in self._asked:
+            if dimension == "relevance" and reference is None:
+                judgments.append(builder.failed(dimension, "skipped", "there is no reference summary"))
+                continue
+            other = reference if dimension == "relevance" else None if dimension == "fluency" else item.document.text
+            question = _QUESTIONS[dimension]
+            texts = list(item.sentences) if question.by_sentence else [item.summary.text]
+            answers = await self._answers(network, question, texts, other)
+            values[dimension] = float(np.mean(answers))
+            judgments += self._judgments(builder, dimension, answers)
+        if len(self._asked) > 1:
+            judgments.append(self._overall(builder, values))
+        return judgments
+
+    async def _answers(
+        self, network: Seq2Seq, question: _Question, texts: Sequence[str], other: str | None
+    ) -> NDArray[np.float64]:
+        """p(Yes) / (p(Yes) + p(No)) of each text."""
+        rows = [(text,) if other is None else (text, other) for text in texts]
+        framing = Framing(template=question.template, limit=LONGEST, marks=self.variant == "legacy")
+        first = await network.first(rows, ("Yes", "No"), framing)
+        values: NDArray[np.float64] = 1 / (1 + np.exp(first[:, 1] - first[:, 0]))
+        return values
+
+    def _judgments(
+        self, builder: JudgmentBuilder, dimension: Dimension, answers: NDArray[np.float64]
+    ) -> list[Judgment]:
+        value = float(answers.mean())
+        if not _QUESTIONS[dimension].by_sentence:
+            return [self._answer(builder, dimension, value)]
+        parts = [
+            self._answer(builder, dimension, float(answer), place) for place, answer in enumerate(answers)
+        ]  # fmt: skip
+        weakest = int(answers.argmin())
+        span = builder.item.summary.sentences[weakest]
+        count = "1 sentence" if len(answers) == 1 else f"{len(answers)} sentences"
+        return [
+            builder.ok(
+                dimension,
+                value=value,
+                label=int(value >= self.threshold),
+                reason=f"mean of {count}; the lowest has {answers[weakest]:.2f}",
+                evidence=(Span(of="summary", start=span.start, end=span.end),),
+            ),
+            *parts,
+        ]
+
+    def _answer(
+        self, builder: JudgmentBuilder, dimension: Dimension, value: float, place: int | None = None
+    ) -> Judgment:
+        reason = f"the network answers Yes with {value:.2f} to whether {_WORDS[dimension]}"
+        unit: Literal["summary", "sentence"] = "summary" if place is None else "sentence"
+        return builder.ok(dimension, unit, place, value=value, label=int(value >= self.threshold), reason=reason)
+
+    def _overall(self, builder: JudgmentBuilder, values: Mapping[Dimension, float]) -> Judgment:
+        missing = [dimension for dimension in self._asked if dimension not in values]
+        if missing:
+            return builder.failed(OVERALL, "skipped", f"there is no {missing[0]}: there is no reference summary")
+        value = float(np.mean(list(values.values())))
+        shown = ", ".join(f"{dimension} {value:.2f}" for dimension, value in values.items())
+        return builder.ok(OVERALL, value=value, label=int(value >= self.threshold), reason=f"mean of {shown}")
