@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import Any, NamedTuple
 
 from summeter.evaluators.base import Evaluator, Prepared, Tools
-from summeter.records import Item, Judgment, Target, Unit
+from summeter.evaluators.catalog import build, split_outside
+from summeter.records import Item, Judgment, Target, Unit, UsageError
 
 ItemKey = tuple[str, str, str | None]
 """(document, system, rival)."""
+
+_AT_ROLE = re.compile(r"(?P<spec>.*)@(?P<role>[A-Za-z_][\w-]*)")
 
 
 class Member(NamedTuple):
@@ -138,3 +142,28 @@ class DerivedEvaluator(Evaluator):
         document_id, system, rival = item
         target = Target(document_id=document_id, system=system, rival=rival, unit=unit, index=index, list_id=list_id)
         return Judgment(target=target, aspect=aspect, judge=self.name, signature=signature, **fields)
+
+
+def named_members(of: str, aspect: str | None = None) -> tuple[Member, ...]:
+    """The members that a text names as `-e` does, with plus signs between: `rts+mcq[aspect=fluency]+rts@second`.
+
+    A bundle counts as its parts, but for those that judge no summary. `aspect` is handed to each that has such a
+    setting and was given none. UsageError for judges of pairs and for derived judges.
+    """
+    members: list[Member] = []
+    for spec in split_outside(of, "+"):
+        named = _AT_ROLE.fullmatch(spec)
+        text, role = (named["spec"], named["role"]) if named else (spec, None)
+        for evaluator in _built(text, aspect).parts():
+            if isinstance(evaluator, DerivedEvaluator) or evaluator.pairwise:
+                raise UsageError(f"{evaluator.name} cannot be part of another judge: it judges no summary by itself")
+            if not evaluator.prepares_only:
+                members.append(Member(evaluator, role))
+    return tuple(members)
+
+
+def _built(text: str, aspect: str | None) -> Evaluator:
+    evaluator = build(text)
+    if aspect is None or "aspect" not in type(evaluator).model_fields or "aspect" in evaluator.model_fields_set:
+        return evaluator
+    return type(evaluator)(**{**evaluator.model_dump(exclude_unset=True), "aspect": aspect})

@@ -6,7 +6,6 @@ judged is joined when they are through.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -17,9 +16,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 from pydantic import Field, field_validator, model_validator
 
 from summeter.evaluators.aspects import ASPECTS
-from summeter.evaluators.base import Evaluator
-from summeter.evaluators.catalog import build, split_outside
-from summeter.evaluators.derived import DerivedEvaluator, ItemKey, Member, MemberJudgments
+from summeter.evaluators.derived import DerivedEvaluator, ItemKey, Member, MemberJudgments, named_members
 from summeter.records import HASH, Judgment, Status, Unit, UsageError, digest
 from summeter.scoring import summary_scores
 
@@ -29,7 +26,6 @@ UnitKey = tuple[Unit, int | None, str | None]
 
 SHARES: Scale = (0.0, 1.0)
 GRAVITY: tuple[Status, ...] = ("error", "refused", "unparsed", "skipped")
-_AT_ROLE = re.compile(r"(?P<spec>.*)@(?P<role>[A-Za-z_][\w-]*)")
 
 
 class Opinion(NamedTuple):
@@ -272,23 +268,8 @@ def _shared(value: float, scale: Scale) -> float:
 
 
 def _members(of: str, aspect: str | None) -> tuple[Member, ...]:
-    members: list[Member] = []
-    for spec in split_outside(of, "+"):
-        named = _AT_ROLE.fullmatch(spec)
-        text, role = (named["spec"], named["role"]) if named else (spec, None)
-        for evaluator in _built(text, aspect).parts():
-            if isinstance(evaluator, DerivedEvaluator) or evaluator.pairwise:
-                raise UsageError(f"{evaluator.name} cannot be part of an ensemble: it judges no summary by itself")
-            if not evaluator.prepares_only:
-                members.append(Member(evaluator, role))
+    members = named_members(of, aspect)
     twice = [name for name, times in Counter((m.name, m.evaluator.sign({})) for m in members).items() if times > 1]
     if twice:
         raise UsageError(f"{twice[0][0]} is named twice; name it once, or ask another model (NAME@ROLE)")
-    return tuple(members)
-
-
-def _built(text: str, aspect: str | None) -> Evaluator:
-    evaluator = build(text)
-    if aspect is None or "aspect" not in type(evaluator).model_fields or "aspect" in evaluator.model_fields_set:
-        return evaluator
-    return type(evaluator)(**{**evaluator.model_dump(exclude_unset=True), "aspect": aspect})
+    return members

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Final, Literal, NamedTuple, Self
 
@@ -147,36 +147,41 @@ class FusedModel(Record):
 
 
 class Measured(NamedTuple):
-    """The inputs of items: rows of items, columns of inputs, NaN where `why` (row, column) says why one is missing."""
+    """The inputs of items: rows of items, columns of inputs; NaN where `why`, by (row, column), says why."""
 
-    items: list[ItemKey]
     values: Floats
     why: dict[tuple[int, int], tuple[Status, str]]
 
 
-def measure(inputs: Sequence[Input], members: Sequence[Evaluator], judged: Sequence[MemberJudgments]) -> Measured:
-    """The inputs of items, from what the members judged of them."""
-    items = [item for item, _ in judged]
+def measure(
+    inputs: Sequence[Input], members: Sequence[Evaluator], items: Sequence[ItemKey],
+    judgments: Sequence[Iterable[Judgment] | JudgmentTable],
+) -> Measured:  # fmt: skip
+    """The inputs of `items`, from each member's judgments (of these items, and perhaps of others)."""
     row_of = {(document, system): row for row, (document, system, _) in enumerate(items)}
     values = np.full((len(items), len(inputs)), np.nan)
     why: dict[tuple[int, int], tuple[Status, str]] = {}
-    for number, member in enumerate(members):
+    for number, (member, own) in enumerate(zip(members, judgments, strict=True)):
         columns = {(each.aspect, each.statistic): at for at, each in enumerate(inputs) if each.member == number}
-        table = JudgmentTable.of(judgment for _, by_member in judged for judgment in by_member[number])
+        table = JudgmentTable.of(own)
         for score in unit_scores(table, {member.name: member.reduce}):
-            row = row_of[score.doc_id, score.system]
+            row = row_of.get((score.doc_id, score.system))
+            if row is None:
+                continue
             if (column := columns.get((score.aspect, "score"))) is not None and score.value is not None:
                 values[row, column] = score.value
             if score.value is None:
                 reason: tuple[Status, str] = (score.status, score.reason or score.status)
                 why |= {(row, at): reason for (aspect, _), at in columns.items() if aspect == score.aspect}
         for document, system, aspect, mean, least in _unit_values(table):
-            for statistic, value in (("mean", mean), ("least", least)):
-                if (column := columns.get((aspect, statistic))) is not None:  # type: ignore[arg-type]
-                    values[row_of[document, system], column] = value
+            row = row_of.get((document, system))
+            of_units: tuple[tuple[Statistic, float], ...] = (("mean", mean), ("least", least))
+            for statistic, value in of_units:
+                if row is not None and (column := columns.get((aspect, statistic))) is not None:
+                    values[row, column] = value
     for row, column in np.argwhere(np.isnan(values)).tolist():
         why.setdefault((row, column), ("skipped", f"no judgment of {inputs[column].aspect}"))
-    return Measured(items, values, why)
+    return Measured(values, why)
 
 
 def _unit_values(table: JudgmentTable) -> Iterator[tuple[str, str, str, float, float]]:
@@ -193,20 +198,17 @@ def _unit_values(table: JudgmentTable) -> Iterator[tuple[str, str, str, float, f
     yield from zip(*columns, strict=True)
 
 
-def inputs_of(members: Sequence[Evaluator], judged: Sequence[MemberJudgments]) -> list[Input]:
-    """The inputs that judgments offer: every member's score of every aspect, and where it judged sentences, key facts
-    or claims with values that are not all 0 or 1, their mean and least."""
+def inputs_of(members: Sequence[Evaluator], judgments: Sequence[Iterable[Judgment] | JudgmentTable]) -> list[Input]:
+    """The inputs that members' judgments offer: every member's score of every aspect, and where it judged sentences,
+    key facts or claims with values that are not all 0 or 1, their mean and least."""
     inputs = []
-    for number, member in enumerate(members):
-        table = JudgmentTable.of(judgment for _, by_member in judged for judgment in by_member[number])
+    for number, (member, own) in enumerate(zip(members, judgments, strict=True)):
+        table = JudgmentTable.of(own)
         graded = table.where(unit=UNITS)
         graded = graded.take(~np.isnan(graded.value) & ~np.isin(graded.value, (0.0, 1.0)))
-        of_units = set(graded.aspect.used())
-        for aspect in member.measured:
-            if aspect not in table.aspect.used():
-                continue
+        for aspect in [aspect for aspect in member.measured if aspect in table.aspect.used()]:
             inputs.append(Input(member=number, aspect=aspect))
-            if aspect in of_units:
+            if aspect in graded.aspect.used():
                 inputs += [Input(member=number, aspect=aspect, statistic=each) for each in ("mean", "least")]
     return inputs
 
@@ -296,7 +298,8 @@ class Fused(DerivedEvaluator):
         members = [member.evaluator for member in self.members]
         for start in range(0, len(judged), _AT_ONCE):
             rows = list(judged[start : start + _AT_ONCE])
-            measured = measure(fitted.inputs, members, rows)
+            judgments = [[each for _, own in rows for each in own[number]] for number in range(len(members))]
+            measured = measure(fitted.inputs, members, [item for item, _ in rows], judgments)
             values = {aspect: each.values(measured.values) for aspect, each in fitted.aspects.items()}
             incomplete = {row for row, _ in measured.why}
             for row, (item, by_member) in enumerate(rows):

@@ -18,7 +18,10 @@ from summeter.records import Fault, InputError, Parameter, UsageError, nearest
 from summeter.training.base import Task, Training
 from summeter.training.work import Work, check_space, record_look
 
-KINDS: Final[dict[str, str]] = {"regression": "summeter.training.regression:Regression"}
+KINDS: Final[dict[str, str]] = {
+    "fused": "summeter.training.fused:FusedTraining",
+    "regression": "summeter.training.regression:Regression",
+}
 """Kind -> "module:Class", imported when it is first asked for."""
 
 CARD = "card.json"

@@ -1,0 +1,210 @@
+"""`kind: fused`: it learns what can be learned and nothing else, and refuses what it cannot use before any work."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from training.rated import Row, rows
+
+import summeter as sm
+from summeter.evaluators.fused import FILE
+from summeter.evaluators.overlap.length import Length
+from summeter.records import InputError, UsageError
+from summeter.training import fused, train
+
+FREE = ["length", "abstractiveness"]
+
+
+def by_length(row: Row, rng: random.Random) -> dict[str, float]:
+    return {"coherence": 1 + len(row["summary"].split()) / 20 + rng.random()}
+
+
+def saved(folder: Path, data: list[Row]) -> Path:
+    file = folder / "rated.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in data), "utf-8")
+    return file
+
+
+def settings(file: Path, **more: Any) -> dict[str, Any]:
+    return {"kind": "fused", "data": str(file), "members": FREE, "resamples": 20, **more}
+
+
+def pearson(card: Any, part: str = "figures", of: str = "judge", aspect: str = "coherence") -> Any:
+    return next(
+        figure for figure in card[part]
+        if (figure["of"], figure["aspect"], figure["statistic"]) == (of, aspect, "pearson")
+    )  # fmt: skip
+
+
+def test_from_rated_rows_to_a_judge_of_a_run(tmp_path: Path) -> None:
+    data = rows(by_length)
+    outcome = train(settings(saved(tmp_path, data)), tmp_path / "judge")
+    card = json.loads((tmp_path / "judge" / "card.json").read_text("utf-8"))
+    assert pearson(card)["value"] > 0.8
+    assert pearson(card, "cross_fitted")["value"] > 0.8
+    assert card["inputs"]["coherence"][0]["input"].startswith("length.")
+    assert "costs: no member asks an LLM" in outcome.lines
+    assert not (tmp_path / ".judge.training").exists()
+
+    new = rows(by_length, documents=5, seed=9)
+    run = sm.evaluate(new, [f"fused[model={tmp_path / 'judge'}]"])
+    values = {row.target.item[:2]: row.value for row in run.judgments() if row.judge == "fused"}
+    rated = {(row["doc_id"], row["system"]): row["human"]["ratings"]["coherence"]["a"] for row in new}
+    assert values.keys() == rated.keys()
+    near = [abs((values[item] or 0) - rated[item]) for item in rated]
+    assert sum(near) / len(near) < 0.5
+
+
+def test_intervals_hold_the_share_they_promise(tmp_path: Path) -> None:
+    outcome = train(settings(saved(tmp_path, rows(by_length, documents=100)), coverage=0.8), tmp_path / "judge")
+    covered = [f for f in outcome.card["figures"] if f["statistic"] == "coverage" and f["of"] == "judge"]
+    assert covered[0]["value"] == pytest.approx(0.8, abs=0.12)
+    assert outcome.card["scales"]["coherence"]["half_width"] < 0.7
+
+
+def test_two_trainings_with_one_seed_are_equal(tmp_path: Path) -> None:
+    file = saved(tmp_path, rows(by_length))
+    for name in ("one", "two"):
+        train(settings(file), tmp_path / name)
+    for name in (FILE, "README.md"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_permuted_labels_give_figures_of_chance(tmp_path: Path) -> None:
+    data = rows(by_length, documents=100)
+    labels = [row["human"] for row in data]
+    random.Random(1).shuffle(labels)
+    card = train(settings(saved(tmp_path, [{**row, "human": human} for row, human in zip(data, labels, strict=True)])),
+                 tmp_path / "judge").card  # fmt: skip
+    assert abs(pearson(card, "cross_fitted")["value"]) < 0.15
+    figure = pearson(card)
+    assert figure["low"] <= 0 <= figure["high"]
+    assert any("does not beat the length" in text or "within chance" in text for text in card["warnings"])
+
+
+def test_what_only_the_document_tells_is_not_learned(tmp_path: Path) -> None:
+    def by_document(row: Row, rng: random.Random) -> dict[str, float]:
+        return {"coherence": float(random.Random(row["doc_id"]).randint(1, 5)) + rng.random() / 10}
+
+    # Compression tells much of the document: the cross-fit must not profit from it.
+    card = train(settings(saved(tmp_path, rows(by_document, documents=100))), tmp_path / "judge").card
+    assert pearson(card, "cross_fitted")["value"] < 0.2
+    assert pearson(card)["value"] < 0.35
+
+
+def test_yes_and_no_is_fitted_as_a_probability(tmp_path: Path) -> None:
+    def copied(row: Row, rng: random.Random) -> dict[str, float]:
+        del rng
+        return {"overall": float(row["own"] == 0)}
+
+    data = rows(copied)
+    for row in data:
+        row["human"]["ratings"]["overall"]["b"] = row["human"]["ratings"]["overall"]["a"]
+    card = train(settings(saved(tmp_path, data)), tmp_path / "judge").card
+    assert card["scales"]["overall"]["link"] == "logistic"
+    assert card["scales"]["overall"]["half_width"] is None
+    run = sm.evaluate(data, [f"fused[{tmp_path / 'judge'}]"])
+    right = [
+        row.label == int(data[place]["own"] == 0)
+        for place, row in enumerate(row for row in run.judgments() if row.judge == "fused")
+    ]
+    assert sum(right) / len(right) > 0.95
+
+
+def test_judgments_of_a_run_are_used_and_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = saved(tmp_path, rows(by_length))
+    sm.evaluate(str(file), FREE, out=tmp_path / "run")
+    train(settings(file), tmp_path / "scored")
+
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("judged again")
+
+    monkeypatch.setattr("summeter.training.fused.evaluate", never)
+    for name, more in {"all": {"members": []}, "named": {}, "without": {"members": [], "data": None}}.items():
+        train({**settings(file, runs=[str(tmp_path / "run")]), **more}, tmp_path / name)
+        assert (tmp_path / name / FILE).read_bytes() == (tmp_path / "scored" / FILE).read_bytes()
+
+
+def test_an_interrupted_training_does_not_judge_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = settings(saved(tmp_path, rows(by_length)))
+    train(given, tmp_path / "whole")
+    real, judged = fused.fit_fused, []
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fused, "fit_fused", killed)
+    with pytest.raises(KeyboardInterrupt):
+        train(given, tmp_path / "judge")
+    assert not (tmp_path / "judge").exists()
+    monkeypatch.setattr(fused, "fit_fused", real)
+    monkeypatch.setattr(Length, "judge", lambda *_: judged.append(1))
+    train(given, tmp_path / "judge")
+    assert judged == []
+    assert (tmp_path / "judge" / FILE).read_bytes() == (tmp_path / "whole" / FILE).read_bytes()
+
+
+def _unrated(data: list[Row]) -> list[Row]:
+    return [{key: value for key, value in row.items() if key != "human"} for row in data]
+
+
+def _alike(data: list[Row]) -> list[Row]:
+    return [{**row, "human": {"ratings": {"coherence": {"a": 3, "b": 3}}}} for row in data]
+
+
+def _one_system(data: list[Row]) -> list[Row]:
+    return [row for row in data if row["system"] == "s0"]
+
+
+def _ten(data: list[Row]) -> list[Row]:
+    return data[:40]
+
+
+def _same(data: list[Row]) -> list[Row]:
+    return data
+
+
+@pytest.mark.parametrize(
+    ("change", "more", "message"),
+    [
+        (_unrated, {}, "has no ratings of summaries"),
+        (_one_system, {}, r"are by one system \(s0\)"),
+        (_ten, {}, "too few documents with ratings: .* to fit on, and 15 are needed"),
+        (_alike, {}, "all ratings of coherence are alike"),
+        (_same, {"aspects": ["coherance"]}, r"nobody rated 'coherance' \(did you mean coherence\?\)"),
+        (_same, {"members": ["length", "rts"]}, "rts asks an LLM, and no run is named; score the data with it"),
+        (_same, {"members": ["lenght"]}, r"no evaluator 'lenght' \(did you mean length\?\)"),
+        (_same, {"members": ["h2h"]}, "h2h cannot be part of another judge"),
+        (_same, {"members": ["rouge"]}, r"lack rouge1 \(skipped: there is no reference summary\)"),
+        (_same, {"members": []}, "runs or members: name the runs"),
+        (_same, {"split": {"held_out_systems": ["s9"]}}, "no system 's9'"),
+        (_same, {"split": {"held_out_domains": ["law"]}}, "no domain 'law'"),
+        (_same, {"folds": 1}, "folds: "),
+        (_same, {"scale": [1, 2]}, "beyond 1 to 2"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_is_one_clear_error(
+    tmp_path: Path, change: Any, more: dict[str, Any], message: str
+) -> None:
+    file = saved(tmp_path, change(rows(by_length, documents=40)))
+    with pytest.raises((UsageError, InputError), match=message):
+        train(settings(file, **more), tmp_path / "judge")
+    assert not (tmp_path / "judge").exists()
+
+
+def test_a_run_over_other_texts_is_refused(tmp_path: Path) -> None:
+    file = saved(tmp_path, rows(by_length))
+    sm.evaluate(rows(by_length, seed=5), FREE, out=tmp_path / "run")
+    with pytest.raises(UsageError, match="run judged other texts than those of rated"):
+        train(settings(file, runs=[str(tmp_path / "run")]), tmp_path / "judge")
+
+
+def test_a_member_that_is_in_no_run_is_named_with_what_to_do(tmp_path: Path) -> None:
+    file = saved(tmp_path, rows(by_length))
+    sm.evaluate(str(file), FREE, out=tmp_path / "run")
+    with pytest.raises(UsageError, match=r"rts asks an LLM, and is in none of the runs .*run; score the data with it"):
+        train(settings(file, runs=[str(tmp_path / "run")], members=["length", "rts"]), tmp_path / "judge")
