@@ -44,7 +44,7 @@ from summeter.training.figures import Figure, Scored, figures, warnings
 from summeter.training.fused_card import fused_lines, fused_readme
 from summeter.training.heads import calibrated
 from summeter.training.linear import PENALTIES, CrossFitted, cross_fit
-from summeter.training.ratings import FEWEST, LABELS, Ratings, read_ratings
+from summeter.training.ratings import FEWEST, LABELS, Ratings, read_ratings, scale_ends
 from summeter.training.regression import load_data
 from summeter.training.split import fold_of, split_texts
 from summeter.training.work import Work
@@ -119,7 +119,7 @@ class FusedTask(Task):
                 )
         self.sources = _sources(how, data, runs)
         self.links: dict[str, Link] = {aspect: _link(self.ratings, aspect) for aspect in self.ratings.aspects}
-        self.ends = {aspect: _ends(self.ratings, aspect, how.scale) for aspect in self.ratings.aspects}
+        self.ends = {aspect: scale_ends(self.ratings, aspect, how.scale) for aspect in self.ratings.aspects}
         parts = split_texts(self.ratings.texts, how.split, self.ratings.domains)
         held_out = frozenset(how.split.held_out_systems)
         _check_systems(how, self.ratings)
@@ -275,17 +275,6 @@ def _with_roles(sources: Sequence[Source]) -> list[Source]:
 def _link(ratings: Ratings, aspect: str) -> Link:
     votes = ratings.votes[aspect]
     return "logistic" if np.isin(votes[~np.isnan(votes)], (0.0, 1.0)).all() else "linear"
-
-
-def _ends(ratings: Ratings, aspect: str, scale: tuple[float, float] | None) -> tuple[float, float]:
-    """The ends of an aspect's scale: those given, else the least and greatest rating."""
-    votes = ratings.votes[aspect]
-    low, high = float(np.nanmin(votes)), float(np.nanmax(votes))
-    if scale is None:
-        return low, high
-    if low < scale[0] or high > scale[1]:
-        raise UsageError(f"scale: ratings of {aspect} go from {low:g} to {high:g}, beyond {scale[0]:g} to {scale[1]:g}")
-    return scale
 
 
 def _check_systems(how: FusedTraining, ratings: Ratings) -> None:

@@ -187,3 +187,16 @@ def check_parts(documents: Mapping[str, int], *, test: bool = True) -> None:
                 f"too few documents with ratings: {parts}; {part} needs at least {fewest}. Rate summaries of more "
                 "documents, or change the shares under split"
             )
+
+
+def scale_ends(ratings: Ratings, aspect: str, scale: tuple[float, float] | None) -> tuple[float, float]:
+    """The scale's ends: as given, else the lowest and the highest rating."""
+    votes = ratings.votes[aspect][~np.isnan(ratings.votes[aspect])]
+    low, high = float(votes.min()), float(votes.max())
+    if scale is None:
+        return low, high
+    if low < scale[0] or high > scale[1]:
+        raise UsageError(
+            f"scale: ratings of {aspect} go from {low:g} to {high:g}, beyond the scale {scale[0]:g} to {scale[1]:g}"
+        )
+    return scale

@@ -26,7 +26,7 @@ from summeter.training.figures import Figure, Scored, figures, warnings
 from summeter.training.heads import CalibrationKind, calibrated, logistic, ridge
 from summeter.training.loop import Fitted, Schedule, need_torch
 from summeter.training.network import Job, Lora, Mode, export, train_head, train_network
-from summeter.training.ratings import LABELS, Ratings, check_parts, read_ratings
+from summeter.training.ratings import LABELS, Ratings, check_parts, read_ratings, scale_ends
 from summeter.training.split import PARTS, Part, fold_of, places, split_texts
 from summeter.training.work import Work
 
@@ -128,7 +128,7 @@ class RegressionTask(Task):
     def __init__(self, how: Regression, data: Dataset, backbone: Opened) -> None:
         self.how, self.data, self.backbone = how, data, backbone
         self.ratings = read_ratings(data, how.aspects, how.labels, span_free=how.span_free)
-        self.ends = {aspect: _ends(self.ratings, aspect, how.scale) for aspect in self.ratings.aspects}
+        self.ends = {aspect: scale_ends(self.ratings, aspect, how.scale) for aspect in self.ratings.aspects}
         self.parts = split_texts(self.ratings.texts, how.split, self.ratings.domains)
         self.rows = self._rows()
         counts: dict[str, int] = {part: self.documents(getattr(self.rows, part)) for part in PARTS}
@@ -311,19 +311,6 @@ def open_written(folder: Path, limit: int) -> Opened:
     """An encoder's folder as a trained judge reads it."""
     settings = LocalSettings(precision="fp32", max_tokens=limit)
     return open_model(LocalName(source="local", path=str(folder), settings=settings), "encoder")
-
-
-def _ends(ratings: Ratings, aspect: str, scale: tuple[float, float] | None) -> tuple[float, float]:
-    """The scale's ends: as given, else the lowest and the highest rating."""
-    votes = ratings.votes[aspect][~np.isnan(ratings.votes[aspect])]
-    low, high = float(votes.min()), float(votes.max())
-    if scale is None:
-        return low, high
-    if low < scale[0] or high > scale[1]:
-        raise UsageError(
-            f"scale: ratings of {aspect} go from {low:g} to {high:g}, beyond the scale {scale[0]:g} to {scale[1]:g}"
-        )
-    return scale
 
 
 def _none(values: Any) -> Any:
