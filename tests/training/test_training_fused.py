@@ -184,7 +184,7 @@ def _same(data: list[Row]) -> list[Row]:
         (_same, {"split": {"held_out_systems": ["s9"]}}, "no system 's9'"),
         (_same, {"split": {"held_out_domains": ["law"]}}, "no domain 'law'"),
         (_same, {"folds": 1}, "folds: "),
-        (_same, {"scale": [1, 2]}, "beyond 1 to 2"),
+        (_same, {"scale": [1, 2]}, "beyond the scale 1 to 2"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_used_is_one_clear_error(
