@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,6 +158,37 @@ class WordNLI(TableNLI):
         return Entailment(share, 1 - share, 0.0)
 
 
+class WordClassifier:
+    """Of any number of classes: the more of the last text's words the first one has, the higher the class that speaks
+    for it."""
+
+    id = "words/classifier"
+
+    def __init__(self, *, limit: int = 512) -> None:
+        self.limit = limit
+        self.asked: list[tuple[str, ...]] = []
+        self.how: list[Framing] = []
+
+    async def count(self, texts: Sequence[str]) -> list[int]:
+        return [len(text.split()) for text in texts]
+
+    async def logits(
+        self,
+        rows: Sequence[tuple[str, ...]],
+        classes: Literal["nli"] | int,
+        how: Framing = Framing(),  # noqa: B008 - frozen
+    ) -> NDArray[np.float64]:
+        self.asked += rows
+        self.how += [how] * len(rows)
+        shares = [WordNLI._one(row[0], row[-1]).entail for row in rows]
+        if classes == 1:
+            return np.array(shares).reshape(len(rows), 1)
+        places: dict[Any, int] = {"nli": 0, 2: 1}
+        table = np.zeros((len(rows), 3 if classes == "nli" else classes))
+        table[:, places[classes]] = [8 * share - 4 for share in shares]
+        return table
+
+
 class WordTokens:
     """A number for each token: at the first one the share of the second text's words that the first one has."""
 
@@ -266,8 +297,8 @@ class WordRegressor:
 def local_models() -> dict[str, Any]:
     """A model of every kind, by kind."""
     return {
-        "nli": WordNLI(), "tokens": WordTokens(), "embed": WordEmbedder(), "encoder": WordEncoder(),
-        "seq2seq": EchoSeq2Seq(), "coref": TableCoref(), "regressor": WordRegressor(),
+        "nli": WordNLI(), "classifier": WordClassifier(), "tokens": WordTokens(), "embed": WordEmbedder(),
+        "encoder": WordEncoder(), "seq2seq": EchoSeq2Seq(), "coref": TableCoref(), "regressor": WordRegressor(),
     }  # fmt: skip
 
 

