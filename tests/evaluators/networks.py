@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from summeter.evaluators.base import Evaluator, Tools
 from summeter.models.base import (
     AspectRating,
+    Classes,
     Entailment,
     Framing,
     Generation,
@@ -175,7 +176,7 @@ class WordClassifier:
     async def logits(
         self,
         rows: Sequence[tuple[str, ...]],
-        classes: Literal["nli"] | int,
+        classes: Classes,
         how: Framing = Framing(),  # noqa: B008 - frozen
     ) -> NDArray[np.float64]:
         self.asked += rows
@@ -183,7 +184,7 @@ class WordClassifier:
         shares = [WordNLI._one(row[0], row[-1]).entail for row in rows]
         if classes == 1:
             return np.array(shares).reshape(len(rows), 1)
-        places: dict[Any, int] = {"nli": 0, 2: 1}
+        places = {"nli": 0, 2: 1}
         table = np.zeros((len(rows), 3 if classes == "nli" else classes))
         table[:, places[classes]] = [8 * share - 4 for share in shares]
         return table

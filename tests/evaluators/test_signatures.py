@@ -81,6 +81,15 @@ SIGNATURES = {
     "menli": [
         "menli|nli:p/m|v:1",
     ],
+    "alignscore": [
+        "alignscore|alignscore:p/m|split:rules-1|v:1",
+    ],
+    "minicheck": [
+        "minicheck|minicheck:p/m|split:rules-1|v:1",
+    ],
+    "a3cu": [
+        "a3cu|a3cu:p/m|v:1",
+    ],
     "menli.combined": [
         "menli|nli:p/m|v:1",
         "bertscore|encoder:p/m|split:rules-1|v:1",

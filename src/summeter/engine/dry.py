@@ -24,6 +24,7 @@ from summeter.engine.worker import Worker
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.derived import DerivedEvaluator
 from summeter.models.base import (
+    Classes,
     Completion,
     Entailment,
     Framing,
@@ -291,7 +292,7 @@ class _Classifier(_Dry):
     async def logits(
         self,
         rows: Sequence[tuple[str, ...]],
-        classes: Literal["nli"] | int,
+        classes: Classes,
         how: Framing = Framing(),  # noqa: B008
     ) -> NDArray[np.float64]:
         import numpy as np

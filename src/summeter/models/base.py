@@ -171,6 +171,11 @@ Cut = Literal["longest_first", "only_first"] | tuple[int, ...]
 where the second leaves no room), or each text at a number of tokens of its own."""
 
 
+Classes = Literal["nli"] | int
+"""The outputs of a classifier: how many it must have, in its own order, or "nli": entailment, neutral, contradiction,
+as its config names them."""
+
+
 class Framing(NamedTuple):
     """How texts become one input of a local model.
 
@@ -189,7 +194,8 @@ class Framing(NamedTuple):
     @property
     def key(self) -> str:
         """What stands in the key of a stored result; empty for the usual framing."""
-        return "" if self == Framing() else to_json(self._asdict())
+        changed = {name: value for name, value in self._asdict().items() if value != self._field_defaults[name]}
+        return to_json(changed) if changed else ""
 
     @classmethod
     def from_key(cls, key: str) -> Framing:
@@ -234,10 +240,9 @@ class Classifier(Protocol):
         ...
 
     async def logits(
-        self, rows: Sequence[tuple[str, ...]], classes: Literal["nli"] | int, how: Framing = ...
+        self, rows: Sequence[tuple[str, ...]], classes: Classes, how: Framing = ...
     ) -> NDArray[np.float64]:
-        """Raw outputs, shape (rows, classes). `classes` is how many the model must have, in its own order, or "nli":
-        entailment, neutral, contradiction, as its config names them. UsageError where it has others."""
+        """Raw outputs, shape (rows, classes). UsageError where the model has other classes."""
         ...
 
 

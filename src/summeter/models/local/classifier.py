@@ -10,11 +10,11 @@ import re
 import struct
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from summeter.models.base import Framing
+from summeter.models.base import Classes, Framing
 from summeter.models.local.batcher import Batcher, Codec, LocalUsage, Texts
 from summeter.models.local.opened import LocalModel, Opened
 from summeter.models.local.tokens import Batch
@@ -104,7 +104,7 @@ class LocalClassifier(LocalModel):
     async def logits(
         self,
         rows: Sequence[tuple[str, ...]],
-        classes: Literal["nli"] | int,
+        classes: Classes,
         how: Framing = Framing(),  # noqa: B008
     ) -> NDArray[np.float64]:
         """Raw outputs, shape (rows, classes): in the model's own order, or for "nli" entailment, neutral,

@@ -1,0 +1,57 @@
+"""What a sequence classifier says of stretches of a text, each beside each hypothesis: for judges that take the best
+stretch (AlignScore, MiniCheck)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from summeter.evaluators.entailment.premises import Floats
+from summeter.models.base import Classes, Classifier, Framing
+from summeter.records import Span
+
+
+class Stretch(NamedTuple):
+    """A stretch of a text as the network reads it, and the code points it covers."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def span(self) -> Span:
+        """As evidence."""
+        return Span(of="document", start=self.start, end=self.end)
+
+
+async def outputs(
+    classifier: Classifier,
+    stretches: Sequence[Stretch],
+    hypotheses: Sequence[str],
+    classes: Classes,
+    how: Framing,
+) -> Floats:
+    """Raw outputs of every (stretch, hypothesis): shape (stretches, hypotheses, classes)."""
+    rows = [(stretch.text, hypothesis) for stretch in stretches for hypothesis in hypotheses]
+    logits = await classifier.logits(rows, classes, how)
+    return logits.reshape(len(stretches), len(hypotheses), -1)
+
+
+async def unread(classifier: Classifier, stretches: Sequence[Stretch], hypotheses: Sequence[str]) -> int | None:
+    """About how many tokens of the stretches the network is not shown beside the longest hypothesis; None for none."""
+    lengths = await classifier.count([*(stretch.text for stretch in stretches), *hypotheses])
+    longest = max(lengths[len(stretches) :])
+    return sum(max(0, min(size, size + longest - classifier.limit)) for size in lengths[: len(stretches)]) or None
+
+
+def softmax(logits: Floats) -> Floats:
+    """Probabilities of the last axis.
+
+    >>> softmax(np.array([[0.0, 0.0], [1000.0, 0.0]])).tolist()
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    shares: Floats = powers / powers.sum(axis=-1, keepdims=True)
+    return shares

@@ -1,0 +1,97 @@
+"""`a3cu`: how many atomic content units summary and reference share, as a regression network estimates it without
+writing the units (A3CU: Liu et al., EMNLP 2023)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Need, Prepared, Reduce, Tools
+from summeter.models.base import Framing, Kind
+from summeter.records import Item, Judgment
+
+RECALL, PRECISION, F1 = "a3cu_recall", "a3cu_precision", "a3cu_f1"
+LONGEST = 254
+"""Tokens of each text that are read."""
+SHORTEST = 10
+"""Words below which the authors call A3CU unfit for a text."""
+
+
+Floats = NDArray[np.float64]
+
+
+class A3CU(Evaluator):
+    """Recall, precision and F1 of content units between summary and reference, estimated in two passes (A3CU).
+
+    The checkpoint is one number at the first token of (summary, reference) for recall and of (reference, summary) for
+    precision; each text is read up to 254 tokens. Both are a regression's, near [0, 1] and not held there. F1 = 2PR /
+    (P + R + 1e-10) of values below 0 would be as large as one likes (opposite signs: -2e8); so there P and R count as 0
+    at least. `variant`: `paper`, or `legacy` for the released code's: F1 of the values as they are, and marks such as
+    `[SEP]` inside a text read as marks.
+
+    Against several references each score is the mean. Texts cut at 254 tokens are counted in `truncated_tokens` and at
+    the end of the run. Writes one judgment of the summary for each aspect.
+    """
+
+    name: ClassVar[str] = "a3cu"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "content units shared with the reference, as a regression network estimates them (A3CU)"
+    aspects: ClassVar[tuple[str, ...]] = (RECALL, PRECISION, F1)
+    needs: ClassVar[frozenset[Need]] = frozenset({"reference"})
+    roles: ClassVar[tuple[str, ...]] = ("a3cu",)
+    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"a3cu": "tokens"}
+    reduce: ClassVar[Reduce] = "whole"
+    value_range: ClassVar[tuple[float, float] | None] = None
+    reads_sentences: ClassVar[bool] = False
+
+    variant: Literal["paper", "legacy"] = "paper"
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        """One judgment of the summary for each aspect."""
+        del prepared
+        network = tools.token_classifier("a3cu")
+        builder = JudgmentBuilder(self, item, tools.signature, model=network.id)
+        if why := self.skip_reason(item):
+            return [builder.failed(aspect, "skipped", why) for aspect in self.aspects]
+        text = item.summary.text
+        references = [reference for reference in item.references if reference.strip()]
+        pairs = [pair for reference in references for pair in ((text, reference), (reference, text))]
+        how = Framing((LONGEST, LONGEST), marks=self.variant == "legacy")
+        # The first token's state is what the regression reads.
+        outputs = [float(row.logits[0, 0]) for row in await network.logits(pairs, 1, how)]
+        recalls, precisions = np.array(outputs[::2]), np.array(outputs[1::2])
+        scores = f1(precisions, recalls, clip=self.variant == "paper")
+        over = [max(0, len(places) - LONGEST) for places in await network.offsets([text])]
+        builder = replace(builder, truncated_tokens=over[0] or None)
+        notes = [f"of {len(references)} references, the mean"] if len(references) > 1 else []
+        if short := [name for name, words in (("summary", text), ("reference", references[0])) if _short(words)]:
+            notes.append(f"the {' and the '.join(short)} has fewer than {SHORTEST} words, for which A3CU is unfit")
+        if self.variant == "paper" and min(outputs) < 0:
+            notes.append("below 0, which F1 takes for 0")
+        means = {RECALL: recalls.mean(), PRECISION: precisions.mean(), F1: scores.mean()}
+        reason = "; ".join(notes) or "of the reference"
+        return [builder.ok(aspect, value=float(value), reason=reason) for aspect, value in means.items()]
+
+
+def f1(precision: Floats, recall: Floats, *, clip: bool) -> Floats:
+    """2PR / (P + R + 1e-10), P and R at least 0 with `clip`.
+
+    >>> f1(np.array([0.4]), np.array([0.6]), clip=True).round(3).tolist()
+    [0.48]
+    >>> f1(np.array([0.1]), np.array([-0.1]), clip=True).tolist()
+    [0.0]
+    >>> bool(f1(np.array([0.1]), np.array([-0.1]), clip=False)[0] < -1e7)
+    True
+    """
+    if clip:
+        precision, recall = np.maximum(precision, 0), np.maximum(recall, 0)
+    scores: Floats = 2 * precision * recall / (precision + recall + 1e-10)
+    return scores
+
+
+def _short(text: str) -> bool:
+    return len(text.split()) < SHORTEST

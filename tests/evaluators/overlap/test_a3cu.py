@@ -1,0 +1,98 @@
+"""Directions, cuts and the clipped F1, over a table of numbers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from evaluators.networks import item
+
+from summeter.evaluators.base import Tools
+from summeter.evaluators.overlap.a3cu import A3CU
+from summeter.models.base import Framing, TokenLogits
+from summeter.records import Document, Judgment
+
+TEXT = "The mill was sold by Ada to her brother in May of that year."
+REFERENCE = "Ada sold the mill to Bo, her brother, and moved away in June."
+
+
+class Numbers:
+    """The number of a pair at the first token; other numbers elsewhere."""
+
+    id = "table/tokens"
+
+    def __init__(self, numbers: dict[tuple[str, ...], float]) -> None:
+        self.numbers = numbers
+        self.how: list[Framing] = []
+
+    async def offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        return [[(at, at + 1) for at in range(len(text.split()))] for text in texts]
+
+    async def logits(
+        self,
+        rows: Sequence[tuple[str, ...]],
+        classes: int,
+        how: Framing = Framing(),  # noqa: B008 - frozen
+    ) -> list[TokenLogits]:
+        assert classes == 1
+        self.how.append(how)
+        made = [np.array([[self.numbers[row]], [99.0]], dtype=np.float32) for row in rows]
+        return [TokenLogits(logits, np.zeros((2, 2), dtype=np.int64), np.array([-1, 0])) for logits in made]
+
+
+def run(
+    numbers: dict[tuple[str, ...], float], *references: str, text: str = TEXT, evaluator: A3CU | None = None
+) -> tuple[list[Judgment], Numbers]:
+    network = Numbers(numbers)
+    source = Document(id="d", text="Anything.", references=references)
+    tools = Tools("s", networks={"a3cu": network})
+
+    async def judged() -> list[Judgment]:
+        made = evaluator or A3CU()
+        return await made.judge(item(source, text), await made.prepare(source, tools), tools)
+
+    return asyncio.run(judged()), network
+
+
+def test_recall_reads_the_summary_first_and_precision_the_reference() -> None:
+    rows, network = run({(TEXT, REFERENCE): 0.6, (REFERENCE, TEXT): 0.4}, REFERENCE)
+    values = {row.aspect: row.value for row in rows}
+    assert values == {
+        "a3cu_recall": pytest.approx(0.6),
+        "a3cu_precision": pytest.approx(0.4),
+        "a3cu_f1": pytest.approx(0.48),
+    }
+    assert network.how == [Framing((254, 254))]
+
+
+def test_opposite_signs_are_no_huge_number() -> None:
+    numbers = {(TEXT, REFERENCE): 0.25, (REFERENCE, TEXT): -0.25}
+    recall, precision, harmonic = run(numbers, REFERENCE)[0]
+    assert (recall.value, precision.value, harmonic.value) == (0.25, -0.25, 0.0)
+    assert harmonic.reason == "below 0, which F1 takes for 0"
+    released, network = run(numbers, REFERENCE, evaluator=A3CU(variant="legacy"))
+    assert released[2].value == pytest.approx(-0.125 / 1e-10)
+    assert network.how == [Framing((254, 254), marks=True)]
+
+
+def test_several_references_are_a_mean() -> None:
+    other = "It is said that in June the mill was bought by Bo, the brother."
+    numbers = {(TEXT, REFERENCE): 0.6, (REFERENCE, TEXT): 0.4, (TEXT, other): 0.2, (other, TEXT): 0.2}
+    values = [row.value for row in run(numbers, REFERENCE, other)[0]]
+    assert values == pytest.approx([0.4, 0.3, (0.48 + 0.2) / 2])
+
+
+def test_short_texts_and_cuts_are_said() -> None:
+    numbers = {("Ada sold it.", REFERENCE): 0.6, (REFERENCE, "Ada sold it."): 0.4}
+    rows, _ = run(numbers, REFERENCE, text="Ada sold it.")
+    assert rows[0].reason == "the summary has fewer than 10 words, for which A3CU is unfit"
+    long = "word " * 300
+    rows, _ = run({(long, REFERENCE): 0.6, (REFERENCE, long): 0.4}, REFERENCE, text=long)
+    assert rows[0].truncated_tokens == 300 - 254
+
+
+def test_without_a_reference_there_is_no_number() -> None:
+    rows, _ = run({}, " ")
+    assert [(row.status, row.reason) for row in rows] == [("skipped", "there is no reference summary")] * 3
