@@ -46,6 +46,7 @@ STEPS: dict[str, str] = {
     "detect": "summeter.benchmark.select:DETECT",
     "select": "summeter.benchmark.select:SELECT",
     "facts": "summeter.benchmark.facts:STEP",
+    "redact": "summeter.benchmark.redaction.step:STEP",
     "annotate": "summeter.benchmark.annotate:STEP",
     "release": "summeter.benchmark.release:STEP",
     "verify": "summeter.benchmark.verify:STEP",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from summeter.benchmark.raw.source import SourceSettings
+from summeter.benchmark.redaction.step import RedactSettings
 from summeter.benchmark.select import DetectSettings, SelectSettings
 from summeter.cli.bench_steps import Before, Folder, by_name, run_one, settings_of, step_options
 from summeter.cli.common import AsJson, assignments, print_json, print_study_json, shares
@@ -394,6 +395,29 @@ def detect(
 def select(folder: Before, out: Folder, as_json: AsJson = False, **options: Any) -> None:
     """Choose texts of each source from those in whose summaries an error was found."""
     run_one("select", folder, out, settings_of(SelectSettings, options), as_json=as_json)
+
+
+@app.command()
+@step_options(RedactSettings, "seed", "categories", "sources", "review")
+def redact(
+    folder: Before,
+    out: Folder,
+    categories: Annotated[
+        list[str] | None, typer.Option("--category", metavar="CATEGORY", help="Redact this alone; repeatable.")
+    ] = None,
+    sources: Annotated[
+        list[str] | None, typer.Option("--source", metavar="SOURCE", help="A source or domain to redact; repeatable.")
+    ] = None,
+    review: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A CSV that a person goes through; proposed if missing.")
+    ] = None,
+    as_json: AsJson = False,
+    **options: Any,
+) -> None:
+    """Mask places, times, days, phone numbers, codes and addresses, one entity one number in all texts."""
+    chosen = {"review": review, **options, **({"categories": categories} if categories else {})}
+    settings = settings_of(RedactSettings, {"sources": sources or [], **chosen})
+    run_one("redact", folder, out, settings, as_json=as_json)
 
 
 def _roles(models: list[str] | None) -> dict[str, str]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SET = "is set"
 EXTRAS = {
     "parquet": ("pyarrow", "reading Parquet"), "xlsx": ("openpyxl", "reading XLSX"),
-    "sources": ("trafilatura", "raw documents in HTML and PDF"), "build": ("py3langid", "languages of raw documents"),
+    "sources": ("trafilatura", "raw documents in HTML and PDF"), "build": ("presidio_analyzer", "redaction, languages"),
     "pandas": ("pandas", "data frames (.to_pandas())"),
     "bedrock": ("botocore", "bedrock/... with AWS credentials"),
     "annotate": ("sqlalchemy", "annotation campaigns"),

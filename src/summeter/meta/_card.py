@@ -45,6 +45,8 @@ STUDY = "card"
 FAITHFULNESS, ABSTRACTIVENESS = "faithfulness", "abstractiveness"
 LENGTH, LENGTH_IN_WORDS = "length", "length_in_words"
 """The derived column, length of the document in words, in buckets; the second name where the data have a `length`."""
+ORIGINAL = "original"
+"""The column that names the document of which a redacted one is a copy."""
 REDACTED = ("redacted", "redact_type", "redaction")
 """Columns that may tell whether a document is redacted, in the order they are looked for."""
 _YES = frozenset({"1", "true", "yes", "redacted", "redact"})
@@ -211,7 +213,8 @@ def domain_stability(means: Sequence[float | None], *, shares: bool = True) -> t
 def _redaction(
     scores: Scores, context: Context, groups: Sequence[_Part], column: str | None, resample: Resampling
 ) -> Iterator[Row]:
-    """Redacted minus unredacted, over all and by system."""
+    """Redacted minus unredacted, over all and by system. A copy is resampled with the document that it is a copy of
+    (column `original`), so that the interval is that of pairs."""
     marked = redaction_column(context, column)
     if marked is None:
         return
@@ -223,15 +226,34 @@ def _redaction(
         inside = rows & ~np.isnan(scores.value + marks)
         value, mark = scores.value[inside], marks[inside]
         counts = {"redacted": int((mark == 1).sum()), "unredacted": int((mark == 0).sum())}
-        bootstrap = resample(scores.document.take(inside).codes)
+        means = {f"mean_{kind}": _mean_where(value, mark == number) for kind, number in _REDACTION.items()}
+        originals = _originals(scores, context).take(inside)
+        pairs = len(set(originals.codes[mark == 1].tolist()) & set(originals.codes[mark == 0].tolist()))
+        bootstrap = resample(originals.codes)
         estimate = bootstrap.interval(
             of_rows(_gap, [value, mark], bootstrap.codes), missing=int(rows.sum() - inside.sum()),
             undefined=f"{name} does not tell redacted from unredacted summaries here",
         )  # fmt: skip
         yield interval_row(
             estimate, named(scores), fields, study=STUDY, level="summary", statistic="redaction_delta",
-            details={"column": name, **counts},
+            details={"column": name, **counts, **means, "pairs": pairs},
         )  # fmt: skip
+
+
+_REDACTION = {"redacted": 1, "unredacted": 0}
+
+
+def _mean_where(values: Floats, rows: Bools) -> float | None:
+    return float(values[rows].mean()) if rows.any() else None
+
+
+def _originals(scores: Scores, context: Context) -> Names:
+    """The document of each row; of a copy, the one that it is a copy of."""
+    if ORIGINAL not in context.extra:
+        return scores.document
+    originals = context.column(ORIGINAL, scores.document, scores.system).labels()
+    pairs = zip(originals, scores.document.labels(), strict=True)
+    return Names.of([original or document for original, document in pairs])
 
 
 def _gap(values: Floats, marks: Floats) -> float | None:
@@ -466,9 +488,10 @@ def _redaction_table(study: Study) -> Table:
     labels = _labels(rows)
     lines = [
         [row.system or "all systems", f"{row.aspect} ({labels[row.judge, row.signature, row.aspect]})",
+         number(row.details["mean_redacted"]), number(row.details["mean_unredacted"]),
          f"{_cell(row)} {interval(row.low, row.high)}".rstrip(),
          f"{row.details['redacted']} and {row.details['unredacted']}"]
         for row in rows
     ]  # fmt: skip
-    heads = ["system", "score", "difference", "summaries"]
-    return Table.of(heads, lines, align="lr", title="Redacted minus unredacted")
+    heads = ["system", "score", "redacted", "unredacted", "difference", "summaries"]
+    return Table.of(heads, lines, align="lrr", title="Redacted minus unredacted")

@@ -1,0 +1,176 @@
+"""Placeholders in the place of personal data, and what pointed into the text moved with it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from summeter.benchmark.redaction.patterns import Category, Found
+
+
+class Entity(NamedTuple):
+    """One thing that is to be masked, by its category and its name in every writing (`key`)."""
+
+    category: Category
+    key: str
+
+
+class Placed(NamedTuple):
+    """Where an entity stands in a text."""
+
+    entity: Entity
+    start: int
+    end: int
+
+
+class Masked(NamedTuple):
+    """A text with placeholders. `cuts` are (start, end) of each in the old text, `places` in the new one."""
+
+    text: str
+    cuts: tuple[tuple[int, int], ...]
+    places: tuple[tuple[int, int], ...]
+
+    def moved(self, start: int, end: int) -> tuple[int, int]:
+        """Where a stretch of the old text is in the new one. One that begins or ends within something masked holds the
+        whole placeholder.
+
+        >>> ghent = Entity("PLACE", "ghent")
+        >>> masked = mask("Come to Ghent now.", [Placed(ghent, 8, 13)], {ghent: 1})
+        >>> masked.text, masked.text[slice(*masked.moved(5, 13))], masked.text[slice(*masked.moved(10, 17))]
+        ('Come to <PLACE_1> now.', 'to <PLACE_1>', '<PLACE_1> now')
+        """
+        first = bisect_right(self.cuts, start, key=lambda cut: cut[1])  # the first cut that ends behind `start`
+        inside = first < len(self.cuts) and self.cuts[first][0] <= start
+        moved = self.places[first][0] if inside else self._shifted(start)
+        if end <= start:
+            return moved, moved
+        last = bisect_left(self.cuts, end, key=lambda cut: cut[0]) - 1  # the last cut that begins before `end`
+        inside = last >= 0 and self.cuts[last][1] >= end
+        return moved, self.places[last][1] if inside else self._shifted(end)
+
+    def _shifted(self, offset: int) -> int:
+        """The place of an offset that is within nothing masked."""
+        before = bisect_right(self.cuts, offset, key=lambda cut: cut[1])
+        return offset + (self.places[before - 1][1] - self.cuts[before - 1][1] if before else 0)
+
+
+def placeholder(entity: Entity, number: int) -> str:
+    """`<PLACE_1>`: as UniSumEval prints it."""
+    return f"<{entity.category}_{number}>"
+
+
+PLACEHOLDER = re.compile(r"<(?:PLACE|TIME|DAY|PHONENUMBER|CODE|ADDRESS)_\d+>")
+
+
+def mask(text: str, placed: Sequence[Placed], numbers: Mapping[Entity, int]) -> Masked:
+    """The text with a placeholder in each place; places do not overlap."""
+    parts, cuts, places = [], [], []
+    at = length = 0
+    for entity, start, end in sorted(placed, key=lambda one: one.start):
+        mark = placeholder(entity, numbers[entity])
+        between = text[at:start]
+        parts += [between, mark]
+        length += len(between)
+        cuts.append((start, end))
+        places.append((length, length + len(mark)))
+        length += len(mark)
+        at = end
+    return Masked("".join([*parts, text[at:]]), tuple(cuts), tuple(places))
+
+
+# ---- which writings are one entity ----
+
+_HOURS = {
+    name: number
+    for number, name in enumerate(
+        ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"), 1
+    )
+}
+
+
+def key_of(category: Category, text: str) -> str:
+    """What all writings of an entity share: the same time, number or name is one entity.
+
+    >>> key_of("TIME", "5 pm") == key_of("TIME", "17:00"), key_of("PHONENUMBER", "01223 351241")
+    (True, '01223351241')
+    """
+    plain = " ".join(text.casefold().split())
+    match category:
+        case "TIME":
+            return _clock(plain)
+        case "PHONENUMBER":
+            return re.sub(r"[^\d+]", "", plain)
+        case "CODE":
+            return re.sub(r"[^a-z0-9]", "", plain)
+        case "DAY":
+            return re.sub(r"[\s,.]+", " ", re.sub(r"(\d)(?:st|nd|rd|th)\b|^the | of\b", r"\1", plain)).strip()
+        case "ADDRESS" | "PLACE":
+            return re.sub(r"[\s,.]+", " ", plain.removeprefix("the ").replace("’", "'")).strip()
+
+
+def _clock(text: str) -> str:
+    """A time as hours and minutes, with the half of the day where it is known."""
+    if text in ("noon", "midday"):
+        return "12:00"
+    if text == "midnight":
+        return "0:00"
+    written = re.fullmatch(r"(\d{1,2})(?:[:.h](\d\d))?(?:\s?o['’]\s?clock)?\s?(a|p)?\.?\s?m?\.?\s?(?:hours|hrs)?", text)
+    if written is None:
+        spoken = re.fullmatch(r"(\w+)\s?(?:o['’]\s?clock)?", text)
+        return f"{_HOURS[spoken[1]]}:00?" if spoken and spoken[1] in _HOURS else text
+    hour, minute, half = int(written[1]), written[2] or "00", written[3]
+    if half is not None:
+        return f"{hour % 12 + (12 if half == 'p' else 0)}:{minute}"
+    return f"{hour}:{minute}" if hour > 12 or text[0] == "0" or hour == 0 else f"{hour}:{minute}?"
+
+
+# ---- the same entities in every text of a document ----
+
+
+def entities(text: str, found: Iterable[Found]) -> dict[Entity, set[str]]:
+    """The entities of a text, in the order of their first places, with their writings."""
+    writings: dict[Entity, set[str]] = {}
+    for each in sorted(found, key=lambda one: one.start):
+        written = each.cut(text)
+        writings.setdefault(Entity(each.category, key_of(each.category, written)), set()).add(written)
+    return writings
+
+
+def numbered(known: Iterable[Entity]) -> dict[Entity, int]:
+    """A number for each entity, from 1 within its category, in the order given."""
+    numbers: dict[Entity, int] = {}
+    counts: dict[Category, int] = {}
+    for entity in known:
+        if entity not in numbers:
+            counts[entity.category] = numbers[entity] = counts.get(entity.category, 0) + 1
+    return numbers
+
+
+def occurrences(text: str, writings: Mapping[Entity, set[str]]) -> list[Placed]:
+    """Every place of a text where one of the writings stands as a word of its own.
+
+    Of writings that overlap the longest counts. Case does not count in writings of several words or with digits; a
+    single word counts as it is written, or in capitals ("Reading" is a town, "reading" is not).
+    """
+    places = [
+        Placed(entity, *match.span())
+        for entity, texts in writings.items()
+        for written in sorted(texts)
+        for match in _standing(written).finditer(text)
+    ]
+    longest: list[Placed] = []
+    for each in sorted(places, key=lambda one: (one.start - one.end, one.start)):
+        if all(each.end <= other.start or each.start >= other.end for other in longest):
+            longest.append(each)
+    return sorted(longest, key=lambda one: one.start)
+
+
+def _standing(written: str) -> re.Pattern[str]:
+    words = r"\s+".join(map(re.escape, written.split()))
+    before = r"(?<!\w)" if written[0].isalnum() else ""
+    after = r"(?!\w)" if written[-1].isalnum() else ""
+    if any(char.isdigit() or char.isspace() for char in written):
+        return re.compile(before + words + after, re.IGNORECASE)
+    return re.compile(f"{before}(?:{words}|{re.escape(written.upper())}){after}")

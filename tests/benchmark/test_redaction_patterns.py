@@ -1,0 +1,86 @@
+"""Patterns of personal data: what each finds, with its limits, and what it leaves alone. Patterns are tuned on these
+sentences; the planted set of `benchmarks/redaction.py` measures them and is not tuned on."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from summeter.benchmark.redaction.patterns import Found, find_patterns, resolved
+
+MARK = re.compile(r"\[\[([A-Z]+)\|([^\]]+)\]\]")
+
+
+def unmarked(line: str) -> tuple[str, list[tuple[str, str]]]:
+    """The text of a marked line, and what is marked in it."""
+    return MARK.sub(r"\2", line), [(mark[1], mark[2]) for mark in MARK.finditer(line)]
+
+
+FINDS = """
+Ring [[PHONENUMBER|01223 351241]] at [[TIME|5 pm]].
+The train [[CODE|TR3934]] gets there at [[TIME|09:54]] on [[DAY|Friday]].
+It leaves at [[TIME|10.30]].
+It runs from [[TIME|9:15]] to [[TIME|11.45]], they say.
+Come by [[TIME|half past eight]] or [[TIME|five to nine]].
+I need a table for [[TIME|12:30 p.m.]], no later.
+Let us meet at [[TIME|midday]].
+They came on [[DAY|the 3rd of July 2021]] or [[DAY|Wednesday, 14 Aug]].
+It was [[DAY|Sunday, 4 May 2014]].
+It is due on [[DAY|12.05.2023]] or [[DAY|October 9]].
+Any [[DAY|tuesday]] would do.
+Tel. [[PHONENUMBER|(01223) 566188]] or [[PHONENUMBER|0044 1223 566188]].
+Their phone number is [[PHONENUMBER|566188 22]], if I am right.
+Call [[PHONENUMBER|212-555-0147]] or [[PHONENUMBER|+1 (212) 555-0148]].
+I need the reference number: [[CODE|8fj2k1l0]], thanks.
+Ref. [[CODE|QZ77-12]] was for my parcel.
+The order [[CODE|#55120]] is late; my account number is [[CODE|9912034]].
+It is at [[ADDRESS|15 Magdalene Street City Centre]], [[ADDRESS|cb30af]].
+They live at [[ADDRESS|43 Queens Road, Bristol BS8 1QU]], next to the [[PLACE|Alpha Milton Guest House]].
+The office is in [[ADDRESS|Flat 2, 8 Orchard Close]].
+[[ADDRESS|Bridge Street]] is closed.
+Write to [[ADDRESS|PO Box 114]].
+I study at the [[PLACE|University of York]], near [[PLACE|Heslington Church]].
+The [[PLACE|Cow Pizza Kitchen and Bar]] is full, try [[PLACE|Scudamores Club]].
+""".strip().splitlines()
+
+LEAVES = """
+The score was 12-3 and the odds were 5:2.
+It cost 12.50 and later 9.75 euros.
+She ran it in 10.45 at her best.
+May was cold and March was wet.
+He may 3 times decline.
+In 1998 there were 1,234,567 of them.
+Version 2.3.1 came out with 64GB.
+I called 3 times and texted 12 friends.
+The number 7 is lucky.
+Train 5 puppies a day.
+The road was long and the street was dark.
+This Way Up, said the box.
+In case 3 of them come, call me.
+The 2nd floor and the 21st century.
+Yes, a hotel or a guest house is fine.
+It takes 45 minutes from there.
+My id is my own.
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("line", FINDS)
+def test_finds(line: str) -> None:
+    text, marked = unmarked(line)
+    assert [(found.category, found.cut(text)) for found in find_patterns(text)] == marked
+
+
+@pytest.mark.parametrize("line", LEAVES)
+def test_leaves(line: str) -> None:
+    assert find_patterns(line) == []
+
+
+def test_of_two_that_overlap_the_higher_counts_then_the_longer() -> None:
+    phone, code, short, long = (
+        Found("PHONENUMBER", 0, 5),
+        Found("CODE", 3, 9),
+        Found("PLACE", 10, 14),
+        Found("PLACE", 9, 20),
+    )
+    assert resolved([code, short, long, phone]) == [phone, long]

