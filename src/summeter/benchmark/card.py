@@ -232,7 +232,9 @@ def _agreement(rows: Sequence[AgreementRow]) -> Table:
         for row in rows
     ]
     show: list[Callable[[Any], str]] = [str, str, str, str, number]
-    return Table.of(heads, cells, align="llllrrrl", show=show, title="Agreement of the annotators")
+    notes = ["Of what is released: votes on key facts that were rejected are not in it."]
+    named = notes if any(row.aspect == "key_fact_validity" for row in rows) else []
+    return Table.of(heads, cells, align="llllrrrl", show=show, title="Agreement of the annotators", notes=named)
 
 
 def _history(history: Sequence[StepRecord]) -> Table:

@@ -193,9 +193,10 @@ def run_step(
 def state_of(source: Path | None, out: Path, settings: StepSettings, last: Mapping[str, Any] | None) -> StepState:
     """How far a step is, by its folder alone; `last` is the last line of the log about it."""
     if not (out / MANIFEST).is_file():
-        if last is None or last["event"] not in ("failed", "waiting", "start"):
-            return StepState("left")
-        return StepState(last["event"], last["reason"]) if last["event"] != "start" else StepState("left", "broken off")
+        event = None if last is None else last["event"]
+        if last is not None and event in ("failed", "waiting"):
+            return StepState(event, last["reason"])
+        return StepState("left", "" if event in (None, "done") else "broken off")
     manifest = read_manifest(out)
     changed = _changed_file(out, manifest.files)
     if changed:
