@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from summeter._version import __version__
 from summeter.data.atomic import building, write_text
-from summeter.data.mapping import Place, read_mapping, yaml_lines
+from summeter.data.mapping import faults_of, in_order, read_mapping, repetitions, yaml_lines
 from summeter.engine.progress import Progress
 from summeter.records import Fault, InputError, Parameter, UsageError, nearest
 from summeter.training.base import Task, Training
@@ -90,20 +90,21 @@ def read_settings(given: Mapping[str, Any], path: Path | None) -> Training:
     """The settings in a mapping, which stands in the file `path`. Raises InputError with every fault, by line and
     field."""
     lines, repeated = ({}, []) if path is None else yaml_lines(path)
-    file = "settings" if path is None else str(path)
-    faults = [Fault(file, line, _field(place), "is given twice") for place, line in repeated]
+    file = Path("settings") if path is None else path
+    faults = list(repetitions(file, repeated))
     kind = given.get("kind")
     if kind not in KINDS:
         missing = "is needed and not there" if kind is None else f"there is no kind {kind!r}{nearest(kind, KINDS)}"
-        faults.append(Fault(file, lines.get(("kind",)), "kind", f"{missing}; kinds: {', '.join(KINDS)}"))
-        raise InputError(faults)
+        faults.append(Fault(str(file), lines.get(("kind",)), "kind", f"{missing}; kinds: {', '.join(KINDS)}"))
+        raise in_order(faults)
+    settings = kind_named(str(kind))
     try:
-        settings = kind_named(str(kind)).model_validate(given)
+        checked = settings.model_validate(given)
     except ValidationError as error:
-        faults += [_fault(file, lines, kind_named(str(kind)), details) for details in error.errors(include_url=False)]
+        raise in_order([*faults, *faults_of(file, lines, error, settings)]) from error
     if faults:
-        raise InputError(sorted(dict.fromkeys(faults), key=lambda fault: fault.line or 0))
-    return settings
+        raise in_order(faults)
+    return checked
 
 
 def kind_named(kind: str) -> type[Training]:
@@ -111,22 +112,6 @@ def kind_named(kind: str) -> type[Training]:
     module, _, name = KINDS[kind].partition(":")
     settings: type[Training] = getattr(import_module(module), name)
     return settings
-
-
-def _fault(file: str, lines: Mapping[Place, int], settings: type[Training], details: Any) -> Fault:
-    place = tuple(details["loc"])
-    line = next((lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in lines), None)
-    message = str(details["msg"]).removeprefix("Value error, ")
-    if details["type"] == "extra_forbidden" and len(place) == 1:
-        known = list(settings.model_fields)
-        message = f"is not known{nearest(place[0], known)}; fields are: {', '.join(known)}"
-    elif details["type"] == "missing":
-        message = "is needed and not there"
-    return Fault(file, line, _field(place), message)
-
-
-def _field(place: Place) -> str | None:
-    return ".".join(map(str, place)) or None
 
 
 def check_target(folder: Path, *, force: bool) -> None:
