@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from summeter.choices import Coefficient
 from summeter.interrupt import checkpoint
 from summeter.records import Record
 from summeter.stats import Bootstrap, Interval, correlate, correlation_of, krippendorff_alpha
 from summeter.stats.base import Bools, Floats
+from summeter.stats.correlation import raw
 from summeter.text.ngrams import words
 from summeter.text.rouge import rouge_n
 from summeter.training.ratings import Ratings
@@ -197,9 +199,12 @@ def system_level(
     def tau(weights: Floats) -> Floats:
         x, y, count = (weights @ table for table in tables)
         with np.errstate(divide="ignore", invalid="ignore"):
-            pairs = zip((x / count).round(10), (y / count).round(10), strict=True)
-        taus = [correlate(own, people, "kendall_b").value for own, people in pairs]
-        return np.array([np.nan if value is None else value for value in taus])
+            own, people = (x / count).round(10), (y / count).round(10)
+        taus = np.full(len(weights), np.nan)
+        for row in np.flatnonzero((count > 0).all(axis=1)):
+            if (value := raw(own[row], people[row], Coefficient.KENDALL_B)) is not None:
+                taus[row] = value
+        return taus
 
     why = "fewer than two systems, or all alike"
     estimate = bootstrap.interval(tau, undefined=why)._replace(n=len(names))
