@@ -70,10 +70,16 @@ def _evaluators() -> list[dict[str, Any]]:
         evaluator = find(name)
         texts = (f"a {need}" for need in sorted(evaluator.needs))
         needs = ", ".join((*(f"-m {role}=..." for role in _asked(evaluator)), *texts))
-        about = f"{evaluator.summary.rstrip('.')} -> {_measured(evaluator)}{f'  (needs {needs})' if needs else ''}"
+        closed = [checkpoint for checkpoint in evaluator.checkpoints if not checkpoint.commercial]
+        terms = "".join(f"; non-commercial: {weights.model} ({weights.licence})" for weights in closed)
+        about = (
+            f"{evaluator.summary.rstrip('.')} -> {_measured(evaluator)}{f'  (needs {needs})' if needs else ''}{terms}"
+        )
         rows.append(
             {"name": name, "about": about, "aspects": list(evaluator.aspects), "roles": list(evaluator.roles),
              "needs": sorted(evaluator.needs), "version": evaluator.version,
+             "code_licence": evaluator.code_licence,
+             "weights": [weights._asdict() for weights in evaluator.checkpoints],
              "settings": {key: str(info.annotation) for key, info in evaluator.model_fields.items()}}
         )  # fmt: skip
     return rows

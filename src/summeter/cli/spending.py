@@ -83,6 +83,9 @@ def run_lines(run: Run) -> Iterator[str]:
     for model, context in manifest.contexts.items():
         if context.tokens is None and model in manifest.usage:
             yield f"note: {reading(model, None, context.said)}"
+    for judge in manifest.judges:
+        if judge.restricted:
+            yield f"note: {judge.name}: not for commercial use: {', '.join(judge.restricted)}"
     names = _names([(judge.name, judge.signature) for judge in manifest.judges])
     for judge in manifest.judges:
         used = manifest.judge_usage.get(judge.signature)

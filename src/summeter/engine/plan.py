@@ -85,7 +85,7 @@ def jobs(
             model=",".join(dict.fromkeys(bound.values())) or None, models=bound, aspects=evaluator.measured,
             reduce=evaluator.reduce, file=stem(evaluator.name, signed), prepares_only=evaluator.prepares_only,
             members=tuple(members), roles={role: name for role, name in roles.items() if role != name},
-            threshold=evaluator.decision_threshold,
+            threshold=evaluator.decision_threshold, restricted=evaluator.restricted(bound),
         )  # fmt: skip
         first = planned.setdefault(signed, Job(evaluator, entry, draw))
         if (merged := first.evaluator.merged(evaluator)) is not first.evaluator:

@@ -213,6 +213,20 @@ class Evaluator(BaseModel):
                 faults = "; ".join(_setting_fault(detail, type(self)) for detail in error.errors())
                 raise SettingError(f"evaluator {named!r}: {faults}") from error
 
+    def restricted(self, models: Mapping[str, str]) -> tuple[str, ...]:
+        """Weights whose licence forbids commercial use, with that licence, among those that it is meant for: where the
+        model bound to their role has their name, or is a folder, and the role has no others."""
+        named = []
+        for checkpoint in self.checkpoints:
+            model = models.get(checkpoint.role)
+            if checkpoint.commercial or model is None or checkpoint.role not in self.required_roles:
+                continue
+            free = any(other.commercial for other in self.checkpoints if other.role == checkpoint.role)
+            alike = checkpoint.model.rpartition("/")[2].lower() in model.lower()
+            if alike or not (free or model.startswith("hf/")):
+                named.append(f"{checkpoint.model} ({checkpoint.licence})")
+        return tuple(named)
+
     def parts(self) -> tuple[Evaluator, ...]:
         """The evaluators that do the work: itself, or the members of a bundle."""
         return (self,)

@@ -39,7 +39,8 @@ class JudgeEntry(Record):
     `file` is the stem of its files under judgments/ and prepared/ (see `stem`). `imported` marks judgments read from
     raw outputs rather than made by the run. `members` are the signatures of the judges that a derived judge is computed
     from; `roles` names the roles of the run that its own roles took, where they are others (`{"judge": "second"}`).
-    `threshold` is the value from which on it labels 1, where its labels are thresholds of its values.
+    `threshold` is the value from which on it labels 1, where its labels are thresholds of its values. `restricted`
+    names weights that it is meant for and whose licence forbids commercial use.
     """
 
     name: str
@@ -55,6 +56,7 @@ class JudgeEntry(Record):
     members: tuple[str, ...] = ()
     roles: dict[str, str] = Field(default_factory=dict)
     threshold: float | None = None
+    restricted: tuple[str, ...] = ()
 
 
 class DataEntry(Record):

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
 from summeter.evaluators.entailment.classified import Stretch, outputs, softmax, unread
 from summeter.evaluators.entailment.premises import Floats, sentences_of
 from summeter.evaluators.entailment.reasons import beside
@@ -49,6 +49,8 @@ class AlignScore(Evaluator):
     aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
     roles: ClassVar[tuple[str, ...]] = ("alignscore",)
     local_model_kinds: ClassVar[Mapping[str, Kind]] = {"alignscore": "classifier"}
+    code_licence: ClassVar[str] = "MIT"
+    checkpoints: ClassVar[tuple[Checkpoint, ...]] = (Checkpoint("alignscore", "yzha/AlignScore", "MIT"),)
     reduce: ClassVar[Reduce] = "whole"
     value_range: ClassVar[tuple[float, float] | None] = None
     positional_setting: ClassVar[str | None] = "mode"

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from pydantic import field_validator
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
 from summeter.evaluators.entailment.arcs import MOST, WHAT, Arc, Arcs, ArcsFile, parsed, words
 from summeter.evaluators.entailment.premises import sentences_of
 from summeter.evaluators.entailment.reasons import short
@@ -83,6 +83,11 @@ class DAE(Evaluator):
     aspects: ClassVar[tuple[str, ...]] = ASPECTS
     roles: ClassVar[tuple[str, ...]] = ("arcs",)
     local_model_kinds: ClassVar[Mapping[str, Kind]] = {"arcs": "tokens"}
+    code_licence: ClassVar[str] = "none"
+    checkpoints: ClassVar[tuple[Checkpoint, ...]] = (
+        Checkpoint("arcs", "DAE_xsum_human_best_ckpt", "none stated"),
+        Checkpoint("arcs", "ENT-C_dae", "none stated"),
+    )
     reduce: ClassVar[Reduce] = "whole"
 
     corenlp: NumbersFile | None = None

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
 from summeter.evaluators.catalog import build
 from summeter.evaluators.derived import DerivedEvaluator, Member, MemberJudgments
 from summeter.evaluators.entailment.reasons import short
@@ -57,6 +57,11 @@ class Menli(Evaluator):
     aspects: ClassVar[tuple[str, ...]] = (ENTAILMENT, FAITHFULNESS)
     roles: ClassVar[tuple[str, ...]] = ("nli",)
     local_model_kinds: ClassVar[Mapping[str, Kind]] = {"nli": "nli"}
+    code_licence: ClassVar[str] = "MIT"
+    checkpoints: ClassVar[tuple[Checkpoint, ...]] = (
+        Checkpoint("nli", "ynie/roberta-large-snli_mnli_fever_anli_R1_R2_R3-nli", "MIT"),
+        Checkpoint("nli", "microsoft/deberta-large-mnli", "see its card"),
+    )
     reduce: ClassVar[Reduce] = "whole"
     value_range: ClassVar[tuple[float, float] | None] = (-1.0, 1.0)
     reads_sentences: ClassVar[bool] = False

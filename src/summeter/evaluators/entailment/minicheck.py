@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
 from summeter.evaluators.entailment.classified import Stretch, outputs, softmax, unread
 from summeter.evaluators.entailment.premises import Floats, sentences_of
 from summeter.evaluators.entailment.reasons import beside
@@ -56,6 +56,11 @@ class MiniCheck(Evaluator):
     aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
     roles: ClassVar[tuple[str, ...]] = ("minicheck",)
     local_model_kinds: ClassVar[Mapping[str, Kind]] = {"minicheck": "classifier"}
+    code_licence: ClassVar[str] = "Apache-2.0"
+    checkpoints: ClassVar[tuple[Checkpoint, ...]] = (
+        Checkpoint("minicheck", "lytang/MiniCheck-RoBERTa-Large", "MIT"),
+        Checkpoint("minicheck", "lytang/MiniCheck-DeBERTa-v3-Large", "MIT"),
+    )
     reduce: ClassVar[Reduce] = "whole"
 
     chunk: int = Field(default=CHUNK, ge=16)

@@ -58,6 +58,7 @@ class Fenice(PromptedEvaluator):
     aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
     roles: ClassVar[tuple[str, ...]] = ("nli", "coref", "seq2seq", "extractor")
     local_model_kinds: ClassVar[Mapping[str, Kind]] = {"nli": "nli", "coref": "coref", "seq2seq": "seq2seq"}
+    code_licence: ClassVar[str] = "CC BY-NC-SA 4.0"
     without_model: ClassVar[Mapping[str, str]] = {"coref": "fenice[coref=rules] resolves pronouns without a model"}
     reduce: ClassVar[Reduce] = "mean"
     value_range: ClassVar[tuple[float, float] | None] = (-1.0, 1.0)

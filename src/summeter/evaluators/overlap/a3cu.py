@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Need, Prepared, Reduce, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Need, Prepared, Reduce, Tools
 from summeter.models.base import Framing, Kind
 from summeter.records import Item, Judgment
 
@@ -44,6 +44,8 @@ class A3CU(Evaluator):
     needs: ClassVar[frozenset[Need]] = frozenset({"reference"})
     roles: ClassVar[tuple[str, ...]] = ("a3cu",)
     local_model_kinds: ClassVar[Mapping[str, Kind]] = {"a3cu": "tokens"}
+    code_licence: ClassVar[str] = "none"
+    checkpoints: ClassVar[tuple[Checkpoint, ...]] = (Checkpoint("a3cu", "Yale-LILY/a3cu", "none stated"),)
     reduce: ClassVar[Reduce] = "whole"
     value_range: ClassVar[tuple[float, float] | None] = None
     reads_sentences: ClassVar[bool] = False

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
 from summeter.evaluators.entailment.premises import sentences_of
 from summeter.evaluators.questions.squad import Answer, Reading, answer_all, normalized, token_f1
 from summeter.models.base import Framing, Generation, Kind
@@ -77,6 +77,12 @@ class QAFactEval(Evaluator):
     aspects: ClassVar[tuple[str, ...]] = ASPECTS
     roles: ClassVar[tuple[str, ...]] = ("asker", "reader", "lerc")
     local_model_kinds: ClassVar[Mapping[str, Kind]] = {"asker": "seq2seq", "reader": "tokens", "lerc": "classifier"}
+    code_licence: ClassVar[str] = "BSD-3-Clause; QAEval Apache-2.0"
+    checkpoints: ClassVar[tuple[Checkpoint, ...]] = (
+        Checkpoint("asker", "QAEval question generation", "none stated"),
+        Checkpoint("reader", "QAEval question answering", "none stated"),
+        Checkpoint("lerc", "LERC-QuIP", "none stated"),
+    )
     reduce: ClassVar[Reduce] = "whole"
     value_range: ClassVar[tuple[float, float] | None] = None
 

@@ -1,0 +1,82 @@
+"""What an evaluator loads has a licence, and where that forbids commercial use it is said."""
+
+from __future__ import annotations
+
+import json
+from typing import ClassVar
+
+import pytest
+
+from summeter.cli.main import main
+from summeter.evaluators.base import Checkpoint
+from summeter.evaluators.catalog import CATALOG, find
+from summeter.evaluators.seq2seq.trueteacher import TrueTeacher
+from summeter.evaluators.seq2seq.unieval import UniEval
+
+BASELINES = (
+    "bartscore", "unieval", "trueteacher", "alignscore", "minicheck", "a3cu", "dae", "qafacteval", "menli",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CATALOG)
+def test_every_entry_states_its_licences(name: str) -> None:
+    evaluator = find(name)
+    assert evaluator.code_licence
+    for checkpoint in evaluator.checkpoints:
+        assert checkpoint.role in evaluator.roles
+        assert checkpoint.licence
+    if name in BASELINES:
+        own = set(evaluator.local_model_kinds)
+        assert {checkpoint.role for checkpoint in evaluator.checkpoints} == own
+
+
+class Two(TrueTeacher):
+    """A judge with weights for every use beside those that are not."""
+
+    checkpoints: ClassVar[tuple[Checkpoint, ...]] = (
+        *TrueTeacher.checkpoints,
+        Checkpoint("trueteacher", "org/free", "MIT"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("judge", "model", "said"),
+    [
+        (TrueTeacher(), "hf/google/t5_11b_trueteacher_and_anli@1a2b", True),
+        (TrueTeacher(), "local/any-folder@1a2b", True),
+        (TrueTeacher(), "hf/org/another@1a2b", False),
+        (Two(), "local/any-folder@1a2b", False),
+        (Two(), "local/T5_11b_trueteacher_and_anli@1a2b", True),
+        (UniEval(), "hf/MingZhong/unieval-sum@1a2b", False),
+    ],
+)
+def test_a_judge_names_weights_that_may_not_be_used_commercially(
+    judge: TrueTeacher | UniEval, model: str, said: bool
+) -> None:
+    named = judge.restricted({judge.required_roles[0]: model})
+    assert named == (("google/t5_11b_trueteacher_and_anli (CC BY-NC 4.0)",) if said else ())
+
+
+def listed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    with pytest.raises(SystemExit) as ended:
+        main(["list", "evaluators", *arguments])
+    assert not ended.value.code
+    return capsys.readouterr().out
+
+
+def test_the_list_of_evaluators_says_it(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = listed(capsys).splitlines()
+    closed = [line.split()[0] for line in lines if "non-commercial" in line]
+    assert "trueteacher" in closed
+    assert "unieval" not in closed
+    rows = json.loads(listed(capsys, "--json"))["rows"]
+    (row,) = [row for row in rows if row["name"] == "trueteacher"]
+    assert row["code_licence"] == "no code released"
+    assert row["weights"] == [
+        {
+            "role": "trueteacher",
+            "model": "google/t5_11b_trueteacher_and_anli",
+            "licence": "CC BY-NC 4.0",
+            "commercial": False,
+        }
+    ]
