@@ -62,7 +62,7 @@ def verdicts(data: Dataset) -> list[Judgment]:
 
 
 MADE_UP = {"accuracy": 1.0, "adjudicate": "all", "key_facts": {BAD: None, DULL: BETTER}}
-FREE = {"attention": {"pass_share": 0.0}}
+FREE: dict[str, Any] = {}
 
 
 SEED = 6
@@ -124,9 +124,9 @@ def test_votes_on_key_facts_count_in_the_lists_as_they_are_now(tmp_path: Path) -
     done(tmp_path, settings())
     data = load(tmp_path / "annotate")
     lists = {name: list_id_of(document.key_facts) for name, document in data.documents.items()}
-    votes = [judgment for judgment in data.judgments("human.raw") if judgment.aspect == "key_fact_validity"]
+    votes = data.judgments("key_facts.human.raw")
     assert len(votes) == 8 * 3, "of those that were kept as they were"
-    for judgment in data.judgments("human.raw"):
+    for judgment in (*votes, *data.judgments("human.raw")):
         if judgment.target.unit == "key_fact":
             assert judgment.target.list_id == lists[judgment.target.document_id]
             assert (judgment.target.index or 0) < len(data.documents[judgment.target.document_id].key_facts)

@@ -47,8 +47,9 @@ from summeter.meta.results import Row
 from summeter.records import Judgment, Record, UsageError, digest
 
 ADJUDICATED = "human.adjudicated"
-SETS = (RAW, ADJUDICATED, MERGED)
-"""The judgment sets that campaigns give: single votes, what was adjudicated, and both merged."""
+KEPT = "key_facts."
+"""Begins the names of the sets of validated key facts. They are of those that were kept alone, so that agreement about
+them says nothing of the campaign: they stay apart from the others. The campaign's own stands in the manifest."""
 MADE = "made.json"
 """Says, in a campaign's folder, of which settings and data it was made."""
 VALIDATED = "validated"
@@ -74,9 +75,11 @@ Json = dict[str, Any]
 
 class MadeUp(Record):
     """Made-up annotators in place of people (see `annotate simulate`): `annotators` in each campaign, of whom `lazy`
-    never read. `gold` names data whose `human.raw` says what is right. `adjudicate`: what an adjudicator decides, who
-    knows what is right: ties, all disputes, or nothing; `key_facts` says of a key fact, by its text, how it is to read
-    instead, or (null) that it goes.
+    never read. None is excluded for failed checks unless `attention.pass_share` is given.
+
+    `gold` names data whose `human.raw` says what is right. `adjudicate`: what an adjudicator decides, who knows what is
+    right: ties, all disputes, or nothing; `key_facts` says of a key fact, by its text, how it is to read instead, or
+    (null) that it goes.
     """
 
     annotators: int = Field(default=3, ge=1)
@@ -267,6 +270,8 @@ class _Maker:
                 inner[part] = dict(inner[part])
                 inner = inner[part]
             inner[last] = str(Path(path).resolve())
+        if self.settings.simulate is not None:  # by chance alone some who are right nine times in ten would be excluded
+            fields["attention"] = {"pass_share": 0.0, **(fields.get("attention") or {})}
         help_ = dict(fields.get("assistance") or {})
         usual = self.settings.machine
         if plan.kind == FactVerification.name and "machine" not in help_ and usual in data.judgment_sets:
@@ -361,7 +366,7 @@ def _simulate(folder: Path, made_up: MadeUp, seed: int) -> None:
     campaign = CampaignFolder(folder)
     gold = () if made_up.gold is None else load(made_up.gold).judgments(RAW)
     truth = Truth(merge(gold), seed=seed)
-    with CampaignService(campaign, clock=lambda: next(ticks) / 1000) as service:
+    with CampaignService(campaign, durable=False, clock=lambda: next(ticks) / 1000) as service:
         for number in itertools.count(seed):  # again, where somebody's exclusion has opened tasks for others
             given = simulate(service, crowd(campaign, made_up.profiles, truth, seed=number), seed=number)
             slots = service.state.items.values()
@@ -502,7 +507,7 @@ def _take(service: CampaignService, changes: Sequence[Change], data: Dataset, *,
         MERGED: merged_of(service),
     }
     if isinstance(service.kind, KeyFactValidation):
-        sets = {name: list(_of_kept(judgments, changes, data)) for name, judgments in sets.items()}
+        sets = {f"{KEPT}{name}": list(_of_kept(judgments, changes, data)) for name, judgments in sets.items()}
     if not main:
         sets = {f"{RAW}.{arm}": sets[RAW]}
     return Taken({name: judgments for name, judgments in sets.items() if judgments}, _row(service, arm))

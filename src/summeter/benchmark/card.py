@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import yaml
 from pydantic import Field
 
+from summeter.annotate.tasks.key_fact_validation import ASPECT as KEY_FACT_VALIDITY
 from summeter.benchmark.step import StepRecord
 from summeter.data.dataset import Dataset
 from summeter.data.folder import DOCUMENTS, JUDGMENTS, KEY_FACTS, SUMMARIES
@@ -88,7 +89,10 @@ class AgreementRow(NamedTuple):
 
 
 def agreements(data: Dataset) -> list[AgreementRow]:
-    """The coefficients of each aspect that two people or more judged, in each judgment set; rounded to 6 decimals."""
+    """The coefficients of each aspect that two people or more judged, in each judgment set; rounded to 6 decimals.
+
+    Not of the validity of key facts: the data hold those that were found valid alone.
+    """
     rows = []
     for name in people_sets(data):
         try:
@@ -96,7 +100,7 @@ def agreements(data: Dataset) -> list[AgreementRow]:
         except UsageError:
             continue  # nothing that two people judged
         for row in study:
-            if row.statistic in COEFFICIENTS:
+            if row.statistic in COEFFICIENTS and row.aspect != KEY_FACT_VALIDITY:
                 value = None if row.value is None else round(row.value, 6) + 0.0
                 about = (name, row.aspect or "", row.level or "", row.statistic, value, row.reason)
                 rows.append(AgreementRow(*about, int(row.details.get("raters", 0)), row.n))

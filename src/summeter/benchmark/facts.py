@@ -17,7 +17,6 @@ from pydantic import Field, model_validator
 from summeter.benchmark.step import Inputs, LeftOut, Place, Result, Step, StepSettings
 from summeter.data.atomic import write_lines
 from summeter.data.dataset import Dataset
-from summeter.engine.api import evaluate
 from summeter.engine.progress import Progress
 from summeter.evaluators.finesure.key_facts import AT_MOST, MOST, KeyFactExtraction, validator_roles
 from summeter.models.prompts import PromptFolder
@@ -35,14 +34,16 @@ class FactsSettings(StepSettings):
     """Which model proposes key facts (`judge`) and which vote on them (`validator`, `validator2`, ...), and what they
     are drawn from (see `finesure.key_facts`). The rest are options of a run."""
 
-    models: dict[str, str] = Field(min_length=1)
-    source: Literal["auto", "given", "reference", "document"] = "auto"
-    at_most: int | None = Field(default=None, ge=1, le=MOST)
-    prompts: Path | None = None
-    temperature: float | None = Field(default=0.0, ge=0, le=10)
-    max_reply: int | None = Field(default=None, ge=1)
-    concurrency: int = Field(default=16, ge=1)
-    timeout: float = Field(default=120.0, gt=0)
+    models: dict[str, str] = Field(min_length=1, description="By role: judge, validator, validator2, ...")
+    source: Literal["auto", "given", "reference", "document"] = Field(
+        "auto", description="What key facts are drawn from; auto keeps given ones, else takes the reference first."
+    )
+    at_most: int | None = Field(None, ge=1, le=MOST, description="The longest list (16 of a reference, 20 otherwise).")
+    prompts: Path | None = Field(None, description="A folder of your own templates.")
+    temperature: float | None = Field(default=0.0, ge=0, le=10, description="Sampling temperature.")
+    max_reply: int | None = Field(default=None, ge=1, description="Longest reply, in tokens.")
+    concurrency: int = Field(default=16, ge=1, description="Documents at a time.")
+    timeout: float = Field(default=120.0, gt=0, description="Seconds a call may take in all.")
 
     @model_validator(mode="after")
     def _roles(self) -> FactsSettings:
@@ -110,6 +111,8 @@ def draw_facts(
     "auto", unvalidated; with any other source they are replaced. One for which there are none afterwards has none, and
     stands in `without` with the reason. Raises UsageError for data without documents, and whatever a run raises.
     """
+    from summeter.engine.api import evaluate  # slow to import, and no command's options need it
+
     if not data.documents:
         raise UsageError("there are no documents to draw key facts from")
     folder = evaluate(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from summeter.benchmark.facts import FactsSettings
 from summeter.benchmark.raw.source import SourceSettings
 from summeter.benchmark.redaction.step import RedactSettings
 from summeter.benchmark.select import DetectSettings, SelectSettings
@@ -423,3 +424,80 @@ def redact(
 def _roles(models: list[str] | None) -> dict[str, str]:
     """`[ROLE=]MODEL` options; without a role, of the judge."""
     return assignments([text if "=" in text else f"judge={text}" for text in models or []], "-m", "ROLE=MODEL")
+
+
+@app.command()
+@step_options(FactsSettings, "models")
+def facts(
+    folder: Before,
+    out: Folder,
+    models: Annotated[
+        list[str],
+        typer.Option(
+            "-m",
+            "--model",
+            metavar="[ROLE=]MODEL",
+            help="Who proposes key facts (judge), and who votes on them (validator, validator2, ...); repeatable.",
+        ),
+    ],
+    as_json: AsJson = False,
+    **options: Any,
+) -> None:
+    """Have a model propose key facts of every document, and others vote on them: what most reject is dropped."""
+    settings = settings_of(FactsSettings, {"models": _roles(models), **options})
+    run_one("facts", folder, out, settings, as_json=as_json)
+
+
+class Plan(StrEnum):
+    """Whose campaigns are made."""
+
+    UNISUMEVAL = "unisumeval"
+    SUMMQUAL = "summqual"
+
+
+@app.command()
+def annotate(
+    folder: Before,
+    out: Folder,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", metavar="BENCH.yaml", help="Take everything from its section `annotate`."),
+    ] = None,
+    plan: Annotated[
+        Plan, typer.Option(help="Key facts, sentences and alignment; or ratings and passages.")
+    ] = Plan.UNISUMEVAL,
+    accounts: Annotated[
+        list[str] | None, typer.Option("--account", metavar="NAME", help="Somebody who annotates; repeatable.")
+    ] = None,
+    machine: Annotated[
+        str, typer.Option(metavar="SET|none", help="Whose verdicts stand beside sentences, where the data have them.")
+    ] = "detector",
+    simulate: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Have so many made-up annotators do the work.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of orders, checks and whatever is made up.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Make the annotation campaigns of a benchmark; once they are finished, take their labels back.
+
+    The same command again carries on: it says what is still to be annotated, or writes the step's folder.
+    """
+    from contextlib import chdir, nullcontext
+
+    from summeter.benchmark.annotate import STEP, AnnotateSettings
+    from summeter.benchmark.chain import read_chain
+    from summeter.records import UsageError
+
+    if config is None:
+        platform = {"platform": {"accounts": accounts}} if accounts else {}
+        made_up = None if simulate is None else {"annotators": simulate}
+        given = {"plan": plan, "campaign": platform, "machine": machine, "simulate": made_up, "seed": seed}
+        settings = settings_of(AnnotateSettings, given)
+    else:
+        chosen = [each for step, each in read_chain(config).steps if step is STEP]
+        if not chosen:
+            raise UsageError(f"{config} has no section `annotate`")
+        settings = chosen[0]
+    source, target = folder.resolve(), out.resolve()
+    with nullcontext() if config is None else chdir(config.resolve().parent):  # paths in the file are relative to it
+        run_one("annotate", source, target, settings, as_json=as_json)

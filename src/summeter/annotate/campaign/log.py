@@ -112,7 +112,8 @@ class EventLog(Generic[S]):
     """The log of one campaign and the state that follows from it.
 
     `fresh` makes an empty state; `owner` names the campaign, and a database of another is refused. Safe for several
-    threads; several processes may have one log open.
+    threads; several processes may have one log open. Without `durable` a commit does not wait for the disk: for logs
+    that are made anew where the machine stops.
     """
 
     def __init__(
@@ -122,12 +123,13 @@ class EventLog(Generic[S]):
         *,
         owner: str,
         readonly: bool = False,
+        durable: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.place = place
         self.readonly = readonly
         self._fresh, self._owner, self._clock = fresh, owner, clock
-        self._engine = schema.engine_for(place, readonly=readonly)
+        self._engine = schema.engine_for(place, readonly=readonly, durable=durable)
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._gate = threading.Lock()
         self._closed = False

@@ -72,14 +72,15 @@ def facts_table() -> Table:
     return table
 
 
-def engine_for(place: Path | str, *, readonly: bool = False) -> Engine:
-    """An engine for a SQLite file (a path) or a PostgreSQL database (a URL)."""
+def engine_for(place: Path | str, *, readonly: bool = False, durable: bool = True) -> Engine:
+    """An engine for a SQLite file (a path) or a PostgreSQL database (a URL). A file that is not `durable` may be lost
+    with the machine's power."""
     if not readonly:
         need("alembic")
-    return _sqlite(place, readonly) if isinstance(place, Path) else _postgres(place)
+    return _sqlite(place, readonly=readonly, durable=durable) if isinstance(place, Path) else _postgres(place)
 
 
-def _sqlite(file: Path, readonly: bool) -> Engine:  # noqa: FBT001
+def _sqlite(file: Path, *, readonly: bool, durable: bool) -> Engine:
     sa = need("sqlalchemy")
     if readonly and not file.is_file():
         raise UsageError(f"{file}: there is no log yet; start the campaign with `summeter annotate serve`")
@@ -92,7 +93,7 @@ def _sqlite(file: Path, readonly: bool) -> Engine:  # noqa: FBT001
         if not readonly:
             keep_log(connection)
             # A commit that was acknowledged survives a power cut too, not only the end of the process.
-            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'OFF'}")
         return connection
 
     engine: Engine = sa.create_engine("sqlite://", creator=connect, poolclass=sa.pool.QueuePool)

@@ -25,6 +25,7 @@ class CampaignService:
     """One open campaign. Safe from any thread; close it when done (or use `with`).
 
     The log is the folder's SQLite file, or the PostgreSQL `database` of a URL. `clock` gives seconds since 1970.
+    Without `durable` a commit does not wait for the disk (`EventLog`).
     Raises InstallError without the extra `annotate`.
     """
 
@@ -34,6 +35,7 @@ class CampaignService:
         database: Path | str | None = None,
         *,
         readonly: bool = False,
+        durable: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.folder = folder
@@ -43,7 +45,7 @@ class CampaignService:
         self.names = folder.names
         place = database or folder.folder / EVENTS
         self.log: EventLog[State] = EventLog(
-            place, self.empty_state, owner=folder.owner, readonly=readonly, clock=clock
+            place, self.empty_state, owner=folder.owner, readonly=readonly, durable=durable, clock=clock
         )
 
     def empty_state(self) -> State:
