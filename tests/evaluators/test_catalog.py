@@ -161,7 +161,7 @@ REFERENCE_BASED = {
     "unieval": OK | SKIPPED,  # relevance alone needs one
 }  # fmt: skip
 # A run of one summary has nothing to scale by; some sentences hold nothing that a judge asks about.
-USUAL = {"menli.combined": OK | SKIPPED, "dae": OK | SKIPPED, "qafacteval": OK | SKIPPED}
+USUAL = {"menli.combined": OK | SKIPPED, "dae": OK | SKIPPED, "qafacteval": OK | SKIPPED, "questeval": OK | SKIPPED}
 NO_WORDS = ("abstractiveness", "length", "fused")
 
 # What becomes of an item: statuses of its judgments, by edge case. Evaluators not named give OK.

@@ -33,6 +33,7 @@ CATALOG: dict[str, str] = {
     "alignscore": "summeter.evaluators.entailment.alignscore:AlignScore",
     "minicheck": "summeter.evaluators.entailment.minicheck:MiniCheck",
     "a3cu": "summeter.evaluators.overlap.a3cu:A3CU",
+    "questeval": "summeter.evaluators.questions.questeval:QuestEval",
     "menli": "summeter.evaluators.entailment.menli:Menli",
     "menli.combined": "summeter.evaluators.entailment.menli:MenliCombined",
     "rts": "summeter.evaluators.rating.rts:ReasonThenScore",

@@ -143,6 +143,8 @@ class MenliCombined(DerivedEvaluator):
         "embed": "embed",
         "seq2seq": "seq2seq",
     }
+    code_licence: ClassVar[str] = "MIT"
+    checkpoints: ClassVar[tuple[Checkpoint, ...]] = Menli.checkpoints
     reduce: ClassVar[Reduce] = "whole"
     reads_sentences: ClassVar[bool] = False
     positional_setting: ClassVar[str | None] = "other"

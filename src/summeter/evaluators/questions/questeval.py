@@ -1,0 +1,354 @@
+"""`questeval`: summary and source ask each other questions (QuestEval: Scialom et al., EMNLP 2021)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import exp
+from statistics import fmean
+from typing import ClassVar, Literal, NamedTuple, Self
+
+from pydantic import Field, model_validator
+
+from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Semicolons, Tools
+from summeter.evaluators.entailment.premises import sentences_of
+from summeter.evaluators.overlap.greedy import greedy
+from summeter.evaluators.questions.squad import token_f1
+from summeter.models.base import Framing, Generation, Kind
+from summeter.records import Claim, Item, Judgment, Side, Span, digest
+from summeter.text.english import dependency
+from summeter.text.english.phrases import Phrase, Token, phrases
+
+FAITHFULNESS, QUESTEVAL, PRECISION, RECALL = ASPECTS = (
+    "faithfulness",
+    "questeval",
+    "questeval_precision",
+    "questeval_recall",
+)
+Score = Literal["answerability", "f1", "bertscore"]
+Text = Literal["source", "reference"]
+
+# The strings are those of the checkpoints' training: other words are another input.
+QUESTION = "sv1 {eos} {0} {eos} {1}"
+ANSWER = "{0} {eos} {1}"
+WEIGHT = "{0} {eos} {1} {eos} {2}"
+MOST = 512
+HOW = Generation(max_new_tokens=19, num_beams=1)
+"""Greedy, to a length of 20 that counts the first mark: what transformers does where nothing is said."""
+UNANSWERABLE, IMPORTANT = "unanswerable", "true"
+_TIGHT = (
+    *((" .", "."), (" ?", "?"), (" !", "!"), (" ,", ","), (" ' ", "'"), (" n't", "n't"), (" 'm", "'m"), (" 's", "'s")),
+    *((" 've", "'ve"), (" 're", "'re")),
+)
+"""Blanks that the released code takes out of what is generated."""
+
+
+class Asked(NamedTuple):
+    """A question of one text asked on another: the answer expected, its place in its own text (None: not known), what
+    was answered, the three scores, and the question's weight."""
+
+    answer: str
+    place: tuple[int, int] | None
+    question: str
+    reply: str
+    answerability: float
+    f1: float
+    bertscore: float
+    weight: float = 1.0
+
+    def value(self, scores: Sequence[Score]) -> float:
+        """The mean of the scores, each clipped to 0..1, times the weight."""
+        return self.weight * fmean(min(1.0, max(0.0, getattr(self, score))) for score in scores)
+
+
+def direction(asked: Sequence[Asked], scores: Sequence[Score]) -> float | None:
+    """The mean over the questions of one text asked on another; None where there is none.
+
+    >>> direction([Asked("Bo", None, "Who?", "Bo", 1.02, 1.0, 0.7)], ("answerability", "f1", "bertscore"))
+    0.9
+    """
+    return fmean(one.value(scores) for one in asked) if asked else None
+
+
+class Compared(NamedTuple):
+    """The summary beside one text: its questions asked on the text, and the text's asked on the summary."""
+
+    side: Text
+    precision: tuple[Asked, ...]
+    recall: tuple[Asked, ...]
+
+    def values(self, scores: Sequence[Score], *, legacy: bool) -> tuple[float | None, float | None]:
+        """(precision, recall); a direction without questions has none, in `legacy` 0."""
+        values = direction(self.precision, scores), direction(self.recall, scores)
+        return (values[0] or 0.0, values[1] or 0.0) if legacy else values
+
+    def score(self, scores: Sequence[Score], *, legacy: bool) -> float | None:
+        """The mean of both directions; None where one has none."""
+        precision, recall = self.values(scores, legacy=legacy)
+        return None if precision is None or recall is None else (precision + recall) / 2
+
+
+class QuestEval(Evaluator):
+    """Questions of the summary answered by the document, and of the document by the summary (QuestEval, 2021).
+
+    Networks: `questions` writes a question about a phrase of a text, `answers` answers it from another text (both T5),
+    `answer_encoder` compares answers (BERTScore), and with `weighter=true` `weighter` says how important a question of
+    the document is. Phrases are the entities and noun chunks of the first `sentences` sentences of each text; one that
+    is both counts twice. A question scores how answerable it is, the F1 of the words of both answers, and their
+    BERTScore (`scores`, with semicolons), of which `layer` is the encoder's (9 is that of the paper's network).
+
+    `compare`: `source`, `reference` or both (`source;reference`); of several texts the highest score counts. A text
+    without questions in one direction is left out; without any left, the summary is skipped. `variant=legacy`: such a
+    direction has 0, the weight is 1 less the network's probability, and marks inside a text are read as marks, as in
+    the released code. English only; phrases come from the parser (extra `parse`).
+
+    Writes for the summary the score (aspect faithfulness where only the document is compared, else questeval),
+    questeval_precision and questeval_recall of the best text; questeval_precision for each sentence; and one judgment a
+    question (unit claim), whose evidence is the phrase asked about.
+    """
+
+    name: ClassVar[str] = "questeval"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "summary and document answer each other's questions (QuestEval)"
+    aspects: ClassVar[tuple[str, ...]] = ASPECTS
+    roles: ClassVar[tuple[str, ...]] = ("questions", "answers", "answer_encoder", "weighter")
+    local_model_kinds: ClassVar[Mapping[str, Kind]] = {
+        "questions": "seq2seq",
+        "answers": "seq2seq",
+        "answer_encoder": "encoder",
+        "weighter": "seq2seq",
+    }
+    without_model: ClassVar[Mapping[str, str]] = {
+        "questions": "The paper's network is hf/ThomasNLG/t5-qg_squad1-en.",
+        "answers": "The paper's network is hf/ThomasNLG/t5-qa_squad2neg-en.",
+        "answer_encoder": "The paper's network is hf/google-bert/bert-base-multilingual-cased.",
+        "weighter": "The paper's network is hf/ThomasNLG/t5-weighter_cnndm-en.",
+    }
+    code_licence: ClassVar[str] = "MIT"
+    checkpoints: ClassVar[tuple[Checkpoint, ...]] = (
+        Checkpoint("questions", "ThomasNLG/t5-qg_squad1-en", "MIT"),
+        Checkpoint("answers", "ThomasNLG/t5-qa_squad2neg-en", "MIT"),
+        Checkpoint("weighter", "ThomasNLG/t5-weighter_cnndm-en", "MIT"),
+    )
+    reduce: ClassVar[Reduce] = "whole"
+
+    compare: Semicolons[Text] = ("source",)
+    scores: Semicolons[Score] = ("answerability", "f1", "bertscore")
+    weighter: bool = False
+    sentences: int = Field(default=5, ge=1)
+    layer: int = Field(default=9, ge=0)
+    variant: Literal["paper", "legacy"] = "paper"
+
+    @model_validator(mode="after")
+    def _compares_something(self) -> Self:
+        for name, given in (("compare", self.compare), ("scores", self.scores)):
+            if not given or len(set(given)) < len(given):
+                raise ValueError(f"{name}: name at least one, each once")
+        return self
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The score, and its two directions."""
+        return (FAITHFULNESS if self.compare == ("source",) else QUESTEVAL, PRECISION, RECALL)
+
+    @property
+    def required_roles(self) -> tuple[str, ...]:
+        """The networks that it asks as it is set."""
+        encoder = ("answer_encoder",) if "bertscore" in self.scores else ()
+        return ("questions", "answers", *encoder, *(("weighter",) if self.weighter else ()))
+
+    def signature_fields(self) -> Mapping[str, object]:
+        """Changed settings, and the parser."""
+        return {**super().signature_fields(), "parser": dependency.version()}
+
+    def skip_reason(self, item: Item) -> str | None:
+        """As for every evaluator; where only references are compared there must be one."""
+        if self.compare == ("reference",) and not any(text.strip() for text in item.references):
+            return "there is no reference summary; questeval compares with the document by default"
+        return super().skip_reason(item)
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        """The questions of all texts, then all answers, go to each network at once."""
+        del prepared
+        builder = JudgmentBuilder(self, item, tools.signature, model=tools.seq2seq("answers").id)
+        if why := self.skip_reason(item):
+            return [builder.failed(aspect, "skipped", why) for aspect in self.measured]
+        texts: list[tuple[Text, str]] = [("source", item.document.text)] if "source" in self.compare else []
+        if "reference" in self.compare:
+            texts += [("reference", text) for text in item.references if text.strip()]
+        compared = await self._compared(item.summary.text, texts, tools)
+        scored = [
+            (score, one)
+            for one in compared
+            if (score := one.score(self.scores, legacy=self.variant == "legacy")) is not None
+        ]
+        if not scored:
+            counts = ", ".join(f"{one.side} {len(one.recall)}" for one in compared)
+            why = f"nothing to ask about in both texts (questions: summary {len(compared[0].precision)}, {counts})"
+            return [builder.failed(aspect, "skipped", why) for aspect in self.measured]
+        return self._judgments(builder, scored)
+
+    async def _compared(self, summary: str, texts: Sequence[tuple[Text, str]], tools: Tools) -> list[Compared]:
+        """The summary beside each text, all questions asked."""
+        every = list(dict.fromkeys([summary, *(text for _, text in texts)]))
+        found = {text: self._known_phrases(text, tools) for text in every}
+        rows = list(dict.fromkeys((phrase.text, text) for text in every for phrase in found[text]))
+        framing = Framing(template=QUESTION, marks=self.variant == "legacy", limit=MOST)
+        written = [_tight(text) for text in await tools.seq2seq("questions").generate(rows, HOW, framing)]
+        questions = dict(zip(rows, written, strict=True))
+        # Equal texts ask each other once.
+        pairs = dict.fromkeys(pair for _, text in texts for pair in ((summary, text), (text, summary)))
+        asked = [(of, on, phrase, questions[phrase.text, of]) for of, on in pairs for phrase in found[of]]
+        weights = await self._weights(texts, asked, tools)
+        answered = await self._answers([(question, on) for _, on, _, question in asked], tools)
+        similar = await self._similar([(reply, phrase.text) for (_, _, phrase, _), (reply, _)
+                                       in zip(asked, answered, strict=True)], tools)  # fmt: skip
+        replies: dict[tuple[str, str], list[Asked]] = {}
+        rest = zip(asked, answered, similar, weights, strict=True)
+        for (of, on, phrase, question), (reply, answerability), likeness, weight in rest:
+            place = (phrase.start, phrase.end)
+            overlap = token_f1(phrase.text, reply)
+            one = Asked(phrase.text, place, question, reply, answerability, overlap, likeness, weight)
+            replies.setdefault((of, on), []).append(one)
+        return [
+            Compared(side, tuple(replies.get((summary, text), ())), tuple(replies.get((text, summary), ())))
+            for side, text in texts
+        ]
+
+    async def _weights(
+        self, texts: Sequence[tuple[Text, str]], asked: Sequence[tuple[str, str, Phrase, str]], tools: Tools
+    ) -> list[float]:
+        """How important each question is: 1, or for those of the document what the weighter says."""
+        source = next((text for side, text in texts if side == "source"), None)
+        if not self.weighter or source is None:
+            return [1.0] * len(asked)
+        framing = Framing(template=WEIGHT, marks=self.variant == "legacy", limit=MOST)
+        rows = list(dict.fromkeys((phrase.text, question, of) for of, _, phrase, question in asked if of == source))
+        logs = await tools.seq2seq("weighter").first(rows, (IMPORTANT,), framing)
+        shares = {row: exp(float(log)) for row, log in zip(rows, logs[:, 0], strict=True)}
+        if self.variant == "legacy":
+            shares = {row: 1 - share for row, share in shares.items()}
+        return [shares.get((phrase.text, question, of), 1.0) for of, _, phrase, question in asked]
+
+    async def _answers(self, rows: Sequence[tuple[str, str]], tools: Tools) -> list[tuple[str, float]]:
+        """Each question's answer from a text, and how answerable it is there."""
+        network = tools.seq2seq("answers")
+        framing = Framing(template=ANSWER, marks=self.variant == "legacy", limit=MOST)
+        replies = await network.generate(rows, HOW, framing)
+        logs = await network.first(rows, (UNANSWERABLE,), framing)
+        return [(_tight(reply), 1 - exp(float(log))) for reply, log in zip(replies, logs[:, 0], strict=True)]
+
+    async def _similar(self, pairs: Sequence[tuple[str, str]], tools: Tools) -> list[float]:
+        """BERTScore's F1 of each (answer, expected answer); 0 where one has no token."""
+        if "bertscore" not in self.scores:
+            return [0.0] * len(pairs)
+        encoder = tools.encoder("answer_encoder")
+        texts = list(dict.fromkeys(text.strip() for pair in pairs for text in pair if text.strip()))
+        states = dict(zip(texts, await encoder.states(texts, self.layer), strict=True))
+        values = []
+        for reply, answer in pairs:
+            known = reply.strip() in states and answer.strip() in states
+            match = greedy(states[reply.strip()], states[answer.strip()]) if known else None
+            values.append(0.0 if match is None else match.f1)
+        return values
+
+    def _known_phrases(self, text: str, tools: Tools) -> list[Phrase]:
+        """Those of a text, which is parsed once a document."""
+        return tools.once(f"phrases of {text}", lambda: self._phrases(text))
+
+    def _phrases(self, text: str) -> list[Phrase]:
+        """Entities, then noun chunks, of the first sentences."""
+        spans = _first_sentences(text, phrases(text).words, self.sentences)
+        joined = " ".join(text[start:end] for start, end in spans)
+        parsed = phrases(joined)
+        return [
+            phrase._replace(start=_original(phrase.start, spans), end=_original(phrase.end - 1, spans) + 1)
+            for phrase in (*parsed.entities, *parsed.chunks)
+        ]
+
+    def _judgments(self, builder: JudgmentBuilder, scored: Sequence[tuple[float, Compared]]) -> list[Judgment]:
+        score, best = max(scored, key=lambda pair: pair[0])
+        precision, recall = best.values(self.scores, legacy=self.variant == "legacy")
+        assert precision is not None and recall is not None  # noqa: PT018, S101 - scored
+        reason = (
+            f"{len(best.precision)} questions of the summary on the {best.side}: {precision:.2f}; "
+            f"{len(best.recall)} of the {best.side} on the summary: {recall:.2f}"
+        )
+        if len(scored) > 1:
+            reason += f"; the best of {len(scored)} texts"
+        values = zip(self.measured, (score, precision, recall), strict=True)
+        whole = [builder.ok(aspect, value=value, reason=reason) for aspect, value in values]
+        list_id = digest([[one.question, one.answer] for one in (*best.precision, *best.recall)], 12)
+        of: Side | None = "document" if best.side == "source" else None
+        parts = [
+            *(self._question(builder, PRECISION, at, one, list_id, "summary") for at, one in enumerate(best.precision)),
+            *(self._question(builder, RECALL, at, one, list_id, of) for at, one in enumerate(best.recall)),
+        ]
+        return [*whole, *self._sentences(builder, best.precision), *parts]
+
+    def _question(
+        self, builder: JudgmentBuilder, aspect: str, place: int, one: Asked, list_id: str, side: Side | None
+    ) -> Judgment:
+        evidence = () if side is None or one.place is None else (Span(of=side, start=one.place[0], end=one.place[1]),)
+        return builder.ok(
+            aspect,
+            "claim",
+            place,
+            value=one.value(self.scores),
+            list_id=list_id,
+            reason=_shown(one),
+            evidence=evidence,
+            claim=Claim(
+                text=f"{one.question} {one.answer}", span=evidence[0] if side == "summary" and evidence else None
+            ),
+        )
+
+    def _sentences(self, builder: JudgmentBuilder, asked: Sequence[Asked]) -> list[Judgment]:
+        judgments = []
+        for place, (start, end) in enumerate(sentences_of(builder.item.summary)):
+            mine = [one for one in asked if one.place is not None and start <= one.place[0] < end]
+            if not mine:
+                why = f"no question is about this sentence (the first {self.sentences} are asked about)"
+                judgments.append(builder.failed(PRECISION, "skipped", why, "sentence", place))
+                continue
+            value = fmean(one.value(self.scores) for one in mine)
+            places = dict.fromkeys(one.place for one in mine if one.place is not None)
+            evidence = tuple(Span(of="summary", start=first, end=last) for first, last in places)
+            lowest = min(mine, key=lambda one: one.value(self.scores))
+            reason = f"{len(mine)} questions; lowest: {_shown(lowest)}"
+            judgments.append(builder.ok(PRECISION, "sentence", place, value=value, reason=reason, evidence=evidence))
+        return judgments
+
+
+def _shown(one: Asked) -> str:
+    return f"'{one.question}' expected: '{one.answer}'; answered: '{one.reply}' (answerable {one.answerability:.2f})"
+
+
+def _tight(text: str) -> str:
+    for loose, tight in _TIGHT:
+        text = text.replace(loose, tight)
+    return text
+
+
+def _first_sentences(text: str, words: Sequence[Token], most: int) -> list[tuple[int, int]]:
+    """The first sentences by the released rule: one ends before the first word behind a full stop that is no mark."""
+    spans: list[tuple[int, int]] = []
+    first, stopped = 0, False
+    for place, word in enumerate(words):
+        if stopped and not word.mark:
+            last = words[place - 1]
+            spans.append((words[first].start, last.start + len(last.text)))
+            first, stopped = place, False
+        elif word.text in {".", "!", "?"}:
+            stopped = True
+    if first < len(words):
+        spans.append((words[first].start, len(text)))
+    return spans[:most]
+
+
+def _original(place: int, spans: Sequence[tuple[int, int]]) -> int:
+    """Where a place of the joined sentences stands in the text."""
+    for start, end in spans:
+        if place < end - start:
+            return start + place
+        place -= end - start + 1
+    return spans[-1][1]

@@ -1,0 +1,204 @@
+"""QuestEval: the released arithmetic from stored answers, and what is asked, answered and left out, by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from evaluators.networks import WordEncoder, document, judge
+
+from summeter.evaluators.base import Tools
+from summeter.evaluators.questions.questeval import Asked, Compared, QuestEval, _first_sentences, direction
+from summeter.evaluators.questions.squad import token_f1
+from summeter.models.base import Framing, Generation
+from summeter.records import Document, Judgment, UsageError
+from summeter.text.english.phrases import Token, phrases
+
+FIXTURE = json.loads((Path(__file__).parents[2] / "neural" / "questions.json").read_text("utf-8"))["questeval"]
+ALL = ("answerability", "f1", "bertscore")
+
+
+def given(run: dict[str, Any]) -> list[Compared]:
+    """What the stand-ins of the released code answered, as ours."""
+    told = FIXTURE["asked"]
+
+    def asked(of: str, on: str) -> tuple[Asked, ...]:
+        rows = []
+        for answer in [*told["answers"][of]["NER"], *told["answers"][of]["NOUN"]]:
+            row = told["asked"][f"{of}|{answer}|{on}"]
+            similar = told["similar"][f"{row['reply']}|{answer}"]
+            weight = 1 - told["weights"][answer] if run.get("weighter") and of == run["source"] else 1.0
+            overlap = token_f1(answer, row["reply"])
+            rows.append(Asked(answer, None, "?", row["reply"], row["answerability"], overlap, similar, weight))
+        return tuple(rows)
+
+    source = [Compared("source", asked("hyp", run["source"]), asked(run["source"], "hyp"))] if run["source"] else []
+    return [*source, *(Compared("reference", asked("hyp", ref), asked(ref, "hyp")) for ref in run["references"])]
+
+
+@pytest.mark.parametrize("number", range(len(FIXTURE["gave"])))
+def test_the_arithmetic_is_that_of_the_released_code(number: int) -> None:
+    run, gave = FIXTURE["asked"]["runs"][number], FIXTURE["gave"][number]
+    scores = [one.score(ALL, legacy=True) for one in given(run)]
+    assert max(score for score in scores if score is not None) == pytest.approx(gave, abs=1e-12)
+
+
+def test_a_direction_without_questions_is_no_zero_save_in_legacy() -> None:
+    (bare,) = given({"source": "bare", "references": []})
+    assert bare.recall == ()
+    assert bare.score(ALL, legacy=False) is None
+    assert bare.score(ALL, legacy=True) == pytest.approx(FIXTURE["gave"][5])
+    assert direction([], ALL) is None
+
+
+DOCUMENT = "Ada sold the mill. It rained. It rained. It rained. It rained. Kiel sank."
+SUMMARY = "Ada sold the boat."
+
+
+class Writer:
+    """The question about a phrase is the phrase with a question mark."""
+
+    id = "table/questions"
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, ...]] = []
+        self.framings: list[Framing] = []
+
+    async def generate(self, rows: Sequence[tuple[str, ...]], how: Generation, framing: Framing) -> list[str]:
+        assert (how.max_new_tokens, how.num_beams) == (19, 1)
+        self.rows += rows
+        self.framings.append(framing)
+        return [f"{phrase} ?" for phrase, _ in rows]
+
+
+class Answers:
+    """Answers with the phrase where the text has it (answerable 1), else `unanswerable` (answerable .1)."""
+
+    id = "table/answers"
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, ...]] = []
+        self.words: set[tuple[str, ...]] = set()
+
+    async def generate(self, rows: Sequence[tuple[str, ...]], how: Generation, framing: Framing) -> list[str]:
+        assert framing.template == "{0} {eos} {1}"
+        self.rows += rows
+        return [question[:-1] if question[:-1] in text else "unanswerable" for question, text in rows]
+
+    async def first(self, rows: Sequence[tuple[str, ...]], words: tuple[str, ...], framing: Framing) -> Any:
+        self.words.add(words)
+        return np.array([[-50.0 if question[:-1] in text else np.log(0.9)] for question, text in rows])
+
+
+class Weighter:
+    """A question about the mill is important."""
+
+    id = "table/weighter"
+
+    async def first(self, rows: Sequence[tuple[str, ...]], words: tuple[str, ...], framing: Framing) -> Any:
+        assert words == ("true",)
+        assert framing.template == "{0} {eos} {1} {eos} {2}"
+        return np.log([[0.75 if "mill" in answer else 0.25] for answer, _, _ in rows])
+
+
+def rows(
+    summary: str = SUMMARY, text: str = DOCUMENT, references: tuple[str, ...] = (), **settings: Any
+) -> tuple[dict[Any, Judgment], dict[str, Any]]:
+    networks = {"questions": Writer(), "answers": Answers(), "answer_encoder": WordEncoder(), "weighter": Weighter()}
+    source = document(text) if not references else Document(id="d", text=text, references=references)
+    (found,) = judge(QuestEval(**settings), source, summary, tools=Tools("s", networks=networks))
+    return {(row.aspect, row.target.unit, row.target.index): row for row in found}, networks
+
+
+def test_both_texts_are_asked_about_and_the_source_only_at_its_beginning() -> None:
+    found, networks = rows(scores="answerability;f1")
+    # Names behind a full stop are no entities of the small parser; "Kiel" stands in the sixth sentence.
+    assert networks["questions"].rows == [
+        ("Ada", SUMMARY), ("the boat", SUMMARY), ("Ada", DOCUMENT), ("the mill", DOCUMENT), ("It", DOCUMENT),
+    ]  # fmt: skip
+    assert set(networks["answers"].words) == {("unanswerable",)}
+    assert networks["answers"].rows[0] == ("Ada?", DOCUMENT)  # the blank before the mark is taken out
+    boat, mill = (0.1 + 0.0) / 2, (0.1 + 0.0) / 2
+    it = (0.1 + 0.0) / 2
+    precision = (1.0 + boat) / 2
+    assert found["questeval_precision", "summary", None].value == pytest.approx(precision)
+    recall = np.mean([1.0, mill, *[it] * 4])
+    assert found["questeval_recall", "summary", None].value == pytest.approx(recall)
+    assert found["faithfulness", "summary", None].value == pytest.approx((precision + recall) / 2)
+    assert found["questeval_precision", "sentence", 0].value == pytest.approx(precision)
+
+
+def test_evidence_stands_where_the_phrase_is() -> None:
+    found, _ = rows()
+    spans = [found["questeval_precision", "claim", place].evidence[0] for place in range(2)]
+    assert [SUMMARY[span.start : span.end] for span in spans] == ["Ada", "the boat"]
+    spans = [found["questeval_recall", "claim", place].evidence[0] for place in range(6)]
+    assert [(span.of, DOCUMENT[span.start : span.end]) for span in spans[1:3]] == [
+        ("document", "the mill"), ("document", "It"),
+    ]  # fmt: skip
+    assert len({span.start for span in spans}) == 6
+
+
+def test_a_phrase_that_is_an_entity_too_counts_twice() -> None:
+    found, networks = rows("The boat of Ada sank.", "The boat of Ada sank.")
+    assert [row[0] for row in networks["questions"].rows] == ["Ada", "The boat"]  # asked once
+    assert found["faithfulness", "summary", None].value == pytest.approx(1.0)
+    assert len([key for key in found if key[:2] == ("questeval_precision", "claim")]) == 3
+
+
+def test_the_best_of_source_and_references_counts() -> None:
+    found, _ = rows(references=("Nobody came.", SUMMARY), compare="source;reference")
+    assert found["questeval", "summary", None].value == pytest.approx(1.0)
+    assert "the best of 3 texts" in (found["questeval", "summary", None].reason or "")
+    assert all(row.evidence == () for key, row in found.items() if key[:2] == ("questeval_recall", "claim"))
+
+
+def test_the_weighter_weighs_questions_of_the_source() -> None:
+    plain, _ = rows(scores="answerability")
+    paper, _ = rows(scores="answerability", weighter=True)
+    legacy, networks = rows(scores="answerability", weighter=True, variant="legacy")
+    key = ("questeval_recall", "claim", 1)
+    assert plain[key].value == pytest.approx(0.1)
+    assert (paper[key].value, legacy[key].value) == (pytest.approx(0.075), pytest.approx(0.025))
+    same = ("questeval_precision", "summary", None)
+    assert plain[same].value == paper[same].value == legacy[same].value
+    assert {framing.marks for framing in networks["questions"].framings} == {True}
+
+
+def test_without_questions_it_is_a_status_and_in_legacy_zero() -> None:
+    found, _ = rows(text="it rained.")
+    assert {row.status for row in found.values()} == {"skipped"}
+    reason = found["faithfulness", "summary", None].reason
+    assert reason == "nothing to ask about in both texts (questions: summary 2, source 0)"
+    found, _ = rows(text="it rained.", variant="legacy", scores="answerability")
+    assert found["questeval_recall", "summary", None].value == 0.0
+    assert found["faithfulness", "summary", None].value == pytest.approx(0.05)
+
+
+def test_empty_texts_are_statuses() -> None:
+    assert {row.reason for row in rows(summary=" ")[0].values()} == {"the summary is empty"}
+    assert {row.reason for row in rows(text=" ")[0].values()} == {"the document is empty"}
+    found, _ = rows(compare="reference")
+    assert {row.status for row in found.values()} == {"skipped"}
+
+
+def test_other_settings_are_other_judges() -> None:
+    """The released cache reused answers under other sentence limits."""
+    signatures = {QuestEval(sentences=limit).sign({}) for limit in (1, 5)}
+    assert len(signatures) == 2
+    assert QuestEval(scores="f1").required_roles == ("questions", "answers")
+    for bad in ({"compare": ""}, {"scores": "f1;f1"}, {"compare": "document"}):
+        with pytest.raises(UsageError, match=next(iter(bad))):
+            QuestEval(**bad)
+
+
+def test_sentences_end_before_the_first_word_behind_a_stop() -> None:
+    text = 'He won?! "Yes." So. It was 3.'
+    spans = _first_sentences(text, phrases(text).words, 9)
+    assert [text[start:end] for start, end in spans] == ['He won?! "', 'Yes."', "So.", "It was 3."]
+    assert _first_sentences("", [], 5) == []
+    assert _first_sentences("a", [Token("a", 0, False, 0, "ROOT")], 5) == [(0, 1)]
