@@ -1,6 +1,6 @@
 """Fit how much the embedded network is heard beside the words, and what the joint score means; write combination.json.
 
-    python scripts/network/combine.py --data ../shared/nli_train --fused WORK/kept.jsonl --log WORK/log.json [--write]
+    python scripts/network/combine.py --data ../shared/nli_train --fused WORK/kept.jsonl --log NETWORK/card.json [--write]
 
 Reads nothing the network was trained on: rows of held-out premises, made into the proxies of support_proxies.py;
 claims that copy and fuse in ways never trained on (`fused_rows.py --kept`), hidden among other sentences; texts and
@@ -72,7 +72,7 @@ def development(data: Path, fused: Path) -> list[Example]:
     with fused.open(encoding="utf-8") as lines:
         for row in islice(map(json.loads, lines), 4 * EXAMPLES):
             text = hidden(sentences_of(row["premise"]), others, rng, rng.randint(100, 400))
-            claim = row["claim"].lower() if rng.random() < 0.5 else row["claim"]
+            claim = row["hypothesis"].lower() if rng.random() < 0.5 else row["hypothesis"]
             made.append(Example("fused.parsed", text, claim, row["label"] == "entail", row["premise"]))
     for one in written():
         if kept(one.id):
@@ -140,7 +140,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of the training rows")
     parser.add_argument("--fused", type=Path, required=True, help="rows of fused_rows.py --kept")
-    parser.add_argument("--log", type=Path, help="log.json of the network's training, for the card")
+    parser.add_argument("--log", type=Path, help="card.json of the network's training, for the card")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     made = development(options.data, options.fused)

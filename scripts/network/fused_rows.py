@@ -33,7 +33,7 @@ KEPT = frozenset({"swapped", "apposition elsewhere", "object elsewhere", "joined
 
 class Row(NamedTuple):
     premise: str
-    claim: str
+    hypothesis: str
     label: str  # entail or not
     kind: str
 

@@ -76,17 +76,18 @@ def fit(  # noqa: PLR0913 - what is trained, on what, how, and where it is kept
     seed: int,
     state: Path,
     show: Progress,
+    rate_of: Callable[[str], float] | None = None,
 ) -> Fitted:
     """Train the parameters of `network` that require gradients, and leave the best ones in it.
 
     `loss` gives that of a batch of examples by number, `score` the network's score on dev (higher is better; None: it
     has none, and is worse than any), asked after each epoch with the network in evaluation mode. The file `state` holds
-    the last checkpoint, from which an interrupted training goes on with the same numbers. ModelError where the loss is
-    no number.
+    the last checkpoint, from which an interrupted training goes on with the same numbers. `rate_of` says how many times
+    the learning rate a parameter of a name learns at. ModelError where the loss is no number.
     """
     import torch
 
-    run = _Run(network, examples, how, seed, state)
+    run = _Run(network, examples, how, seed, state, rate_of or (lambda _: 1.0))
     run.load()
     total = how.epochs * run.steps
     show.start(total)
@@ -124,7 +125,10 @@ def fit(  # noqa: PLR0913 - what is trained, on what, how, and where it is kept
 class _Run:
     """A training on its way: everything that decides what comes next, in one state that can be stored."""
 
-    def __init__(self, network: torch.nn.Module, examples: int, how: Schedule, seed: int, file: Path) -> None:
+    def __init__(
+        self, network: torch.nn.Module, examples: int, how: Schedule, seed: int, file: Path,
+        rate_of: Callable[[str], float],
+    ) -> None:  # fmt: skip
         import torch
 
         self.network, self.file, self.how = network, file, how
@@ -133,7 +137,9 @@ class _Run:
         self.scores: list[float | None] = []
         self.best: dict[str, torch.Tensor] | None = None
         self._trained = {name: weights for name, weights in network.named_parameters() if weights.requires_grad}
-        self._optimizer = torch.optim.AdamW(self._trained.values(), lr=how.learning_rate, weight_decay=how.weight_decay)
+        self._times = [rate_of(name) for name in self._trained]
+        groups = [{"params": [weights]} for weights in self._trained.values()]
+        self._optimizer = torch.optim.AdamW(groups, lr=how.learning_rate, weight_decay=how.weight_decay)
         torch.manual_seed(seed)
 
     def rate(self) -> float:
@@ -147,8 +153,8 @@ class _Run:
         """One step down."""
         import torch
 
-        for group in self._optimizer.param_groups:
-            group["lr"] = self.how.learning_rate * self.rate()
+        for group, times in zip(self._optimizer.param_groups, self._times, strict=True):
+            group["lr"] = self.how.learning_rate * self.rate() * times
         self._optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self._trained.values(), self.how.clip)

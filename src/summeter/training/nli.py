@@ -1,0 +1,380 @@
+"""An NLI network fitted to pairs of texts, for a domain of one's own: what `support[network=true]`, `summac` and
+`fenice` ask."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+import numpy as np
+from pydantic import Field, field_validator
+
+from summeter.data.atomic import building, write_text
+from summeter.data.faults import Faults
+from summeter.data.formats import format_of, read_rows
+from summeter.engine.progress import Progress
+from summeter.models.base import Framing
+from summeter.models.local.names import file_hash
+from summeter.models.local.opened import Opened
+from summeter.records import ModelError, Record, UsageError, digest
+from summeter.stats import Bootstrap, Interval, auroc, classification_interval
+from summeter.stats.base import Floats, Ints, codes
+from summeter.tables import with_interval
+from summeter.text.ngrams import matched, ngrams, words
+from summeter.training.base import Task, Trained, Training
+from summeter.training.loop import Fitted, Schedule, fit, need_torch, seeded
+from summeter.training.nli_network import LABELS, loss_of, nli_network, rate_of, write_nli_onnx
+from summeter.training.ratings import FEWEST
+from summeter.training.regression import open_backbone
+from summeter.training.split import PARTS, Part, split_texts
+from summeter.training.work import Work
+
+if TYPE_CHECKING:
+    import torch
+
+ALLOWED: Final[Mapping[str, tuple[str, ...]]] = {
+    "entail": ("entail",), "entailment": ("entail",), "neutral": ("neutral",),
+    "contradict": ("contradict",), "contradiction": ("contradict",), "not": ("neutral", "contradict"),
+    "not_entailment": ("neutral", "contradict"),
+}  # fmt: skip
+"""A row's label -> the network's labels that it allows: data with two labels only say "not"."""
+_TOLERANCE = {False: 1e-4, True: 0.5}  # of logits: the file beside torch, by whether weights are int8
+_AT_ONCE = 32
+
+
+class Pairs(Record):
+    """A file of pairs (`premise`, `hypothesis`, `label`), of which the share `share` trains (2: each pair twice)."""
+
+    file: str
+    share: float = Field(default=1.0, gt=0)
+
+
+class NliTraining(Training):
+    """Settings of an NLI network.
+
+    `data`: files of rows with `premise`, `hypothesis` and `label` (entail, neutral, contradict; `not` where nobody told
+    neutral from contradict). Rows are divided by premise, near-duplicates on one side. `backbone` is the model string
+    of an encoder that tells two segments apart (BERT's kind). `max_tokens`: longer premises are cut, and counted.
+    `weights`: `int8` stores matrices at a quarter of their size. Dev chooses the epoch by AUROC of entailed pairs
+    against the others.
+    """
+
+    kind: Literal["nli"] = "nli"
+    data: tuple[Pairs, ...] = Field(min_length=1)
+    backbone: str
+    max_tokens: int = Field(default=192, ge=16)
+    weights: Literal["fp32", "int8"] = "int8"
+    schedule: Schedule = Schedule(epochs=3, batch=32, learning_rate=1e-4, warmup=0.05, patience=2)
+
+    @field_validator("data", mode="before")
+    @classmethod
+    def _listed(cls, given: Any) -> Any:
+        files = [given] if isinstance(given, str | Mapping) else given
+        return [{"file": file} if isinstance(file, str) else file for file in files]
+
+    def task(self, base: Path) -> NliTask:
+        """Read and check rows and backbone."""
+        need_torch()
+        rows = [row for file in self.data for row in read_pairs(base / file.file, file.share)]
+        return NliTask(self, rows, open_backbone(self.backbone, base, self.max_tokens, on_torch=True))
+
+
+class Row(NamedTuple):
+    """A pair with its label, and how often it trains on average."""
+
+    premise: str
+    hypothesis: str
+    label: str
+    share: float
+
+
+def read_pairs(path: Path, share: float = 1.0) -> list[Row]:
+    """The pairs of a file. InputError with every faulty row, by line and field."""
+    faults = Faults(str(path))
+    rows = []
+    for row in read_rows(path, faults, format_of(path)):
+        cells = [row.cells.get(name) for name in ("premise", "hypothesis")]
+        label = row.cells.get("label")
+        for name, cell in zip(("premise", "hypothesis"), cells, strict=True):
+            if not isinstance(cell, str) or not cell.strip():
+                faults.add(row.line, name, "is not a text")
+        if label not in ALLOWED:
+            faults.add(row.line, "label", f"is {label!r}; labels are: {', '.join(ALLOWED)}")
+        elif isinstance(cells[0], str) and isinstance(cells[1], str):
+            rows.append(Row(cells[0], cells[1], str(label), share))
+    faults.stop()
+    return rows
+
+
+class NliTask(Task):
+    """An NLI network whose rows and backbone were read."""
+
+    def __init__(self, how: NliTraining, rows: Sequence[Row], backbone: Opened) -> None:
+        self.how, self.rows, self.backbone = how, rows, backbone
+        if int(backbone.model.config.get("type_vocab_size", 0) or 0) < 2:
+            raise UsageError(
+                f"backbone: {backbone.model.name} does not tell two segments apart (type_vocab_size below 2); take an "
+                "encoder of BERT's kind"
+            )
+        premises = {row.premise: row.premise for row in rows}
+        if how.split.held_out_domains or how.split.held_out_systems:
+            raise UsageError("split: pairs have no domains and no systems to hold out")
+        self.parts = split_texts(premises, how.split)
+        part_of = [self.parts.part[row.premise] for row in rows]
+        self.places = {part: [at for at, own in enumerate(part_of) if own == part] for part in PARTS}
+        self._check()
+        texts = [[row.premise, row.hypothesis, row.label, row.share] for row in rows]
+        self.key = how.model_copy(update={"backbone": "", "data": ()}).digest(
+            rows=digest(texts), backbone=backbone.model.digest, limit=backbone.tokens.limit
+        )
+        self.test = f"pairs:{self.parts.hash}" if how.look_at_test else None
+        size = sum(file.stat().st_size for file in backbone.model.folder.glob("*.safetensors"))
+        self.space = 10_000_000 + 8 * size
+
+    def _check(self) -> None:
+        """UsageError where a part is too small, or has one kind of label only."""
+        for part in PARTS:
+            if part == "test" and not self.how.look_at_test:
+                continue
+            premises = len({self.rows[at].premise for at in self.places[part]})
+            if premises < FEWEST[part]:
+                raise UsageError(
+                    f"too few premises: {premises} in the {part} part, and {FEWEST[part]} are needed; give more pairs, "
+                    "or change the shares under split"
+                )
+            if len(set(self.entailed(self.places[part]).tolist())) < 2:
+                raise UsageError(
+                    f"the pairs of the {part} part are all entailed, or none is: there is nothing to tell apart; give "
+                    "pairs of both kinds"
+                )
+
+    def entailed(self, places: Sequence[int]) -> Floats:
+        """1 for each pair that is entailed, 0 for the others."""
+        return np.array([ALLOWED[self.rows[at].label] == ("entail",) for at in places], dtype=np.float64)
+
+    def drawn(self) -> list[int]:
+        """The pairs of an epoch: each as often as its share says, the fraction by a draw of the seed."""
+        rng = np.random.default_rng([self.how.seed, 1])
+        times = [self.rows[at].share for at in self.places["train"]]
+        extra = rng.random(len(times))
+        return [
+            at
+            for at, share, drawn in zip(self.places["train"], times, extra.tolist(), strict=True)
+            for _ in range(int(share) + (drawn < share % 1))
+        ]
+
+    def train(self, work: Work, show: Progress) -> TrainedNli:
+        """Train, choose the epoch on dev, write the file, and look at the test part."""
+        import torch
+
+        seeded(self.how.seed)
+        inputs = self.backbone.tokens.inputs([(row.premise, row.hypothesis) for row in self.rows], Framing())
+        network = nli_network(_encoder(self.backbone.model.folder))
+        allowed = torch.tensor(
+            [[float(label in ALLOWED[row.label]) for label in LABELS] for row in self.rows], dtype=torch.float32
+        )
+        drawn = self.drawn()
+
+        def logits_of(places: Sequence[int]) -> torch.Tensor:
+            batch = self.backbone.tokens.padded([inputs[at] for at in places])
+            arrays = (torch.from_numpy(array) for array in (batch.ids, batch.segments, batch.mask))
+            logits: torch.Tensor = network(*arrays)
+            return logits
+
+        def all_logits(places: Sequence[int]) -> Floats:
+            # Of like length together: little is padding.
+            order = sorted(range(len(places)), key=lambda at: len(inputs[places[at]].ids))
+            logits = np.zeros((len(places), len(LABELS)))
+            for start in range(0, len(order), _AT_ONCE):
+                chosen = order[start : start + _AT_ONCE]
+                logits[chosen] = logits_of([places[at] for at in chosen]).double().numpy()
+            return logits
+
+        def loss(batch: Sequence[int]) -> torch.Tensor:
+            places = [drawn[at] for at in batch]
+            return loss_of(logits_of(places), allowed[places])
+
+        dev = self.places["dev"]
+
+        def score() -> float | None:
+            return auroc(self.entailed(dev), _odds(all_logits(dev))).value
+
+        fitted = fit(
+            network, len(drawn), loss, score, self.how.schedule, seed=self.how.seed, state=work.state, show=show,
+            rate_of=rate_of,
+        )  # fmt: skip
+        looked: Part = "test" if self.how.look_at_test else "dev"
+        with torch.inference_mode():
+            logits = all_logits(self.places[looked])
+            folder = self._written(work, network, show)
+            sample = dev[:_AT_ONCE]
+            error = self._difference(folder, inputs, sample, all_logits(sample))
+        return TrainedNli(self, fitted, folder, logits, looked, error, sum(row.truncated for row in inputs))
+
+    def _written(self, work: Work, network: Any, show: Progress) -> Path:
+        """The network's folder as it will be: model.onnx, tokenizer, config."""
+        folder = work.folder / "network"
+        shutil.rmtree(folder, ignore_errors=True)
+        show.note("writing model.onnx")
+        with building(folder) as fresh:
+            write_nli_onnx(network, fresh / "model.onnx", int8=self.how.weights == "int8")
+            for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt"):
+                if (self.backbone.model.folder / name).is_file():
+                    shutil.copyfile(self.backbone.model.folder / name, fresh / name)
+            config = {
+                "architectures": ["SupportNetwork"], "model_type": "bert", "id2label": dict(enumerate(LABELS)),
+                "max_position_embeddings": self.backbone.tokens.limit,
+                "pad_token_id": self.backbone.model.config.get("pad_token_id", 0),
+                **({"quantised": "weights"} if self.how.weights == "int8" else {}),
+            }  # fmt: skip
+            write_text(fresh / "config.json", json.dumps(config, indent=1) + "\n")
+        return folder
+
+    def _difference(self, folder: Path, inputs: Sequence[Any], places: Sequence[int], expected: Floats) -> float:
+        """By how much the file's logits differ from torch's at most. ModelError where that is more than rounding."""
+        import onnxruntime
+
+        session = onnxruntime.InferenceSession(str(folder / "model.onnx"), providers=["CPUExecutionProvider"])
+        batch = self.backbone.tokens.padded([inputs[at] for at in places])
+        given = {"input_ids": batch.ids, "token_type_ids": batch.segments, "attention_mask": batch.mask}
+        (logits,) = session.run(None, given)
+        error = float(np.abs(np.asarray(logits) - expected).max())
+        if not error < _TOLERANCE[self.how.weights == "int8"]:
+            raise ModelError(
+                f"the logits of model.onnx differ from torch's by up to {error:.3g}, which is more than rounding"
+                + ("; train with weights: fp32" if self.how.weights == "int8" else "")
+            )
+        return error
+
+
+def _encoder(folder: Path) -> Any:
+    """The encoder of a folder on torch, in fp32."""
+    import torch
+    import transformers
+
+    transformers.utils.logging.disable_progress_bar()
+    return transformers.AutoModel.from_pretrained(
+        folder, dtype=torch.float32, local_files_only=True, trust_remote_code=False, attn_implementation="eager"
+    )
+
+
+def _odds(logits: Floats) -> Floats:
+    """Log-odds of entailment."""
+    return np.asarray(logits[:, 0] - np.logaddexp(logits[:, 1], logits[:, 2]))
+
+
+class TrainedNli(Trained):
+    """An NLI network with its card."""
+
+    def __init__(
+        self, task: NliTask, fitted: Fitted, folder: Path, logits: Floats, looked: Part, error: float, cut: int
+    ) -> None:
+        self._folder = folder
+        places = task.places[looked]
+        counts: Counter[str] = Counter(task.rows[at].label for at in task.places["train"])
+        self.card = {
+            "kind": "nli",
+            "data": {
+                "pairs": len(task.rows), "pairs_an_epoch": len(task.drawn()), "labels": dict(sorted(counts.items())),
+                "files": [{"name": Path(each.file).name, "share": each.share} for each in task.how.data],
+            },
+            "backbone": {"name": Path(task.backbone.model.name).name, "revision": task.backbone.model.revision},
+            "seed": task.how.seed,
+            "schedule": task.how.schedule.model_dump(),
+            "max_tokens": task.backbone.tokens.limit,
+            "cut": cut,
+            "split": {
+                "hash": task.parts.hash,
+                "premises": {part: len({task.rows[at].premise for at in task.places[part]}) for part in PARTS},
+                "pairs": {part: len(task.places[part]) for part in PARTS},
+            },
+            "dev": {"auroc": fitted.scores, "best_epoch": fitted.best},
+            "weights": task.how.weights,
+            "file": {"sha256": file_hash(folder / "model.onnx"), "logits_differ_by": error},
+            "looked_at": looked,
+            "figures": _figures(task, places, logits),
+        }  # fmt: skip
+        self.lines = _lines(self.card)
+
+    def write(self, folder: Path) -> None:
+        """The network's files."""
+        shutil.copytree(self._folder, folder, dirs_exist_ok=True)
+
+    def readme(self) -> str:
+        """The card for people."""
+        return _readme(self.card)
+
+
+def _figures(task: NliTask, places: Sequence[int], logits: Floats) -> list[dict[str, Any]]:
+    """AUROC and accuracy on the pairs, beside words and a constant, with intervals by premise."""
+    rows = [task.rows[at] for at in places]
+    premises: Ints = codes([row.premise for row in rows])
+    bootstrap = Bootstrap(premises, resamples=task.how.resamples, seed=task.how.seed)
+    entailed = task.entailed(places)
+    shared = np.array([_precision(row) for row in rows])
+    chosen = [LABELS[at] for at in logits.argmax(axis=1).tolist()]
+    right = np.array([float(label in ALLOWED[row.label]) for label, row in zip(chosen, rows, strict=True)])
+    trained = [task.rows[at].label for at in task.places["train"]]
+    usual = max(LABELS, key=lambda label: sum(label in ALLOWED[own] for own in trained))
+    constant = np.array([float(usual in ALLOWED[row.label]) for row in rows])
+    estimates: dict[tuple[str, str], Interval] = {
+        ("network", "auroc"): classification_interval(entailed, _odds(logits), "auroc", bootstrap),
+        ("words of the hypothesis in the premise", "auroc"): classification_interval(
+            entailed, shared, "auroc", bootstrap
+        ),
+        ("network", "accuracy"): bootstrap.mean(right),
+        (f"always {usual}", "accuracy"): bootstrap.mean(constant),
+    }
+    return [
+        {"of": of, "statistic": statistic, "value": each.value, "low": each.low, "high": each.high, "n": each.n,
+         "interval": each.text}
+        for (of, statistic), each in estimates.items()
+    ]  # fmt: skip
+
+
+def _precision(row: Row) -> float:
+    own = ngrams(words(row.hypothesis), 1)
+    return matched(own, ngrams(words(row.premise), 1)) / max(1, sum(own.values()))
+
+
+def _lines(card: Mapping[str, Any]) -> list[str]:
+    pairs, premises = card["split"]["pairs"], card["split"]["premises"]
+    lines = ["; ".join(f"{part}: {pairs[part]} pairs of {premises[part]} premises" for part in PARTS)]
+    lines += [
+        f"{figure['statistic']} of {figure['of']} on {card['looked_at']}: "
+        f"{with_interval(figure['value'], figure['low'], figure['high'], 3)}"
+        for figure in card["figures"]
+    ]
+    network, shared = (figure["value"] for figure in card["figures"][:2])
+    if network is not None and shared is not None and network <= shared:
+        lines.append("warning: the network tells entailed pairs no better than shared words do")
+    return lines
+
+
+def _readme(card: Mapping[str, Any]) -> str:
+    lines = _lines(card)
+    files = ", ".join(f"{each['name']} (share {each['share']:g})" for each in card["data"]["files"])
+    labels = ", ".join(f"{name} {count}" for name, count in card["data"]["labels"].items())
+    about = {
+        "Data": f"{card['data']['pairs']} pairs: {files}; labels that trained: {labels}.",
+        "Backbone": f"{card['backbone']['name']}@{card['backbone']['revision']}; inputs of {card['max_tokens']} tokens "
+        f"({card['cut']} pairs were cut).",
+        "Training": f"{card['schedule']['epochs']} epochs at most, seed {card['seed']}; the best on dev was epoch "
+        f"{card['dev']['best_epoch']}.",
+        "Split": f"by premise ({card['split']['hash']}), near-duplicates on one side.",
+        "File": f"model.onnx, weights {card['weights']}; its logits differ from torch's by at most "
+        f"{card['file']['logits_differ_by']:.2g}.",
+        "Not known": "how good it is on other kinds of text, and on premises longer than those it was trained on.",
+    }
+    asked = "`summeter score DATA -e summac -m nli=local/FOLDER` asks it; so does `fenice`."
+    parts = [
+        "# An NLI network trained by summeter",
+        asked,
+        "\n".join(f"- **{name}**: {text}" for name, text in about.items()),
+        "## Figures\n\n" + "\n".join(f"- {line}" for line in lines),
+    ]
+    return "\n\n".join(parts) + "\n"
