@@ -20,7 +20,18 @@ from summeter.benchmark.step import Manifest, WaitingError, file_hashes
 from summeter.cli.main import main
 from summeter.data.dataset import Dataset, load, save
 from summeter.meta import card
-from summeter.records import Claim, InputError, Judgment, KeyFacts, Span, Target, UsageError
+from summeter.records import (
+    Claim,
+    FactOrigin,
+    FactReview,
+    FactVote,
+    InputError,
+    Judgment,
+    KeyFacts,
+    Span,
+    Target,
+    UsageError,
+)
 
 DOCUMENT = (
     "User: I need a train to Ely Park on Friday, after 5 pm.\n"
@@ -188,6 +199,30 @@ class TestLabels:
         assert claim.claim.span.cut(summary) == "takes <CODE_1>"
         assert fact.target.list_id == KeyFacts.of(data.documents["calls/1"].key_facts, "given").id
 
+    def test_the_making_of_key_facts_is_masked(self, tmp_path: Path) -> None:
+        vote = FactVote(judge="v", model="m", useful=True, reason="TR3934 matters.")
+        review = FactReview(valid=2, answers=3, why=("Not on Tuesday.",))
+        origin = FactOrigin(proposed="The train TR3934 goes at 17:15.", origin="document", votes=(vote,), review=review)
+        data = dataset().with_key_facts({"calls/1": FACTS}, {"calls/1": (origin, origin)})
+        fresh, _ = redacted(tmp_path, data)
+        (made, _) = fresh.fact_origins["calls/1"]
+        assert made.proposed == "The train <CODE_1> goes at <TIME_2>."
+        assert made.votes[0].reason == "<CODE_1> matters."
+        assert made.review is not None
+        assert made.review.why == ("Not on <DAY_3>.",)
+
+    def test_what_only_a_reason_says_is_masked(self, tmp_path: Path) -> None:
+        reason = Judgment(
+            target=Target(document_id="calls/1", system="a"),
+            aspect="faithfulness",
+            judge="ben",
+            signature="ben",
+            label=0,
+            reason="It is 23:55, not 17:15.",
+        )
+        data, _ = redacted(tmp_path, dataset().with_judgments("people", [reason]))
+        assert data.judgments("people")[0].reason == "It is <TIME_3>, not <TIME_2>."
+
     def test_pairs_keep_what_was_there(self, tmp_path: Path) -> None:
         data, _ = redacted(tmp_path, pairs=True)
         assert list(data.documents) == ["calls/1", "calls/1#redacted", "news/1"]
@@ -344,7 +379,9 @@ class TestReview:
         assert {row["text"] for row in rows} >= {"TR3934", "Acorn Guest House", "01223 351241"}
         assert all(row["decision"] == "" for row in rows)
         code = next(row for row in rows if row["text"] == "TR3934")
-        assert code["places"] == "4"
+        assert (
+            code["places"] == "7"
+        )  # a text of each kind: document, reference, key fact, summary, title, reason, claim
         assert code["context"].startswith("document: ")
         with pytest.raises(WaitingError, match=f"{len(rows)} of {len(rows)} rows are undecided"):
             redacted(tmp_path, review=review)

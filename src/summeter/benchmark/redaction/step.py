@@ -35,7 +35,8 @@ from summeter.data.atomic import write_lines, write_text
 from summeter.data.dataset import Dataset
 from summeter.data.faults import Faults, meant
 from summeter.data.formats import read_rows
-from summeter.records import Document, Judgment, KeyFacts, Span, Summary, UsageError
+from summeter.data.human_judgments import list_id_of
+from summeter.records import Document, FactOrigin, Judgment, Span, Summary, UsageError
 
 Writings = dict[Entity, set[str]]
 """The entities of a document, in the order of their numbers, each in all its writings."""
@@ -77,10 +78,11 @@ class Leak(NamedTuple):
 
 
 class _Texts(NamedTuple):
-    """A document with its summaries."""
+    """A document with its summaries, and (where, text) of what else is said about them."""
 
     document: Document
     summaries: Sequence[Summary]
+    more: Sequence[tuple[str, str]]
 
     def every(self) -> Iterator[tuple[str, str]]:
         """(where, text) of all texts in which entities are looked for."""
@@ -91,6 +93,7 @@ class _Texts(NamedTuple):
             yield f"key fact {index + 1}", text
         for summary in self.summaries:
             yield f"summary by {summary.system}", summary.text
+        yield from self.more
 
 
 def redact(inputs: Inputs, settings: RedactSettings, place: Place) -> Result:
@@ -100,7 +103,9 @@ def redact(inputs: Inputs, settings: RedactSettings, place: Place) -> Result:
     through it, InstallError without the extra `build`.
     """
     data = inputs.dataset
-    groups = [_Texts(document, summaries) for document, summaries in data.items() if _wanted(document, settings)]
+    chosen = {document.id: summaries for document, summaries in data.items() if _wanted(document, settings)}
+    more = _more_texts(data, chosen)
+    groups = [_Texts(data.documents[doc_id], summaries, more[doc_id]) for doc_id, summaries in chosen.items()]
     if not groups:
         known = sorted({source_of(document) for document in data.documents.values()})
         raise UsageError(f"no document is of {', '.join(settings.sources)}; sources are: {', '.join(known)}")
@@ -132,6 +137,44 @@ def redact(inputs: Inputs, settings: RedactSettings, place: Place) -> Result:
 
 def _wanted(document: Document, settings: RedactSettings) -> bool:
     return not settings.sources or bool({source_of(document), document.domain} & set(settings.sources))
+
+
+def _more_texts(data: Dataset, chosen: Mapping[str, Sequence[Summary]]) -> dict[str, list[tuple[str, str]]]:
+    """What else is said of each chosen document: further columns, the making of its key facts, reasons and claims."""
+    more: dict[str, dict[str, str]] = {}
+    for doc_id, summaries in chosen.items():
+        texts = more.setdefault(doc_id, {})
+        own = {name: value for name, value in data.documents[doc_id].extra.items() if name not in _UNTOUCHED}
+        for where, value in [("column", own), *((f"column of {each.system}", each.extra) for each in summaries)]:
+            texts |= dict.fromkeys(_strings(value), where)
+        for origin in data.fact_origins.get(doc_id, ()):
+            texts |= dict.fromkeys(_fact_texts(origin), "making of a key fact")
+    for name in data.judgment_sets:
+        for judgment in data.iter_judgments(name):
+            if judgment.target.document_id in more:
+                said = [judgment.reason, None if judgment.claim is None else judgment.claim.text]
+                more[judgment.target.document_id] |= dict.fromkeys(filter(None, said), f"judgment of {name}")
+    return {doc_id: [(where, text) for text, where in texts.items()] for doc_id, texts in more.items()}
+
+
+def _fact_texts(origin: FactOrigin) -> Iterator[str]:
+    """What was said while a key fact was made."""
+    yield origin.proposed
+    yield from filter(None, (vote.reason for vote in origin.votes))
+    if origin.review is not None:
+        yield from origin.review.why
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """The texts within any value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from _strings(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _strings(each)
 
 
 def _found(group: _Texts, finder: Finder, categories: Sequence[Category]) -> Writings:
@@ -178,7 +221,11 @@ class _Redacted:
             for summary in own:
                 masked[document.id, summary.system] = self.mask(document.id, summary.text)
                 summaries.append(self._summary(summary, masked[document.id, summary.system], copy_id))
-        fresh = Dataset(documents, summaries, {}, data.card)
+        origins = dict(data.fact_origins)
+        for doc_id in data.fact_origins.keys() & self._writings.keys():
+            copy_id = f"{doc_id}#redacted" if pairs else doc_id
+            origins[copy_id] = tuple(self._origin(doc_id, origin) for origin in data.fact_origins[doc_id])
+        fresh = Dataset(documents, summaries, {}, data.card, fact_origins=origins)
         for name in data.judgment_sets:
             moved = (
                 judgment
@@ -221,6 +268,16 @@ class _Redacted:
             extra={name: self._anywhere(summary.document_id, value) for name, value in summary.extra.items()},
         )
 
+    def _origin(self, doc_id: str, origin: FactOrigin) -> FactOrigin:
+        def masked(text: str) -> str:
+            return self.mask(doc_id, text).text
+
+        votes = tuple(
+            vote.model_copy(update={"reason": vote.reason and masked(vote.reason)}) for vote in origin.votes
+        )  # fmt: skip
+        review = origin.review and origin.review.model_copy(update={"why": tuple(map(masked, origin.review.why))})
+        return origin.model_copy(update={"proposed": masked(origin.proposed), "votes": votes, "review": review})
+
     def _anywhere(self, doc_id: str, value: Any) -> Any:
         """Any value with the texts in it masked."""
         if isinstance(value, str):
@@ -245,10 +302,9 @@ class _Redacted:
         if (claim := judgment.claim) is not None:
             text = self.mask(document.id, claim.text).text
             changed["claim"] = claim.model_copy(update={"text": text, "span": claim.span and moved(claim.span)})
-        if target.list_id is not None and target.list_id == KeyFacts.of(document.key_facts, "given").id:
+        if target.list_id is not None and target.list_id == list_id_of(document.key_facts):
             facts = [self.mask(document.id, each).text for each in document.key_facts]
-            list_id = KeyFacts.of(facts, "given").id
-            changed["target"] = target.model_copy(update={"list_id": list_id})
+            changed["target"] = target.model_copy(update={"list_id": list_id_of(facts)})
         return judgment.model_copy(update=changed)
 
     def leaks(self, group: _Texts, finder: Finder) -> Iterator[Leak]:
