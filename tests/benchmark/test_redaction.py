@@ -149,6 +149,14 @@ class TestTexts:
             "redaction": "redacted",
         }
 
+    def test_numbers_are_in_the_order_of_reading(self, tmp_path: Path) -> None:
+        """Not in that of their discovery, or of a person's table."""
+        row = {"doc_id": "d", "document": "From Ely Park Zoo to York Station, and Ely Park again.", "summary": "x"}
+        review = tmp_path / "review.csv"
+        write_review(review, [("d", "PLACE", "York Station", "mask", ""), ("d", "PLACE", "Ely Park", "mask", "")])
+        data, _ = redacted(tmp_path, load([row]), sources=[], review=review)
+        assert data.documents["d"].text == "From <PLACE_1> Zoo to <PLACE_2>, and <PLACE_1> again."
+
     def test_other_sources_stay(self, tmp_path: Path) -> None:
         data, manifest = redacted(tmp_path)
         assert data.documents["news/1"].text == "It rained on Monday."
@@ -485,7 +493,9 @@ class TestCommand:
         with pytest.raises(SystemExit) as end:
             main(["bench", *map(str, arguments)])
         assert end.value.code == 0
-        assert "1 redacted" in capsys.readouterr().out
+        out = capsys.readouterr().out
+        assert "1 redacted" in out
+        assert "2 DAY, 0 PHONENUMBER, 1 CODE" in out
         assert (
             load(tmp_path / "out").documents["calls/1"].text.startswith("User: I need a train to Ely Park on <DAY_1>")
         )

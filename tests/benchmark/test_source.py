@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from benchmark.raw_files import PAGE, SUBRIP, pdf
+from data.hub_cache import COMMIT, fill
 from pydantic import ValidationError
 
 from summeter.benchmark import run_step
@@ -85,6 +86,21 @@ class TestDocuments:
     def test_a_category_that_is_given_counts(self, raw: Path) -> None:
         data, _ = build(raw, sources={"calls": {"path": str(raw / "calls.jsonl"), "category": "text"}})
         assert data.documents["calls/c0"].extra["kind"] == "text"
+
+    def test_data_of_a_hub(self, raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        pytest.importorskip("huggingface_hub")
+        monkeypatch.setenv("HF_HUB_CACHE", str(raw / "cache"))
+        monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+        rows = "\n".join(
+            json.dumps({"id": number, "article": story(number), "highlights": "It rained."}) for number in (1, 2)
+        )
+        fill(raw / "cache", "org/news", {"test.jsonl": rows.encode(), "README.md": b"---\nlicense: mit\n---\n"})
+        columns = {"document": "article", "reference": "highlights"}
+        data, _ = build(raw, sources={"hub": {"path": "hf:org/news#test", "columns": columns}})
+        assert list(data.documents) == ["hub/1", "hub/2"]
+        assert data.documents["hub/1"].references == ("It rained.",)
+        extra = data.documents["hub/1"].extra
+        assert (extra["licence"], extra["commit"], extra["origin"]) == ("mit", COMMIT, "hf:org/news#test:1")
 
     def test_kinds_of_files(self, raw: Path) -> None:
         pytest.importorskip("trafilatura")

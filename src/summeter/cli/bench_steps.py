@@ -107,7 +107,9 @@ def tell_manifest(manifest: Manifest, out: Path, *, as_json: bool) -> None:
     for reason, number in manifest.dropped.items():
         typer.echo(f"left out: {number:,} {reason}")
     for name, rows in manifest.details.items():
-        if isinstance(rows, list | tuple) and rows and all(isinstance(row, dict) for row in rows):
+        if isinstance(rows, dict) and rows and all(isinstance(value, int | float) for value in rows.values()):
+            typer.echo(f"{name.replace('_', ' ')}: " + ", ".join(f"{value:,} {key}" for key, value in rows.items()))
+        elif isinstance(rows, list | tuple) and rows and all(isinstance(row, dict) for row in rows):
             heads = list(rows[0])
             lines = [["" if row.get(head) is None else str(row[head]) for head in heads] for row in rows]
             align = "".join("r" if isinstance(rows[0][head], int | float) else "l" for head in heads)

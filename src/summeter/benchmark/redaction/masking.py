@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from summeter.benchmark.redaction.patterns import Category, Found
@@ -167,6 +168,7 @@ def occurrences(text: str, writings: Mapping[Entity, set[str]]) -> list[Placed]:
     return sorted(longest, key=lambda one: one.start)
 
 
+@lru_cache(maxsize=4096)
 def _standing(written: str) -> re.Pattern[str]:
     words = r"\s+".join(map(re.escape, written.split()))
     before = r"(?<!\w)" if written[0].isalnum() else ""

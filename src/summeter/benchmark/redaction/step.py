@@ -119,7 +119,7 @@ def redact(inputs: Inputs, settings: RedactSettings, place: Place) -> Result:
         if settings.review is not None:
             write_text(settings.review, _proposal(groups, known_entities))
             raise _waiting(settings.review, "")
-    redacted = _Redacted(known_entities)
+    redacted = _Redacted({group.document.id: _in_order(group, known_entities[group.document.id]) for group in groups})
     fresh = redacted.dataset(data, pairs=settings.pairs)
     leaks = [leak for group in groups for leak in redacted.leaks(group, finder)]
     write_lines(place.out / LEAKS, (json.dumps(leak._asdict(), ensure_ascii=False) for leak in leaks))
@@ -188,6 +188,12 @@ def _found(group: _Texts, finder: Finder, categories: Sequence[Category]) -> Wri
                 known = by_writing.setdefault(written.casefold(), entity)
                 writings.setdefault(known, set()).add(written)
     return writings
+
+
+def _in_order(group: _Texts, writings: Writings) -> Writings:
+    """The entities in the order in which a reader meets them: that of their numbers."""
+    met = dict.fromkeys(placed.entity for _, text in group.every() for placed in occurrences(text, writings))
+    return {entity: writings[entity] for entity in (*met, *(each for each in writings if each not in met))}
 
 
 class _Redacted:
