@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from summeter.benchmark.step import Manifest, StepSettings
 
 Folder = Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="The step's folder.")]
-Before = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of an earlier step, or a dataset folder.")]
+Before = Annotated[
+    Path, typer.Argument(metavar="DATA", help="The folder of an earlier step, a dataset folder, or a flat file.")
+]
 
 _NONE = "none"
 
