@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AllowInfNan, Field, ValidationError, field_validator
 
+from summeter.benchmark.own import OWN, OwnConfig
 from summeter.data.atomic import write_text
 from summeter.data.factuality import Benchmark, Files, read_benchmark
 from summeter.data.mapping import read_mapping
@@ -106,19 +107,20 @@ class Outcome(NamedTuple):
     study: Study
 
 
-def read_config(file: str | Path) -> Config:
+def read_config(file: str | Path) -> Config | OwnConfig:
     """The settings in a YAML file. Raises InputError with every fault, by field."""
     path = Path(file)
     try:
         data = read_mapping(path, "give at least protocol and data")
     except OSError as error:
         raise InputError.at(path, None, None, f"cannot be read: {error.strerror or error}") from error
+    own = data.get("protocol") == OWN
     try:
-        config = Config.model_validate(data)
+        config = OwnConfig.model_validate(data) if own else Config.model_validate(data)
         Options(**config.options)
     except ValidationError as error:
         inside = "options" if error.title == Options.__name__ else None
-        faults = (_fault(path, inside, fault) for fault in error.errors())
+        faults = (_fault(path, inside, fault, own=own) for fault in error.errors())
         raise InputError(list(dict.fromkeys(faults))) from error
     return config
 
@@ -130,14 +132,14 @@ _SHAPES = {
 """What the fields that take several shapes take."""
 
 
-def _fault(path: Path, inside: str | None, error: Mapping[str, Any]) -> Fault:
+def _fault(path: Path, inside: str | None, error: Mapping[str, Any], *, own: bool) -> Fault:
     place = [inside, *error["loc"]]
-    shape = None if inside else _SHAPES.get(str(error["loc"][0]) if error["loc"] else "")
+    shape = None if inside or own else _SHAPES.get(str(error["loc"][0]) if error["loc"] else "")
     if shape is not None and error["type"] != "missing" and len(error["loc"]) > 1:
         # Each shape that would do has a fault of its own; one says it.
         return Fault(str(path), None, str(error["loc"][0]), shape)
     field = ".".join(str(part) for part in place if part is not None) or None
-    known = ", ".join(Options.model_fields if inside else Config.model_fields)
+    known = ", ".join((Options if inside else OwnConfig if own else Config).model_fields)
     message = {"missing": "is needed and not there", "extra_forbidden": f"is not known; fields are: {known}"}.get(
         error["type"], error["msg"].removeprefix("Value error, ")
     )

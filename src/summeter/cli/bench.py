@@ -19,6 +19,7 @@ from summeter.cli.run_options import run_options
 
 if TYPE_CHECKING:
     from summeter.benchmark import Summarizing
+    from summeter.benchmark.own import OwnConfig
     from summeter.benchmark.summarize import Outcome
 
 app = typer.Typer(no_args_is_help=True)
@@ -176,13 +177,18 @@ def protocol(
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no table.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure evaluators as AggreFact, LLM-AggreFact, SummaC or FENICE's long-form set do, on files of your own."""
+    """Measure evaluators as AggreFact, LLM-AggreFact, SummaC or FENICE's long-form set do, on files of your own; or
+    systems and evaluators on a benchmark of your own (protocol: own)."""
+    from summeter.benchmark.own import OwnConfig
     from summeter.benchmark.protocol import read_config, read_files, run_protocol
     from summeter.engine.progress import progress
     from summeter.engine.runs import check_coverage
     from summeter.meta.protocol_layouts import laid_out
 
     settings, base = read_config(config), config.parent
+    if isinstance(settings, OwnConfig):
+        _own_protocol(settings, config, out, layout=layout, check=check, quiet=quiet, as_json=as_json)
+        return
     if check:
         lines = read_files(settings, base).tally.lines()
         if as_json:
@@ -202,6 +208,37 @@ def protocol(
         )
     if result.run is not None:
         check_coverage(result.run)  # a table of dashes is no success
+
+
+def _own_protocol(
+    settings: OwnConfig, config: Path, out: Path | None, *, layout: Layout, check: bool, quiet: bool, as_json: bool
+) -> None:
+    """`protocol` on a benchmark of one's own."""
+    from summeter.benchmark.own import laid_out, read_own, run_own
+    from summeter.engine.progress import progress
+    from summeter.engine.runs import check_coverage
+
+    if check:
+        data = read_own(settings, config.parent)
+        votes = sum(1 for _ in data.iter_judgments(settings.judgment_set))
+        line = (
+            f"{len(data.documents)} documents in {len(data.domains)} domains, {len(data)} summaries by "
+            f"{len(data.systems)} systems, {votes} judgments in {settings.judgment_set}"
+        )
+        if as_json:
+            print_json([{"said": line}], study="check")
+        else:
+            typer.echo(line)
+        return
+    show = progress(quiet=quiet or as_json)
+    result = run_own(settings, out or Path("runs") / config.stem, base=config.parent, progress=show)
+    if as_json:
+        print_study_json(result.study)
+    elif not quiet:
+        typer.echo(laid_out(result.study, layout.value), nl=False)
+        typer.echo(f"written to {result.folder}", err=True)
+    if result.run is not None:
+        check_coverage(result.run)
 
 
 @app.command()

@@ -61,6 +61,7 @@ def card(
     gold: Dataset | None = None,
     *,
     group_by: Sequence[str] = (),
+    across: Sequence[str] = (),
     edges: Sequence[int] = EDGES,
     redacted: str | None = None,
     resamples: int = 1000,
@@ -70,11 +71,13 @@ def card(
 ) -> Study:
     """The card of a run; with `gold`, people's judgments stand in it as a judge of their own. Either can be left out.
 
-    `group_by` are further columns, of either side, by which means are given; `edges` the lengths of documents in
-    words at which a new bucket begins; `redacted` the column that tells ("column" or "column=value", value being
+    `group_by` are further columns, of either side, by which means are given; `across` columns by which each system's
+    means are given too, with their average and how stable they are, as by domain. `edges` are the lengths of documents
+    in words at which a new bucket begins; `redacted` the column that tells ("column" or "column=value", value being
     the redacted one). Of the shared keywords `aspect` and `judge` choose, the others merge people's judgments.
 
     Rows of the study "card": `mean`, `domain_average` (mean of the domain means), `domain_stability` (in %),
+    `group_average` and `group_stability` (the same over the values of `details.by`),
     `error_share` (of all errors) and `error_rate` (of all judged units) with `details.error_type`, `pearson` and
     `spearman` of abstractiveness with faithfulness, `redaction_delta`. Grouping keys stand in `system`, `domain`,
     `category`, others in `details.by` and `details.group`. Raises UsageError where nothing fits.
@@ -95,12 +98,12 @@ def card(
         for summary in source.summaries
     }
     context = replace(context, extra={**context.extra, length: buckets})
-    further = [name for name in (selection.by, *group_by) if name is not None]
+    further = [name for name in (selection.by, *group_by, *across) if name is not None]
     columns = list(dict.fromkeys(("system", "domain", "category", length, *further)))
     series = _series(run, gold, selection)
     rows: list[Row] = []
     for scores in series:
-        rows.extend(_score_rows(scores, context, columns, redacted, resample))
+        rows.extend(_score_rows(scores, context, columns, across, redacted, resample))
     rows.extend(_error_rows(run, gold, context, columns, selection))
     rows.extend(_abstractness(series, context))
     domains = len({name for name in context.domains.values() if name is not None})
@@ -151,7 +154,12 @@ def _everything(size: int) -> _Part:
 
 
 def _score_rows(
-    scores: Scores, context: Context, columns: Sequence[str], redacted: str | None, resample: Resampling
+    scores: Scores,
+    context: Context,
+    columns: Sequence[str],
+    across: Sequence[str],
+    redacted: str | None,
+    resample: Resampling,
 ) -> Iterator[Row]:
     """Everything about one judge's aspect."""
     about = merged(named(scores), study=STUDY)
@@ -166,7 +174,17 @@ def _score_rows(
         means = [mean(rows & inside, system, domain) for domain, inside in by["domain"] if (rows & inside).any()]
         yield from means
         if means:
-            yield from _over_domains(merged(about, system), [row.value for row in means], scores.value)
+            yield from _over_groups(merged(about, system), [row.value for row in means], scores.value, "domain")
+        for name in across:
+            own = merged(about, system, details={"by": name})
+            values = parts(context.column(name, scores.document, scores.system))
+            means = [
+                mean(rows & inside, own, {"details": {"group": value}})
+                for value, inside in values
+                if (rows & inside).any()
+            ]
+            yield from means
+            yield from _over_groups(own, [row.value for row in means], scores.value, "group")
     for name in columns[1:]:
         for fields, rows in by[name]:
             yield mean(rows, fields)
@@ -177,22 +195,24 @@ def _score_rows(
     yield from _redaction(scores, context, [_everything(len(scores)), *by["system"]], redacted, resample)
 
 
-def _over_domains(about: Mapping[str, Any], means: Sequence[float | None], values: Floats) -> Iterator[Row]:
-    """The average of a system's domain means, and how stable they are."""
+def _over_groups(about: Mapping[str, Any], means: Sequence[float | None], values: Floats, what: str) -> Iterator[Row]:
+    """The average of a system's means by domain (or by another `group`), and how stable they are."""
     known = [mean for mean in means if mean is not None]
     there = values[~np.isnan(values)]
-    average = (fmean(known), None) if known else (None, "no domain has a mean")
-    stability = domain_stability(means, shares=bool(((there >= 0) & (there <= 1)).all()))
+    average = (fmean(known), None) if known else (None, f"no {what} has a mean")
+    stability = domain_stability(means, shares=bool(((there >= 0) & (there <= 1)).all()), what=what)
     for name, (value, reason), details in (
-        ("domain_average", average, {}),
-        ("domain_stability", stability, {"unit": "%"}),
+        (f"{what}_average", average, {}),
+        (f"{what}_stability", stability, {"unit": "%"}),
     ):
         status = Status.OK if reason is None else Status.UNDEFINED
         statistic = Statistic(name, value, len(known), len(means) - len(known), None, status, reason)
-        yield interval_row(statistic, about, statistic=name, level="domain", details=details)
+        yield interval_row(statistic, merged(about, details=details), statistic=name, level=what)
 
 
-def domain_stability(means: Sequence[float | None], *, shares: bool = True) -> tuple[float | None, str | None]:
+def domain_stability(
+    means: Sequence[float | None], *, shares: bool = True, what: str = "domain"
+) -> tuple[float | None, str | None]:
     """100 - (max - min) of the domain means in percent (UniSumEval, appendix D), and why there is none.
 
     Means of 0.9, 0.8 and 0.6: 100 - 100 * 0.3 = 70. A domain without a mean is left out. `shares=False` says that
@@ -206,7 +226,7 @@ def domain_stability(means: Sequence[float | None], *, shares: bool = True) -> t
     if not shares:
         return None, "the scores do not lie in 0-1, so they have no percentages"
     if len(known) < 2:
-        return None, "fewer than 2 domains have a mean"
+        return None, f"fewer than 2 {what}s have a mean"
     return 100 - 100 * (max(known) - min(known)), None
 
 
@@ -377,7 +397,7 @@ def _items(scores: Scores) -> Iterator[tuple[Any, Any]]:
 def markdown(study: Study, title: str = "Benchmark card") -> str:
     """The card as Markdown, ending in a line feed. Every cell with missing scores says how many."""
     tables = [
-        *_mean_tables(study), *_group_tables(study), *_error_tables(study), _abstractness_table(study),
+        *mean_tables(study), *_group_tables(study), *_error_tables(study), _abstractness_table(study),
         _redaction_table(study),
     ]  # fmt: skip
     sections = [f"# {escape_markdown(title)}\n", *(table.markdown() for table in tables if table.rows)]
@@ -385,7 +405,7 @@ def markdown(study: Study, title: str = "Benchmark card") -> str:
     return "\n".join([*sections, f"## How it was made\n\n{origins}"])
 
 
-def _mean_tables(study: Study) -> Iterator[Table]:
+def mean_tables(study: Study) -> Iterator[Table]:
     """A table a judge and aspect: systems by domains, with their average and stability."""
     means = study.where(statistic="mean")
     domains = list(dict.fromkeys(row.domain for row in means if row.domain is not None))
@@ -405,6 +425,27 @@ def _mean_tables(study: Study) -> Iterator[Table]:
         yield Table.of(["system", *heads], lines, align="lr", title=f"{aspect} by {label}")
 
 
+def across_tables(study: Study) -> Iterator[Table]:
+    """A table a judge, aspect and column of `card`'s `across`: systems by its values, with average and stability."""
+    rows = study.where(statistic="group_stability")
+    for name in dict.fromkeys(str(row.details["by"]) for row in rows):
+        own = [row for row in study if row.details.get("by") == name and row.system is not None]
+        values = list(dict.fromkeys(str(row.details["group"]) for row in own if row.statistic == "mean"))
+        for (judge, signature, aspect), label in _labels(study.where(statistic="mean")).items():
+            cells = {
+                (row.system, row.statistic, row.details.get("group")): row
+                for row in own
+                if (row.judge, row.signature, row.aspect) == (judge, signature, aspect)
+            }
+            wanted = [*(("mean", value) for value in values), ("group_average", None), ("group_stability", None)]
+            lines = [
+                [system, *(_cell(cells.get((system, *key))) for key in wanted)]
+                for system in dict.fromkeys(system for system, *_ in cells)
+            ]
+            heads = ["system", *values, "average", "stability (%)"]
+            yield Table.of(heads, lines, align="lr", title=f"{aspect} by {label}, by {name}")
+
+
 _Judge = tuple[str | None, str | None, str | None]
 
 
@@ -419,7 +460,7 @@ def _cell(row: Row | None) -> str:
         return ""
     if row.value is None:
         return f"- ({row.reason})"
-    return with_missing(number(row.value, 1 if row.statistic == "domain_stability" else 3), row.missing)
+    return with_missing(number(row.value, 1 if str(row.statistic).endswith("_stability") else 3), row.missing)
 
 
 def _group(row: Row) -> tuple[str, str] | None:

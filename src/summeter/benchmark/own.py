@@ -1,0 +1,229 @@
+"""Systems and evaluators on a benchmark of one's own, in the layouts of UniSumEval's tables.
+
+    protocol: own
+    data: benchmark/release
+    evaluators: [support, "finesure[strategy=evidence]"]
+    models: {judge: openai/gpt-4o}
+
+For people and every evaluator: each aspect by system and domain, with the average and the domain stability, and the
+same by length and kind of text (UniSumEval, tables 5 and 14-17). For every evaluator: its correlation with people by
+domain, length and kind, of summaries and of systems (its tables of evaluators).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from pydantic import Field, field_validator
+
+from summeter.choices import USUAL_COEFFICIENTS, Level
+from summeter.data.atomic import write_text
+from summeter.data.dataset import Dataset, load
+from summeter.data.human import RAW
+from summeter.engine.progress import Progress
+from summeter.meta import card, correlate
+from summeter.meta._card import across_tables, mean_tables
+from summeter.meta.inputs import context_of
+from summeter.meta.results import Row, Study, judge_labels, payload
+from summeter.records import Record, UsageError, canonical, nearest
+from summeter.runs.run import RunFolder
+from summeter.tables import Table, escape_markdown, number, with_interval, with_missing
+
+OWN = "own"
+STUDY = "benchmark"
+RUN, FILE = "run", "study.json"
+TABLES = {"markdown": "table.md", "csv": "table.csv", "latex": "table.tex"}
+DOMAIN = "domain"
+USUAL = ("length", "kind")
+_LONG = (
+    "study", "judge", "signature", "aspect", "gold_aspect", "level", "statistic", "system", "domain", "by", "group",
+    "value", "low", "high", "n", "missing", "reason",
+)  # fmt: skip
+
+
+class OwnConfig(Record):
+    """One benchmark run over data with people's judgments: a dataset folder, a step's folder, a release, a flat file.
+
+    `evaluators`, `models` and `options` are as in `summeter score`; `runs` are further runs over the same data. `by`
+    names the columns beside the domain by which everything is given, one that the data lack being an error; not given
+    it is `length` and `kind` (as `bench source` writes them), where they are. `aspects` chooses. `judgment_set` says
+    which of people's judgments count.
+    """
+
+    protocol: Literal["own"] = "own"
+    data: str
+    evaluators: list[str] = Field(default_factory=list)
+    models: dict[str, str] = Field(default_factory=dict)
+    runs: list[str] = Field(default_factory=list)
+    by: list[str] | None = None
+    aspects: list[str] = Field(default_factory=list)
+    judgment_set: str = RAW
+    coefficients: list[str] = Field(default_factory=lambda: list(USUAL_COEFFICIENTS))
+    options: dict[str, Any] = Field(default_factory=dict)
+    resamples: int = Field(default=1000, ge=0, le=100_000)
+    seed: int = 0
+
+    @field_validator("runs", "evaluators", "aspects", "by", "coefficients", mode="before")
+    @classmethod
+    def _one_or_many(cls, given: Any) -> Any:
+        return [given] if isinstance(given, str) else given
+
+
+class OwnOutcome(NamedTuple):
+    """A benchmark run: its folder, the data, the run (None where nothing was to be judged), the study."""
+
+    folder: Path
+    data: Dataset
+    run: RunFolder | None
+    study: Study
+
+
+def read_own(config: OwnConfig, base: str | Path) -> Dataset:
+    """The data. Raises InputError for faulty ones, UsageError where people judged nothing in them, or a column of `by`
+    is not there."""
+    data = load(Path(base) / config.data)
+    if config.judgment_set not in data.judgment_sets:
+        known = ", ".join(data.judgment_sets) or "none"
+        raise UsageError(f"{config.data} has no judgment set {config.judgment_set!r}; it has: {known}")
+    columns_of(config, data)
+    return data
+
+
+def columns_of(config: OwnConfig, data: Dataset) -> list[str]:
+    """The columns by which everything is given, beside the domain. Raises UsageError for one that is not there."""
+    context = context_of(data)
+    known = sorted(context.extra)
+    known += [name for name, of in (("category", context.categories), ("split", context.splits)) if any(of.values())]
+    if config.by is None:
+        return [name for name in USUAL if name in known]
+    for name in config.by:
+        if name == DOMAIN or name not in known:
+            why = "stands in every table already" if name == DOMAIN else "is no column of the data"
+            raise UsageError(f"by: {name!r} {why}{nearest(name, known)}; columns: {', '.join(known) or 'none'}")
+    return config.by
+
+
+def run_own(
+    config: OwnConfig, out: str | Path, *, base: str | Path = ".", progress: Progress | None = None
+) -> OwnOutcome:
+    """Judge what is not judged yet, measure, and write `study.json` and the tables into `out`; the run is `out/run`.
+
+    Raises UsageError for what cannot be done as asked, InputError for faulty files.
+    """
+    from summeter.engine.api import evaluate
+
+    data, folder = read_own(config, base), Path(out)
+    runs = [_same_data(Path(base) / name, data) for name in config.runs]
+    run: RunFolder | None = None
+    if config.evaluators:
+        run = evaluate(
+            data, config.evaluators, models=config.models, out=folder / RUN, progress=progress, **config.options
+        )
+        runs.append(run)
+    study = measure(data, runs, config)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / FILE, canonical(payload(study)) + "\n")
+    for form, name in TABLES.items():
+        write_text(folder / name, laid_out(study, form))
+    return OwnOutcome(folder, data, run, study)
+
+
+def measure(data: Dataset, runs: Sequence[RunFolder], config: OwnConfig) -> Study:
+    """The rows of people's and every run's card, and of every evaluator's correlation with people."""
+    columns, aspects = columns_of(config, data), config.aspects or None
+    resamples, seed, judgment_set = config.resamples, config.seed, config.judgment_set
+    people = card(gold=data, across=columns, aspect=aspects, judgment_set=judgment_set, resamples=resamples, seed=seed)
+    rows, notes = list(people), list(people.notes)
+    for run in runs:
+        measured = card(run, across=columns, resamples=resamples, seed=seed)
+        rows += (row for row in measured if aspects is None or row.aspect in aspects)
+        for level in (Level.SUMMARY, Level.SYSTEM):
+            found: list[Row] = []
+            for name in (DOMAIN, *columns):
+                study = correlate(
+                    run,
+                    data,
+                    level=level.value,
+                    by=name,
+                    coefficients=config.coefficients,
+                    aspect=aspects,
+                    judgment_set=judgment_set,
+                    resamples=resamples,
+                    seed=seed,
+                )
+                found += (row for row in study if row not in found)
+                notes += (note for note in study.notes if note not in notes)
+            rows += found
+    return Study(STUDY, rows, notes)
+
+
+def laid_out(study: Study, form: str) -> str:
+    """The study as `markdown`, `csv` or `latex`, ending in a line feed."""
+    match form:
+        case "markdown":
+            below = "".join(f"- {escape_markdown(str(text))}\n" for text in (*study.notes, *study.signatures()))
+            return "\n".join([*(table.markdown(pad=True) for table in tables(study)), below])
+        case "latex":
+            below = "".join(f"% {text}\n" for text in (*study.notes, *study.signatures()))
+            return "\n".join(table.latex() for table in tables(study)) + below
+        case "csv":
+            return Table.of(_LONG, [[_long(row).get(name) for name in _LONG] for row in study]).csv()
+        case _:
+            raise UsageError(f"unknown layout {form!r}; layouts are: {', '.join(TABLES)}")
+
+
+def tables(study: Study) -> Iterator[Table]:
+    """The tables: systems by domain and by each column for every judge and aspect, then evaluators beside people."""
+    cards = Study("card", [row for row in study if row.study == "card"], ())
+    yield from mean_tables(cards)
+    yield from across_tables(cards)
+    yield from _evaluator_tables(study.where(study="correlation"))
+
+
+def _long(row: Row) -> Mapping[str, Any]:
+    place = {"by": row.details.get("by"), "group": row.details.get("group")}
+    return {**row.model_dump(exclude={"details"}), **place}
+
+
+def _evaluator_tables(study: Study) -> Iterator[Table]:
+    """A table an aspect, level and coefficient: evaluators by domain and by each column's values."""
+    labels = dict(zip(((row.judge, row.signature) for row in study), judge_labels(study.rows), strict=True))
+    keys = dict.fromkeys((row.gold_aspect or row.aspect, row.level, row.statistic) for row in study)
+    for aspect, level, statistic in keys:
+        rows = [row for row in study if (row.gold_aspect or row.aspect, row.level, row.statistic) ==
+                (aspect, level, statistic)]  # fmt: skip
+        groups = sorted(dict.fromkeys(map(_group, rows)), key=lambda group: group == "all")
+        cells = {(row.judge, row.signature, row.aspect, _group(row)): row for row in rows}
+        lines = []
+        for judge, signature, own in dict.fromkeys((row.judge, row.signature, row.aspect) for row in rows):
+            name = str(labels[judge, signature]) + ("" if own == aspect else f" ({own})")
+            lines.append([name, *(_value(cells.get((judge, signature, own, group))) for group in groups)])
+        title = f"{aspect}: {statistic} of evaluators with people, {level} level"
+        yield Table.of(["evaluator", *groups], lines, align="lr", title=title)
+
+
+def _group(row: Row) -> str:
+    if row.domain is not None:
+        return row.domain
+    if row.category is not None:
+        return f"category: {row.category}"
+    return f"{row.details['by']}: {row.details['group']}" if "group" in row.details else "all"
+
+
+def _value(row: Row | None) -> str:
+    if row is None or row.value is None:
+        return number(None)
+    shown = with_interval(row.value, row.low, row.high, 2) if _group(row) == "all" else number(row.value, 2)
+    return with_missing(shown, row.missing)
+
+
+def _same_data(folder: Path, data: Dataset) -> RunFolder:
+    run = RunFolder(folder)
+    if run.manifest.data.hash != data.hash:
+        raise UsageError(
+            f"{folder} is a run over other data ({run.manifest.data.source}, {run.manifest.data.summaries} summaries); "
+            "give runs over the data named under data"
+        )
+    return run
