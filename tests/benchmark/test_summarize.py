@@ -184,3 +184,109 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     mute = script(tmp_path, {"reply": "no"})
     code, _, err = ends("-m", f"a={mute}", "-o", str(tmp_path / "none"))
     assert (code, "no summary came" in err) == (4, True)
+
+
+def test_a_kind_for_each_domain_stands_in_the_prompt(tmp_path: Path) -> None:
+    model = script(
+        tmp_path,
+        {"match": "Summarize the news article above", "reply": {"summary": "As news."}},
+        {"match": "Summarize the document above", "reply": {"summary": "As a document."}},
+    )
+    outcome = summarize(DOCUMENTS, Summarizing({"s": model}, kind={"news": "news article"}), tmp_path / "out")
+    assert outcome.data is not None
+    assert [summary.text for summary in outcome.data.summaries] == ["As news.", "As a document."]
+    with pytest.raises(UsageError, match="the domain 'nws', which no document has; domains: news"):
+        summarize(DOCUMENTS, Summarizing({"s": model}, kind={"nws": "news article"}), tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+def test_the_prompt_of_unisumeval_asks_for_json(tmp_path: Path) -> None:
+    model = script(
+        tmp_path,
+        {
+            "match": ["Instruction: Summarize the Text in exactly 1 sentence.", "JSON Output:"],
+            "reply": {"summary": "S."},
+        },
+        {"match": ["Instruction: Summarize the Text.", "JSON Output:"], "reply": {"summary": "The lead's."}},
+    )
+    outcome = summarize(DOCUMENTS, Summarizing({"a": model, "b": model}, form="unisumeval"), tmp_path / "out")
+    assert outcome.data is not None
+    assert [summary.text for summary in outcome.data.summaries] == ["The lead's.", "S."] * 2
+
+
+def test_the_length_of_a_named_system_is_given_to_the_others(tmp_path: Path) -> None:
+    models = {"small": follower(tmp_path), "big": lead(tmp_path)}
+    summarize(DOCUMENTS, Summarizing(models, length_from="big"), tmp_path / "out")
+    rows = lines(tmp_path / "out" / "summaries.jsonl")
+    assert [(row["system"], row["asked_sentences"], row["written_sentences"]) for row in rows] == [
+        ("small", 2, 2), ("big", None, 2), ("small", 1, 1), ("big", None, 1),
+    ]  # fmt: skip
+    assert json.loads((tmp_path / "out" / "summarize.json").read_text())["lead"] == "big"
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"length_from": "bigg"}, "'bigg' is to be the lead, but is no system; systems: s"),
+        ({"categories": {"t": "large"}}, "'t' is to be given a category"),
+        ({"prefixes": {"t": "x"}}, "'t' is to be given a prefix"),
+        ({"prefixes": {"s": "x"}}, "which only local systems take"),
+    ],
+)
+def test_names_of_no_system_are_refused(more: dict[str, Any], message: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=message):
+        summarize(DOCUMENTS, Summarizing({"s": lead(tmp_path)}, **more), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_every_column_of_the_documents_stays(tmp_path: Path) -> None:
+    given = [
+        {**DOCUMENTS[0], "system": "old", "summary": "x", "licence": "CC0-1.0", "year": 2020, "score": 1},
+        {**DOCUMENTS[0], "system": "older", "summary": "y", "licence": "CC0-1.0", "year": 2020, "score": 2},
+        {**DOCUMENTS[1], "title": "Shop"},
+    ]
+    outcome = summarize(given, Summarizing({"s": lead(tmp_path)}, categories={"s": "scripted"}), tmp_path / "out")
+    assert outcome.data is not None
+    assert [document.extra for document in outcome.data.documents.values()] == [
+        {"licence": "CC0-1.0", "year": 2020},  # score is of single summaries
+        {"title": "Shop"},
+    ]
+    first, second = lines(tmp_path / "out" / "summaries.jsonl")
+    assert (first["licence"], first["year"], first["category"], second["title"]) == (
+        "CC0-1.0",
+        2020,
+        "scripted",
+        "Shop",
+    )
+    assert "score" not in first
+    assert set(outcome.data.summaries[0].extra) == {"model", "asked_sentences", "written_sentences"}
+    assert [summary.category for summary in outcome.data.summaries] == ["scripted", "scripted"]
+
+
+def test_failed_and_empty_summaries_are_counted_by_system(tmp_path: Path) -> None:
+    model = script(tmp_path, {"match": "It rained", "reply": {"summary": " ... "}}, {"reply": SORRY})
+    models = {"good": lead(tmp_path), "bad": model}
+    outcome = summarize(DOCUMENTS, Summarizing(models, normalise=False), tmp_path / "out")
+    about = json.loads((tmp_path / "out" / "summarize.json").read_text())
+    assert about["by_system"] == {"good": {"ok": 2}, "bad": {"empty": 1, "refused": 1}}
+    assert [missing.status for missing in outcome.missing] == ["unparsed", "refused"]
+
+
+def test_the_options_of_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    documents = tmp_path / "documents.jsonl"
+    documents.write_text("\n".join(map(json.dumps, DOCUMENTS)))
+    command = ["bench", "summarize", str(documents), "-o", str(tmp_path / "out"), "-m", f"s={lead(tmp_path)}"]
+    with pytest.raises(SystemExit) as end:
+        main([*command, "--kind", "news=news article", "--category", "s=scripted", "--form", "unisumeval"])
+    assert end.value.code == 0
+    about = json.loads((tmp_path / "out" / "summarize.json").read_text())
+    assert (about["kind"], about["form"]) == ({"news": "news article"}, "unisumeval")
+    assert lines(tmp_path / "out" / "summaries.jsonl")[0]["category"] == "scripted"
+    for wrong, message in (
+        (["--kind", "article", "--kind", "news=news"], "--kind 'article' is for all documents"),
+        (["--prefix", "s"], "--prefix 's' is not SYSTEM=TEXT"),
+    ):
+        with pytest.raises(SystemExit) as end:
+            main([*command, *wrong])
+        assert end.value.code == 2
+        assert message in capsys.readouterr().err

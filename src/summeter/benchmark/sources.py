@@ -12,7 +12,8 @@ from summeter.data.formats import Row, file_name, format_of, read_rows
 from summeter.data.hub import fetch, is_address
 from summeter.records import Document, InputError, UsageError
 
-_KEPT = ("doc_id", "document", "reference", "references", "key_facts", "domain", "split")
+_OF_SUMMARIES = ("system", "category", "summary", "sentences", "human")
+"""Fields of a flat row that are not its document's."""
 
 
 def read_documents(source: Dataset | str | Path | Iterable[Mapping[str, Any]]) -> tuple[Document, ...]:
@@ -29,7 +30,7 @@ def read_documents(source: Dataset | str | Path | Iterable[Mapping[str, Any]]) -
     elif isinstance(source, str | Path):
         data = load(source) if str(source) != "-" and Path(source).is_dir() else _from_file(source)
     else:
-        data = load([_bare(row, place) for place, row in enumerate(source)])
+        data = _with_columns(load([_bare(row, place) for place, row in enumerate(source)]))
     documents = tuple(document for document in data.documents.values() if document.text.strip())
     if not documents:
         raise UsageError("there is no document with text to summarize")
@@ -44,7 +45,7 @@ def _from_file(source: str | Path) -> Dataset:
         rows += ((faults.file, row) for row in read_rows(path, faults, format_of(path)))
         faults.stop()
     try:
-        return load([_bare(row.cells, place) for place, (_, row) in enumerate(rows)])
+        return _with_columns(load([_bare(row.cells, place) for place, (_, row) in enumerate(rows)]))
     except InputError as error:
         places = {place: (name, row.line) for place, (name, row) in enumerate(rows, 1)}
         unknown = file_name(source), None
@@ -58,8 +59,23 @@ def _from_file(source: str | Path) -> Dataset:
 
 def _bare(row: Mapping[str, Any], place: int) -> dict[str, Any]:
     """The row's document, under a system of its own without a summary: rows of several systems are one document."""
-    kept = {name: row[name] for name in _KEPT if row.get(name) is not None}
+    kept = {name: value for name, value in row.items() if value is not None and name not in _OF_SUMMARIES}
     return {**kept, "system": f"row {place}", "summary": ""}
+
+
+def _with_columns(data: Dataset) -> Dataset:
+    """The data whose documents keep the columns in which all their rows say the same."""
+    extra: dict[str, dict[str, Any]] = {}
+    for summary in data.summaries:
+        known = extra.setdefault(summary.document_id, summary.extra)
+        extra[summary.document_id] = {
+            name: value for name, value in known.items() if name in summary.extra and summary.extra[name] == value
+        }
+    documents = {
+        doc_id: document.model_copy(update={"extra": extra.get(doc_id, {})})
+        for doc_id, document in data.documents.items()
+    }
+    return Dataset(documents, (), {}, data.card, data.warnings)
 
 
 def cut(text: str, words: int | None) -> tuple[str, int]:

@@ -2,7 +2,8 @@
 
 SummQual's normalisation: the first model (the lead) writes freely, and the number of its sentences is put into the
 prompt of the others, so that judgments compare content and not length. Models named as free keep their own length
-(SummQual: a fine-tuned summarizer that takes no instructions).
+(SummQual: a fine-tuned summarizer that takes no instructions). Local encoder-decoders (BART, Flan-T5, PEGASUS) read the
+document alone, or behind a prefix, and keep theirs.
 """
 
 from __future__ import annotations
@@ -10,9 +11,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -27,15 +32,22 @@ from summeter.engine.sync import run_sync
 from summeter.engine.worker import FATAL
 from summeter.evaluators.fences import fence_code
 from summeter.evaluators.replies import clean, is_refusal, read_reply, show
+from summeter.models.base import Generation, Seq2Seq
+from summeter.models.local.batcher import LocalUsage
+from summeter.models.local.bind import build, identify
+from summeter.models.local.names import is_local
 from summeter.models.prompts import PromptFolder, Template
 from summeter.models.resolve import Bound, CallSettings, bind
 from summeter.models.structured import BoundLLM, Form, Settings
 from summeter.records import CoverageError, Document, ModelError, Parameter, ReplyError, UsageError
 from summeter.runs.calls import CallStore
+from summeter.runs.results import RESULTS, ResultStore
 from summeter.text.split import split
 
 PACKAGE = "summeter.benchmark"
 SCRIPTED = "scripted/"
+EMPTY = "the summary is empty"
+"""How the reason begins for a reply without a word."""
 SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"summary": {"type": "string", "maxLength": 8000}},
@@ -46,24 +58,47 @@ SCHEMA: dict[str, Any] = {
 SUMMARIES, FAILURES, MANIFEST, CALLS = "summaries.jsonl", "failures.jsonl", "summarize.json", "calls.sqlite"
 
 
+PromptForm = Literal["summeter", "unisumeval"]
+"""The prompts: ours, which names the kind of document, and the text of UniSumEval's, which asks for JSON."""
+TEMPLATES: Mapping[PromptForm, str] = {"summeter": "summarize", "unisumeval": "summarize_unisumeval"}
+KIND = "document"
+"""What documents are called in the prompt where nobody says."""
+
+
 class Summarizing(NamedTuple):
     """What to write. `models` maps system names to model strings, the lead first; `free` names systems that are
-    given no length; `normalise` False leaves every system its own length. `kind` is what the documents are called
-    in the prompt ("document", "news article"...); `words` cuts documents to their first so many words.
+    given no length; `normalise` False leaves every system its own length, `length_from` names another lead. `kind` is
+    what the documents are called in the prompt ("document", "news article"...), or by domain; `words` cuts documents to
+    their first so many words. `form` is the prompt. `categories` says of what kind a system is ("open source"...).
+    `prefixes` are put before the documents of local systems ("summarize: "), which `generation` holds for.
     """
 
     models: Mapping[str, str]
     free: tuple[str, ...] = ()
     normalise: bool = True
-    kind: str = "document"
+    kind: str | Mapping[str, str] = KIND
     words: int | None = None
     language: str = "en"
     prompts: Path | None = None
+    length_from: str | None = None
+    form: PromptForm = "summeter"
+    categories: Mapping[str, str] = MappingProxyType({})
+    prefixes: Mapping[str, str] = MappingProxyType({})
+    generation: Generation = Generation()
 
     @property
     def lead(self) -> str:
         """The system whose length the others are given."""
-        return next(iter(self.models))
+        return next(iter(self.models)) if self.length_from is None else self.length_from
+
+    @property
+    def local(self) -> dict[str, str]:
+        """The systems that are local encoder-decoders."""
+        return {name: model for name, model in self.models.items() if is_local(model)}
+
+    def kind_of(self, domain: str | None) -> str:
+        """What a document of a domain is called."""
+        return self.kind if isinstance(self.kind, str) else self.kind.get(domain or "", KIND)
 
 
 class Written(NamedTuple):
@@ -107,18 +142,32 @@ def summarize(
     """
     _check(settings)
     own = None if settings.prompts is None else PromptFolder.model_validate(settings.prompts)
-    template = Template.load(PACKAGE, "summarize", own)
+    template = Template.load(PACKAGE, TEMPLATES[settings.form], own)
     sources = read_documents(documents)[:limit]
+    _check_domains(settings, sources)
     folder = Path(out)
     if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / CALLS).exists())):
         raise UsageError(f"{folder} is not empty and holds no summaries of ours; choose another ", Parameter("out"))
-    run_sync(bind(settings.models, None, calls).close())  # a missing key raises before anything is written
+    hosted = {name: model for name, model in settings.models.items() if name not in settings.local}
+    run_sync(bind(hosted, None, calls).close())  # a missing key raises before anything is written
+    networks = [identify(name, model, "seq2seq") for name, model in settings.local.items()]
     folder.mkdir(parents=True, exist_ok=True)
-    with CallStore(folder / CALLS) as store:
-        bound = bind(settings.models, store, calls)
+    local: dict[str, LocalUsage] = {}
+    with ExitStack() as stack:
+        store = stack.enter_context(CallStore(folder / CALLS))
+        results = stack.enter_context(ResultStore(folder / RESULTS)) if networks else None
+        bound = bind(hosted, store, calls)
+        writers: dict[str, _Writer] = {
+            name: partial(_write, llm=llm, template=template) for name, llm in bound.llms.items()
+        }
+        for name, network in build(networks, results, local).items():
+            writers[name] = partial(
+                _generate, network=network, prefix=settings.prefixes.get(name, ""), how=settings.generation
+            )
         width = (calls or CallSettings()).max_connections
-        written = run_sync(_all(sources, settings, bound, template, LocalExecutor(width), progress or Progress()))
-        usage = {model: meter.usage.as_dict() for model, meter in bound.meters.items()}
+        written = run_sync(_all(sources, settings, bound, writers, LocalExecutor(width), progress or Progress()))
+        usage: dict[str, Any] = {model: meter.usage.as_dict() for model, meter in bound.meters.items()}
+        usage |= {model: asdict(counts) for model, counts in local.items()}
     outcome = _save(folder, written, settings, template, usage)
     return outcome if outcome.data is None else outcome._replace(data=_with_extra(outcome.data, sources))
 
@@ -126,18 +175,47 @@ def summarize(
 def _check(settings: Summarizing) -> None:
     if not settings.models:
         raise UsageError("no models given; bind one or more with ", Parameter("models", "SYSTEM=PROVIDER/MODEL"))
-    for name in settings.free:
+    named = [(name, "left free") for name in settings.free]
+    named += [(settings.lead, "the lead")] if settings.length_from is not None else []
+    named += [(name, "given a category") for name in settings.categories]
+    named += [(name, "given a prefix") for name in settings.prefixes]
+    for name, role in named:
         if name not in settings.models:
-            raise UsageError(f"{name!r} is to be left free, but is no system; systems: {', '.join(settings.models)}")
+            raise UsageError(f"{name!r} is to be {role}, but is no system; systems: {', '.join(settings.models)}")
+    for name in settings.prefixes:
+        if name not in settings.local:
+            raise UsageError(f"{name!r} is given a prefix, which only local systems take; word its prompt instead")
     if settings.words is not None and settings.words < 1:
         raise UsageError(f"documents cannot be cut to {settings.words} words")
+
+
+def _check_domains(settings: Summarizing, documents: Iterable[Document]) -> None:
+    """Raise UsageError for a kind that is given to a domain that no document has."""
+    if not isinstance(settings.kind, str):
+        domains = {document.domain for document in documents if document.domain}
+        for domain in settings.kind:
+            if domain not in domains:
+                there = ", ".join(sorted(domains)) or "none"
+                raise UsageError(f"a kind is given for the domain {domain!r}, which no document has; domains: {there}")
+
+
+class _Request(NamedTuple):
+    """What a system is to write: of which document (as it is shown), called what, in how many sentences."""
+
+    document: Document
+    system: str
+    kind: str
+    sentences: int | None
+
+
+_Writer = Callable[[_Request], Awaitable[Written]]
 
 
 async def _all(
     documents: tuple[Document, ...],
     settings: Summarizing,
     bound: Bound,
-    template: Template,
+    writers: Mapping[str, _Writer],
     executor: LocalExecutor,
     show: Progress,
 ) -> list[Written]:
@@ -145,7 +223,7 @@ async def _all(
     written: list[Written] = []
 
     async def write_all(document: Document) -> list[Written]:
-        results = await _document(document, settings, bound.llms, template)
+        results = await _document(document, settings, writers)
         for summary in results:
             show.advance(ok=summary.status == "ok")
         return results
@@ -161,40 +239,50 @@ async def _all(
     return sorted(written, key=lambda summary: (order[summary.document.id], systems.index(summary.system)))
 
 
-async def _document(
-    document: Document, settings: Summarizing, llms: Mapping[str, BoundLLM], template: Template
-) -> list[Written]:
+async def _document(document: Document, settings: Summarizing, writers: Mapping[str, _Writer]) -> list[Written]:
     """The lead first, where its length is needed; then the others, side by side."""
     text, _ = cut(document.text, settings.words)
     source = document.model_copy(update={"text": text, "sentences": ()})
+    kind = settings.kind_of(document.domain)
 
     async def write(system: str, sentences: int | None) -> Written:
-        prompt = template.fill(document=text, document_code=fence_code(text), kind=settings.kind, sentences=sentences)
-        return await _write(source, system, llms[system], prompt, sentences)
+        return await writers[system](_Request(source, system, kind, sentences))
 
     first = await write(settings.lead, None)
     length = len(split(first.text, settings.language)) if first.text else None
     others = [name for name in settings.models if name != settings.lead]
-    waiting = [name for name in others if settings.normalise and name not in settings.free]
+    free = {*settings.free, *settings.local}
+    waiting = [name for name in others if settings.normalise and name not in free]
     skipped = [] if length else waiting
     requests = [write(name, length if name in waiting else None) for name in others if name not in skipped]
     reason = f"{settings.lead} gave no summary to take the length of"
     return [
         first,
         *await asyncio.gather(*requests),
-        *(Written(source, name, llms[name].id, None, "skipped", reason, None, ()) for name in skipped),
+        *(Written(source, name, settings.models[name], None, "skipped", reason, None, ()) for name in skipped),
     ]
 
 
-async def _write(document: Document, system: str, llm: BoundLLM, prompt: Any, sentences: int | None) -> Written:
-    about = (document, system, llm.id)
+async def _write(request: _Request, *, llm: BoundLLM, template: Template) -> Written:
+    document, text, sentences = request.document, request.document.text, request.sentences
+    about = (document, request.system, llm.id)
+    prompt = template.fill(document=text, document_code=fence_code(text), kind=request.kind, sentences=sentences)
     try:
-        answer = await llm.ask(prompt, Form("summary", SCHEMA, lambda reply: read_summary(reply, (document.text,))))
+        answer = await llm.ask(prompt, Form("summary", SCHEMA, lambda reply: read_summary(reply, (text,))))
     except FATAL:
         raise
     except ModelError as error:
         return Written(*about, None, "error", str(error), sentences, ())
     return Written(*about, answer.data, answer.status, answer.reason, sentences, answer.calls)
+
+
+async def _generate(request: _Request, *, network: Seq2Seq, prefix: str, how: Generation) -> Written:
+    """The summary of a local encoder-decoder, which is told no length."""
+    about = (request.document, request.system, network.id)
+    (text,) = await network.generate([prefix + request.document.text], how)
+    if not _has_words(text):
+        return Written(*about, None, "unparsed", f"{EMPTY}: {show(text)}", None, ())
+    return Written(*about, clean(text), "ok", None, None, ())
 
 
 def read_summary(reply: str, material: tuple[str, ...] = ()) -> str:
@@ -208,17 +296,23 @@ def read_summary(reply: str, material: tuple[str, ...] = ()) -> str:
 
 def _summary(value: Any) -> str:
     text = value.get("summary")
-    if not isinstance(text, str) or not any(sign.isalnum() for sign in text):
+    if not isinstance(text, str):
         raise ReplyError(f'expected a text under "summary", got {show(text)}')
+    if not _has_words(text):
+        raise ReplyError(f'{EMPTY}: expected a text under "summary", got {show(text)}')
     if is_refusal(text):
         raise ReplyError(f"refused: {show(text)}", kind="refused")
     return clean(text)
 
 
+def _has_words(text: str) -> bool:
+    return any(sign.isalnum() for sign in text)
+
+
 def _save(
     folder: Path, written: list[Written], settings: Summarizing, template: Template, usage: Mapping[str, Any]
 ) -> Outcome:
-    rows = [_row(summary, settings.language) for summary in written if summary.text is not None]
+    rows = [_row(summary, settings) for summary in written if summary.text is not None]
     missing = tuple(summary for summary in written if summary.text is None)
     write_lines(folder / SUMMARIES, (json.dumps(row, ensure_ascii=False) for row in rows))
     write_lines(folder / FAILURES, (json.dumps(_lost(summary), ensure_ascii=False) for summary in missing))
@@ -229,11 +323,16 @@ def _save(
         "lead": settings.lead,
         "free": list(settings.free),
         "normalise": settings.normalise,
-        "kind": settings.kind,
+        "kind": settings.kind if isinstance(settings.kind, str) else dict(settings.kind),
+        "form": settings.form,
         "words": settings.words,
         "prompt": template.hash,
         "prompt_text": template.source,
         "counts": dict(Counter(summary.status for summary in written)),
+        "by_system": {
+            name: dict(sorted(Counter(outcome_of(each) for each in written if each.system == name).items()))
+            for name in settings.models
+        },
         "at_length": {name: [exact[name], sum(row["system"] == name for row in rows)] for name in settings.models},
         "usage": usage,
     }
@@ -242,23 +341,34 @@ def _save(
 
 
 def _with_extra(data: Dataset, sources: Iterable[Document]) -> Dataset:
-    """The data with what else is known of its documents (source, licence...): flat rows do not keep that apart."""
+    """The data with what else is known of its documents (source, licence...), which flat rows hold with summaries."""
     extra = {document.id: document.extra for document in sources}
     documents = {
         doc_id: document.model_copy(update={"extra": extra[doc_id]}) for doc_id, document in data.documents.items()
     }
-    return Dataset(documents, data.summaries, {}, data.card, data.warnings)
+    summaries = []
+    for summary in data.summaries:
+        own = {name: value for name, value in summary.extra.items() if name not in extra[summary.document_id]}
+        summaries.append(summary.model_copy(update={"extra": own}))
+    return Dataset(documents, summaries, {}, data.card, data.warnings)
 
 
-def _row(summary: Written, language: str) -> dict[str, Any]:
+def outcome_of(summary: Written) -> str:
+    """The status, where a reply without a word is `empty`."""
+    return "empty" if summary.status == "unparsed" and EMPTY in (summary.reason or "") else summary.status
+
+
+def _row(summary: Written, settings: Summarizing) -> dict[str, Any]:
     document, text = summary.document, summary.text or ""
     optional = {
         "references": list(document.references),
         "key_facts": list(document.key_facts),
         "domain": document.domain,
         "split": document.split,
+        "category": settings.categories.get(summary.system),
     }
     return {
+        **document.extra,
         "doc_id": document.id,
         "system": summary.system,
         "document": document.text,
@@ -266,7 +376,7 @@ def _row(summary: Written, language: str) -> dict[str, Any]:
         **{name: value for name, value in optional.items() if value},
         "model": summary.model,
         "asked_sentences": summary.asked,
-        "written_sentences": len(split(text, language)),
+        "written_sentences": len(split(text, settings.language)),
     }
 
 
@@ -286,16 +396,25 @@ def _lost(summary: Written) -> dict[str, Any]:
 
 class SummarizeSettings(StepSettings):
     """Which models write, at which length (see `Summarizing`). `documents` names a file or folder of documents, where
-    no step before gives them; `temperature`, `max_reply`, `concurrency` and `timeout` are those of a run."""
+    no step before gives them; `temperature`, `max_reply`, `concurrency` and `timeout` are those of a run, `beams`,
+    `max_new_tokens` and `min_new_tokens` those of local systems (default: the model's own).
+    """
 
     models: dict[str, str] = Field(min_length=1)
     documents: str | None = None
     free: tuple[str, ...] = ()
     normalise: bool = True
-    kind: str = "document"
+    length_from: str | None = None
+    kind: str | dict[str, str] = KIND
     words: int | None = Field(default=None, ge=1)
     language: str = "en"
+    form: PromptForm = "summeter"
     prompts: Path | None = None
+    categories: dict[str, str] = Field(default_factory=dict)
+    prefixes: dict[str, str] = Field(default_factory=dict)
+    beams: int | None = Field(default=None, ge=1)
+    max_new_tokens: int | None = Field(default=None, ge=1)
+    min_new_tokens: int | None = Field(default=None, ge=1)
     temperature: float | None = Field(default=0.0, ge=0, le=10)
     max_reply: int | None = Field(default=None, ge=1)
     concurrency: int = Field(default=16, ge=1)
@@ -311,8 +430,19 @@ class SummarizeSettings(StepSettings):
     def task(self) -> Summarizing:
         """What is to be written."""
         return Summarizing(
-            self.models, self.free, self.normalise, self.kind, self.words, self.language, self.prompts
-        )  # fmt: skip
+            self.models,
+            free=self.free,
+            normalise=self.normalise,
+            kind=self.kind,
+            words=self.words,
+            language=self.language,
+            prompts=self.prompts,
+            length_from=self.length_from,
+            form=self.form,
+            categories=self.categories,
+            prefixes=self.prefixes,
+            generation=Generation(self.max_new_tokens, self.beams, self.min_new_tokens),
+        )
 
 
 def _step(inputs: Inputs, settings: SummarizeSettings, place: Place) -> Result:
@@ -339,7 +469,7 @@ def _step(inputs: Inputs, settings: SummarizeSettings, place: Place) -> Result:
         outcome.data,
         dropped,
         models=settings.models,
-        details={name: about[name] for name in ("lead", "prompt", "prompt_text", "counts", "at_length")},
+        details={name: about[name] for name in ("lead", "prompt", "prompt_text", "by_system", "at_length")},
     )
 
 

@@ -33,6 +33,13 @@ class Layout(StrEnum):
     LATEX = "latex"
 
 
+class PromptChoice(StrEnum):
+    """Which prompt asks for summaries."""
+
+    SUMMETER = "summeter"
+    UNISUMEVAL = "unisumeval"
+
+
 @app.callback()
 def _root() -> None:
     """Build a benchmark of summaries, or run one of those there are."""
@@ -268,7 +275,29 @@ def summarize(
     normalise: Annotated[
         bool, typer.Option("--normalise/--own-length", help="Give the others the lead's number of sentences.")
     ] = True,
-    kind: Annotated[str, typer.Option(help="What the documents are called in the prompt.")] = "document",
+    length_from: Annotated[
+        str | None, typer.Option(metavar="SYSTEM", help="The lead, where that is not the first model.")
+    ] = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KIND|DOMAIN=KIND", help="What the documents are called in the prompt; of a domain, "
+                     "repeatable. Default: document."),
+    ] = None,
+    form: Annotated[PromptChoice, typer.Option(help="The prompt: ours, or the text of UniSumEval's.")] = (
+        PromptChoice.SUMMETER
+    ),
+    category: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SYSTEM=CATEGORY", help="Of what kind a system is; a column of the rows. Repeatable."),
+    ] = None,
+    prefix: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SYSTEM=TEXT", help="What a local system reads before a document; repeatable."),
+    ] = None,
+    beams: Annotated[int | None, typer.Option(min=1, help="Beams of local systems; default: the model's own.")] = None,
+    max_new_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Longest summary of local systems, in tokens; default: the model's own.")
+    ] = None,
     words: Annotated[int | None, typer.Option(min=1, help="Show only the first N words of a document.")] = None,
     language: Annotated[str, typer.Option(help="ISO 639-1 code of the texts, for counting sentences.")] = "en",
     as_json: AsJson = False,
@@ -279,12 +308,25 @@ def summarize(
     from summeter.benchmark import summarize as build
     from summeter.engine.options import Options
     from summeter.engine.progress import progress
+    from summeter.models.base import Generation
     from summeter.models.resolve import CallSettings
     from summeter.models.structured import Settings
     from summeter.records import CoverageError
 
     systems = assignments(models, "-m", "SYSTEM=PROVIDER/MODEL (for example big=openai/gpt-4o)")
-    task = Summarizing(systems, tuple(free or ()), normalise, kind, words, language)
+    task = Summarizing(
+        systems,
+        free=tuple(free or ()),
+        normalise=normalise,
+        kind=_kinds(kind or []),
+        words=words,
+        language=language,
+        length_from=length_from,
+        form=form.value,
+        categories=assignments(category, "--category", "SYSTEM=CATEGORY"),
+        prefixes=_prefixes(prefix or []),
+        generation=Generation(max_new_tokens, beams),
+    )
     chosen = Options.of(**options)
     calls = CallSettings(
         settings=Settings(chosen.temperature, chosen.max_reply, chosen.seed), base_url=chosen.base_url,
@@ -297,6 +339,31 @@ def summarize(
         _tell(outcome, task)
     if outcome.data is None:
         raise CoverageError(f"no summary came; the reasons are in {outcome.folder / 'failures.jsonl'}")
+
+
+def _kinds(texts: list[str]) -> str | dict[str, str]:
+    """`--kind` options: one for all documents, or one a domain."""
+    from summeter.records import UsageError
+
+    plain = [text for text in texts if "=" not in text]
+    if len(texts) > 1 and plain:
+        raise UsageError(f"--kind {plain[0]!r} is for all documents; give it alone, or each as DOMAIN=KIND")
+    if plain:
+        return plain[0]
+    return assignments(texts, "--kind", "DOMAIN=KIND") or "document"
+
+
+def _prefixes(texts: list[str]) -> dict[str, str]:
+    """`--prefix` options; blanks at the end of a text are part of it."""
+    from summeter.records import UsageError
+
+    prefixes = {}
+    for text in texts:
+        name, equals, prefix = text.partition("=")
+        if not equals or not name.strip() or not prefix:
+            raise UsageError(f"--prefix {text!r} is not SYSTEM=TEXT")
+        prefixes[name.strip()] = prefix
+    return prefixes
 
 
 def _manifest(outcome: Outcome) -> dict[str, object]:
@@ -314,6 +381,8 @@ def _lost(outcome: Outcome) -> list[dict[str, object]]:
 
 
 def _tell(outcome: Outcome, task: Summarizing) -> None:
+    from summeter.benchmark.summarize import outcome_of
+
     rows = outcome.data.summaries if outcome.data else ()
     for system in task.models:
         own = [row for row in rows if row.system == system]
@@ -321,7 +390,9 @@ def _tell(outcome: Outcome, task: Summarizing) -> None:
         kept = sum(row.extra["asked_sentences"] == row.extra["written_sentences"] for row in bound)
         at = f", {kept} of {len(bound)} at the lead's number of sentences" if bound else ""
         lost = [failure for failure in outcome.missing if failure.system == system]
-        why = f"; {len(lost)} missing ({lost[0].status}: {lost[0].reason})" if lost else ""
+        empty = sum(outcome_of(failure) == "empty" for failure in lost)
+        blank = f", {empty} of them empty" if empty else ""
+        why = f"; {len(lost)} missing{blank} ({lost[0].status}: {lost[0].reason})" if lost else ""
         typer.echo(f"{system} ({task.models[system]}): {len(own)} summaries{at}{why}")
     if rows:
         typer.echo(f"summaries: {outcome.folder / 'summaries.jsonl'} (judge them with `summeter score`)")
