@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -64,7 +65,7 @@ def test_rejected_key_facts_do_not_reach_the_release(built: Path, released: Data
     def facts(data: Dataset) -> set[str]:
         return {fact for document in data.documents.values() for fact in document.key_facts}
 
-    proposed, kept = facts(load(built / "facts")), facts(released)
+    proposed, kept = facts(load(built / "redact")), facts(released)
     assert read_manifest(built / "facts").dropped == {"key fact: rejected by most validators": 6}
     assert "Somebody said something about it." not in proposed
     lines = (built / "annotate" / "keyfacts.changes.jsonl").read_text().splitlines()
@@ -97,6 +98,15 @@ def test_three_made_up_annotators_have_pseudonyms(released: Dataset) -> None:
         if row.target in sentences and row.aspect == "faithfulness":
             sentences[row.target].add(row.judge)
     assert {len(names) for names in sentences.values()} == {3}
+
+
+def test_personal_data_of_the_dialogues_are_masked_everywhere(built: Path, released: Dataset) -> None:
+    everything = b"".join(file.read_bytes() for file in (built / "release").rglob("*.jsonl"))
+    texts = [document.text for name, document in released.documents.items() if name.startswith("booking/")]
+    assert all("<CODE_1>" in text and "<PHONENUMBER_1>" in text for text in texts)
+    for file in sorted((FOLDER / "raw" / "booking").iterdir()):
+        for code in re.findall(r"\b[A-Z0-9]{8}\b|\b\d{4,5} \d{3} ?\d{3,4}\b", file.read_text()):
+            assert code.encode() not in everything, code
 
 
 def test_a_source_that_may_not_be_passed_on_is_there_by_id_alone(built: Path, released: Dataset) -> None:
