@@ -170,6 +170,9 @@ class WordClassifier:
         self.asked: list[tuple[str, ...]] = []
         self.how: list[Framing] = []
 
+    def room(self, how: Framing) -> int:
+        return min(self.limit, how.limit or self.limit)
+
     async def count(self, texts: Sequence[str]) -> list[int]:
         return [len(text.split()) for text in texts]
 

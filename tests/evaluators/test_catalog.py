@@ -160,6 +160,7 @@ REFERENCE_BASED = {
     "rouge": SKIPPED, "bertscore": SKIPPED, "menli": SKIPPED, "menli.combined": SKIPPED, "a3cu": SKIPPED,
     "unieval": OK | SKIPPED,  # relevance alone needs one
 }  # fmt: skip
+KEY_FACT_BASED = {"lite2pyramid": SKIPPED, "lite3pyramid": SKIPPED}
 # A run of one summary has nothing to scale by; some sentences hold nothing that a judge asks about.
 USUAL = {"menli.combined": OK | SKIPPED, "dae": OK | SKIPPED, "qafacteval": OK | SKIPPED, "questeval": OK | SKIPPED}
 NO_WORDS = ("abstractiveness", "length", "fused")
@@ -171,10 +172,10 @@ EDGES: dict[str, tuple[dict[str, Any], dict[str, set[str]]]] = {
     "empty summary": ({"summary": ""}, dict.fromkeys(NAMES, SKIPPED)),
     "blank summary": ({"summary": "\t \n"}, dict.fromkeys(NAMES, SKIPPED)),
     "one sentence": ({"summary": "The bridge is 14 metres wide."}, {}),
-    "no key facts": ({"key_facts": None}, {}),
-    "no key facts, no reference": ({"key_facts": None, "reference": None}, REFERENCE_BASED),
+    "no key facts": ({"key_facts": None}, KEY_FACT_BASED),
+    "no key facts, no reference": ({"key_facts": None, "reference": None}, {**REFERENCE_BASED, **KEY_FACT_BASED}),
     "missing reference": ({"reference": None}, REFERENCE_BASED),
-    "blank reference": ({"reference": " ", "key_facts": None}, REFERENCE_BASED),
+    "blank reference": ({"reference": " ", "key_facts": None}, {**REFERENCE_BASED, **KEY_FACT_BASED}),
     "identical text": ({"summary": DOCUMENT}, {}),
     "summary longer than source": ({"summary": " ".join([DOCUMENT] * 5)}, {}),
     "one word": ({"document": "Rain.", "summary": "Rain.", "reference": "Rain.", "key_facts": ["Rain."]}, {}),

@@ -90,6 +90,12 @@ SIGNATURES = {
     "minicheck": [
         "minicheck|minicheck:p/m|split:rules-1|v:1",
     ],
+    "lite2pyramid": [
+        "lite2pyramid|lite2pyramid:p/m|v:1",
+    ],
+    "lite3pyramid": [
+        "lite3pyramid|lite3pyramid:p/m|v:1",
+    ],
     "a3cu": [
         "a3cu|a3cu:p/m|v:1",
     ],

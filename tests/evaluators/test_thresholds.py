@@ -52,6 +52,7 @@ def local_judges() -> list[Evaluator]:
 @pytest.mark.parametrize("evaluator", local_judges(), ids=str)
 def test_a_label_is_a_threshold_of_its_value(evaluator: Evaluator) -> None:
     source = document(*(f"Ada sold mill {at} in May." for at in range(12)))
+    source = source.model_copy(update={"key_facts": ("Ada sold a mill.", "It snowed.")})
     tools = Tools(signature="s", networks=networks(evaluator, nli=DrawnNLI()))
     rows = [row for some in judge(evaluator, source, *SUMMARIES, tools=tools) for row in some]
     labelled = [row for row in rows if row.status == "ok" and row.value is not None and row.label is not None]

@@ -32,6 +32,8 @@ CATALOG: dict[str, str] = {
     "qafacteval": "summeter.evaluators.questions.qafacteval:QAFactEval",
     "alignscore": "summeter.evaluators.entailment.alignscore:AlignScore",
     "minicheck": "summeter.evaluators.entailment.minicheck:MiniCheck",
+    "lite2pyramid": "summeter.evaluators.entailment.lite2pyramid:Lite2Pyramid",
+    "lite3pyramid": "summeter.evaluators.entailment.lite2pyramid:Lite3Pyramid",
     "a3cu": "summeter.evaluators.overlap.a3cu:A3CU",
     "questeval": "summeter.evaluators.questions.questeval:QuestEval",
     "menli": "summeter.evaluators.entailment.menli:Menli",

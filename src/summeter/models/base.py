@@ -235,6 +235,10 @@ class Classifier(Protocol):
         """Tokens of a pair that the model reads, its special tokens left out."""
         ...
 
+    def room(self, how: Framing) -> int:
+        """Tokens that the texts of an input framed so may have together: a pair, or those of a template."""
+        ...
+
     async def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, special tokens left out."""
         ...

@@ -27,6 +27,9 @@ class Table:
         self.rows, self.limit = rows or {}, limit
         self.asked: list[tuple[tuple[str, ...], Classes, Framing]] = []
 
+    def room(self, how: Framing) -> int:
+        return min(self.limit, how.limit or self.limit)
+
     async def count(self, texts: Sequence[str]) -> list[int]:
         return [len(text.split()) for text in texts]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from evaluators.entailment.test_alignscore import Table
@@ -71,7 +73,8 @@ def test_each_sentence_has_its_best_chunk_and_the_summary_their_mean() -> None:
     assert (snow.value, snow.label) == (pytest.approx(0.5), 1), "the first chunk says nothing: even"
     assert whole.value == pytest.approx((ada.value + snow.value) / 2)  # type: ignore[operator]
     assert [span.cut(source.text) for span in ada.evidence] == [first]
-    assert {(classes, how) for _, classes, how in table.asked} == {(2, Framing("only_first", "{0}{eos}{1}"))}
+    framing = Framing("only_first", "{0}{eos}{1}", limit=2048)
+    assert {(classes, how) for _, classes, how in table.asked} == {(2, framing)}
     worst, *_ = run(MiniCheck(chunk=16, pool="min"), table, source)
     assert worst.value == snow.value
     (claim,) = run(MiniCheck(chunk=16, claims="summary"), table, source)
@@ -86,7 +89,7 @@ def split_texts(text: str) -> list[str]:
 def test_released_code_cuts_the_end_and_reads_marks() -> None:
     table = Table()
     run(MiniCheck(variant="legacy"), table)
-    assert {how for _, _, how in table.asked} == {Framing("longest_first", "{0}{eos}{1}", marks=True)}
+    assert {how for _, _, how in table.asked} == {Framing("longest_first", "{0}{eos}{1}", marks=True, limit=2048)}
 
 
 def test_summaries_share_the_chunks_that_were_prepared() -> None:
@@ -105,3 +108,33 @@ def test_empty_texts_are_no_number() -> None:
 def test_an_unread_end_is_counted() -> None:
     whole, *_ = run(MiniCheck(), Table(limit=9))
     assert whole.truncated_tokens == 8 + 3 - 9
+
+
+class First:
+    """ln p of the words, from a table; 0.3 and 0.1 for what is not there."""
+
+    id = "table/seq2seq"
+
+    def __init__(self, table: dict[tuple[str, ...], tuple[float, float]]) -> None:
+        self.table = table
+        self.asked: list[tuple[tuple[str, ...], tuple[str, ...], Framing]] = []
+
+    async def first(self, sources: Sequence[tuple[str, ...]], words: tuple[str, ...], framing: Framing) -> np.ndarray:
+        self.asked += [(source, words, framing) for source in sources]
+        return np.log([self.table.get(source, (0.3, 0.1)) for source in sources])
+
+
+def test_t5_is_asked_for_its_first_word_and_chunks_are_counted_in_words() -> None:
+    source = document("Ada sold the mill to her brother Bo.", "It rained in all of May and in June.", "The end.")
+    network = First({("Ada sold the mill to her brother Bo.", "Ada sold it."): (0.01, 0.04)})
+    (rows,) = judge(
+        MiniCheck(network="t5", chunk=16), source, "Ada sold it.", tools=Tools("s", networks={"minicheck_t5": network})
+    )
+    assert rows[0].value == pytest.approx(0.8), "of the two words alone"
+    assert [row for row, _, _ in network.asked] == [
+        ("Ada sold the mill to her brother Bo.", "Ada sold it."),
+        ("It rained in all of May and in June. The end.", "Ada sold it."),
+    ]
+    framing = Framing("only_first", "predict: {0}{eos}{1}", limit=2048)
+    assert {(words, how) for _, words, how in network.asked} == {(("0", "1"), framing)}
+    assert MiniCheck(network="t5").required_roles == ("minicheck_t5",)

@@ -78,7 +78,7 @@ class AlignScore(Evaluator):
         else:
             stretches, claims = [Stretch(item.document.text, 0, len(item.document.text))], [text]
         values = await self._values(classifier, stretches, claims)
-        builder = replace(builder, truncated_tokens=await unread(classifier, stretches, claims))
+        builder = replace(builder, truncated_tokens=await unread(classifier, stretches, claims, Framing()))
         best = values.argmax(axis=0)
         value = float(values.max(axis=0).mean())
         label = int(value >= self.threshold)

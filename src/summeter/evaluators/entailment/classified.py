@@ -39,11 +39,13 @@ async def outputs(
     return logits.reshape(len(stretches), len(hypotheses), -1)
 
 
-async def unread(classifier: Classifier, stretches: Sequence[Stretch], hypotheses: Sequence[str]) -> int | None:
+async def unread(
+    classifier: Classifier, stretches: Sequence[Stretch], hypotheses: Sequence[str], how: Framing
+) -> int | None:
     """About how many tokens of the stretches the network is not shown beside the longest hypothesis; None for none."""
     lengths = await classifier.count([*(stretch.text for stretch in stretches), *hypotheses])
-    longest = max(lengths[len(stretches) :])
-    return sum(max(0, min(size, size + longest - classifier.limit)) for size in lengths[: len(stretches)]) or None
+    room, longest = classifier.room(how), max(lengths[len(stretches) :])
+    return sum(max(0, min(size, size + longest - room)) for size in lengths[: len(stretches)]) or None
 
 
 def softmax(logits: Floats) -> Floats:

@@ -86,13 +86,17 @@ class LocalClassifier(LocalModel):
     @cached_property
     def limit(self) -> int:
         """Tokens of a pair together, special tokens left out."""
-        key = result_key(self.id, "limit", ())
+        return self.room(Framing())
+
+    def room(self, how: Framing) -> int:
+        """Tokens that the texts of an input framed so may have together."""
+        key = result_key(self.id, "limit", (how.key,) if how.key else ())
         stored = self._store.get([key]) if self._store is not None else {}
         if key in stored:
             return COUNTS.unpack(stored[key])
         if self._maybe_opened is None:
             raise ReplayMiss(f"the replayed run does not say how much {self.id} reads")
-        limit = self._opened.tokens.pair_limit
+        limit = self._opened.tokens.room(how)
         if self._store is not None:
             self._store.put(self.id, {key: COUNTS.pack(limit)})
         return limit

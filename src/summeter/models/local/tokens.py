@@ -179,6 +179,10 @@ class Tokens:
             inputs.append(frame.around(texts, sizes, segmented=self._segmented))
         return inputs
 
+    def room(self, how: Framing) -> int:
+        """Tokens that the texts of an input (a pair, or those of a template) may have together."""
+        return self._room(self._frames[0 if how.template else 1], how)
+
     def _room(self, frame: _Frame, how: Framing) -> int:
         """Tokens that the texts of an input may have."""
         limit = self.limit if how.limit is None else min(how.limit, self._most or how.limit)

@@ -1,0 +1,202 @@
+"""`lite2pyramid` and `lite3pyramid`: which content units of the references a summary entails (Lite2Pyramid,
+Lite3Pyramid: Zhang and Bansal, EMNLP 2021)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from pydantic import field_validator, model_validator
+
+from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
+from summeter.evaluators.entailment.classified import softmax
+from summeter.evaluators.entailment.premises import ENTAIL, Floats
+from summeter.evaluators.entailment.reasons import beside
+from summeter.models.base import Classifier, Framing, Kind
+from summeter.models.fitted import NumbersFile
+from summeter.records import HASH, InputError, Item, Judgment, KeyFacts, digest
+
+COMPLETENESS = "completeness"
+LONGEST = 400
+"""Tokens of summary and unit together, marks counted."""
+LINE = 0.5
+TUNED = ("tac08", "tac09", "realsumm", "pyrxsum")
+"""What the published checkpoints were tuned on."""
+
+Score = Literal["p2c", "l2c", "p3c", "l3c"]
+
+
+class Unit(NamedTuple):
+    """A content unit of the references, and how much it counts."""
+
+    text: str
+    weight: float = 1.0
+
+
+class Lite2Pyramid(Evaluator):
+    """The share of content units (key facts) that the summary entails, by an NLI network (Lite2Pyramid).
+
+    The summary is the premise, each unit the hypothesis. `score`: what counts of a unit. `p2c` (as the paper, for the
+    checkpoints tuned on human labels): sigmoid(e - (n + c)) of the three logits, the sum of the other two being one
+    class; `l2c`: whether that is .5 or more; `p3c`: the probability of entailment; `l3c` (as the paper, for networks as
+    they are): whether entailment is the likeliest class. Units are the data's key facts, or those of the file `units`:
+    a JSON object with a list for each document id, of texts or of {"text": ..., "weight": ...}; the score is the
+    weighted mean. Bound to the role `lite2pyramid`.
+
+    Writes one judgment a unit (aspect completeness, unit key_fact; `list_id` names the list) and one of the summary,
+    in [0, 1]. Label 1: present. What is longer than 400 tokens is cut, the longer text first, and counted in
+    `truncated_tokens`.
+    """
+
+    name: ClassVar[str] = "lite2pyramid"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "which content units the summary entails, by an NLI network (Lite2Pyramid)"
+    aspects: ClassVar[tuple[str, ...]] = (COMPLETENESS,)
+    roles: ClassVar[tuple[str, ...]] = ("lite2pyramid",)
+    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"lite2pyramid": "classifier"}
+    code_licence: ClassVar[str] = "none"
+    checkpoints: ClassVar[tuple[Checkpoint, ...]] = tuple(
+        Checkpoint("lite2pyramid", f"shiyue/roberta-large-{data}", "none stated") for data in TUNED
+    )
+    reduce: ClassVar[Reduce] = "whole"
+    reads_sentences: ClassVar[bool] = False
+    positional_setting: ClassVar[str | None] = "score"
+
+    score: Score = "p2c"
+    variant: Literal["paper", "legacy"] = "paper"
+    units: NumbersFile | None = None
+
+    @field_validator("units", mode="before")
+    @classmethod
+    def _read(cls, file: Any) -> Any:
+        return None if file is None else NumbersFile.read(file, "content units")
+
+    @model_validator(mode="after")
+    def _listed(self) -> Self:
+        if self.units is not None:
+            read_units(self.units)
+        return self
+
+    @property
+    def decision_threshold(self) -> float:
+        """A unit is present from one half on."""
+        return LINE
+
+    def signature_fields(self) -> Mapping[str, object]:
+        """Changed settings, and the hash of the file of units."""
+        return {**super().signature_fields(), **({"units": digest(self.units.text, HASH)} if self.units else {})}
+
+    def skip_reason(self, item: Item) -> str | None:
+        """As for every evaluator; and there must be units."""
+        if why := super().skip_reason(item):
+            return why
+        if self._units(item):
+            return None
+        return "there are no key facts" if self.units is None else "the file of units has none for this document"
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        """One judgment of the summary and one of each unit."""
+        del prepared
+        (role,) = self.roles
+        classifier = tools.classifier(role)
+        builder = JudgmentBuilder(self, item, tools.signature, model=classifier.id)
+        if why := self.skip_reason(item):
+            return [builder.failed(COMPLETENESS, "skipped", why)]
+        units = self._units(item)
+        texts = [unit.text for unit in units]
+        how = Framing(limit=LONGEST, marks=self.variant == "legacy")
+        logits = await classifier.logits([(item.summary.text, text) for text in texts], "nli", how)
+        present = values(logits, self.score)
+        weights = np.array([unit.weight for unit in units])
+        value = float((present * weights).sum() / weights.sum())
+        builder = replace(builder, truncated_tokens=await _unread(classifier, item.summary.text, texts, how))
+        count = int((present >= LINE).sum())
+        reason = f"{count} of {len(units)} units present ({self.score})"
+        whole = builder.ok(COMPLETENESS, value=value, label=int(value >= LINE), reason=reason)
+        list_id = KeyFacts.of(texts, "given").id
+        return [whole, *(self._part(builder, at, float(one), list_id) for at, one in enumerate(present))]
+
+    def _part(self, builder: JudgmentBuilder, at: int, value: float, list_id: str) -> Judgment:
+        label = int(value >= LINE)
+        reason = f"{'present' if label else 'not present'} ({self.score} {beside(value, LINE)})"
+        return builder.ok(COMPLETENESS, "key_fact", at, value=value, label=label, reason=reason, list_id=list_id)
+
+    def _units(self, item: Item) -> list[Unit]:
+        if self.units is None:
+            return [Unit(text) for text in item.key_facts if text.strip()]
+        return read_units(self.units).get(item.document.id, [])
+
+
+class Lite3Pyramid(Lite2Pyramid):
+    """Lite2Pyramid on units that a machine drew from the references (STUs): key facts or a file (Lite3Pyramid).
+
+    The arithmetic, the settings and what is written are those of `lite2pyramid`; the role is `lite3pyramid`. summeter
+    draws no STUs itself: that takes the coreference and the semantic roles of AllenNLP. Take those that the authors
+    published, or run their script.
+    """
+
+    name: ClassVar[str] = "lite3pyramid"
+    summary: ClassVar[str] = "which machine-drawn units of the references the summary entails (Lite3Pyramid)"
+    roles: ClassVar[tuple[str, ...]] = ("lite3pyramid",)
+    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"lite3pyramid": "classifier"}
+    checkpoints: ClassVar[tuple[Checkpoint, ...]] = tuple(
+        Checkpoint("lite3pyramid", f"shiyue/roberta-large-{data}", "none stated") for data in TUNED
+    )
+
+
+def values(logits: Floats, score: Score) -> Floats:
+    """What each unit counts, given logits (units, 3) of entailment, neutral, contradiction.
+
+    p2c is a softmax over (e, n + c), a sum of logits: unlike p3c it changes when all three shift.
+
+    >>> logits = np.array([[2.0, 1.0, 0.5]])
+    >>> [values(logits, score).round(4).tolist() for score in ("p2c", "l2c", "p3c", "l3c")]
+    [[0.6225], [1.0], [0.6285], [1.0]]
+    """
+    margin = logits[:, 0] - (logits[:, 1] + logits[:, 2])
+    match score:
+        case "p2c":
+            return np.asarray(1 / (1 + np.exp(-margin)))
+        case "l2c":
+            return np.asarray(margin >= 0, dtype=np.float64)
+        case "p3c":
+            return softmax(logits)[:, ENTAIL]
+        case "l3c":
+            return np.asarray(logits.argmax(axis=1) == ENTAIL, dtype=np.float64)
+
+
+def read_units(file: NumbersFile) -> dict[str, list[Unit]]:
+    """The units of each document. InputError, naming the document, for what is none."""
+    try:
+        lists = json.loads(file.text)
+    except ValueError as error:
+        raise InputError.at(file.path, None, None, f"cannot be read as content units: {error}") from error
+    if not isinstance(lists, dict):
+        raise InputError.at(file.path, None, None, "is no JSON object with a list of units for each document id")
+    return {str(document): _units_of(file, str(document), entries) for document, entries in lists.items()}
+
+
+def _units_of(file: NumbersFile, document: str, entries: Any) -> list[Unit]:
+    wrong = 'is no list of units: texts, or {"text": ..., "weight": a number above 0}'
+    if not isinstance(entries, list):
+        raise InputError.at(file.path, None, document, wrong)
+    units = []
+    for entry in entries:
+        given = {"text": entry} if isinstance(entry, str) else entry
+        if not isinstance(given, dict) or not set(given) <= {"text", "weight"}:
+            raise InputError.at(file.path, None, document, wrong)
+        text, weight = given.get("text"), given.get("weight", 1)
+        if not isinstance(text, str) or isinstance(weight, bool) or not isinstance(weight, int | float) or weight <= 0:
+            raise InputError.at(file.path, None, document, wrong)
+        if text.strip():
+            units.append(Unit(text, float(weight)))
+    return units
+
+
+async def _unread(classifier: Classifier, summary: str, units: Sequence[str], how: Framing) -> int | None:
+    """About how many tokens of the summary are not read beside the longest unit."""
+    lengths = await classifier.count([summary, *units])
+    return max(0, min(lengths[0], lengths[0] + max(lengths[1:]) - classifier.room(how))) or None
