@@ -46,7 +46,7 @@ from summeter.training.heads import calibrated
 from summeter.training.linear import PENALTIES, CrossFitted, cross_fit
 from summeter.training.ratings import FEWEST, LABELS, Ratings, read_ratings, scale_ends
 from summeter.training.regression import load_data
-from summeter.training.split import fold_of, split_texts
+from summeter.training.split import fold_of, part_masks, split_texts
 from summeter.training.work import Work
 
 
@@ -121,11 +121,9 @@ class FusedTask(Task):
         self.links: dict[str, Link] = {aspect: _link(self.ratings, aspect) for aspect in self.ratings.aspects}
         self.ends = {aspect: scale_ends(self.ratings, aspect, how.scale) for aspect in self.ratings.aspects}
         parts = split_texts(self.ratings.texts, how.split, self.ratings.domains)
-        held_out = frozenset(how.split.held_out_systems)
-        _check_systems(how, self.ratings)
-        rows = [(parts.part[row.document_id], row.system in held_out) for row in self.ratings.summaries]
-        self.test_rows: Bools = np.array([part == "test" and (out or not held_out) for part, out in rows], dtype=bool)
-        self.fit_rows: Bools = np.array([part in ("train", "dev") and not out for part, out in rows], dtype=bool)
+        items = [(row.document_id, row.system) for row in self.ratings.summaries]
+        masks = part_masks(parts, how.split, items)
+        self.test_rows, self.fit_rows = masks["test"], masks["train"] | masks["dev"]
         self.split_hash = parts.hash
         self.has_test = how.look_at_test and bool(self.test_rows.any())
         _check_size(self.ratings, self.fit_rows, self.test_rows if self.has_test else None, "ratings")
@@ -275,13 +273,6 @@ def _with_roles(sources: Sequence[Source]) -> list[Source]:
 def _link(ratings: Ratings, aspect: str) -> Link:
     votes = ratings.votes[aspect]
     return "logistic" if np.isin(votes[~np.isnan(votes)], (0.0, 1.0)).all() else "linear"
-
-
-def _check_systems(how: FusedTraining, ratings: Ratings) -> None:
-    systems = dict.fromkeys(row.system for row in ratings.summaries)
-    for system in how.split.held_out_systems:
-        if system not in systems:
-            raise UsageError(f"split.held_out_systems: there is no system {system!r}; there are: {', '.join(systems)}")
 
 
 def _check_size(ratings: Ratings, fit: Bools, test: Bools | None, what: str) -> None:

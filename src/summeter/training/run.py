@@ -19,6 +19,7 @@ from summeter.training.base import Task, Training
 from summeter.training.work import Work, check_space, record_look
 
 KINDS: Final[dict[str, str]] = {
+    "claims": "summeter.training.claims:ClaimsTraining",
     "fused": "summeter.training.fused:FusedTraining",
     "nli": "summeter.training.nli:NliTraining",
     "regression": "summeter.training.regression:Regression",

@@ -7,13 +7,15 @@ duplicates (`data.duplicates`) are on one side: the lowest hash of the group cou
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, get_args
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from summeter.data.duplicates import near_duplicates
 from summeter.records import Record, UsageError, digest, nearest
+from summeter.stats.base import Bools
 
 Part = Literal["train", "dev", "test"]
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -131,3 +133,26 @@ def fold_of(texts: Mapping[str, str], folds: int, salt: str = "") -> dict[str, i
         sizes[smallest] += len(members[first])
         fold |= dict.fromkeys(members[first], smallest)
     return {text_id: fold[text_id] for text_id in texts}
+
+
+def part_masks(parts: Parts, how: Split, items: Sequence[tuple[str, str]]) -> dict[Part, Bools]:
+    """Which items (document, system) are in each part; where systems are held out, test has theirs alone and the other
+    parts none. UsageError for a held-out system that no item has."""
+    held_out = frozenset(how.held_out_systems)
+    systems = dict.fromkeys(system for _, system in items)
+    for system in how.held_out_systems:
+        if system not in systems:
+            there = f"there are: {', '.join(systems)}"
+            raise UsageError(
+                f"split.held_out_systems: there is no system {system!r}{nearest(system, systems)}; {there}"
+            )
+    return {
+        part: np.array(
+            [
+                parts.part[document] == part and (not held_out or (system in held_out) == (part == "test"))
+                for document, system in items
+            ],
+            dtype=bool,
+        )
+        for part in PARTS
+    }
