@@ -52,8 +52,8 @@ KEPT = "key_facts."
 them says nothing of the campaign: they stay apart from the others. The campaign's own stands in the manifest."""
 MADE = "made.json"
 """Says, in a campaign's folder, of which settings and data it was made."""
-VALIDATED = "validated"
-"""The folder of the data with validated key facts, from which later campaigns are made."""
+VALIDATED, PLANNED = "validated", "plans"
+"""The folders of the data with validated key facts, from which later campaigns are made, and of the campaign files."""
 SHOWN: tuple[Show, ...] = get_args(Show)
 _UNISUMEVAL = {"attention": {"rate": 0.2, "form": "unisumeval"}, "answers_per_item": 3}
 _SUMMQUAL = {"answers_per_item": 2}
@@ -331,7 +331,7 @@ class _Maker:
     def _build(self, folder: Path, fields: Json, made: str) -> None:
         """Make a campaign whole; made-up annotators do all of their work in it before it is there at all."""
         simulated = self.settings.simulate
-        plan = self.work / f"{folder.name}.yaml"
+        plan = self.work / PLANNED / f"{folder.name}.yaml"
         write_text(plan, json.dumps(fields, ensure_ascii=False, indent=1) + "\n")  # JSON is YAML, too
         with building(folder) as fresh:
             build(plan, fresh, token=None if simulated is None else _tokens(f"{self.settings.seed}/{folder.name}"))
