@@ -204,6 +204,23 @@ def test_the_same_release_has_the_same_bytes(release: Path, source: Path, tmp_pa
     assert file_hashes(tmp_path / "other" / "release") != first
 
 
+def test_croissant_names_files_and_columns_that_are_there(release: Path) -> None:
+    about = json.loads((release / "croissant.json").read_text())
+    hashes = {file["@id"]: file["sha256"] for file in about["distribution"]}
+    assert hashes == {name: file_hash(release / name) for name in hashes}
+    columns = set()
+    for records in about["recordSet"]:
+        for field in records["field"]:
+            source = field["source"]
+            rows = [json.loads(line) for line in (release / source["fileObject"]["@id"]).read_text().splitlines()]
+            inner = source.get("transform", {}).get("jsonPath", "$.").removeprefix("$.")
+            values = [row[source["extract"]["column"]] for row in rows]
+            assert all(value[inner] is not None if inner else value is not None for value in values)
+            columns.add(field["@id"])
+    assert {"documents/text", "summaries/system", "keyfacts/facts", "judgments/human.raw/target.document_id"} <= columns
+    assert "judgments/human.raw/label" not in columns  # ratings have none
+
+
 # ---- tampering ----
 
 

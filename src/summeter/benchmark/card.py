@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import yaml
@@ -279,31 +280,45 @@ def _acquired(data: Dataset) -> str:
 
 # ---- Croissant ----
 
+_OF_CROISSANT = (
+    "citeAs", "column", "equivalentProperty", "extract", "field", "fileObject", "fileProperty", "fileSet", "format",
+    "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet", "references", "regex",
+    "repeated", "replace", "samplingRate", "separator", "source", "subField", "transform",
+)  # fmt: skip
 _CONTEXT: dict[str, Any] = {
-    "@language": "en", "@vocab": "https://schema.org/", "citeAs": "cr:citeAs", "column": "cr:column",
-    "conformsTo": "dct:conformsTo", "cr": "http://mlcommons.org/croissant/",
-    "data": {"@id": "cr:data", "@type": "@json"}, "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
-    "dct": "http://purl.org/dc/terms/", "examples": {"@id": "cr:examples", "@type": "@json"}, "extract": "cr:extract",
-    "field": "cr:field", "fileObject": "cr:fileObject", "fileProperty": "cr:fileProperty", "fileSet": "cr:fileSet",
-    "format": "cr:format", "includes": "cr:includes", "isLiveDataset": "cr:isLiveDataset",
-    "jsonPath": "cr:jsonPath", "key": "cr:key", "md5": "cr:md5", "parentField": "cr:parentField", "path": "cr:path",
-    "rai": "http://mlcommons.org/croissant/RAI/", "recordSet": "cr:recordSet", "references": "cr:references",
-    "regex": "cr:regex", "repeated": "cr:repeated", "replace": "cr:replace", "sc": "https://schema.org/",
-    "separator": "cr:separator", "source": "cr:source", "subField": "cr:subField", "transform": "cr:transform",
-}  # fmt: skip
-_FIELDS: dict[str, dict[str, str]] = {
-    DOCUMENTS: {"id": "sc:Text", "text": "sc:Text", "domain": "sc:Text", "split": "sc:Text"},
-    SUMMARIES: {"document_id": "sc:Text", "system": "sc:Text", "text": "sc:Text", "splitter": "sc:Text"},
-    KEY_FACTS: {"document_id": "sc:Text", "id": "sc:Text", "origin": "sc:Text", "facts": "sc:Text"},
-    JUDGMENTS: {"aspect": "sc:Text", "judge": "sc:Text", "signature": "sc:Text", "status": "sc:Text"},
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "dct": "http://purl.org/dc/terms/",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    **{name: f"cr:{name}" for name in _OF_CROISSANT},
 }
-"""The columns of each kind of file that every line has, with their types."""
+_TEXT, _INTEGER, _NUMBER = "sc:Text", "sc:Integer", "sc:Float"
+_FIELDS: dict[str, dict[str, str]] = {
+    DOCUMENTS: dict.fromkeys(("id", "text", "domain", "split"), _TEXT),
+    SUMMARIES: dict.fromkeys(("document_id", "system", "category", "text"), _TEXT),
+    KEY_FACTS: dict.fromkeys(("document_id", "id", "facts"), _TEXT),
+    JUDGMENTS: {
+        **dict.fromkeys(("target.document_id", "target.system", "target.unit"), _TEXT),
+        "target.index": _INTEGER,
+        **dict.fromkeys(("aspect", "judge", "signature"), _TEXT),
+        "value": _NUMBER,
+        **dict.fromkeys(("label", "error_type", "status"), _TEXT),
+    },
+}
+"""The columns of each kind of file, with their types; those that every line has are described."""
 _REPEATED = frozenset({"facts"})
 
 
 def croissant_text(data: Dataset, about: About) -> str:
     """The data set in JSON-LD, after the Croissant format 1.0 (MLCommons, 2024)."""
-    names = [DOCUMENTS, SUMMARIES, KEY_FACTS, *(f"{JUDGMENTS}/{name}.jsonl" for name in data.judgment_sets)]
+    facts = [KEY_FACTS] if any(document.key_facts for document in data.documents.values()) else []
+    names = [DOCUMENTS, SUMMARIES, *facts, *(f"{JUDGMENTS}/{name}.jsonl" for name in data.judgment_sets)]
     known = {
         "license": about.licence,
         "citeAs": about.citation,
@@ -320,7 +335,7 @@ def croissant_text(data: Dataset, about: About) -> str:
         "inLanguage": about.language,
         **{name: value for name, value in known.items() if value},
         "distribution": [_file_object(name, about.files[name]) for name in names],
-        "recordSet": [_record_set(name) for name in names],
+        "recordSet": [_record_set(name, data) for name in names],
     }
     return json.dumps(body, ensure_ascii=False, indent=1) + "\n"
 
@@ -336,22 +351,38 @@ def _file_object(name: str, sha256: str) -> dict[str, Any]:
     }
 
 
-def _record_set(name: str) -> dict[str, Any]:
-    fields = _FIELDS[JUDGMENTS if name.startswith(f"{JUDGMENTS}/") else name]
+def _record_set(name: str, data: Dataset) -> dict[str, Any]:
     stem = name.removesuffix(".jsonl")
+    fields = _FIELDS[JUDGMENTS if name.startswith(f"{JUDGMENTS}/") else name]
+    kept = {column: kind for column, kind in fields.items() if all(map(partial(_has, column), _records(name, data)))}
     return {
         "@type": "cr:RecordSet",
         "@id": stem,
         "name": stem,
-        "field": [
-            {
-                "@type": "cr:Field",
-                "@id": f"{stem}/{column}",
-                "name": f"{stem}/{column}",
-                "dataType": kind,
-                **({"repeated": True} if column in _REPEATED else {}),
-                "source": {"fileObject": {"@id": name}, "extract": {"column": column}},
-            }
-            for column, kind in fields.items()
-        ],
+        "field": [_field(name, f"{stem}/{column}", column, kind) for column, kind in kept.items()],
     }
+
+
+def _field(name: str, id_: str, column: str, kind: str) -> dict[str, Any]:
+    first, _, inner = column.partition(".")
+    source: dict[str, Any] = {"fileObject": {"@id": name}, "extract": {"column": first}}
+    if inner:
+        source["transform"] = {"jsonPath": f"$.{inner}"}
+    repeated = {"repeated": True} if column in _REPEATED else {}
+    return {"@type": "cr:Field", "@id": id_, "name": id_, "dataType": kind, **repeated, "source": source}
+
+
+def _records(name: str, data: Dataset) -> Iterable[Any]:
+    """The records of a file of the dataset folder."""
+    if name == DOCUMENTS:
+        return data.documents.values()
+    if name == SUMMARIES:
+        return data.summaries
+    return () if name == KEY_FACTS else data.judgments(name.removeprefix(f"{JUDGMENTS}/").removesuffix(".jsonl"))
+
+
+def _has(column: str, record: Any) -> bool:
+    value = record
+    for part in column.split("."):
+        value = getattr(value, part)
+    return value is not None

@@ -468,7 +468,7 @@ def _step(inputs: Inputs, settings: SummarizeSettings, place: Place) -> Result:
     return Result(
         outcome.data,
         dropped,
-        models=settings.models,
+        models={summary.system: summary.extra["model"] for summary in outcome.data.summaries},
         details={name: about[name] for name in ("lead", "prompt", "prompt_text", "by_system", "at_length")},
     )
 
