@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from growth import assert_proportional
 
 from summeter.benchmark.raw.cleaning import clean, decode
 
@@ -108,3 +109,9 @@ class TestPages:
         )
         assert text == "It rained in the whole valley and the river rose.\nThen we all stayed at home until night."
         assert counts == {"lines joined": 2}
+
+
+@pytest.mark.parametrize("part", ["a", "a-\nb", "Ã", "Advertisement ", "\f1\n"])
+def test_long_texts_take_their_share(part: str) -> None:
+    short, long = (part * 5000)[:5000], (part * 20000)[:20000]
+    assert_proportional(lambda: clean(short), lambda: clean(long), 4, 0.2)

@@ -141,6 +141,20 @@ class TestSubtitles:
         assert raw.counts == {"sounds left out": 3, "repeated lines of rolling subtitles": 1}
         assert not raw.turns
 
+    @pytest.mark.parametrize(
+        ("line", "said"),
+        [
+            ("I am #1 and you are #2", "I am #1 and you are #2"),
+            ("2 * 3 * 4 is 24", "2 * 3 * 4 is 24"),
+            ("# La la la #", ""),
+            ("*sighs* Well, yes.", "Well, yes."),
+            ("♪ La la ♪ Hello.", "Hello."),
+        ],
+    )
+    def test_sounds_are_no_words(self, tmp_path: Path, line: str, said: str) -> None:
+        cues = f"00:01.000 --> 00:02.000\n{line}\n\n00:02.000 --> 00:03.000\nBye.\n"
+        assert single(put(tmp_path / "a.vtt", cues)).text == f"{said} Bye.".strip()
+
     def test_voices_are_speakers(self, tmp_path: Path) -> None:
         raw = single(put(tmp_path / "a.vtt", WEBVTT))
         assert raw.text == "Ana: Did it rain?\nBen: Yes, all day & night. In Ghent."

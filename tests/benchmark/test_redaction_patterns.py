@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from growth import assert_proportional
 
 from summeter.benchmark.redaction.patterns import Found, find_patterns, resolved
 
@@ -84,3 +85,9 @@ def test_of_two_that_overlap_the_higher_counts_then_the_longer() -> None:
         Found("PLACE", 9, 20),
     )
     assert resolved([code, short, long, phone]) == [phone, long]
+
+
+@pytest.mark.parametrize("part", ["AB1-", "5 May ", "0123 ", "12 Mill ", "A ", "call ", "the of "])
+def test_long_texts_take_their_share(part: str) -> None:
+    short, long = (part * 2000)[:4000], (part * 8000)[:16000]
+    assert_proportional(lambda: find_patterns(short), lambda: find_patterns(long), 4, 0.2)

@@ -183,20 +183,19 @@ def _bridged(pages: Sequence[str]) -> str:
 
 # ---- lines ----
 
-_DIVIDED = re.compile(r"(?P<head>[^\W\d_]{2,})[-\u2010]\n[ ]*(?P<tail>[^\W\d_]{2,})")
+_DIVIDED = re.compile(r"(?<![^\W\d_])(?P<head>[^\W\d_]{2,})[-\u2010]\n[ ]*(?P<tail>[^\W\d_]{2,})")
 
 
 def _joined_words(text: str, counts: Counter[str]) -> str:
     """Words that a hyphen and a line end divide: joined, but for those that the text also writes with a hyphen."""
-    plain = text.casefold()
+    known = set(re.findall(r"[^\W\d_]+(?:-[^\W\d_]+)*", text.casefold()))
 
     def join(match: re.Match[str]) -> str:
         head, tail = match["head"], match["tail"]
         if not tail[0].islower():
             return f"{head}-{tail}" if tail[0].isupper() and head[0].isupper() else match[0]
         counts["hyphens joined"] += 1
-        whole = re.search(rf"\b{re.escape((head + tail).casefold())}\b", plain)
-        hyphened = re.search(rf"\b{re.escape(f'{head}-{tail}'.casefold())}\b", plain)
+        whole, hyphened = (f"{head}{between}{tail}".casefold() in known for between in ("", "-"))
         return f"{head}-{tail}" if hyphened and not whole else head + tail
 
     return _DIVIDED.sub(join, text)

@@ -88,7 +88,7 @@ _OTHER_LABELS = [
 # ---- places ----
 
 _ARTICLE = re.compile(r"(?:the|a|an|our|my|your|this|that)\s+", re.IGNORECASE)
-_TITLED = r"[A-Z][\w'’&-]*"
+_TITLED = r"[A-Z][\w'’&-]{0,30}"
 _WHERE = re.compile(
     rf"""
     \b(?:at|near|nearby|in|to|from|of|by|outside|inside|leaving|via|for|behind|beside|opposite|towards?|through|into|around|visit|called|named)

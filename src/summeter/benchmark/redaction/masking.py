@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from summeter.benchmark.redaction.patterns import Category, Found
+from summeter.benchmark.redaction.patterns import Category, Found, apart
 
 
 class Entity(NamedTuple):
@@ -161,11 +161,7 @@ def occurrences(text: str, writings: Mapping[Entity, set[str]]) -> list[Placed]:
         for written in sorted(texts)
         for match in _standing(written).finditer(text)
     ]
-    longest: list[Placed] = []
-    for each in sorted(places, key=lambda one: (one.start - one.end, one.start)):
-        if all(each.end <= other.start or each.start >= other.end for other in longest):
-            longest.append(each)
-    return sorted(longest, key=lambda one: one.start)
+    return apart(sorted(places, key=lambda one: (one.start - one.end, one.start)))
 
 
 @lru_cache(maxsize=4096)

@@ -7,8 +7,9 @@ places without a telling word are left to a named-entity model (`finding`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Literal, NamedTuple, get_args
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple, Protocol, TypeVar, get_args
 
 Category = Literal["PLACE", "TIME", "DAY", "PHONENUMBER", "CODE", "ADDRESS"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
@@ -42,11 +43,32 @@ def find_patterns(text: str) -> list[Found]:
 
 def resolved(found: list[Found]) -> list[Found]:
     """The finds without overlaps: the higher priority counts, then the longer one, then the first."""
-    kept: list[Found] = []
-    for each in sorted(found, key=lambda one: (-PRIORITY[one.category], one.start - one.end, one.start)):
-        if all(each.end <= other.start or each.start >= other.end for other in kept):
-            kept.append(each)
-    return sorted(kept, key=lambda one: one.start)
+    return apart(sorted(found, key=lambda one: (-PRIORITY[one.category], one.start - one.end, one.start)))
+
+
+class Stretch(Protocol):
+    """Whatever has a start and an end."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+
+
+Stretches = TypeVar("Stretches", bound=Stretch)
+
+
+def apart(ranked: Iterable[Stretches]) -> list[Stretches]:
+    """Those that overlap none before them, in the order of the text."""
+    starts: list[int] = []
+    kept: list[Stretches] = []
+    for each in ranked:
+        place = bisect_left(starts, each.start)
+        before = place == 0 or kept[place - 1].end <= each.start
+        if before and (place == len(kept) or each.end <= starts[place]):
+            starts.insert(place, each.start)
+            kept.insert(place, each)
+    return kept
 
 
 def _matches(pattern: re.Pattern[str], text: str, category: Category) -> Iterator[Found]:
@@ -161,7 +183,7 @@ _NAMED_CODE = re.compile(
     rf"""
     (?<!phone\s)(?<!telephone\s)(?<!mobile\s)(?<!contact\s)
     \b{_NAMED}\b\.?(?:\s(?:number|code|no\.?|id|ref(?:erence)?|is|was|\#|:))*\s?[:#]?\s?
-    (?P<it>\#?(?=[A-Za-z0-9-]*\d)[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*)(?![\w@]|[.,:]\d)
+    (?P<it>\#?(?=[A-Za-z0-9-]{{0,30}}\d)[A-Za-z0-9]{{1,30}}(?:-[A-Za-z0-9]{{1,30}}){{0,5}})(?![\w@]|[.,:]\d)
     """,
     re.IGNORECASE | re.VERBOSE,
 )
@@ -185,12 +207,12 @@ _POSTCODE = r"(?:[A-Z]{1,2}\d[A-Z\d]?\s?\d[A-Z]{2})"
 _WAYS = "Road|Rd|Street|St|Avenue|Ave|Lane|Ln|Drive|Dr|Way|Close|Crescent|Boulevard|Blvd|Terrace|Quay|Embankment|Parade"
 _STREETS = f"(?:{_WAYS})"
 _NUMBERED = f"(?:{_WAYS}|Court|Square|Place|Row|Gardens|Hill|Grove|Mews|Walk|Yard|Park)"
-_CAPITAL = r"(?:(?:St\.?|[A-Z][\w'’-]*|[NSEW]\.?)\s)"
+_CAPITAL = r"(?:(?:St\.?|[A-Z][\w'’-]{0,30}|[NSEW]\.?)\s)"
 _OPENING = (
     r"(?!(?:The|This|That|On|In|At|From|To|Near|By|My|Our|Your|His|Her|Their|Its|And|Is|It|We|You|I|A|An|One|Every|Each"
     r"|No|Which|Any|Some|There|What|Where|Is|Are|Was|Please|Thanks|Yes|Sure|Ok|Okay)\s)"
 )
-_TOWN = r"(?:(?:,\s?[A-Z][\w'’-]+|\s[A-Z][a-z][\w'’-]*){0,3},?\s"
+_TOWN = r"(?:(?:,\s?[A-Z][\w'’-]{1,30}|\s[A-Z][a-z][\w'’-]{0,30}){0,3},?\s"
 _MORE = rf"(?:\s(?:NW|NE|SW|SE)\b)?(?:\sCity\sCent(?:re|er))?{_TOWN}{_POSTCODE}\b)?"
 _ADDRESS = re.compile(
     rf"""
@@ -228,12 +250,13 @@ _BUILT = (
     r"|School|Academy|Church|Cathedral|Chapel|Abbey|Mosque|Castle|Palace|Cinema|Theatre|Theater|Stadium|Arena|Park|Gardens"
     r"|Restaurant|Bistro|Brasserie|Tandoori|Pizzeria|Caf[eé]|Bar|Pub|Library|Market|Mall|Bridge|Club|Pool|Baths|Centre|Center)"
 )
-_NAME = rf"{_OPENING}(?:[A-Z][\w'’&-]*|[A-Z]\.)"
+_NAME = rf"{_OPENING}(?:[A-Z][\w'’&-]{{0,30}}|[A-Z]\.)"
 _PLACE = re.compile(
     rf"""
-    \b{_NAME}(?:\s(?:[A-Z][\w'’&-]*|and|of|the|on|&)){{0,4}}?\s{_BUILT}\b(?:\sCity\sCent(?:re|er))?
-    | \b(?:University|College|Bank|Church|Museum|Isle|Port|Bay|Lake|Mount)\sof\s(?:the\s)?[A-Z]\w+(?:\s[A-Z]\w+)*
-    | \b(?:Lake|Mount|Mt\.?|Port|River)\s[A-Z]\w+
+    \b{_NAME}(?:\s(?:[A-Z][\w'’&-]{{0,30}}|and|of|the|on|&)){{0,4}}?\s{_BUILT}\b(?:\sCity\sCent(?:re|er))?
+    | \b(?:University|College|Bank|Church|Museum|Isle|Port|Bay|Lake|Mount)\sof\s(?:the\s)?
+      [A-Z]\w{{1,30}}(?:\s[A-Z]\w{{1,30}})*
+    | \b(?:Lake|Mount|Mt\.?|Port|River)\s[A-Z]\w{{1,30}}
     """,
     re.VERBOSE,
 )
