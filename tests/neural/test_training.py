@@ -248,6 +248,91 @@ def test_trained_networks(folders: Path, tmp_path: Path, mode: str, head: str) -
     assert [one.value for one in onnx] == pytest.approx([one.value for one in torch], abs=1e-5)
 
 
+def test_a_decoder_by_its_last_token(tmp_path: Path) -> None:
+    import transformers
+    from neural import checkpoints
+
+    config = transformers.LlamaConfig(
+        vocab_size=checkpoints.byte_level(tmp_path / "llama"), max_position_embeddings=128, hidden_size=32,
+        intermediate_size=48, num_hidden_layers=2, num_attention_heads=2, bos_token_id=0, eos_token_id=2,
+        pad_token_id=1,
+    )  # fmt: skip
+    checkpoints._model(tmp_path / "llama", transformers.LlamaModel, config, 0)
+    schedule = {"epochs": 4, "batch": 8, "learning_rate": 0.002}
+    how = settings(tmp_path, written(tmp_path, rows(by_words)), "llama", pool="last", mode="full", schedule=schedule)
+    assert pearson(train(how, tmp_path / "judge").card)[0] > 0.8
+    onnx, torch = (scored(tmp_path / name, rows(by_words, 2), tmp_path / "judge", name) for name in ("onnx", "torch"))
+    assert [one.value for one in onnx] == pytest.approx([one.value for one in torch], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"schedule": {"epochs": 3}},
+            "schedule has no effect with mode frozen and head ridge; it is for mode lora or full",
+        ),
+        ({"mode": "full", "lora": {"rank": 4}}, "lora has no effect with mode full"),
+        ({"head": "linear"}, "head: of frozen states the head is ridge"),
+        ({"scale": [0, 3]}, "scale: ratings of coherence go from 0.8 to 5.2, beyond the scale 0 to 3"),
+        ({"split": {"held_out_systems": ["s9"]}}, "there is no system 's9'; there are: s0, s1, s2, s3"),
+        ({"aspects": ["tone"]}, "aspects: nobody rated 'tone'"),
+        ({"max_tokens": 1000}, "max_tokens=1000, but the model has positions for 128 tokens only"),
+        ({"backbone": "local/nowhere"}, "nowhere does not exist"),
+    ],
+)
+def test_what_does_not_go_is_said_before_any_work(
+    folders: Path, tmp_path: Path, given: dict[str, Any], message: str
+) -> None:
+    how = {**settings(folders, written(tmp_path, rows(by_words))), **given}
+    with pytest.raises(UsageError) as caught:
+        train(how, tmp_path / "judge")
+    assert message in str(caught.value)
+    assert [place.name for place in tmp_path.iterdir()] == ["rated.jsonl"]
+
+
+def test_ten_documents_are_too_few(folders: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="too few documents with ratings: train"):
+        train(settings(folders, written(tmp_path, rows(by_words, 10))), tmp_path / "judge")
+    assert [place.name for place in tmp_path.iterdir()] == ["rated.jsonl"]
+
+
+def test_a_disk_that_fills_up_leaves_nothing_half_written(
+    folders: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import errno
+
+    how = settings(folders, written(tmp_path, rows(by_words)))
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("summeter.training.regression.write_text", full)
+        with pytest.raises(OSError, match="No space left"):
+            train(how, tmp_path / "judge")
+    assert sorted(place.name for place in tmp_path.iterdir()) == [".judge.training", "rated.jsonl", "test-looks.jsonl"]
+    train(how, tmp_path / "judge")
+    assert sorted(place.name for place in tmp_path.iterdir()) == ["judge", "rated.jsonl", "test-looks.jsonl"]
+
+
+def test_held_out_domains_and_systems(folders: Path, tmp_path: Path) -> None:
+    listed = rows(by_words, 80)
+    for row in listed:
+        row["domain"] = "news" if int(row["doc_id"][1:]) % 4 else "law"
+    file = written(tmp_path, listed)
+    law = train(settings(folders, file, split={"held_out_domains": ["law"]}), tmp_path / "law").card
+    assert law["split"]["documents"]["test"] == 20
+    assert law["split"]["summaries"]["test"] == 80
+    assert pearson(law)[0] > 0.9
+    held = train(settings(folders, file, split={"held_out_systems": ["s1"]}), tmp_path / "held").card
+    assert held["split"]["summaries"]["test"] == held["split"]["documents"]["test"]
+    assert {row.get("domain") for row in held["figures"] if row["level"] == "summary"} == {None, "law", "news"}
+    task = Regression(**settings(folders, file, split={"held_out_systems": ["s1"]})).task(Path())
+    systems = np.array([row.system for row in task.ratings.summaries])
+    assert "s1" not in systems[task.rows.train | task.rows.dev]
+
+
 def test_a_killed_training_goes_on_to_the_same_weights(folders: Path, tmp_path: Path) -> None:
     schedule = {"epochs": 6, "batch": 8, "learning_rate": 0.002, "patience": 6}
     how = settings(folders, written(tmp_path, rows(by_words, 50)), "encoder", mode="full", schedule=schedule)

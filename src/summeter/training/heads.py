@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from summeter.evaluators.fused import Combination
+from summeter.interrupt import checkpoint
 from summeter.models.local.regressor import Layer, Scale
 from summeter.stats import correlate
 from summeter.stats.base import Bools, Floats, Ints
+from summeter.training.linear import fit, loss_of
 
 CalibrationKind = Literal["linear", "isotonic"]
-PENALTIES: tuple[float, ...] = tuple(float(10**power) for power in np.arange(0, 5.01, 0.5))
-"""Ridge penalties that are tried, for standardised states."""
+PENALTIES: tuple[float, ...] = tuple(float(10**power) for power in np.arange(-3, 2.01, 0.5))
+"""Penalties that are tried: states are many, and need more of it than the few inputs of `linear`."""
 FEWEST_RESIDUALS = 20
 """Fewer dev ratings than this give no interval."""
 
@@ -49,29 +52,72 @@ def ridge(states: Floats, targets: Floats, train: Bools, dev: Bools) -> tuple[La
     `targets` has shape (rows, outputs), NaN where a rating is missing: each output is fitted to the rows that have it.
     Returns the affine map of the raw states and the penalty of each output.
     """
-    center, spread = states[train].mean(axis=0), states[train].std(axis=0)
-    spread = np.where(spread > 1e-9, spread, 1.0)
-    scaled = (states - center) / spread
-    weights, biases, chosen = [], [], []
-    for target in targets.T:
-        fitted = train & ~np.isnan(target)
-        x, y = scaled[fitted], target[fitted]
-        x_mean, y_mean = x.mean(axis=0), float(y.mean())
-        values, vectors = np.linalg.eigh((x - x_mean).T @ (x - x_mean))
-        moments = vectors.T @ ((x - x_mean).T @ (y - y_mean))
-        best: tuple[float, float, Floats] | None = None
-        for penalty in PENALTIES:
-            slope: Floats = vectors @ (moments / (np.maximum(values, 0.0) + penalty))
-            reached = pearson(scaled[dev] @ slope, target[dev])
-            score = -2.0 if reached is None else reached
-            if best is None or score > best[0]:
-                best = score, penalty, slope
-        assert best is not None  # noqa: S101 - there are penalties
-        _, penalty, slope = best
-        chosen.append(penalty)
-        weights.append(slope / spread)
-        biases.append(y_mean - float(x_mean @ slope) - float(center @ (slope / spread)))
-    return Layer(np.stack(weights, axis=1), np.array(biases)), chosen
+    weights, biases = np.zeros((states.shape[1], targets.shape[1])), np.zeros(targets.shape[1])
+    chosen = [0.0] * targets.shape[1]
+    for places in _alike(train[:, None] & ~np.isnan(targets)):
+        checkpoint()
+        fitted = train & ~np.isnan(targets[:, places[0]])
+        spread = Spread.of(states[fitted])
+        # One decomposition for all outputs of the same rows and all penalties: states are many, and `linear.fit` would
+        # solve for each anew.
+        left, sizes, right = np.linalg.svd(spread.scaled(states[fitted]), full_matrices=False)
+        known = spread.scaled(states[dev]) @ right.T
+        for place in places:
+            target = targets[:, place]
+            mean = float(target[fitted].mean())
+            moments = left.T @ (target[fitted] - mean)
+            best: tuple[float, float, Floats] | None = None
+            for penalty in PENALTIES:
+                shrunk = sizes / (sizes**2 + len(left) * penalty) * moments
+                reached = pearson(known @ shrunk, target[dev])
+                score = -2.0 if reached is None else reached
+                if best is None or score > best[0]:
+                    best = score, penalty, shrunk
+            assert best is not None  # noqa: S101 - there are penalties
+            chosen[place] = best[1]
+            weights[:, place] = (best[2] @ right) / spread.deviations
+            biases[place] = mean - float(spread.means @ weights[:, place])
+    return Layer(weights, biases), chosen
+
+
+class Spread(NamedTuple):
+    """What standardises states; what does not vary is left as it is, about its mean."""
+
+    means: Floats
+    deviations: Floats
+
+    @classmethod
+    def of(cls, states: Floats) -> Spread:
+        """Of rows of states."""
+        deviations = states.std(axis=0)
+        return cls(states.mean(axis=0), np.where(deviations > 1e-9, deviations, 1.0))
+
+    def scaled(self, states: Floats) -> Floats:
+        """Standardised states."""
+        return (states - self.means) / self.deviations
+
+
+def _alike(masks: Bools) -> list[list[int]]:
+    """The columns that are alike, together."""
+    groups: dict[bytes, list[int]] = {}
+    for place, column in enumerate(masks.T):
+        groups.setdefault(column.tobytes(), []).append(place)
+    return list(groups.values())
+
+
+def logistic(states: Floats, labels: Floats, train: Bools, dev: Bools) -> Layer:
+    """A logistic regression on standardised states, the penalty chosen by the log loss on dev. `labels` are 1, 0 or
+    NaN. Returns the affine map of the raw states to log-odds."""
+    fitted, choosing = train & ~np.isnan(labels), dev & ~np.isnan(labels)
+    rules = [fit(states[fitted], labels[fitted], "logistic", penalty) for penalty in PENALTIES]
+    losses = [loss_of(rule.values(states[choosing]), labels[choosing], "logistic") for rule in rules]
+    return _layer(rules[int(np.argmin(losses))])
+
+
+def _layer(rule: Combination) -> Layer:
+    """A combination of standardised inputs as an affine map of the inputs as they are."""
+    weights = np.asarray(rule.weights) / np.asarray(rule.deviations)
+    return Layer(weights[:, None], np.array([rule.intercept - float(np.asarray(rule.means) @ weights)]))
 
 
 def calibrated(
@@ -148,34 +194,3 @@ def _isotonic(outputs: Floats, ratings: Floats) -> _Points:
     if edge.sum() == 2:  # two points would be a line that goes on
         edge[len(edge) // 2] = True
     return tuple(x[edge].tolist()), tuple(y[edge].tolist())
-
-
-def logistic(states: Floats, labels: Floats, train: Bools, dev: Bools) -> Layer:
-    """An L2-penalised logistic regression on standardised states, the penalty chosen by the log-loss on dev.
-
-    `labels` are 1, 0 or NaN. Returns the affine map of the raw states to log-odds.
-    """
-    from scipy.optimize import minimize
-
-    center, spread = states[train].mean(axis=0), states[train].std(axis=0)
-    spread = np.where(spread > 1e-9, spread, 1.0)
-    fitted, chosen = train & ~np.isnan(labels), dev & ~np.isnan(labels)
-    scaled = (states - center) / spread
-    x, y = scaled[fitted], labels[fitted]
-    best: tuple[float, Floats] | None = None
-    for penalty in PENALTIES:
-
-        def loss(weights: Floats, penalty: float = penalty) -> tuple[float, Floats]:
-            odds = x @ weights[:-1] + weights[-1]
-            slope = 1 / (1 + np.exp(-odds)) - y
-            value = float((np.logaddexp(0, odds) - y * odds).sum() + penalty * (weights[:-1] ** 2).sum() / 2)
-            return value, np.append(x.T @ slope + penalty * weights[:-1], slope.sum())
-
-        weights = np.asarray(minimize(loss, np.zeros(x.shape[1] + 1), jac=True, method="L-BFGS-B").x)
-        odds = scaled[chosen] @ weights[:-1] + weights[-1]
-        reached = float((np.logaddexp(0, odds) - labels[chosen] * odds).mean()) if chosen.any() else 0.0
-        if best is None or reached < best[0]:
-            best = reached, weights
-    assert best is not None  # noqa: S101 - there are penalties
-    slope = best[1][:-1] / spread
-    return Layer(slope[:, None], np.array([best[1][-1] - center @ slope]))

@@ -18,7 +18,7 @@ from summeter.models.local.export import write_encoder_onnx
 from summeter.models.local.opened import Opened
 from summeter.models.local.regressor import FRAMING, Layer
 from summeter.records import Record, digest
-from summeter.training.heads import mean_pearson
+from summeter.training.heads import Spread, mean_pearson
 from summeter.training.loop import Fitted, Schedule, fit, seeded
 from summeter.training.work import Work
 
@@ -147,9 +147,8 @@ def train_head(job: Job, states: Floats, work: Work, show: Progress) -> tuple[tu
 
     seeded(job.seed)
     rows = np.flatnonzero(job.train)
-    center, spread = states[rows].mean(axis=0), states[rows].std(axis=0)
-    spread = np.where(spread > 1e-9, spread, 1.0)
-    scaled = torch.from_numpy(((states - center) / spread).astype(np.float32))
+    spread = Spread.of(states[rows])
+    scaled = torch.from_numpy(spread.scaled(states).astype(np.float32))
     wanted = torch.from_numpy(job.targets.astype(np.float32))
     layers = _layers(_sizes(job, states.shape[1]))
 
@@ -164,8 +163,8 @@ def train_head(job: Job, states: Floats, work: Work, show: Progress) -> tuple[tu
     how = fit(layers, len(rows), loss, score, job.schedule, seed=job.seed, state=state, show=show)
     first, *rest = _as_arrays(layers)
     # Standardising is part of the first map, so that the judge reads raw states.
-    weight = first.weight / spread[:, None]
-    return (Layer(weight, first.bias - center @ weight), *rest), how
+    weight = first.weight / spread.deviations[:, None]
+    return (Layer(weight, first.bias - spread.means @ weight), *rest), how
 
 
 def train_network(job: Job, folder: Path, work: Work, show: Progress) -> tuple[tuple[Layer, ...], Fitted]:

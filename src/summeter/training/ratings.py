@@ -185,7 +185,7 @@ def check_parts(documents: Mapping[str, int], *, test: bool = True) -> None:
             parts = ", ".join(f"{name} {count}" for name, count in documents.items())
             raise UsageError(
                 f"too few documents with ratings: {parts}; {part} needs at least {fewest}. Rate summaries of more "
-                "documents, or change the shares under split"
+                "documents, or change the shares under split, or split.salt"
             )
 
 

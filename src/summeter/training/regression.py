@@ -71,6 +71,14 @@ class Regression(Training):
     def _fits_together(self) -> Regression:
         if self.mode == "frozen" and self.head == "linear":
             raise ValueError("head: of frozen states the head is ridge (a linear one) or mlp")
+        given = self.model_fields_set
+        for name, applies, where in (
+            ("schedule", self.mode != "frozen" or self.head == "mlp", "mode lora or full, or head mlp"),
+            ("lora", self.mode == "lora", "mode lora"),
+            ("hidden", self.head == "mlp", "head mlp"),
+        ):
+            if name in given and not applies:
+                raise ValueError(f"{name} has no effect with mode {self.mode} and head {self.head}; it is for {where}")
         if self.scale is not None and not self.scale[0] < self.scale[1]:
             raise ValueError(f"scale: {self.scale[0]:g} is not below {self.scale[1]:g}")
         return self
@@ -140,6 +148,14 @@ class RegressionTask(Task):
                     raise UsageError(
                         f"all ratings of {aspect} in the {part} part are alike, or there are none; leave it out of "
                         "aspects, or draw another split (split.salt)"
+                    )
+        if how.span_free:
+            for part in ("train", "dev"):
+                labels = self.ratings.span_free[getattr(self.rows, part)]
+                if len(np.unique(labels[~np.isnan(labels)])) < 2:
+                    raise UsageError(
+                        f"span_free: the {part} part has no summaries with an inconsistent span, or none without; "
+                        "leave span_free out"
                     )
         backbone.tokens  # noqa: B018 - what its files say of its length is looked at now
         own = [self.ratings.votes[aspect].tolist() for aspect in self.ratings.aspects]

@@ -370,7 +370,7 @@ class Onnx:
         self._name = model.name
         self._takes = frozenset(port.name for port in session.get_inputs())
         if head == "encoder":
-            self.layers = int(model.config["num_hidden_layers"])
+            self.layers = int(model.config.get("num_hidden_layers") or model.config["n_layer"])
         names = [port.name for port in session.get_outputs()]
         self._outputs = _SPAN if head == "tokens" and set(_SPAN) <= set(names) else _OUTPUT[head]
         if self._takes - _KNOWN or not set(self._outputs) <= set(names):
