@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -193,16 +194,16 @@ def test_with_people_the_step_waits_says_what_to_do_and_carries_on(tmp_path: Pat
     with pytest.raises(WaitingError) as waits:
         done(tmp_path, given)
     work = (tmp_path / "work" / "annotate").resolve()
-    assert f"key_facts: 0 of 30 answers; have it answered with `summeter annotate serve {work / 'key_facts'}`" in str(
-        waits.value
-    )
-    assert "sentences: 0 of 48" in str(waits.value)
+    said = str(waits.value)
+    assert f"key_facts has 0 of 30 answers (`summeter annotate serve {work / 'key_facts'}`)" in said
+    assert "sentences has 0 of 48" in said
+    assert "\n" not in said, "it stands in a line of `bench status`"
     assert not (work / "alignment").exists(), "it waits for the key facts"
     answer(work / "key_facts")
     with pytest.raises(WaitingError) as waits:
         done(tmp_path, given)
     assert "key_facts" not in str(waits.value)
-    assert "alignment: 0 of" in str(waits.value)
+    assert "alignment has 0 of" in str(waits.value)
     for name in ("sentences", "alignment"):
         answer(work / name)
     manifest = done(tmp_path, given)
@@ -235,6 +236,16 @@ def test_answers_of_people_are_never_thrown_away(tmp_path: Path) -> None:
     other = settings(simulate=None, campaign={**people, "answers_per_item": 2})
     with pytest.raises(UsageError, match=r"sentences was made of other settings or data, and people gave \d answers"):
         done(tmp_path, other)
+
+
+def test_a_log_that_was_changed_is_not_taken_back(tmp_path: Path) -> None:
+    done(tmp_path, settings(campaigns={"sentences": {}}))
+    log = sqlite3.connect(tmp_path / "work" / "annotate" / "sentences" / "events.sqlite")
+    log.execute("UPDATE events SET data = replace(data, 'not_supported', 'supported') WHERE kind = 'answered'")
+    log.commit()
+    log.close()
+    with pytest.raises(InputError, match="restore it from a copy or an export"):
+        done(tmp_path, settings(campaigns={"sentences": {}}))
 
 
 def test_the_arms_of_a_campaign_are_one_study(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_annotate_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFi
     assert "0 accounts are too few for 3 people" in capsys.readouterr().err
     people = [word for name in ("anna", "ben", "cleo") for word in ("--account", name)]
     assert run(*words, *people) == 130
-    assert "key_facts: 0 of 9 answers" in capsys.readouterr().err
+    assert "key_facts has 0 of 9 answers" in capsys.readouterr().err
     assert run(*words, "--simulate", "3") == 0
     assert "human.merged" in capsys.readouterr().out
     assert "human.raw" in load(tmp_path / "annotate").judgment_sets

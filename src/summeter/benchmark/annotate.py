@@ -13,7 +13,7 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any, Literal, NamedTuple, get_args
@@ -29,6 +29,7 @@ from summeter.annotate.after.quality import crowd_votes
 from summeter.annotate.campaign.build import build
 from summeter.annotate.campaign.config import Campaign, Show
 from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.log import RESTORE
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.simulate.script import crowd, simulate
 from summeter.annotate.tasks import kind_named
@@ -44,7 +45,7 @@ from summeter.data.dataset import Dataset, load, save
 from summeter.data.human import RAW
 from summeter.data.human_judgments import list_id_of
 from summeter.meta.results import Row
-from summeter.records import Judgment, Record, UsageError, digest
+from summeter.records import InputError, Judgment, Record, UsageError, digest
 
 ADJUDICATED = "human.adjudicated"
 KEPT = "key_facts."
@@ -318,7 +319,7 @@ class _Maker:
         file = folder / MADE
         if file.is_file() and json.loads(file.read_text("utf-8")) == made:
             return True
-        with CampaignService(CampaignFolder(folder), readonly=True) as service:
+        with _opened(folder) as service:
             people = [person for person in service.state.people.values() if not person.simulated]
             answers = sum(len(person.answers) for person in people)
         if answers:
@@ -341,6 +342,15 @@ class _Maker:
             else:
                 self.log({"event": "simulating", "campaign": folder.name})
                 _simulate(fresh, simulated, self.settings.seed)
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[CampaignService]:
+    """A campaign to be read. Raises InputError for a log that was changed: its labels are nobody's."""
+    with CampaignService(CampaignFolder(folder), readonly=True) as service:
+        if service.log.broken is not None:
+            raise InputError.at(str(service.log.place), None, None, f"{service.log.broken}; {RESTORE}")
+        yield service
 
 
 def _verdicts(fields: Mapping[str, Any], data: Dataset) -> str | None:
@@ -414,7 +424,7 @@ def _step(inputs: Inputs, settings: AnnotateSettings, place: Place) -> Result:
         folders[validation.name] = maker.make(validation, data, source)
         waiting += _waiting(folders[validation.name])
         if not waiting:
-            with CampaignService(CampaignFolder(place.work / validation.main), readonly=True) as service:
+            with _opened(place.work / validation.main) as service:
                 changes = changes_of(service)
             data = with_changes(data, changes)
             source = place.work / VALIDATED
@@ -428,10 +438,10 @@ def _step(inputs: Inputs, settings: AnnotateSettings, place: Place) -> Result:
     if waiting and settings.simulate is not None:
         raise UsageError(
             "annotate: the made-up annotators cannot finish; give more of them, or attention.pass_share: 0 so that "
-            "nobody is excluded:\n" + "\n".join(waiting)
+            f"nobody is excluded: {'; '.join(waiting)}"
         )
     if waiting:
-        raise WaitingError("annotate waits for people; the same command carries on:\n" + "\n".join(waiting))
+        raise WaitingError(f"annotate waits for people (the same command carries on): {'; '.join(waiting)}")
     return _taken_back(data, changes, plans, {name: folders[name] for name in (plan.name for plan in plans)}, place)
 
 
@@ -439,7 +449,7 @@ def _waiting(folders: Sequence[Path]) -> list[str]:
     """What is still to be done in campaigns, in words; empty where they are finished."""
     lines = []
     for folder in folders:
-        with CampaignService(CampaignFolder(folder), readonly=True) as service:
+        with _opened(folder) as service:
             slots = service.state.items.values()
             wanted = service.campaign.answers_per_item
             complete = sum(
@@ -449,8 +459,7 @@ def _waiting(folders: Sequence[Path]) -> list[str]:
             if complete < len(slots):
                 given = sum(len(task.counted) for task in slots)
                 lines.append(
-                    f"{folder.name}: {given} of {wanted * len(slots)} answers; "
-                    f"have it answered with `summeter annotate serve {folder}`"
+                    f"{folder.name} has {given} of {wanted * len(slots)} answers (`summeter annotate serve {folder}`)"
                 )
             elif isinstance(service.kind, KeyFactValidation):
                 try:
@@ -468,10 +477,7 @@ def _taken_back(
     arm_rows: list[Json] = []
     for plan in plans:
         with ExitStack() as stack:
-            services = {
-                folder.name: stack.enter_context(CampaignService(CampaignFolder(folder), readonly=True))
-                for folder in folders[plan.name]
-            }
+            services = {folder.name: stack.enter_context(_opened(folder)) for folder in folders[plan.name]}
             for (name, service), show in zip(services.items(), plan.folders.values(), strict=True):
                 taken = _take(service, changes, data, main=name == plan.main, arm=show)
                 rows.append({"campaign": plan.name, **taken.row})
