@@ -26,6 +26,7 @@ COMMANDS = {
     "list": ("show:list_", "List evaluators, models, presets, aspects."),
     "doctor": ("show:doctor", "Say what works here, and what adds the rest."),
     "data": ("data:app", "Look at data, check it, keep it as a folder."),
+    "models": ("models:app", "Make released checkpoints into local models."),
     "batches": ("batches:app", "What waits in a vendor's batches; calling it off."),
     "outputs": ("outputs:app", "Bring in outputs of earlier experiments."),
     "annotate": ("annotate:app", "Have people judge summaries; lose no answer."),
