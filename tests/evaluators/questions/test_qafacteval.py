@@ -13,7 +13,7 @@ from evaluators.questions.test_squad import Words
 from summeter.evaluators.base import Tools
 from summeter.evaluators.questions.qafacteval import QAFactEval
 from summeter.models.base import Framing, Generation
-from summeter.records import Judgment
+from summeter.records import Judgment, UsageError
 
 DOCUMENT = "Ada sold the boat to Bo. It rained."
 SUMMARY = "Ada sold the mill. Bo paid."
@@ -121,6 +121,11 @@ def test_without_a_kept_question_the_paper_scores_zero_and_it_is_signed(summary:
     assert {(row.status, row.value, row.reason) for row in found.values()} == {("skipped", None, why)}
     signatures = [QAFactEval(none=none).sign({}) for none in ("zero", "skip")]
     assert ["|none:zero|" in signatures[0], "|none:skip|" in signatures[1]] == [True, True]
+
+
+def test_windows_that_would_skip_words_are_refused() -> None:
+    with pytest.raises(UsageError, match="a stride of 28 would skip words between windows of 27 tokens"):
+        QAFactEval(window=60, stride=28)
 
 
 def test_an_empty_text_is_a_status_and_shifts_nobody() -> None:

@@ -140,8 +140,12 @@ def test_an_answer_behind_a_long_text_is_found_where_it_stands() -> None:
 def test_a_question_is_cut_and_the_text_gets_the_rest() -> None:
     reader = Words("b")
     asyncio.run(answer_all(reader, [("why " * 50, "a b c")], Reading(60, 20, 10)))
-    assert Reading(60, 20, 10).room(50) == 47
     assert len(reader.rows) == 1
+    assert Reading(60, 20, 10).least_room == 47
+    # A question never takes more than half of the input.
+    (found,) = asyncio.run(answer_all(reader, [("why " * 90, "a " * 40 + "b")], Reading(60, 20, 64)))
+    assert (found.text, found.answered) == ("b", True)
+    assert Reading().least_room == 317
 
 
 def test_a_text_that_does_not_answer() -> None:

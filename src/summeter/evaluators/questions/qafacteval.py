@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
 from summeter.evaluators.entailment.premises import sentences_of
@@ -90,6 +90,13 @@ class QAFactEval(Evaluator):
     variant: Literal["paper", "legacy"] = "paper"
     window: int = Field(default=384, ge=16)
     stride: int = Field(default=128, ge=1)
+
+    @model_validator(mode="after")
+    def _reads_all(self) -> Self:
+        least = Reading(self.window, self.stride).least_room
+        if self.stride > least:
+            raise ValueError(f"a stride of {self.stride} would skip words between windows of {least} tokens")
+        return self
 
     def signature_fields(self) -> Mapping[str, object]:
         """Changed settings, what a summary without questions gets, and the parser."""

@@ -184,9 +184,14 @@ class Reading(NamedTuple):
     stride: int = 128
     question: int = 64
 
-    def room(self, question: int) -> int:
-        """Tokens of a window beside a question of so many, which is cut."""
-        return self.length - min(question, self.question) - MARKS
+    def asked(self, question: int) -> int:
+        """How many tokens of a question are read: at most half of the input."""
+        return min(question, self.question, self.length // 2)
+
+    @property
+    def least_room(self) -> int:
+        """Tokens of a window beside the longest question."""
+        return self.length - self.asked(self.question) - MARKS
 
 
 async def answer_all(
@@ -206,8 +211,8 @@ async def answer_all(
     cuts: list[Cut] = []
     spans_of: list[list[Window]] = []
     for question, text in pairs:
-        asked = min(len(offsets[question]), reading.question)
-        room = reading.room(asked)
+        asked = reading.asked(len(offsets[question]))
+        room = reading.length - asked - MARKS
         spans = _whole_words(windows(len(offsets[text]), room, reading.stride), offsets[text])
         spans_of.append(spans)
         rows += [(question, _cut(text, offsets[text], span)) for span in spans]
