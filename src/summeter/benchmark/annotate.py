@@ -40,12 +40,15 @@ from summeter.annotate.tasks.key_fact_validation import KeyFactValidation
 from summeter.annotate.tasks.simulation import Profile, Truth
 from summeter.benchmark.select import DETECTOR
 from summeter.benchmark.step import Inputs, LeftOut, Place, Result, Step, StepSettings, WaitingError
-from summeter.data.atomic import building, write_text
+from summeter.data.atomic import building, write_lines, write_text
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.human import RAW
 from summeter.data.human_judgments import list_id_of
+from summeter.engine.sync import run_sync
 from summeter.meta.results import Row
-from summeter.records import InputError, Judgment, Record, UsageError, digest
+from summeter.models.base import Embedder
+from summeter.records import Document, InputError, Judgment, Record, Span, UsageError, digest
+from summeter.text.split import split
 
 ADJUDICATED = "human.adjudicated"
 KEPT = "key_facts."
@@ -53,9 +56,12 @@ KEPT = "key_facts."
 them says nothing of the campaign: they stay apart from the others. The campaign's own stands in the manifest."""
 MADE = "made.json"
 """Says, in a campaign's folder, of which settings and data it was made."""
-VALIDATED, PLANNED = "validated", "plans"
-"""The folders of the data with validated key facts, from which later campaigns are made, and of the campaign files."""
+VALIDATED, PLANNED, SIMILAR = "validated", "plans", "similar"
+"""The folders of the data with validated key facts, from which later campaigns are made, of the campaign files, and of
+the scores of similar sentences."""
 SHOWN: tuple[Show, ...] = get_args(Show)
+SHOWS_TEXTS = frozenset({FactVerification.name, KeyFactValidation.name, KeyFactAlignment.name})
+"""The kinds of campaign that ask about a sentence or a key fact."""
 _UNISUMEVAL = {"attention": {"rate": 0.2, "form": "unisumeval"}, "answers_per_item": 3}
 _SUMMQUAL = {"answers_per_item": 2}
 PLANS: dict[str, dict[str, dict[str, Any]]] = {
@@ -119,13 +125,16 @@ class AnnotateSettings(StepSettings):
     campaign file (docs/campaign-file.md) without `name` and `data`, and `arms`, which of `nothing`, `verdict` and
     `verdict_and_reason` are shown of the machine's verdict, each in a campaign with people of its own; the last one's
     labels count. `campaign` holds fields of all of them. `machine` is the judgment set whose verdicts stand beside
-    sentences that are verified, where the data have it. `simulate` has made-up annotators do the work.
+    sentences that are verified, where the data have it. `embed` names a local network (`local/FOLDER`,
+    `hf/ORG/NAME@REVISION`) by whose embeddings the sentences of a document that are most like what is asked about are
+    marked; without it their words are compared. `simulate` has made-up annotators do the work.
     """
 
     plan: Literal["unisumeval", "summqual"] = "unisumeval"
     campaigns: dict[str, Json] = Field(default_factory=dict)
     campaign: Json = Field(default_factory=dict)
     machine: str | None = DETECTOR
+    embed: str | None = None
     simulate: MadeUp | None = None
 
     @model_validator(mode="after")
@@ -240,6 +249,7 @@ class _Maker:
 
     def __init__(self, settings: AnnotateSettings, work: Path, log: Callable[[Mapping[str, Any]], None]) -> None:
         self.settings, self.work, self.log = settings, work.resolve(), log
+        self.network = None if settings.embed is None else _embedder(settings.embed)
 
     def make(self, plan: Planned, data: Dataset, source: Path) -> list[Path]:
         """The folders of the plan's campaigns over the data in the folder `source`; those that are left are made."""
@@ -247,17 +257,33 @@ class _Maker:
         folders = []
         for number, (name, show) in enumerate(plan.folders.items()):
             fields = self._fields(plan, data, name, show, accounts[number])
+            scores = self._scores(plan, fields)
             made = {
                 "fields": fields,
                 "data": data.hash,
                 "simulate": self._made_up(),
                 "verdicts": _verdicts(fields, data),
+                "similar": None if scores is None or self.network is None else self.network.id,
             }
             folder = self.work / name
-            if not self._there(folder, digest(made)):
-                self._build(folder, {**fields, "data": str(source.resolve())}, digest(made))
+            key = digest(made)
+            if not self._there(folder, key):
+                if scores is not None and self.network is not None:
+                    write_scores(scores, plan.kind, data, self.network, language=str(fields.get("language", "en")))
+                    fields["assistance"] = _joined(fields.get("assistance", {}), {"similar": {"scores": str(scores)}})
+                self._build(folder, {**fields, "data": str(source.resolve())}, key)
             folders.append(folder)
         return folders
+
+    def _scores(self, plan: Planned, fields: Mapping[str, Any]) -> Path | None:
+        """The file of embeddings' scores for a campaign; None where words are compared, nothing is marked, or the
+        campaign has scores of its own."""
+        help_ = fields.get("assistance", {})
+        similar = help_.get("similar", {})
+        own = similar is None or similar.get("scores") is not None
+        if self.network is None or own or plan.kind not in SHOWS_TEXTS:
+            return None
+        return self.work / SIMILAR / f"{plan.name}.jsonl"
 
     def _made_up(self) -> Json | None:
         return None if self.settings.simulate is None else self.settings.simulate.model_dump(mode="json")
@@ -353,6 +379,42 @@ def _opened(folder: Path) -> Iterator[CampaignService]:
         yield service
 
 
+def _embedder(name: str) -> Embedder:
+    """The network that embeds texts. Raises UsageError for a name that is none, InstallError without its packages."""
+    from summeter.models.local.bind import build as build_networks
+    from summeter.models.local.bind import identify
+
+    embedder: Embedder = build_networks([identify("embed", name, "embed")])["embed"]
+    return embedder
+
+
+def write_scores(file: Path, kind: str, data: Dataset, embedder: Embedder, *, language: str = "en") -> int:
+    """Write how like each sentence of a document is to each text that a campaign of this kind shows: the cosines of
+    their embeddings, as `assistance.similar.scores` takes them. Returns how many texts there are."""
+
+    async def rows() -> list[Json]:
+        lines = []
+        for document, summaries in data.items():
+            sentences = document.sentence_texts or tuple(part.cut(document.text) for part in _parts(document, language))
+            of_kind = (text for summary in summaries for text in summary.sentence_texts)
+            texts = list(dict.fromkeys(of_kind if kind == FactVerification.name else document.key_facts))
+            if not texts or not sentences:
+                continue
+            vectors = await embedder.embed([*sentences, *texts])
+            near = vectors[len(sentences) :] @ vectors[: len(sentences)].T
+            for text, scores in zip(texts, near.tolist(), strict=True):
+                # Below 0 nothing is alike; and what scores 0 is never marked.
+                marks = [round(max(0.0, score), 6) for score in scores]
+                lines.append({"doc_id": document.id, "text": text, "scores": marks})
+        return lines
+
+    return write_lines(file, (json.dumps(row, ensure_ascii=False) for row in run_sync(rows())))
+
+
+def _parts(document: Document, language: str) -> list[Span]:
+    return [Span(of="document", start=part.start, end=part.end) for part in split(document.text, language)]
+
+
 def _verdicts(fields: Mapping[str, Any], data: Dataset) -> str | None:
     """A hash of the verdicts that a campaign takes from its data."""
     machine = (fields.get("assistance") or {}).get("machine") or {}
@@ -442,7 +504,8 @@ def _step(inputs: Inputs, settings: AnnotateSettings, place: Place) -> Result:
         )
     if waiting:
         raise WaitingError(f"annotate waits for people (the same command carries on): {'; '.join(waiting)}")
-    return _taken_back(data, changes, plans, {name: folders[name] for name in (plan.name for plan in plans)}, place)
+    models = {} if maker.network is None else {"embed": maker.network.id}
+    return _taken_back(data, changes, plans, {plan.name: folders[plan.name] for plan in plans}, models, place)
 
 
 def _waiting(folders: Sequence[Path]) -> list[str]:
@@ -470,7 +533,12 @@ def _waiting(folders: Sequence[Path]) -> list[str]:
 
 
 def _taken_back(
-    data: Dataset, changes: Sequence[Change], plans: Sequence[Planned], folders: Mapping[str, list[Path]], place: Place
+    data: Dataset,
+    changes: Sequence[Change],
+    plans: Sequence[Planned],
+    folders: Mapping[str, list[Path]],
+    models: Mapping[str, str],
+    place: Place,
 ) -> Result:
     sets: dict[str, list[Judgment]] = {}
     rows: list[Json] = []
@@ -501,7 +569,7 @@ def _taken_back(
     if arm_rows:
         details["arms"] = arm_rows
     counts = {f"key_facts_{action}": count for action, count in sorted(actions.items())}
-    return Result(data, dropped, counts=counts, details=details)
+    return Result(data, dropped, counts=counts, models=models, details=details)
 
 
 def _take(service: CampaignService, changes: Sequence[Change], data: Dataset, *, main: bool, arm: Show | None) -> Taken:

@@ -580,6 +580,10 @@ def annotate(
     machine: Annotated[
         str, typer.Option(metavar="SET|none", help="Whose verdicts stand beside sentences, where the data have them.")
     ] = "detector",
+    embed: Annotated[
+        str | None,
+        typer.Option(metavar="local/FOLDER|hf/ORG/NAME", help="Mark similar sentences by this network's embeddings."),
+    ] = None,
     simulate: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Have so many made-up annotators do the work.")
     ] = None,
@@ -599,7 +603,14 @@ def annotate(
     if config is None:
         platform = {"platform": {"accounts": accounts}} if accounts else {}
         made_up = None if simulate is None else {"annotators": simulate}
-        given = {"plan": plan, "campaign": platform, "machine": machine, "simulate": made_up, "seed": seed}
+        given = {
+            "plan": plan,
+            "campaign": platform,
+            "machine": machine,
+            "embed": embed,
+            "simulate": made_up,
+            "seed": seed,
+        }
         settings = settings_of(AnnotateSettings, given)
     else:
         chosen = [each for step, each in read_chain(config).steps if step is STEP]
