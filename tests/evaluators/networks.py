@@ -187,7 +187,7 @@ class WordClassifier:
         shares = [WordNLI._one(row[0], row[-1]).entail for row in rows]
         if classes == 1:
             return np.array(shares).reshape(len(rows), 1)
-        places = {"nli": 0, 2: 1}
+        places = {"nli": 0, 2: 1, 3: 2}
         table = np.zeros((len(rows), 3 if classes == "nli" else classes))
         table[:, places[classes]] = [8 * share - 4 for share in shares]
         return table

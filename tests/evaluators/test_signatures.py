@@ -96,6 +96,9 @@ SIGNATURES = {
     "lite3pyramid": [
         "lite3pyramid|lite3pyramid:p/m|v:1",
     ],
+    "a2cu": [
+        "a2cu|acu_writer:p/m|acu_matcher:p/m|v:1",
+    ],
     "a3cu": [
         "a3cu|a3cu:p/m|v:1",
     ],

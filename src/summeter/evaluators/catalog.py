@@ -34,6 +34,7 @@ CATALOG: dict[str, str] = {
     "minicheck": "summeter.evaluators.entailment.minicheck:MiniCheck",
     "lite2pyramid": "summeter.evaluators.entailment.lite2pyramid:Lite2Pyramid",
     "lite3pyramid": "summeter.evaluators.entailment.lite2pyramid:Lite3Pyramid",
+    "a2cu": "summeter.evaluators.seq2seq.a2cu:A2CU",
     "a3cu": "summeter.evaluators.overlap.a3cu:A3CU",
     "questeval": "summeter.evaluators.questions.questeval:QuestEval",
     "menli": "summeter.evaluators.entailment.menli:Menli",

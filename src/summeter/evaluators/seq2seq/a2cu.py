@@ -1,0 +1,198 @@
+"""`a2cu`: content units that a network writes of the reference, and whether the summary holds them (A2CU: Liu et al.,
+EMNLP 2023)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import model_validator
+
+from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Need, Prepared, Reduce, Semicolons, Tools
+from summeter.models.base import Framing, Generation, Kind
+from summeter.records import Claim, Document, Item, Judgment, KeyFacts, digest
+
+Measure = Literal["recall", "precision", "f1"]
+
+RECALL, PRECISION, F1 = "a2cu_recall", "a2cu_precision", "a2cu_f1"
+ASPECTS: Mapping[Measure, str] = {"recall": RECALL, "precision": PRECISION, "f1": F1}
+BETWEEN = "|||"
+"""What the writing network puts between units."""
+WRITTEN = Generation(max_new_tokens=511, num_beams=4, length_penalty=1.0, early_stopping=True)
+READ = 256
+"""Tokens that are read of a text whose units are written."""
+TEXT, UNIT = 200, 100
+"""Tokens that are read of a text and of a unit it may hold."""
+LINE = 0.5
+HELD = 2
+"""The matching network's class of a unit that the text holds."""
+
+
+class A2CU(Evaluator):
+    """Which content units of the reference the summary holds: one network writes them, another matches them (A2CU).
+
+    Roles `acu_writer` (units of a text, `|||` between them) and `acu_matcher` (a classifier of text and unit, whose
+    third class is that the text holds the unit). `measures`, with semicolons: `recall`, the share of the reference's
+    units that the summary holds; `precision`, with both sides swapped; `f1`, 2PR / (P + R + 1e-10). Equal units count
+    once, and none that is empty; `variant=legacy` counts empty output as one empty unit, and reads a mark such as
+    `[SEP]` inside a text as that mark, as the released code does.
+
+    Against several references each score is their mean. A reference's units are written once for all summaries. Writes
+    one judgment of the summary a measure, in [0, 1], one of each unit of the reference (unit key_fact), and for
+    precision one of each unit of the summary (unit claim). Label 1: over .5, held.
+    """
+
+    name: ClassVar[str] = "a2cu"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "which content units of the reference, written by a network, the summary holds (A2CU)"
+    aspects: ClassVar[tuple[str, ...]] = (RECALL, PRECISION, F1)
+    needs: ClassVar[frozenset[Need]] = frozenset({"reference"})
+    roles: ClassVar[tuple[str, ...]] = ("acu_writer", "acu_matcher")
+    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"acu_writer": "seq2seq", "acu_matcher": "classifier"}
+    without_model: ClassVar[Mapping[str, str]] = {
+        "acu_writer": "The paper's network is hf/Yale-LILY/a2cu-generator.",
+        "acu_matcher": "The paper's network is hf/Yale-LILY/a2cu-classifier.",
+    }
+    code_licence: ClassVar[str] = "none"
+    checkpoints: ClassVar[tuple[Checkpoint, ...]] = (
+        Checkpoint("acu_writer", "Yale-LILY/a2cu-generator", "none stated"),
+        Checkpoint("acu_matcher", "Yale-LILY/a2cu-classifier", "none stated"),
+    )
+    reduce: ClassVar[Reduce] = "whole"
+    reads_sentences: ClassVar[bool] = False
+    positional_setting: ClassVar[str | None] = "measures"
+
+    measures: Semicolons[Measure] = ("recall",)
+    variant: Literal["paper", "legacy"] = "paper"
+
+    @model_validator(mode="after")
+    def _measures_something(self) -> Self:
+        if not self.measures or len(set(self.measures)) < len(self.measures):
+            raise ValueError(f"measures: name some of {', '.join(ASPECTS)}, each once")
+        return self
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """An aspect a measure."""
+        return tuple(ASPECTS[measure] for measure in self.measures)
+
+    async def prepare(self, document: Document, tools: Tools) -> Prepared:
+        """The units of every reference, one list, and how many each reference has."""
+        texts = [text for text in document.references if text.strip()]
+        if not texts:
+            return Prepared(document_id=document.id)
+        units = await self._written(texts, tools)
+        facts = KeyFacts.of([unit for own in units for unit in own], "reference")
+        data = {"key_facts": list(facts.texts), "origin": facts.origin, "units": [len(own) for own in units]}
+        return Prepared(document_id=document.id, data=data)
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        """One judgment of the summary a measure, one of each unit."""
+        matcher = tools.classifier("acu_matcher")
+        builder = JudgmentBuilder(
+            self, item, tools.signature, model=matcher.id, prepared=prepared.id if prepared.data else None
+        )
+        if why := self.skip_reason(item):
+            return [builder.failed(aspect, "skipped", why) for aspect in self.measured]
+        units = _parted(prepared.data["key_facts"], prepared.data["units"])
+        held = [await self._held(item.summary.text, own, tools) for own in units]
+        values: dict[Measure, list[float]] = {"recall": [_share(own) for own in held if len(own)]}
+        judgments = self._facts(builder, prepared.data["key_facts"], np.concatenate(held))
+        if {"precision", "f1"} & set(self.measures):
+            claims, by_reference = await self._claims(item, tools)
+            values["precision"] = [_share(own) for own in by_reference if len(own)]
+            both = [
+                (_share(one), _share(two)) for one, two in zip(by_reference, held, strict=True) if len(one) and len(two)
+            ]
+            values["f1"] = [2 * precision * recall / (precision + recall + 1e-10) for precision, recall in both]
+            judgments += _of_claims(builder, claims, by_reference)
+        return [*(self._whole(builder, measure, values[measure]) for measure in self.measures), *judgments]
+
+    async def _written(self, texts: Sequence[str], tools: Tools) -> list[list[str]]:
+        """The units that the network writes of each text, equal ones once, in their order."""
+        framing = Framing(limit=READ, marks=self.variant == "legacy")
+        rows = await tools.seq2seq("acu_writer").generate(list(texts), WRITTEN, framing)
+        parts = [list(dict.fromkeys(part.strip() for part in row.split(BETWEEN))) for row in rows]
+        return parts if self.variant == "legacy" else [[part for part in own if part] for own in parts]
+
+    async def _held(self, text: str, units: Sequence[str], tools: Tools) -> NDArray[np.float64]:
+        """The probability that a text holds each unit."""
+        how = Framing((TEXT, UNIT), marks=self.variant == "legacy")
+        logits = await tools.classifier("acu_matcher").logits([(text, unit) for unit in units], 3, how)
+        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
+        shares: NDArray[np.float64] = powers[:, HELD] / powers.sum(axis=1)
+        return shares
+
+    async def _claims(self, item: Item, tools: Tools) -> tuple[list[str], list[NDArray[np.float64]]]:
+        """The summary's units, and for each reference the probabilities that it holds them."""
+        (claims,) = await self._written([item.summary.text], tools)
+        references = [text for text in item.references if text.strip()]
+        return claims, [await self._held(reference, claims, tools) for reference in references]
+
+    def _whole(self, builder: JudgmentBuilder, measure: Measure, values: Sequence[float]) -> Judgment:
+        aspect = ASPECTS[measure]
+        if not values:
+            whose = "summary" if measure == "precision" else "reference"
+            return builder.failed(aspect, "skipped", f"the network wrote no unit of the {whose}")
+        several = f" (mean of {len(values)} references)" if len(values) > 1 else ""
+        what = {"recall": "the reference's units", "precision": "the summary's units", "f1": "both sides' units"}[
+            measure
+        ]
+        return builder.ok(aspect, value=float(np.mean(values)), reason=f"share of {what} that is held{several}")
+
+    def _facts(self, builder: JudgmentBuilder, units: Sequence[str], held: NDArray[np.float64]) -> list[Judgment]:
+        if "recall" not in self.measures or not units:
+            return []
+        list_id = KeyFacts.of(units, "reference").id
+        return [
+            builder.ok(
+                RECALL,
+                "key_fact",
+                at,
+                value=float(share),
+                label=int(share > LINE),
+                list_id=list_id,
+                reason=_says(share),
+            )
+            for at, share in enumerate(held)
+        ]
+
+
+def _of_claims(
+    builder: JudgmentBuilder, claims: Sequence[str], by_reference: Sequence[NDArray[np.float64]]
+) -> list[Judgment]:
+    """Each unit of the summary, at the reference that holds it best."""
+    if not claims:
+        return []
+    best = np.max(np.stack(list(by_reference)), axis=0)
+    return [
+        builder.ok(
+            PRECISION,
+            "claim",
+            at,
+            value=float(share),
+            label=int(share > LINE),
+            list_id=digest(list(claims), 12),
+            claim=Claim(text=text),
+            reason=_says(share),
+        )
+        for at, (text, share) in enumerate(zip(claims, best, strict=True))
+    ]
+
+
+def _share(held: NDArray[np.float64]) -> float:
+    return float(np.mean(held > LINE))
+
+
+def _says(share: float) -> str:
+    return f"{'held' if share > LINE else 'not held'} (probability {share:.2f})"
+
+
+def _parted(units: Sequence[str], sizes: Sequence[int]) -> list[list[str]]:
+    parts, at = [], 0
+    for size in sizes:
+        parts.append(list(units[at : at + size]))
+        at += size
+    return parts
