@@ -4,7 +4,7 @@
 
 Two sets of people's ratings (Shen et al., 2023: 1,200 summaries of 12 systems; DialSummEval: 1,400 of 14), four aspects
 each. The fused judge (`support`, `rouge`, `abstractiveness`, `length`) and the regression judge (frozen states of a
-small encoder, pooled in two ways, a ridge head) are cross-fitted in five folds by document, near-duplicates in one:
+small encoder, their mean, a ridge head) are cross-fitted in five folds by document, near-duplicates in one:
 whatever is chosen (a penalty, a calibration) is chosen among the other folds. Every other judge is scored as it is; an
 input that goes the other way than people (as abstractiveness does) is turned round, which flatters it. The best input
 is the one with the highest Pearson's r on all documents, chosen with hindsight: the fused judge has to beat that.
@@ -32,7 +32,6 @@ from summeter.engine.api import evaluate
 from summeter.engine.outputs import import_outputs
 from summeter.engine.progress import Progress
 from summeter.meta.inputs import judge_input
-from summeter.models.local.regressor import Pool
 from summeter.runs.run import RunFolder
 from summeter.scoring.table import Question
 from summeter.stats import Bootstrap, correlate, correlation_of
@@ -49,7 +48,6 @@ SETS = ("shen2023", "dialsummeval")
 ASPECTS = ("coherence", "consistency", "fluency", "relevance")
 MEMBERS = ("support", "rouge", "abstractiveness", "length")
 PLAIN = {"ROUGE-1": "rouge.rouge1", "ROUGE-2": "rouge.rouge2", "ROUGE-L": "rouge.rougeL", "length": "length.words"}
-POOLS: tuple[Pool, ...] = ("mean", "pair")
 FUSED, REGRESSION, BEST, CHATGPT = "fused", "regression", "best input", "ChatGPT, RTS"
 RESAMPLES, SEED = 1000, 7
 BEGIN, END = "<!-- trained judges: begin -->", "<!-- trained judges: end -->"
@@ -82,10 +80,8 @@ def judges(data: Path, name: str, work: Path, backbone: Path | None) -> Judges:
     labels = [each.name([source.member for source in task.sources]) for each in names]
     values: dict[str, dict[str, Floats]] = {FUSED: fitted.cross_fitted}
     if backbone is not None:
-        for pool in POOLS:
-            settings = Regression(data=str(file), aspects=ASPECTS, backbone=f"local/{backbone}", pool=pool)
-            fitted_by_fold = cross_fit(settings, work / f"{name}.states-{pool}", folds=5)
-            values[f"{REGRESSION}, {pool}"] = dict(fitted_by_fold.ratings)
+        settings = Regression(data=str(file), aspects=ASPECTS, backbone=f"local/{backbone}")
+        values[REGRESSION] = dict(cross_fit(settings, work / f"{name}.states", folds=5).ratings)
     for label, column in PLAIN.items():
         values[label] = dict.fromkeys(ASPECTS, measured.values[:, labels.index(column)])
     best, values[BEST] = {}, {}

@@ -34,8 +34,7 @@ def test_the_reason_shows_the_interval_on_the_scale_and_what_moves_it(tmp_path: 
     reason = next(row.reason for row in run.judgments() if row.judge == "fused" and row.target.system == "b")
     # value 1.9 less 1.5 is below the scale's end.
     assert reason == (
-        "90% interval 1.00 to 3.40; what moves it most from the mean: length words 4 -0.60, "
-        "abstractiveness abstractiveness 1 -0.50"
+        "90% interval 1.00 to 3.40; what moves it most from the mean: length words 4 (-0.60), abstractiveness 1 (-0.50)"
     )
 
 
@@ -46,7 +45,7 @@ def test_calibration_stretches_values_and_contributions(tmp_path: Path) -> None:
     run = sm.evaluate(ROWS, [f"fused[{folder}]"])
     (b,) = (row for row in run.judgments() if row.judge == "fused" and row.target.system == "b")
     assert b.value == pytest.approx(-1.5 + 1.5 * 1.9)
-    assert "length words 4 -0.90" in (b.reason or "")
+    assert "length words 4 (-0.90)" in (b.reason or "")
 
 
 def test_yes_and_no_is_a_probability_with_a_label(tmp_path: Path) -> None:

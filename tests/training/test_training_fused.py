@@ -208,3 +208,39 @@ def test_a_member_that_is_in_no_run_is_named_with_what_to_do(tmp_path: Path) -> 
     sm.evaluate(str(file), FREE, out=tmp_path / "run")
     with pytest.raises(UsageError, match=r"rts asks an LLM, and is in none of the runs .*run; score the data with it"):
         train(settings(file, runs=[str(tmp_path / "run")], members=["length", "rts"]), tmp_path / "judge")
+
+
+def ratings_by(folder: Path, name: str, data: list[Row], noise: float) -> str:
+    """A scripted LLM that rates each summary near to what people gave it."""
+    rng = random.Random(name)
+    rules = []
+    for row in data:
+        score = row["human"]["ratings"]["coherence"]["a"] + rng.gauss(0, noise)
+        reply = {"reason": "so", "score": min(5, max(1, round(score)))}
+        rules.append({"match": row["summary"], "reply": reply})
+    file = folder / f"{name}.jsonl"
+    file.write_text("".join(json.dumps(rule) + "\n" for rule in rules), "utf-8")
+    return f"scripted/{file}"
+
+
+def test_two_llms_of_two_runs_are_members_and_the_card_names_what_costs(tmp_path: Path) -> None:
+    data = rows(by_length)
+    file = saved(tmp_path, data)
+    models = [ratings_by(tmp_path, name, data, noise) for name, noise in (("one", 0.5), ("two", 1.0))]
+    for name, model in zip(("one", "two"), models, strict=True):
+        sm.evaluate(str(file), ["rts"], models=model, out=tmp_path / f"run-{name}")
+    runs = [str(tmp_path / "run-one"), str(tmp_path / "run-two")]
+    outcome = train(settings(file, runs=runs, members=[]), tmp_path / "judge")
+    assert [(each["name"], each["role"], each["asks"]) for each in outcome.card["members"]] == [
+        ("rts", None, {"judge": models[0]}), ("rts", "second", {"judge": models[1]}),
+    ]  # fmt: skip
+    names = [each["input"] for each in outcome.card["inputs"]["coherence"]]
+    assert names == ["rts.coherence", "rts@second.coherence"]
+    assert f"rts asks {models[0]} at $0.00 for 1,000 summaries" in next(
+        line for line in outcome.lines if line.startswith("costs: ")
+    )
+    bound = {"judge": models[0], "second": models[1]}
+    run = sm.evaluate(str(file), [f"fused[{tmp_path / 'judge'}]"], models=bound, out=tmp_path / "fused")
+    assert {row.status for row in run.judgments() if row.judge == "fused"} == {"ok"}
+    with pytest.raises(UsageError, match="was fitted on other judgments of rts"):
+        sm.evaluate(str(file), [f"fused[{tmp_path / 'judge'}]"], models={**bound, "second": models[0]})

@@ -76,7 +76,8 @@ class Input(Record):
     def words(self, members: Sequence[FusedMember]) -> str:
         """As it stands in reasons: `support faithfulness (mean)`."""
         statistic = "" if self.statistic == "score" else f" ({self.statistic})"
-        return f"{members[self.member].name} {self.aspect.replace('_', ' ')}{statistic}"
+        judge, aspect = members[self.member].name, self.aspect.replace("_", " ")
+        return f"{judge if judge == aspect else f'{judge} {aspect}'}{statistic}"
 
 
 class Combination(Record):
@@ -353,7 +354,7 @@ def _verdict(combination: Combination, value: float, inputs: Floats, fitted: Fus
     added = combination.contributions(inputs[None, :])[0] * combination.slope
     order = sorted(range(len(added)), key=lambda at: (-abs(added[at]), at))
     most = ", ".join(
-        f"{fitted.inputs[at].words(fitted.members)} {inputs[at]:.3g} {added[at]:+.2f}" for at in order[:_SHOWN]
+        f"{fitted.inputs[at].words(fitted.members)} {inputs[at]:.3g} ({added[at]:+.2f})" for at in order[:_SHOWN]
     )
     unit = " (log-odds)" if combination.link == "logistic" else ""
     parts = [f"what moves it most from the mean{unit}: {most}"]

@@ -250,7 +250,7 @@ _FURTHER = ("second", *(f"judge{number}" for number in range(3, 100)))
 
 def _with_roles(sources: Sequence[Source]) -> list[Source]:
     """With a role of its own for each further LLM that judges: a run has one model a role."""
-    models: dict[str, str] = Field(default_factory=dict)
+    models: dict[str, str] = {}
     listed = []
     for source in sources:
         member = source.member
