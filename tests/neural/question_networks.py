@@ -10,15 +10,14 @@ from neural import parity
 
 
 def arcs(folder: Path, texts: list[str]) -> Path:
-    """An ELECTRA classifier of tokens with four outputs, read without segments: DAE's network."""
+    """An ELECTRA classifier of tokens with four outputs: DAE's network."""
     bias = [0.2, -0.1, 0.0, 0.0]
-    told = {"model_max_length": 512, "model_input_names": ["input_ids", "attention_mask"]}
-    return _electra(folder, texts, "ElectraForTokenClassification", "classifier", bias, told)
+    return _electra(folder, texts, "ElectraForTokenClassification", "classifier", bias)
 
 
 def answers(folder: Path, texts: list[str]) -> Path:
     """An ELECTRA network for extractive question answering."""
-    return _electra(folder, texts, "ElectraForQuestionAnswering", "qa_outputs", [0.1, -0.1], {"model_max_length": 512})
+    return _electra(folder, texts, "ElectraForQuestionAnswering", "qa_outputs", [0.1, -0.1])
 
 
 FFNN, BIAS = 24, 2.0
@@ -64,9 +63,7 @@ def coref(folder: Path) -> Path:
     return folder
 
 
-def _electra(
-    folder: Path, texts: list[str], architecture: str, head: str, bias: list[float], told: dict[str, object]
-) -> Path:
+def _electra(folder: Path, texts: list[str], architecture: str, head: str, bias: list[float]) -> Path:
     from safetensors.numpy import save_file
 
     parity.network(folder, texts)
@@ -87,6 +84,6 @@ def _electra(
     }  # fmt: skip
     (folder / "config.json").write_text(json.dumps(config))
     tokenizer = json.loads((folder / "tokenizer_config.json").read_text())
-    (folder / "tokenizer_config.json").write_text(json.dumps({**tokenizer, **told}))
+    (folder / "tokenizer_config.json").write_text(json.dumps({**tokenizer, "model_max_length": 512}))
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     return folder

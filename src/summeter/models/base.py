@@ -183,13 +183,15 @@ class Framing(NamedTuple):
     of the tokenizer in the template are read as marks (`{0}{eos}{1}`). Without one, a row is one text or a pair.
     `marks`: also those inside the texts are, as released code does; else they are plain characters. `limit`: tokens of
     the input, marks counted, where the method says it and not the model's files; a model with fewer positions, or with
-    a `max_tokens` of its own, reads fewer.
+    a `max_tokens` of its own, reads fewer. `segments` False: both texts of a pair have segment 0, as some methods have
+    it.
     """
 
     cut: Cut = "longest_first"
     template: str | None = None
     marks: bool = False
     limit: int | None = None
+    segments: bool = True
 
     @property
     def key(self) -> str:

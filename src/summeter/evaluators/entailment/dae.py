@@ -176,7 +176,7 @@ class DAE(Evaluator):
             for reading, text, length in zip(readings, texts, lengths[1:], strict=True)
             if reading.arcs.arcs
         ]
-        calls = (network.logits([(source, text)], 4, Framing(cut=cut)) for _, text, cut in asked)
+        calls = (network.logits([(source, text)], 4, Framing(cut=cut, segments=False)) for _, text, cut in asked)
         rows = await asyncio.gather(*calls)
         verdicts = [
             verdict for (reading, _, _), (row,) in zip(asked, rows, strict=True) for verdict in _of_row(reading, row)

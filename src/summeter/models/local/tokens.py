@@ -183,7 +183,7 @@ class Tokens:
         for row in rows:
             texts, frame = [encodings[text] for text in row], self._frames[len(row) - 1]
             sizes = cut_sizes([len(encoded.ids) for encoded in texts], self._room(frame, how), how.cut)
-            inputs.append(frame.around(texts, sizes, segmented=self._segmented))
+            inputs.append(frame.around(texts, sizes, segmented=self._segmented and how.segments))
         return inputs
 
     def room(self, how: Framing) -> int:
