@@ -1,0 +1,67 @@
+"""`summeter train` on the command line: figures, files, faults. The fused judge needs no network."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from summeter.cli.main import main
+
+
+def rated(folder: Path, documents: int = 60) -> Path:
+    draw = random.Random(4)
+    words = ["rain", "river", "bridge", "valley", "town", "mayor", "budget", "school", "road", "market"]
+    lines = []
+    for number in range(documents):
+        picked = draw.sample(words, 5)
+        document = f"Report {number}: " + " ".join(
+            f"The {word} is {draw.randrange(1000)} years old." for word in picked
+        )
+        for system in "AB":
+            right = draw.randrange(5)
+            named = picked[:right] + [f"x{word}" for word in picked[right:]]
+            lines.append({"doc_id": f"d{number}", "document": document, "system": system, "reference": document,
+                          "summary": f"It names the {', the '.join(named)}.",
+                          "human": {"ratings": {"coverage": {"ana": 1 + right, "ben": 1 + right}}}})  # fmt: skip
+    file = folder / "rated.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return file
+
+
+def ran(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as caught:
+        main(list(arguments))
+    return int(caught.value.code or 0)
+
+
+SETTINGS = "kind: fused\ndata: rated.jsonl\nmembers: [length, rouge]\nresamples: 20\n"
+
+
+def test_it_trains_writes_and_says_how_good(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rated(tmp_path)
+    (tmp_path / "judge.yaml").write_text(SETTINGS)
+    assert ran("train", str(tmp_path / "judge.yaml"), "-o", str(tmp_path / "judge")) == 0
+    shown = capsys.readouterr()
+    assert "coverage" in shown.out
+    assert f"written to {tmp_path / 'judge'}" in shown.err
+    assert {"README.md", "card.json"} <= {file.name for file in (tmp_path / "judge").iterdir()}
+    assert ran("train", str(tmp_path / "judge.yaml"), "-o", str(tmp_path / "judge")) == 2
+    assert "choose another -o, or replace it with --force" in capsys.readouterr().err
+    assert ran("train", str(tmp_path / "judge.yaml"), "-o", str(tmp_path / "judge"), "--force", "--json") == 0
+    card = json.loads(capsys.readouterr().out)["card"]
+    assert card["kind"] == "fused"
+    assert card["test"]["looks"] == 1
+
+
+def test_faults_are_one_message_and_nothing_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "judge.yaml").write_text(SETTINGS.replace("kind: fused", "kind: fusde"))
+    assert ran("train", str(tmp_path / "judge.yaml"), "-o", str(tmp_path / "judge")) == 2
+    assert "judge.yaml:1: kind: there is no kind 'fusde' (did you mean fused?)" in capsys.readouterr().err
+    rated(tmp_path, 10)
+    (tmp_path / "judge.yaml").write_text(SETTINGS)
+    assert ran("train", str(tmp_path / "judge.yaml"), "-o", str(tmp_path / "judge")) == 2
+    assert "documents" in capsys.readouterr().err
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["judge.yaml", "rated.jsonl"]
