@@ -144,6 +144,7 @@ def _write(head: Head, config: Mapping[str, Any], source: Path, folder: Path, ki
             f"this is no checkpoint of {kind} over the base in {source}: {'; '.join(faults[:3])}"
             f"{f' (and {len(faults) - 3} more)' if len(faults) > 3 else ''}"
         )
+    transformers.utils.logging.disable_progress_bar()
     network = class_(made)
     network.load_state_dict({name: head.tensors[name].float() for name in given})
     network.save_pretrained(folder)

@@ -1,0 +1,246 @@
+"""Networks and texts of the parity fixture of AlignScore, MiniCheck, A3CU and Lite2Pyramid.
+
+Weights come from numpy's RandomState, whose stream is frozen; the tokenizers know the words of the texts, and letters.
+benchmarks/classified_parity.py computes what the released code gives on them; `classified.json` keeps it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from summeter.evaluators.base import Evaluator, Tools
+from summeter.evaluators.entailment.alignscore import AlignScore
+from summeter.evaluators.entailment.lite2pyramid import Lite2Pyramid
+from summeter.evaluators.entailment.minicheck import MiniCheck
+from summeter.evaluators.overlap.a3cu import A3CU
+from summeter.models.local.classifier import LocalClassifier
+from summeter.models.local.convert import convert
+from summeter.models.local.opened import open_model
+from summeter.models.local.seq2seq import LocalSeq2Seq
+from summeter.models.local.tagger import LocalTokenClassifier
+from summeter.records import Document, Item, Span, Summary
+
+FIXTURE = Path(__file__).with_name("classified.json")
+SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
+EOS = {"roberta": "</s>", "deberta": "[SEP]", "t5": "</s>"}
+
+
+def fixture() -> dict[str, Any]:
+    """The texts, and what the released code gave for them."""
+    held: dict[str, Any] = json.loads(FIXTURE.read_text("utf-8"))
+    return held
+
+
+def frozen(network: Any, seed: int, size: float = 0.3) -> Any:
+    """The network with weights drawn by numpy, parameter by parameter in the order of their names."""
+    import torch
+
+    draw = np.random.RandomState(seed)
+    with torch.no_grad():
+        for name, weights in sorted(network.named_parameters()):
+            scale, shift = (0.1, 1.0) if "LayerNorm.weight" in name or "layer_norm.weight" in name else (size, 0.0)
+            drawn = shift + scale * draw.randn(*weights.shape)
+            weights.copy_(torch.from_numpy(drawn.astype(np.float32)))
+    return network.eval()
+
+
+def _words(texts: Sequence[str]) -> list[str]:
+    letters = {chr(place) for place in range(33, 127)}
+    return sorted({word for text in texts for word in re.findall(r"\w+", text)} - letters)
+
+
+def _tokenizer(folder: Path, texts: Sequence[str], marks: Sequence[str], *, roberta: bool) -> int:
+    """Words whole, others by letters; framed as RoBERTa (two marks between texts) or BERT."""
+    from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, processors
+
+    letters = [chr(place) for place in range(33, 127)]
+    vocabulary = [*marks, *letters, *(f"##{letter}" for letter in letters), *_words(texts)]
+    places = {word: place for place, word in enumerate(vocabulary)}
+    begin, pad, end, unknown = marks[:4]
+    tokenizer = Tokenizer(models.WordPiece(places, unk_token=unknown))
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    kind = processors.RobertaProcessing if roberta else processors.BertProcessing
+    tokenizer.post_processor = kind((end, places[end]), (begin, places[begin]))
+    tokenizer.add_special_tokens([AddedToken(mark, special=True) for mark in marks])
+    return _saved(tokenizer, folder, begin=begin, pad=pad, end=end, unknown=unknown)
+
+
+def _unigram(folder: Path, texts: Sequence[str]) -> int:
+    """T5's kind, with the ids that MiniCheck reads: 3 is the first piece of "0", 209 that of "1"."""
+    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors
+
+    letters = [chr(place) for place in range(33, 127)]
+    pieces = [("<pad>", 0.0), ("</s>", 0.0), ("<unk>", 0.0), ("▁", -2.0), *((letter, -6.0) for letter in letters)]
+    pieces += [(f"<{place}>", -20.0) for place in range(len(pieces), 209)]
+    pieces += [("▁1", -1.5), *((f"▁{word}", -3.0) for word in _words(texts) if word != "1")]
+    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=2))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.decoder = decoders.Metaspace()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)]
+    )
+    tokenizer.add_special_tokens([AddedToken(mark, special=True) for mark in ("<pad>", "</s>", "<unk>")])
+    return _saved(tokenizer, folder, begin="</s>", pad="<pad>", end="</s>", unknown="<unk>")
+
+
+def _saved(tokenizer: Any, folder: Path, *, begin: str, pad: str, end: str, unknown: str) -> int:
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    held = {
+        "tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": 512, "pad_token": pad, "unk_token": unknown,
+        "cls_token": begin, "sep_token": end, "eos_token": end, "bos_token": begin,
+    }  # fmt: skip
+    (folder / "tokenizer_config.json").write_text(json.dumps(held))
+    return int(tokenizer.get_vocab_size())
+
+
+def roberta(folder: Path, texts: Sequence[str], classes: int, seed: int) -> Any:
+    """A frozen RoBERTa classifier in a folder; three classes are those of inference."""
+    import transformers
+
+    size = _tokenizer(folder, texts, ("<s>", "<pad>", "</s>", "<unk>"), roberta=True)
+    names = ("entailment", "neutral", "contradiction")[:classes] if classes == 3 else map(str, range(classes))
+    labels = dict(enumerate(names))
+    config = transformers.RobertaConfig(
+        vocab_size=size, max_position_embeddings=514, type_vocab_size=1, pad_token_id=1, id2label=labels,
+        label2id={name: place for place, name in labels.items()}, **SIZES,
+    )  # fmt: skip
+    network = frozen(transformers.RobertaForSequenceClassification(config), seed)
+    network.save_pretrained(folder)
+    return network
+
+
+def deberta(folder: Path, texts: Sequence[str], seed: int) -> Any:
+    """A frozen DeBERTa-v2 classifier of two classes, without places of its own."""
+    import transformers
+
+    size = _tokenizer(folder, texts, ("[CLS]", "[PAD]", "[SEP]", "[UNK]"), roberta=False)
+    config = transformers.DebertaV2Config(
+        vocab_size=size, max_position_embeddings=64, relative_attention=True, position_buckets=16,
+        norm_rel_ebd="layer_norm", share_att_key=True, pos_att_type=["p2c", "c2p"], position_biased_input=False,
+        type_vocab_size=0, pad_token_id=1, num_labels=2, **SIZES,
+    )  # fmt: skip
+    network = frozen(transformers.DebertaV2ForSequenceClassification(config), seed)
+    network.save_pretrained(folder)
+    return network
+
+
+def t5(folder: Path, texts: Sequence[str], seed: int) -> Any:
+    """A frozen T5."""
+    import transformers
+
+    config = transformers.T5Config(
+        vocab_size=_unigram(folder, texts), d_model=32, d_kv=16, d_ff=48, num_layers=2, num_heads=2,
+        decoder_start_token_id=0, pad_token_id=0, eos_token_id=1,
+    )  # fmt: skip
+    network = frozen(transformers.T5ForConditionalGeneration(config), seed)
+    network.save_pretrained(folder)
+    return network
+
+
+def bert(folder: Path, texts: Sequence[str], seed: int) -> tuple[Any, Any]:
+    """A frozen BERT and a linear layer over its first token, and the folder's tokenizer and config."""
+    import torch
+    import transformers
+
+    size = _tokenizer(folder, texts, ("[CLS]", "[PAD]", "[SEP]", "[UNK]"), roberta=False)
+    config = transformers.BertConfig(vocab_size=size, max_position_embeddings=512, pad_token_id=1, **SIZES)
+    config.save_pretrained(folder)
+    return frozen(transformers.BertModel(config), seed), frozen(torch.nn.Linear(32, 1), seed + 1, 0.1)
+
+
+def alignscore(folder: Path, texts: Sequence[str], file: Path) -> tuple[Any, dict[str, Any]]:
+    """A frozen encoder and heads in the layout of AlignScore's checkpoints, written to `file`."""
+    import torch
+    import transformers
+
+    encoder = frozen(transformers.RobertaModel(roberta(folder, texts, 3, 11).config), 12)
+    heads = {
+        f"{name}_layer": frozen(torch.nn.Linear(32, size), seed, 0.1 if name == "reg" else 0.3)
+        for seed, (name, size) in enumerate((("tri", 3), ("bin", 2), ("reg", 1)), 13)
+    }
+    state = {f"base_model.{name}": value for name, value in encoder.state_dict().items()}
+    state |= {f"{name}.{part}": value for name, head in heads.items() for part, value in head.state_dict().items()}
+    torch.save({"state_dict": state}, file)
+    return encoder, heads
+
+
+def texts_of(held: dict[str, Any]) -> list[str]:
+    """All texts, whose words the tokenizers know."""
+    rows = held["texts"]
+    return [text for row in rows for text in (row["document"], row["summary"], *row["units"])]
+
+
+def ours(case: str, held: dict[str, Any], place: Path) -> list[list[float]]:
+    """What summeter gives, one list an item, where the released code gave `held["cases"][case]`."""
+    texts = texts_of(held)
+    name, _, kind = case.partition(" ")
+    if name == "alignscore":
+        alignscore(place / "base", texts, place / "a.ckpt")
+        convert("alignscore", place / "a.ckpt", place / "made", place / "base")
+        folder = place / "made" / kind.removesuffix("_sp")
+        evaluator: Evaluator = AlignScore(mode=kind, variant="legacy")  # type: ignore[arg-type]
+        return _scores(evaluator, held, _classifier("alignscore", folder), "sentences")
+    if name == "minicheck":
+        if kind == "t5":
+            t5(place / "net", texts, 21)
+            networks: dict[str, Any] = {
+                "minicheck_t5": LocalSeq2Seq("m", open_model(f"local/{place / 'net'}", "seq2seq"))
+            }
+            evaluator = MiniCheck(network="t5", claims="summary", chunk=60, variant="legacy")
+        else:
+            if kind == "roberta":
+                roberta(place / "net", texts, 2, 22)
+            else:
+                deberta(place / "net", texts, 23)
+            networks = _classifier("minicheck", place / "net")
+            evaluator = MiniCheck(claims="summary", chunk=60, variant="legacy")
+        return _scores(evaluator, held, networks, "lines")
+    if name == "a3cu":
+        import torch
+
+        network, linear = bert(place / "base", texts, 31)
+        state = {f"bert.{part}": value for part, value in network.state_dict().items()}
+        state |= {f"linear.{part}": value for part, value in linear.state_dict().items()}
+        torch.save(state, place / "model.bin")
+        convert("a3cu", place / "model.bin", place / "made", place / "base")
+        tagger = LocalTokenClassifier("m", open_model(f"local/{place / 'made'}", "tokens"))
+        return _scores(A3CU(variant="legacy"), held, {"a3cu": tagger}, "sentences")
+    roberta(place / "net", texts, 3, 43)
+    evaluator = Lite2Pyramid(score=kind, variant="legacy")  # type: ignore[arg-type]
+    return _scores(evaluator, held, _classifier("lite2pyramid", place / "net"), "sentences")
+
+
+def _classifier(role: str, folder: Path) -> dict[str, Any]:
+    return {role: LocalClassifier("m", open_model(f"local/{folder}", "classifier"))}
+
+
+def _scores(evaluator: Evaluator, held: dict[str, Any], networks: dict[str, Any], cut: str) -> list[list[float]]:
+    async def run() -> list[list[float]]:
+        rows = []
+        for item in (_item(row, place, cut) for place, row in enumerate(held["texts"])):
+            tools = Tools("s", networks=networks)
+            prepared = await evaluator.prepare(item.document, tools)
+            judgments = await evaluator.judge(item, prepared, tools)
+            rows.append([row.value for row in judgments if row.target.unit == "summary" and row.value is not None])
+        return rows
+
+    return asyncio.run(run())
+
+
+def _item(row: dict[str, Any], place: int, cut: str) -> Item:
+    """A text of the fixture with its sentences as stored: by Punkt over the whole (`sentences`) or line by line."""
+    document = Document(
+        id=f"d{place}", text=row["document"], references=(row["document"],), key_facts=tuple(row["units"]),
+        sentences=tuple(Span(of="document", start=start, end=end) for start, end in row[cut]),
+    )  # fmt: skip
+    spans = tuple(Span(of="summary", start=start, end=end) for start, end in row["claims"])
+    summary = Summary(document_id=document.id, system="s", text=row["summary"], sentences=spans, splitter="given")
+    return Item(document=document, summary=summary)
