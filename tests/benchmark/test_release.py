@@ -312,6 +312,20 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], None], str, str]] = {
         "manifest.json", "agreement",
     ),
     "an added file": (lambda release: (release / "notes.txt").write_text("hello") and None, "notes.txt", "added"),
+    "another script": (
+        lambda release: (release / "fetch_documents.py").write_text("import os\n") and None,
+        "fetch_documents.py", "do not run",
+    ),
+    "another licence of the data": (replaced("dataset.json", "CC-BY-4.0", "CC0-1.0"), "dataset.json", "licence is"),
+    "another hash of the data": (replaced("dataset.json", '"hash": "', '"hash": "0'), "dataset.json", "hash is"),
+    "no summaries at all": (lambda release: (release / "summaries.jsonl").unlink(), "summaries.jsonl", ""),
+    "a broken table": (
+        lambda release: (release / "parquet" / "dev" / "votes.parquet").write_bytes(b"PAR1") and None,
+        "votes.parquet", "Parquet",
+    ),
+    "a broken line": (
+        lambda release: (release / "documents.jsonl").write_bytes(b"\xff{") and None, "documents.jsonl", "line 1"
+    ),
     "a missing script": (lambda release: (release / "fetch_documents.py").unlink(), "fetch_documents.py", "missing"),
     "a missing table": (
         lambda release: (release / "parquet" / "dev" / "votes.parquet").unlink(), "votes.parquet", "missing"

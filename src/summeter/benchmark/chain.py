@@ -214,7 +214,7 @@ def status_table(rows: list[StepRow]) -> Table:
             row.judgments_out,
             row.dropped,
             row.seconds,
-            row.reason or None,
+            " ".join(row.reason.split()) or None,
         ]
         for row in rows
     ]

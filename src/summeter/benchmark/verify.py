@@ -7,6 +7,7 @@ one file of the release still says otherwise.
 from __future__ import annotations
 
 import difflib
+import inspect
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +16,8 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from summeter._version import __version__
+from summeter.benchmark import fetch_documents
 from summeter.benchmark.card import PARQUET, of_people, splits_of
 from summeter.benchmark.release import (
     FETCH,
@@ -89,20 +92,27 @@ def verify(folder: str | Path) -> list[Difference]:
     if manifest.step != "release":
         raise UsageError(f"{folder} holds the step {manifest.step}, and no release")
     differences = list(_hashes(place, manifest))
+    data = _read(place, differences, sealed=True) or _read(place, differences, sealed=False)
+    if data is not None:
+        differences += _content(place, manifest, settings, data)
+    return _distinct(differences)
+
+
+def _read(folder: Path, differences: list[Difference], *, sealed: bool) -> Dataset | None:
+    """The data of a release with all judgments; None, with the differences noted, where they cannot be read."""
     try:
-        data = load(place)
+        data = load(folder, verify=sealed)
         for name in data.judgment_sets:
             data.judgments(name)
     except InputError as error:
         differences += map(_of_fault, error.faults)
-        try:
-            data = load(place, verify=False)
-            for name in data.judgment_sets:
-                data.judgments(name)
-        except InputError as second:
-            return _distinct([*differences, *map(_of_fault, second.faults)])
-    differences += _content(place, manifest, settings, data)
-    return _distinct(differences)
+        return None
+    except OSError as error:
+        differences.append(
+            Difference(Path(error.filename or folder).name, f"cannot be read: {error.strerror or error}")
+        )
+        return None
+    return data if data.documents else None
 
 
 def _of_fault(fault: Fault) -> Difference:
@@ -132,9 +142,10 @@ def _content(folder: Path, manifest: Manifest, settings: ReleaseSettings, data: 
     duplicates = manifest.details.get("near_duplicates", [])
     details = json.loads(json.dumps(details_of(data, duplicates, settings.datasheet)))
     yield from _values("details", manifest.details, details)
+    yield from _card(folder, data, settings)
     yield from _splits(data, settings, duplicates)
     yield from _people(data)
-    yield from _withheld(folder, data)
+    yield from _withheld(folder, data, manifest)
     about = about_of(settings, manifest.history, {"near_duplicates": duplicates}, file_hashes(folder))
     for name, text in texts_of(data, about).items():
         yield from _text(folder / name, text)
@@ -166,6 +177,17 @@ def _steps(manifest: Manifest) -> Iterator[Difference]:
             yield Difference(MANIFEST, f"{record.step} gave {gave} {name}, and the step after it took {taken[name]}")
 
 
+def _card(folder: Path, data: Dataset, settings: ReleaseSettings) -> Iterator[Difference]:
+    """What dataset.json says of itself."""
+    sealed = json.loads((folder / "dataset.json").read_text("utf-8")).get("hash")
+    if sealed != data.hash:
+        yield Difference("dataset.json", f"hash is {_short(sealed)}; computed {_short(data.hash)}")
+    for name in ("name", "version", "licence", "citation"):
+        said, wanted = getattr(data.card, name), getattr(settings, name)
+        if said != wanted:
+            yield Difference("dataset.json", f"{name} is {_short(said)}; manifest.json says {_short(wanted)}")
+
+
 def _splits(data: Dataset, settings: ReleaseSettings, duplicates: Sequence[Sequence[str]]) -> Iterator[Difference]:
     of = {document.id: document.split for document in data.documents.values()}
     found = near_duplicates({document.id: document.text for document in data.documents.values()})
@@ -193,7 +215,7 @@ def _people(data: Dataset) -> Iterator[Difference]:
                 yield Difference(f"judgments/{name}.jsonl", f"names an annotator {judge!r}, which is no pseudonym")
 
 
-def _withheld(folder: Path, data: Dataset) -> Iterator[Difference]:
+def _withheld(folder: Path, data: Dataset, manifest: Manifest) -> Iterator[Difference]:
     for document in data.documents.values():
         shared = document.extra.get("share", True)
         if not shared and (document.text or document.references):
@@ -203,6 +225,10 @@ def _withheld(folder: Path, data: Dataset) -> Iterator[Difference]:
     withheld = not all(document.extra.get("share", True) for document in data.documents.values())
     if withheld and not (folder / FETCH).is_file():
         yield Difference(FETCH, "is missing, and texts are withheld")
+    elif withheld and manifest.versions.get("summeter") == __version__:
+        script = inspect.getsource(fetch_documents).encode("utf-8")
+        if (folder / FETCH).read_bytes() != script:
+            yield Difference(FETCH, f"is not the script of summeter {__version__}; do not run it")
 
 
 def _text(path: Path, computed: str) -> Iterator[Difference]:
@@ -229,11 +255,16 @@ def _parquet(folder: Path, name: str, rows: Sequence[Mapping[str, Any]]) -> Iter
         yield Difference(name, "is missing")
         return
     faults = Faults(name)
-    there = [
-        {field: value for field, value in row.cells.items() if value is not None}
-        for row in read_rows(path, faults, "parquet")
-    ]
-    faults.stop()
+    try:
+        there = [
+            {field: value for field, value in row.cells.items() if value is not None}
+            for row in read_rows(path, faults, "parquet")
+        ]
+        faults.stop()
+    except InputError as error:
+        for fault in error.faults:
+            yield Difference(name, str(fault.message))
+        return
     if len(there) != len(rows):
         yield Difference(name, f"has {len(there)} rows; the JSON Lines have {len(rows)}")
     for place, (row, other) in enumerate(zip(there, rows, strict=False), 1):
