@@ -44,7 +44,7 @@ def test_the_sentences_with_the_largest_cosines_are_marked(tmp_path: Path) -> No
             assert len(sentences) == 5
             vectors = run_sync(embedder.embed([*sentences, campaign.kind.focus(task) or ""]))
             near = np.round(np.maximum(0.0, vectors[:-1] @ vectors[-1]), 6)
-            best = sorted(range(5), key=lambda place, near=near: (-near[place], place))[:2]
+            best = np.argsort(-near, kind="stable")[:2].tolist()
             assert (task.assistance or {})["similar"] == [place for place in best if near[place] > 0]
     rows = [json.loads(line) for line in (work / "similar" / "sentences.jsonl").read_text().splitlines()]
     assert {len(row["scores"]) for row in rows} == {5}

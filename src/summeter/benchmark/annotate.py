@@ -60,6 +60,7 @@ VALIDATED, PLANNED, SIMILAR = "validated", "plans", "similar"
 """The folders of the data with validated key facts, from which later campaigns are made, of the campaign files, and of
 the scores of similar sentences."""
 SHOWN: tuple[Show, ...] = get_args(Show)
+LOCAL = "local/"
 SHOWS_TEXTS = frozenset({FactVerification.name, KeyFactValidation.name, KeyFactAlignment.name})
 """The kinds of campaign that ask about a sentence or a key fact."""
 _UNISUMEVAL = {"attention": {"rate": 0.2, "form": "unisumeval"}, "answers_per_item": 3}
@@ -162,7 +163,9 @@ class AnnotateSettings(StepSettings):
         """What campaigns read beside the data, and what made-up annotators take for right."""
         named = {str(path) for plan in self.planned for path in _paths(plan.fields).values()}
         gold = [self.simulate.gold] if self.simulate is not None and self.simulate.gold is not None else []
-        return map(Path, sorted({*named, *gold}))
+        network = self.embed or ""
+        weights = [network.removeprefix(LOCAL)] if network.startswith(LOCAL) else []
+        return map(Path, sorted({*named, *gold, *weights}))
 
 
 class Planned(NamedTuple):
