@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.annotate.campaigns import make, rows, who
 
+from summeter.annotate.after.adjudicate import Blind, disputes
 from summeter.annotate.after.automation_bias import cases
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
@@ -111,6 +112,22 @@ def test_a_campaign_says_what_is_shown_of_the_verdict(tmp_path: Path, show: str,
         assert all((page["machine"] is not None) == label for page in pages)
         assert any((page["machine"] or {}).get("reason") for page in pages) == reason
     assert all(task.machine is not None for task in folder.tasks.work), "the verdict is kept to be compared with"
+
+
+def test_who_adjudicates_sees_as_much_as_the_annotators(tmp_path: Path) -> None:
+    for show, label, reason in (
+        ("nothing", False, False),
+        ("verdict", True, False),
+        ("verdict_and_reason", True, True),
+    ):
+        folder = verdicts(tmp_path / show, show=show)
+        answered(folder, Profile(accuracy=0.5))
+        with CampaignService(folder, readonly=True) as service:
+            pages = [Blind(folder).page(dispute, named=False) for dispute in disputes(service)]
+        machines = [page["assistance"]["machine"] for page in pages]
+        assert all((answer["answer"]["machine"] is None) != label for page in pages for answer in page["answers"])
+        assert {machine is not None for machine in machines} == {label}
+        assert any((machine or {}).get("reason") for machine in machines) == reason
 
 
 def answered(folder: CampaignFolder, profile: Profile) -> list[Answer]:

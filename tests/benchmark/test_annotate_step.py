@@ -188,6 +188,20 @@ def test_finished_campaigns_are_not_made_again(tmp_path: Path, monkeypatch: pyte
     assert same(first, done(tmp_path, settings()))
 
 
+def test_another_gold_makes_made_up_campaigns_anew(tmp_path: Path) -> None:
+    labels = {}
+    for label in (0, 1):
+        rows = [{"doc_id": row.document_id, "document": documents().documents[row.document_id].text,
+                 "system": row.system, "summary": row.text, "sentences": list(row.sentence_texts),
+                 "human": {"sentence_labels": [label] * 2}} for row in documents().summaries]  # fmt: skip
+        save(load(rows), tmp_path / "gold", force=True)
+        certain = {"accuracy": 1.0, "gold": str(tmp_path / "gold")}
+        done(tmp_path, settings(campaigns={"sentences": {}}, simulate=certain))
+        judgments = load(tmp_path / "annotate").judgments("human.merged")
+        labels[label] = {judgment.label for judgment in judgments}
+    assert labels == {0: {0}, 1: {1}}
+
+
 def test_with_people_the_step_waits_says_what_to_do_and_carries_on(tmp_path: Path) -> None:
     people = {"platform": {"name": "local", "accounts": ["anna", "ben", "cleo"]}, **FREE}
     given = settings(simulate=None, campaign=people)
@@ -286,6 +300,11 @@ def test_summqual_s_campaigns(tmp_path: Path) -> None:
         ({"campaigns": {"x": {"kind": "rating", "arms": ["verdict"]}}}, "no machine's verdict is shown beside rating"),
         ({"campaigns": {"x": {"kind": "fact_verification", "arms": ["label"]}}}, "each is one of verdict_and_reason"),
         ({"campaigns": {"x": {"kind": "key_fact_validation"}, "y": {"kind": "key_fact_validation"}}}, "x and y both"),
+        ({"campaigns": {"validated": {"kind": "rating"}}}, "'validated' would be the name of two folders"),
+        (
+            {"campaigns": {"a-verdict": {"kind": "rating"}, "a": {"kind": "fact_verification", "arms": ["verdict"]}}},
+            "'a-verdict' would be the name of two folders",
+        ),
         ({"simulate": {"annotators": 1, "lazy": 2}}, "2 of 1 annotators cannot be lazy"),
     ],
 )

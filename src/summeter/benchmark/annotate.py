@@ -29,6 +29,7 @@ from summeter.annotate.after.quality import crowd_votes
 from summeter.annotate.campaign.build import build
 from summeter.annotate.campaign.config import Campaign, Show
 from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.language import shipped_names
 from summeter.annotate.campaign.log import RESTORE
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.simulate.script import crowd, simulate
@@ -39,9 +40,10 @@ from summeter.annotate.tasks.key_fact_alignment import KeyFactAlignment
 from summeter.annotate.tasks.key_fact_validation import KeyFactValidation
 from summeter.annotate.tasks.simulation import Profile, Truth
 from summeter.benchmark.select import DETECTOR
-from summeter.benchmark.step import Inputs, LeftOut, Place, Result, Step, StepSettings, WaitingError
+from summeter.benchmark.step import Inputs, LeftOut, Place, Result, Step, StepSettings, WaitingError, file_hashes
 from summeter.data.atomic import building, write_lines, write_text
 from summeter.data.dataset import Dataset, load, save
+from summeter.data.folder import file_hash
 from summeter.data.human import RAW
 from summeter.data.human_judgments import list_id_of
 from summeter.engine.sync import run_sync
@@ -59,6 +61,7 @@ MADE = "made.json"
 VALIDATED, PLANNED, SIMILAR = "validated", "plans", "similar"
 """The folders of the data with validated key facts, from which later campaigns are made, of the campaign files, and of
 the scores of similar sentences."""
+TAKEN = frozenset({VALIDATED, PLANNED, SIMILAR})
 SHOWN: tuple[Show, ...] = get_args(Show)
 LOCAL = "local/"
 SHOWS_TEXTS = frozenset({FactVerification.name, KeyFactValidation.name, KeyFactAlignment.name})
@@ -143,6 +146,10 @@ class AnnotateSettings(StepSettings):
         planned = self.planned
         for plan in planned:
             _check_plan(plan)
+        folders = Counter(name for plan in planned for name in plan.folders)
+        for name, count in folders.items():
+            if count > 1 or name in TAKEN:
+                raise ValueError(f"campaigns: {name!r} would be the name of two folders; give a campaign another name")
         validations = [plan.name for plan in planned if plan.kind == KeyFactValidation.name]
         if len(validations) > 1:
             raise ValueError(f"campaigns: {' and '.join(validations)} both validate key facts; one campaign can")
@@ -228,6 +235,7 @@ _PATHS: tuple[tuple[str, ...], ...] = (
     ("assistance", "machine", "run"),
     ("assistance", "similar", "scores"),
     ("select", "items"),
+    ("interface",),
 )
 """The fields of a campaign file that name files."""
 
@@ -239,7 +247,7 @@ def _paths(fields: Mapping[str, Any]) -> dict[tuple[str, ...], str]:
         value: Any = fields
         for part in place:
             value = value.get(part) if isinstance(value, Mapping) else None
-        if isinstance(value, str):
+        if isinstance(value, str) and not (place == ("interface",) and value in shipped_names()):
             named[place] = value
     return named
 
@@ -265,6 +273,7 @@ class _Maker:
                 "fields": fields,
                 "data": data.hash,
                 "simulate": self._made_up(),
+                "files": self._files(),
                 "verdicts": _verdicts(fields, data),
                 "similar": None if scores is None or self.network is None else self.network.id,
             }
@@ -287,6 +296,12 @@ class _Maker:
         if self.network is None or own or plan.kind not in SHOWS_TEXTS:
             return None
         return self.work / SIMILAR / f"{plan.name}.jsonl"
+
+    def _files(self) -> dict[str, str]:
+        """The hashes of what made-up annotators work by. What people have worked by is frozen in their campaign."""
+        if self.settings.simulate is None:
+            return {}
+        return {path.as_posix(): _hash_of(path) for path in self.settings.files()}
 
     def _made_up(self) -> Json | None:
         return None if self.settings.simulate is None else self.settings.simulate.model_dump(mode="json")
@@ -380,6 +395,10 @@ def _opened(folder: Path) -> Iterator[CampaignService]:
         if service.log.broken is not None:
             raise InputError.at(str(service.log.place), None, None, f"{service.log.broken}; {RESTORE}")
         yield service
+
+
+def _hash_of(path: Path) -> str:
+    return digest(file_hashes(path)) if path.is_dir() else file_hash(path) if path.is_file() else ""
 
 
 def _embedder(name: str) -> Embedder:

@@ -349,6 +349,9 @@ def simulate(
     seconds: Annotated[float, typer.Option(min=0.1, help="The usual time for a task.")] = 20.0,
     laziness: Annotated[float, typer.Option(min=0, max=1, help="The chance to answer without reading.")] = 0.0,
     trust: Annotated[float, typer.Option(min=0, max=1, help="The chance to follow the machine's verdict.")] = 0.0,
+    trust_reasons: Annotated[
+        float | None, typer.Option(min=0, max=1, help="The same where it gives a reason; default: as --trust.")
+    ] = None,
     lazy: Annotated[int, typer.Option(min=0, help="So many of them never read at all.")] = 0,
     gold: Annotated[
         str | None, typer.Option("--gold", metavar="DATA", help="What is right; default: a truth made from the seed.")
@@ -374,7 +377,9 @@ def simulate(
     if lazy > annotators:
         raise UsageError(f"{lazy} of {annotators} annotators cannot be lazy")
     folder = CampaignFolder(campaign)
-    usual = Profile(accuracy=accuracy, bias=bias, laziness=laziness, trust=trust, seconds=seconds)
+    usual = Profile(
+        accuracy=accuracy, bias=bias, laziness=laziness, trust=trust, trust_reasons=trust_reasons, seconds=seconds
+    )
     idle = usual.model_copy(update={"laziness": 1.0})
     scripts = crowd(folder, [usual] * (annotators - lazy) + [idle] * lazy, _truth(gold, seed), seed=seed)
     if url is not None:

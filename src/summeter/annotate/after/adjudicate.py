@@ -219,7 +219,9 @@ class Blind:
             "kind": task.kind,
             "document": document_of(folder, task),
             "body": self.kind.shown(task.body, letters),
-            "assistance": {"similar": self._similar(dispute), "machine": task.machine},
+            "assistance": self.folder.campaign.assistance.shown(
+                {"similar": self._similar(dispute), "machine": task.machine}
+            ),
             **self.kind.asked(letters),
             "minimum_seconds": 0,
             "answers": [
@@ -253,7 +255,8 @@ class Blind:
         lettered, agrees = self._lettered(task, answer), self.kind.agrees(task, answer)
         parts = [list(part) for part in self.kind.answer_parts(task, lettered)]
         comment = answer.get("comment")
-        machine = None if agrees is None else "agree" if agrees else "disagree"
+        hidden = agrees is None or self.folder.campaign.assistance.hides_verdict
+        machine = None if hidden else "agree" if agrees else "disagree"
         return {
             "answer": {**lettered, "machine": machine, "comment": None},
             "parts": [*parts, *([["comment", comment]] if comment else [])],
