@@ -28,6 +28,9 @@ from summeter.runs.results import ResultStore
 
 T = TypeVar("T")
 
+SEVERAL_TEXTS = 4096
+"""Tokens at a time of an encoder-decoder: what a T5 makes of the distances between tokens it makes once a pass."""
+
 
 class Opened:
     """A model on this disk and how it runs. Nothing is loaded before it is used."""
@@ -97,7 +100,8 @@ class Opened:
     @property
     def budget(self) -> int:
         """Tokens that go through the model at a time."""
-        return self.settings.batch_tokens or self.runtime.budget
+        usual = max(self.runtime.budget, SEVERAL_TEXTS) if self.head == "seq2seq" else self.runtime.budget
+        return self.settings.batch_tokens or usual
 
 
 class LocalModel:
