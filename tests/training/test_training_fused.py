@@ -11,10 +11,14 @@ import pytest
 from training.rated import Row, rows
 
 import summeter as sm
+from summeter.engine.progress import Progress
 from summeter.evaluators.fused import FILE
 from summeter.evaluators.overlap.length import Length
 from summeter.records import InputError, UsageError
+from summeter.stats import correlate
 from summeter.training import fused, train
+from summeter.training.fused import FusedTraining
+from summeter.training.split import Split
 
 FREE = ["length", "abstractiveness"]
 
@@ -244,3 +248,23 @@ def test_two_llms_of_two_runs_are_members_and_the_card_names_what_costs(tmp_path
     assert {row.status for row in run.judgments() if row.judge == "fused"} == {"ok"}
     with pytest.raises(UsageError, match="was fitted on other judgments of rts"):
         sm.evaluate(str(file), [f"fused[{tmp_path / 'judge'}]"], models={**bound, "second": models[0]})
+
+
+@pytest.mark.shared
+def test_it_is_ahead_of_its_best_input_on_real_ratings(shared: Path, tmp_path: Path) -> None:
+    aspects = ("coherence", "consistency", "fluency", "relevance")
+    how = FusedTraining(
+        data=str(shared / "data" / "dialsummeval.jsonl.gz"), members=("support", "rouge", "abstractiveness", "length"),
+        aspects=aspects, split=Split(test=0), look_at_test=False,
+    )  # fmt: skip
+    task = how.task(tmp_path)
+    measured, inputs = task.measured(task.judgments(tmp_path / "run", Progress()))
+    fitted = fused.fit_fused(
+        task.ratings, measured, task.fit_rows, how=how, links=task.links, ends=task.ends, inputs=inputs
+    )
+    ahead = []
+    for aspect in aspects:
+        rated = task.ratings.mean(aspect)
+        best = max(abs(correlate(column, rated, "pearson").value or 0) for column in measured.values.T)
+        ahead.append((correlate(fitted.cross_fitted[aspect], rated, "pearson").value or 0) - best)
+    assert sum(gain > 0.05 for gain in ahead) >= 3
