@@ -112,6 +112,8 @@ def test_the_other_heads() -> None:
 def test_whole_texts_are_one_pass() -> None:
     table = Table({(SOURCE.text, TEXT): (1, 0, 0)})
     (whole,) = run(AlignScore(mode="nli"), table)
+    several, *_ = run(AlignScore(), Table())
+    assert several.reason == "mean over 2 sentences, each at the best of 1 chunk; the weakest has .33"
     assert len(table.asked) == 1
     assert whole.value == pytest.approx(np.e / (np.e + 2))
 

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
-from summeter.evaluators.entailment.classified import Stretch, outputs, softmax, unread
+from summeter.evaluators.entailment.classified import Stretch, counted, outputs, softmax, unread
 from summeter.evaluators.entailment.premises import Floats, sentences_of
 from summeter.evaluators.entailment.reasons import beside
 from summeter.models.base import Classes, Classifier, Framing, Kind
@@ -89,7 +89,7 @@ class AlignScore(Evaluator):
         ]
         count = "1 sentence" if len(claims) == 1 else f"{len(claims)} sentences"
         weakest = beside(float(values.max(axis=0).min()), self.threshold)
-        reason = f"mean over {count}, each at the best of {len(stretches)} chunks; the weakest has {weakest}"
+        reason = f"mean over {count}, each at the best of {counted(stretches)}; the weakest has {weakest}"
         return [builder.ok(FAITHFULNESS, value=value, label=label, reason=reason), *parts]
 
     def _part(

@@ -48,6 +48,11 @@ async def unread(
     return sum(max(0, min(size, size + longest - room)) for size in lengths[: len(stretches)]) or None
 
 
+def counted(stretches: Sequence[Stretch]) -> str:
+    """How many chunks these are, in words."""
+    return "1 chunk" if len(stretches) == 1 else f"{len(stretches)} chunks"
+
+
 def softmax(logits: Floats) -> Floats:
     """Probabilities of the last axis.
 

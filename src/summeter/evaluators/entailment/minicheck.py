@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, NamedTuple
 from pydantic import Field
 
 from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
-from summeter.evaluators.entailment.classified import Stretch, outputs, softmax, unread
+from summeter.evaluators.entailment.classified import Stretch, counted, outputs, softmax, unread
 from summeter.evaluators.entailment.premises import Floats, sentences_of
 from summeter.evaluators.entailment.reasons import beside
 from summeter.models.base import Cut, Framing, Kind
@@ -122,7 +122,7 @@ class MiniCheck(Evaluator):
             return [self._part(builder, None, stretches, values[:, 0])]
         count = "1 sentence" if len(claims) == 1 else f"{len(claims)} sentences"
         least = beside(float(best.min()), self.threshold)
-        reason = f"{self.pool} over {count}, each at the best of {len(stretches)} chunks; the weakest has {least}"
+        reason = f"{self.pool} over {count}, each at the best of {counted(stretches)}; the weakest has {least}"
         parts = [self._part(builder, at, stretches, values[:, at]) for at in range(len(claims))]
         return [builder.ok(FAITHFULNESS, value=value, label=label, reason=reason), *parts]
 
