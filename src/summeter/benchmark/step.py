@@ -173,7 +173,7 @@ def run_step(
     _check_target(target, step.name)
     inputs = _read(given)
     hashes = _input_hashes(given, settings)
-    log = partial_log(target)
+    log = log_of(target)
     work = target.parent / WORK / target.name
     work.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
@@ -236,7 +236,7 @@ def read_log(folder: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def partial_log(out: Path) -> Callable[[Mapping[str, Any]], None]:
+def log_of(out: Path) -> Callable[[Mapping[str, Any]], None]:
     """A function that adds a line about the step of folder `out` to the log beside it."""
 
     def log(row: Mapping[str, Any]) -> None:
