@@ -130,6 +130,15 @@ def test_what_cannot_be_joined_is_named(settings: dict[str, Any], message: str) 
         MenliCombined(**settings)
 
 
+def test_only_a_member_that_asks_an_llm_has_its_draws_signed() -> None:
+    network = MenliCombined(other="summac", aspect="faithfulness").sign({"nli": "p/m"}, sampling={"t": 0})
+    llm = MenliCombined(other="rts[aspect=fluency]", aspect="fluency")
+    assert "|t:0|" not in network
+    assert "|t:0|" in llm.sign({"nli": "p/m", "judge": "p/j"}, sampling={"t": 0})
+    other = MenliCombined(other="alignscore", aspect="faithfulness").sign({}, sampling={"t": 0})
+    assert "|t:0|" not in other
+
+
 def test_a_run_joins_with_a_judge_without_a_model(tmp_path: Path) -> None:
     """Members are judges of the run; the signature holds their settings and the NLI model."""
     assert MenliCombined(other="rouge", aspect="rouge1").required_roles == ("nli",)
