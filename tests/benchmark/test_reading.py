@@ -211,7 +211,11 @@ class TestRows:
 
     def test_an_id_twice(self, tmp_path: Path) -> None:
         path = put(tmp_path / "a.jsonl", '{"id": "1", "document": "x"}\n{"id": "1", "document": "y"}')
-        assert "a.jsonl:2: doc_id: '1' is that of an earlier row" in fault(path)
+        assert "a.jsonl:2: doc_id: '1' is that of an earlier row with another text" in fault(path)
+
+    def test_rows_of_several_systems_are_one_document(self, tmp_path: Path) -> None:
+        rows = [{"doc_id": "1", "document": "It rained.", "system": system, "summary": "Rain."} for system in "ab"]
+        assert [raw.id for raw in read(put(tmp_path / "a.jsonl", "\n".join(map(json.dumps, rows))))] == ["1"]
 
     def test_documents_with_an_author_are_no_dialogue(self, tmp_path: Path) -> None:
         rows = [{"author": "Ana", "text": "It rained."}, {"author": "Ben", "text": "It snowed."}]

@@ -158,6 +158,11 @@ class TestLeftOut:
         with pytest.raises(InputError, match="holds no rows"):
             build(raw, sources={"empty": str(raw / "empty.jsonl")})
 
+    def test_the_folder_within_a_source(self, raw: Path) -> None:
+        with pytest.raises(UsageError, match="the step's folder lies in the source"):
+            build(raw, "news/out")
+        assert not (raw / "news" / "out").exists()
+
     def test_nothing_left(self, raw: Path) -> None:
         with pytest.raises(UsageError, match="no document is left"):
             build(raw, min_words=10_000)
@@ -191,6 +196,7 @@ class TestSettings:
         [
             ({"sources": {}}, "at least 1 item"),
             ({"sources": {"a/b": "x"}}, "cannot name a source"),
+            ({"sources": {"a": ""}}, "at least 1 character"),
             ({"sources": {"a": {"path": "x", "domian": "news"}}}, "Extra inputs are not permitted"),
             ({"sources": {"a": "x"}, "min_words": 5, "max_words": 4}, "max_words"),
             ({"sources": {"a": "x"}, "on_fault": "keep-valid"}, "'error' or 'skip'"),

@@ -305,18 +305,18 @@ def _rows(path: str, own: str, faults: Faults, columns: Mapping[str, str] | None
         return
     if not rows:
         faults.fail(None, None, "holds no rows; give one a document")
-    seen: set[str] = set()
+    seen: dict[str, str] = {}
     for number, (line, cells) in enumerate(rows, 1):
         own_faults = Faults(path)
         raw = _row(cells, (path, line), f"{own}-{number}", own_faults, as_text=kind in TABLES)
         if raw is None:
             for fault in own_faults.listed:
                 faults.add(line, fault.field, fault.message)
-        elif raw.id in seen:
-            faults.add(line, "doc_id", f"{raw.id!r} is that of an earlier row; give each document an id of its own")
-        else:
-            seen.add(raw.id)
+        elif raw.id not in seen:
+            seen[raw.id] = raw.text
             yield raw
+        elif seen[raw.id] != raw.text:  # with the same text it is another summary's row
+            faults.add(line, "doc_id", f"{raw.id!r} is that of an earlier row with another text; give each its own id")
 
 
 def _row(

@@ -29,7 +29,7 @@ class RawSource(Record):
     or where) and `share` (whether its texts may be passed on) hold for all of it. `category` says whether its texts are
     dialogues; by default each text shows it. `columns` names the columns of flat files (field: column)."""
 
-    path: str
+    path: str = Field(min_length=1)
     domain: str | None = None
     licence: str | None = None
     origin: str | None = None
@@ -101,6 +101,9 @@ def build(inputs: Inputs, settings: SourceSettings, place: Place) -> Result:
     """
     if inputs.folder is not None:
         raise UsageError("the first step reads raw documents, not a folder of an earlier step")
+    for source in settings.sources.values():
+        if not is_address(source.path) and place.out.resolve().is_relative_to(Path(source.path).resolve()):
+            raise UsageError(f"the step's folder lies in the source {source.path}, which would hold it the next time")
     faults = Faults("sources", settings.on_fault)
     counts: dict[str, Counter[str]] = {name: Counter() for name in settings.sources}
     drafts = list(_drafts(settings, faults, counts))

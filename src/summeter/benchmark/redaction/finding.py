@@ -65,7 +65,9 @@ class Presidio:
             from presidio_analyzer.predefined_recognizers import PhoneRecognizer, SpacyRecognizer
             from spacy.util import is_package
         except ImportError as error:
-            raise InstallError.missing(f"presidio-analyzer (redaction; {error})", "build") from error
+            raise InstallError.missing(
+                f"presidio-analyzer (redaction; or take patterns as recognizer; {error})", "build"
+            ) from error
         if not is_package(MODEL):  # Presidio would download it
             raise InstallError.missing(f"the spaCy model {MODEL} (redaction)", "build")
         logging.getLogger("presidio-analyzer").setLevel(logging.ERROR)
