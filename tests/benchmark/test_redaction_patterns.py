@@ -63,6 +63,8 @@ The 2nd floor and the 21st century.
 Yes, a hotel or a guest house is fine.
 It takes 45 minutes from there.
 My id is my own.
+He called it (7-4) 6-3 4-6 5-7 6-2.
+See file no 1951-1957 and no 1987-88.
 """.strip().splitlines()
 
 

@@ -60,6 +60,10 @@ def test_places_without_a_telling_word(finder: Finder) -> None:
     assert found(finder, "He moved from Berlin to Vienna.") == [("PLACE", "Berlin"), ("PLACE", "Vienna")]
 
 
+def test_a_possessive_is_no_part_of_a_place(finder: Finder) -> None:
+    assert found(finder, "London's mayor went to Germany's capital.") == [("PLACE", "London"), ("PLACE", "Germany")]
+
+
 def test_people_are_no_places(finder: Finder) -> None:
     assert found(finder, "It came from Peter and went to Paul.") == []
 

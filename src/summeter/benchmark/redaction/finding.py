@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from summeter.benchmark.redaction.patterns import Found, find_patterns, resolved
+from summeter.benchmark.redaction.patterns import Found, find_patterns, is_number, resolved
 from summeter.records import InstallError
 from summeter.text.english.dependency import MODEL
 
@@ -153,11 +153,11 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
         start = article.end()
     while end > start and not text[end - 1].isalnum():
         end -= 1
-    return start, end
+    possessive = text[start:end].endswith(("'s", "’s")) and not re.match(r"\s[A-Z]", text[end : end + 2])
+    return start, end - 2 if possessive else end
 
 
 def _phones(text: str, names: Sequence[Name]) -> Iterator[Found]:
     for name in names:
-        digits = sum(char.isdigit() for char in text[name.start : name.end])
-        if name.kind == "PHONE_NUMBER" and digits >= 7:
+        if name.kind == "PHONE_NUMBER" and is_number(text[name.start : name.end]):
             yield Found("PHONENUMBER", name.start, name.end, "model")

@@ -168,8 +168,18 @@ _LEAST_DIGITS, _MOST_DIGITS = 7, 15
 
 def _phones(text: str) -> Iterator[Found]:
     for found in [*_matches(_PHONE, text, "PHONENUMBER"), *_matches(_RUNG, text, "PHONENUMBER")]:
-        if _LEAST_DIGITS <= sum(char.isdigit() for char in found.cut(text)) <= _MOST_DIGITS:
+        if is_number(found.cut(text)):
             yield found
+
+
+def is_number(text: str) -> bool:
+    """Whether digits may be a phone number: neither too few nor too many, and not a row of scores (6-3 4-6).
+
+    >>> is_number("01223 351241"), is_number("(7-4) 6-3 4-6 5-7")
+    (True, False)
+    """
+    digits = sum(char.isdigit() for char in text)
+    return _LEAST_DIGITS <= digits <= _MOST_DIGITS and re.search(r"\d{3}", text) is not None
 
 
 # ---- codes ----
@@ -196,6 +206,8 @@ def _codes(text: str) -> Iterator[Found]:
     for found in _matches(_NAMED_CODE, text, "CODE"):
         code = found.cut(text)
         letters = sum(char.isalpha() for char in code)
+        if re.fullmatch(r"(?:1\d|20)\d\d-(?:1\d|20)?\d\d", code):  # from a year to another
+            continue
         mixed = letters > 0 and not re.fullmatch(r"\d+(?:st|nd|rd|th|s|am|pm|[a-z]{1,2})", code)
         if len(code.strip("#")) >= (4 if mixed else 5):
             yield found
