@@ -273,7 +273,7 @@ def test_a_decoder_by_its_last_token(tmp_path: Path) -> None:
             "schedule has no effect with mode frozen and head ridge; it is for mode lora or full",
         ),
         ({"mode": "full", "lora": {"rank": 4}}, "lora has no effect with mode full"),
-        ({"head": "linear"}, "head: of frozen states the head is ridge"),
+        ({"head": "linear"}, "head: with mode frozen it is ridge or mlp, not linear"),
         ({"scale": [0, 3]}, "scale: ratings of coherence go from 0.8 to 5.2, beyond the scale 0 to 3"),
         ({"split": {"held_out_systems": ["s9"]}}, "there is no system 's9'; there are: s0, s1, s2, s3"),
         ({"aspects": ["tone"]}, "aspects: nobody rated 'tone'"),

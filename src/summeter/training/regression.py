@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -30,6 +30,7 @@ from summeter.training.ratings import LABELS, Ratings, check_parts, read_ratings
 from summeter.training.split import PARTS, Part, fold_of, places, split_texts
 from summeter.training.work import Work
 
+_HEADS: Final[Mapping[Mode, Literal["ridge", "linear"]]] = {"frozen": "ridge", "lora": "linear", "full": "linear"}
 _HASHED = frozenset({".onnx", ".safetensors", ".onnx_data", ".data"})
 SPAN_FREE = "span_free"
 """The yes/no output: whether the summary has no inconsistent span."""
@@ -39,11 +40,11 @@ class Regression(Training):
     """Settings of a regression judge.
 
     `data` is what `summeter score` takes (`preset` and `map` as there), `labels` the judgment set with the ratings.
-    `aspects`: default all that were rated. `annotators`: an output an aspect is fitted to
-    their mean, or one to each (`separate`), whose mean counts. `span_free` adds the yes/no output. `backbone` is the
-    model string of an encoder. `mode`: `frozen` fits a head to its states, `lora` and `full` train it. `head`: of
-    frozen states `ridge` or `mlp`; of trained ones `linear` (`ridge` means it too) or `mlp` of `hidden` units.
-    `pool`: which states the head reads (`last` for a decoder). `max_tokens`: default what the backbone's files say.
+    `aspects`: default all that were rated. `annotators`: an output an aspect is fitted to their mean, or one to each
+    (`separate`), whose mean counts. `span_free` adds the yes/no output. `backbone` is the model string of an encoder.
+    `mode`: `frozen` fits a head to its states, `lora` and `full` train it. `head`: one affine map (`ridge` of frozen
+    states, `linear` of trained ones) or `mlp`, with a hidden layer of `hidden` units. `pool`: which states the head
+    reads (`last` for a decoder). `max_tokens`: default what the backbone's files say.
     `coverage` is the share of people's ratings that an interval is to hold.
     """
 
@@ -57,7 +58,7 @@ class Regression(Training):
     span_free: bool = False
     backbone: str
     mode: Mode = "frozen"
-    head: Literal["ridge", "linear", "mlp"] = "ridge"
+    head: Literal["ridge", "linear", "mlp"] | None = None
     hidden: int = Field(default=64, ge=1)
     pool: Pool = "mean"
     max_tokens: int | None = Field(default=None, ge=16)
@@ -69,8 +70,9 @@ class Regression(Training):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Regression:
-        if self.mode == "frozen" and self.head == "linear":
-            raise ValueError("head: of frozen states the head is ridge (a linear one) or mlp")
+        other = {"frozen": "linear", "lora": "ridge", "full": "ridge"}[self.mode]
+        if self.head == other:
+            raise ValueError(f"head: with mode {self.mode} it is {_HEADS[self.mode]} or mlp, not {other}")
         given = self.model_fields_set
         for name, applies, where in (
             ("schedule", self.mode != "frozen" or self.head == "mlp", "mode lora or full, or head mlp"),
@@ -78,10 +80,16 @@ class Regression(Training):
             ("hidden", self.head == "mlp", "head mlp"),
         ):
             if name in given and not applies:
-                raise ValueError(f"{name} has no effect with mode {self.mode} and head {self.head}; it is for {where}")
+                shown = f"mode {self.mode} and head {self.usual_head}"
+                raise ValueError(f"{name} has no effect with {shown}; it is for {where}")
         if self.scale is not None and not self.scale[0] < self.scale[1]:
             raise ValueError(f"scale: {self.scale[0]:g} is not below {self.scale[1]:g}")
         return self
+
+    @property
+    def usual_head(self) -> Literal["ridge", "linear", "mlp"]:
+        """The head: where the file names none, the one affine map that goes with the mode."""
+        return self.head or _HEADS[self.mode]
 
     @property
     def usual_schedule(self) -> Schedule:
@@ -343,7 +351,7 @@ def _card(task: RegressionTask, fitted: FittedRegression, listed: Sequence[Figur
     cut = fitted.cut
     return {
         "kind": "regression",
-        "mode": how.mode, "head": how.head, "pool": how.pool, "seed": how.seed,
+        "mode": how.mode, "head": how.usual_head, "pool": how.pool, "seed": how.seed,
         "settings": how.model_dump(mode="json", exclude={"data", "backbone", "preset", "map"}),
         "data": {
             "name": task.data.card.name, "hash": task.data.hash, "licence": task.data.card.licence,
