@@ -95,6 +95,10 @@ def test_three_campaigns_end_to_end(tmp_path: Path) -> None:
     assert counts["faithfulness", "sentence"] == 48
     assert counts["completeness", "key_fact"] == 54
     assert counts["conciseness", "sentence"] == 48
+    told = [
+        judgment.target.document_id for judgment in data.judgments("human.raw") if judgment.aspect == "faithfulness"
+    ]
+    assert list(dict.fromkeys(told)) == list(TOPICS), "in the order of the data, whatever that of the tasks"
     merged = Counter(judgment.aspect for judgment in data.judgments("human.merged"))
     assert (merged["faithfulness"], merged["completeness"]) == (16, 18)
     assert "detector" in data.judgment_sets, "what was there stays"

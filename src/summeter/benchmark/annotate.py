@@ -576,7 +576,10 @@ def _taken_back(
             if plan.arms:
                 study = arms(dict(zip(plan.arms, services.values(), strict=True)), seed=int(plan.fields["seed"]))
                 arm_rows += ({"campaign": plan.name, **_arm_row(row)} for row in study)
+    place_of = {(summary.document_id, summary.system): place for place, summary in enumerate(data.summaries)}
     for name, judgments in sets.items():
+        # Campaigns ask in random order; the data have their own.
+        judgments.sort(key=lambda judgment: place_of[judgment.target.document_id, judgment.target.system])
         known = data.judgments(name) if name in data.judgment_sets else ()
         data = data.with_judgments(name, [*known, *judgments])
     if changes:
