@@ -14,7 +14,7 @@ from evaluators.networks import judge
 
 from summeter.evaluators.base import Tools
 from summeter.evaluators.catalog import build
-from summeter.evaluators.entailment.lite2pyramid import Lite2Pyramid, Lite3Pyramid, values
+from summeter.evaluators.entailment.lite2pyramid import Lite2Pyramid, Lite3Pyramid, read_units, values
 from summeter.models.base import Framing
 from summeter.records import Document, InputError, Judgment, UsageError
 
@@ -76,6 +76,9 @@ def test_units_of_a_file_have_weights(tmp_path: Path) -> None:
     whole, *parts = run(Lite2Pyramid(units=file))
     assert len(parts) == 2
     assert whole.value == pytest.approx((3 * sigmoid(0.5) + sigmoid(-0.5)) / 4)
+    held = Lite2Pyramid(units=file).units
+    assert held is not None
+    assert read_units(held) is read_units(held), "a file is not read again for each summary"
     assert "units:" in Lite2Pyramid(units=file).sign({"lite2pyramid": "m"})
     (row,) = run(Lite3Pyramid(units=file), source=Document(id="e", text="Anything."))
     assert (row.status, row.reason) == ("skipped", "the file of units has none for this document")

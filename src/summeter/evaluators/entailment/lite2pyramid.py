@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -168,8 +169,9 @@ def values(logits: Floats, score: Score) -> Floats:
             return np.asarray(logits.argmax(axis=1) == ENTAIL, dtype=np.float64)
 
 
-def read_units(file: NumbersFile) -> dict[str, list[Unit]]:
-    """The units of each document. InputError, naming the document, for what is none."""
+@lru_cache(maxsize=8)
+def read_units(file: NumbersFile) -> Mapping[str, list[Unit]]:
+    """The units of each document, read once a file. InputError, naming the document, for what is none."""
     try:
         lists = json.loads(file.text)
     except ValueError as error:
