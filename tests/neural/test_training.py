@@ -110,6 +110,16 @@ def test_it_judges_and_says_within_what(frozen: Path, tmp_path: Path) -> None:
     assert {judgment.truncated_tokens for judgment in judgments} == {None}
 
 
+def test_a_replay_needs_no_judge(frozen: Path, tmp_path: Path) -> None:
+    import shutil
+
+    shutil.copytree(frozen / "judge", tmp_path / "judge")
+    first = scored(tmp_path / "run", rows(by_words, 2), tmp_path / "judge")
+    shutil.rmtree(tmp_path / "judge")
+    again = evaluate(rows(by_words, 2), [build("regression")], out=tmp_path / "again", replay=tmp_path / "run")
+    assert [one.line for one in again.judgments()] == [one.line for one in first]
+
+
 def test_both_runtimes_say_the_same(frozen: Path, tmp_path: Path) -> None:
     listed = rows(by_words, 5)
     onnx, torch = (scored(tmp_path / name, listed, frozen / "judge", name) for name in ("onnx", "torch"))
