@@ -20,6 +20,7 @@ from summeter.models.base import (
     Generation,
     Rated,
     Source,
+    StatesMeasure,
     TokenLogits,
     TokenStates,
 )
@@ -256,6 +257,9 @@ class WordEncoder:
         self.asked += texts
         self.layer = layer
         return [self._one(text) for text in texts]
+
+    async def measured(self, pairs: Sequence[tuple[str, str]], layer: int, measure: StatesMeasure) -> list[float]:
+        return [measure.of(*await self.states(pair, layer)) for pair in pairs]
 
     @staticmethod
     def _one(text: str) -> TokenStates:

@@ -142,6 +142,7 @@ def test_a_run_on_small_networks_is_replayed_without_them(folders: Path, tmp_pat
     question_networks.arcs(tmp_path / "m" / "arcs", texts)
     checkpoints.classifier(tmp_path / "m" / "lerc", "roberta", {0: "score"})
     checkpoints.seq2seq(tmp_path / "m" / "asker", "bart")
+    checkpoints.encoder(tmp_path / "m" / "answer_encoder")
     for seed, role in enumerate(("questions", "answers", "weighter")):
         checkpoints.seq2seq(tmp_path / "m" / role, "t5", seed)
     models = {role.name: f"local/{role}" for role in (tmp_path / "m").iterdir()}
@@ -149,7 +150,7 @@ def test_a_run_on_small_networks_is_replayed_without_them(folders: Path, tmp_pat
         "qafacteval[window=60,stride=20]",
         "qafacteval[variant=legacy,window=60,stride=20]",
         "dae",
-        "questeval[scores=answerability;f1,weighter=true]",
+        "questeval[layer=1,weighter=true]",
         "questeval[scores=answerability;f1,compare=source;reference,variant=legacy]",
     ]
     run = evaluate(ROWS, judges, models=models, out=tmp_path / "run")

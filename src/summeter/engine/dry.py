@@ -33,6 +33,7 @@ from summeter.models.base import (
     Request,
     Seq2SeqKeys,
     Source,
+    StatesMeasure,
     TokenLogits,
     TokenLogprobs,
     TokenStates,
@@ -337,6 +338,10 @@ class _Encoder(_Dry):
     async def states(self, texts: Sequence[str], layer: int | None = None) -> list[TokenStates]:
         self._count("states", [(text, str(layer)) for text in texts])
         return [_words(text) for text in texts]
+
+    async def measured(self, pairs: Sequence[tuple[str, str]], layer: int, measure: StatesMeasure) -> list[float]:
+        self._count("measure", [(*pair, str(layer), measure.name) for pair in pairs])
+        return [0.0] * len(pairs)
 
 
 class _Seq2Seq(_Dry):

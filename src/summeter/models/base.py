@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self, runtime_checkable
 
@@ -307,6 +307,13 @@ class TokenStates(NamedTuple):
     truncated: bool = False
 
 
+class StatesMeasure(NamedTuple):
+    """A number of two texts' token states; its name stands in the key of a stored result."""
+
+    name: str
+    of: Callable[[TokenStates, TokenStates], float]
+
+
 class TokenEmbedder(Protocol):
     """Texts to contextual token states (hidden states of one layer)."""
 
@@ -320,6 +327,11 @@ class TokenEmbedder(Protocol):
 
     async def states(self, texts: Sequence[str], layer: int | None = None) -> list[TokenStates]:
         """The states of `layer` (None: the last) for each text. UsageError for a layer that is not there."""
+        ...
+
+    async def measured(self, pairs: Sequence[tuple[str, str]], layer: int, measure: StatesMeasure) -> list[float]:
+        """What `measure` makes of the states of each pair of texts. Unlike states, it is stored, and a replay needs no
+        network. UsageError for a layer that is not there."""
         ...
 
 

@@ -13,7 +13,7 @@ from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Pre
 from summeter.evaluators.entailment.premises import sentences_of
 from summeter.evaluators.overlap.greedy import greedy
 from summeter.evaluators.questions.squad import token_f1
-from summeter.models.base import Framing, Generation, Kind
+from summeter.models.base import Framing, Generation, Kind, StatesMeasure, TokenStates
 from summeter.records import Claim, Item, Judgment, Side, Span, digest
 from summeter.text.english import dependency
 from summeter.text.english.phrases import Phrase, Token, phrases
@@ -35,6 +35,15 @@ MOST = 512
 HOW = Generation(max_new_tokens=19, num_beams=1)
 """Greedy, to a length of 20 that counts the first mark: what transformers does where nothing is said."""
 UNANSWERABLE, IMPORTANT = "unanswerable", "true"
+
+
+def _bertscore(reply: TokenStates, answer: TokenStates) -> float:
+    match = greedy(reply, answer)
+    return 0.0 if match is None else match.f1
+
+
+BERTSCORE = StatesMeasure("bertscore_f1", _bertscore)
+"""Of an answer and the one expected; 0 where one has no token."""
 _TIGHT = (
     *((" .", "."), (" ?", "?"), (" !", "!"), (" ,", ","), (" ' ", "'"), (" n't", "n't"), (" 'm", "'m"), (" 's", "'s")),
     *((" 've", "'ve"), (" 're", "'re")),
@@ -241,15 +250,11 @@ class QuestEval(Evaluator):
         """BERTScore's F1 of each (answer, expected answer); 0 where one has no token."""
         if "bertscore" not in self.scores:
             return [0.0] * len(pairs)
-        encoder = tools.encoder("answer_encoder")
-        texts = list(dict.fromkeys(text.strip() for pair in pairs for text in pair if text.strip()))
-        states = dict(zip(texts, await encoder.states(texts, self.layer), strict=True))
-        values = []
-        for reply, answer in pairs:
-            known = reply.strip() in states and answer.strip() in states
-            match = greedy(states[reply.strip()], states[answer.strip()]) if known else None
-            values.append(0.0 if match is None else match.f1)
-        return values
+        stripped = [(reply.strip(), answer.strip()) for reply, answer in pairs]
+        wanted = list(dict.fromkeys(pair for pair in stripped if all(pair)))
+        values = await tools.encoder("answer_encoder").measured(wanted, self.layer, BERTSCORE)
+        by_pair = dict(zip(wanted, values, strict=True))
+        return [by_pair.get(pair, 0.0) for pair in stripped]
 
     def _known_phrases(self, text: str, tools: Tools) -> list[Phrase]:
         """Those of a text, which is parsed once a document."""

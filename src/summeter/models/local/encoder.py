@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from summeter.models.base import TokenStates
+from summeter.models.base import StatesMeasure, TokenStates
 from summeter.models.local.batcher import Batcher, Codec, LocalUsage, Texts
 from summeter.models.local.names import maybe_json
 from summeter.models.local.opened import LocalModel, Opened
@@ -33,6 +34,9 @@ STATES_AT_ONCE = 128
 
 _STORED: Codec[Any] = Codec(
     "embedding", lambda vector: vector.astype("<f4").tobytes(), lambda data: np.frombuffer(data, dtype="<f4")
+)
+_NUMBER: Codec[float] = Codec(
+    "measure", lambda number: struct.pack("<d", number), lambda data: float(struct.unpack("<d", data)[0])
 )
 _NEVER: Codec[TokenStates] = Codec("states", lambda _: b"", lambda _: _unstored())
 
@@ -77,7 +81,8 @@ def pooling(folder: Path) -> Pooling:
 
 
 class LocalEncoder(LocalModel):
-    """Unit vectors and token states; in a `replay`, or with `opened` None, the vectors come from the store alone.
+    """Unit vectors, token states and measures of pairs of them; in a `replay`, or with `opened` None, vectors and
+    measures come from the store alone.
 
     Token states are too large to keep: a replay computes them anew, and needs the model.
     """
@@ -87,8 +92,12 @@ class LocalEncoder(LocalModel):
         *, replay: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(id_, opened, store, usage)
-        embed = None if replay or opened is None else self._embed
-        self._vectors = Batcher(id_, _STORED, embed, store=store, usage=self.usage)
+        alone = replay or opened is None
+        self._vectors = Batcher(id_, _STORED, None if alone else self._embed, store=store, usage=self.usage)
+        self._measures: dict[str, StatesMeasure] = {}
+        self._numbers = Batcher(
+            id_, _NUMBER, None if alone else self._measure, store=store, usage=self.usage, most=STATES_AT_ONCE // 2
+        )  # fmt: skip
         self._states = Batcher(
             id_, _NEVER, self._encode if opened else None, usage=self.usage, most=STATES_AT_ONCE
         )  # fmt: skip
@@ -108,10 +117,25 @@ class LocalEncoder(LocalModel):
 
     async def states(self, texts: Sequence[str], layer: int | None = None) -> list[TokenStates]:
         """The token states of a layer (None: the last)."""
-        wanted = self.layers if layer is None else layer
-        if not 0 <= wanted <= self.layers:
-            raise UsageError(f"{self.id} has layers 0 to {self.layers}, not {layer}")
+        wanted = self._known(self.layers if layer is None else layer)
         return await self._states.ask([(text, str(wanted)) for text in texts])
+
+    async def measured(self, pairs: Sequence[tuple[str, str]], layer: int, measure: StatesMeasure) -> list[float]:
+        """What `measure` makes of the token states of each pair of texts: stored under its name."""
+        self._measures[measure.name] = measure
+        return await self._numbers.ask([(*pair, str(layer), measure.name) for pair in pairs])
+
+    def _known(self, layer: int) -> int:
+        if not 0 <= layer <= self.layers:
+            raise UsageError(f"{self.id} has layers 0 to {self.layers}, not {layer}")
+        return layer
+
+    def _measure(self, asked: Sequence[Texts]) -> list[float]:
+        wanted = list(dict.fromkeys((text, layer) for *pair, layer, _ in asked for text in pair))
+        for _, layer in wanted:
+            self._known(int(layer))
+        states = dict(zip(wanted, self._encode(wanted), strict=True))
+        return [self._measures[name].of(states[one, layer], states[other, layer]) for one, other, layer, name in asked]
 
     @property
     def _network(self) -> Opened:
