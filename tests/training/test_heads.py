@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from summeter.models.local.regressor import Scale
-from summeter.training.heads import calibrated, half_width, logistic, ridge
+from summeter.training.heads import PENALTIES, calibrated, half_width, logistic, ridge
 
 RNG = np.random.default_rng(5)
 STATES = RNG.normal(size=(300, 6)) * np.array([1, 10, 0.1, 1, 1, 0]) + 3
@@ -82,9 +82,28 @@ def test_the_interval_holds_what_it_says() -> None:
 
 
 def test_a_half_width_needs_enough_residuals() -> None:
-    assert half_width(np.ones(19), 0.5) is None
-    assert half_width(np.ones(50), 0.99) is None
-    assert half_width(np.arange(1.0, 20.0 + 1), 0.9) == 19.0
+    assert half_width(np.ones(19), np.arange(19), 0.5) is None
+    assert half_width(np.ones(50), np.arange(50), 0.99) is None
+    assert half_width(np.arange(1.0, 20.0 + 1), np.arange(20), 0.9) == 19.0
+
+
+def test_a_half_width_counts_documents_not_summaries() -> None:
+    assert half_width(np.ones(160), np.arange(160) // 20, 0.9) is None  # 8 documents: 8/9 is less than .9
+    assert half_width(np.ones(180), np.arange(180) // 20, 0.9) == 1.0
+    held = []
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        residuals = np.abs(np.repeat(rng.normal(size=10), 12) + 0.1 * rng.normal(size=120))  # 10 documents, 12 systems
+        width = half_width(residuals, np.arange(120) // 12, 0.9)
+        assert width is not None
+        held.append(abs(rng.normal() + 0.1 * rng.normal()) <= width)
+    assert np.mean(held) >= 0.88
+
+
+def test_where_dev_chooses_nothing_the_penalty_is_the_largest() -> None:
+    target = TRUE + RNG.normal(size=300)
+    _, (penalty,) = ridge(STATES, np.where(TRAIN, target, np.nan)[:, None], TRAIN, ~TRAIN)
+    assert penalty == PENALTIES[-1]
 
 
 def test_one_point_is_a_constant() -> None:

@@ -30,6 +30,15 @@ def test_ids_do_not_matter_and_the_salt_does() -> None:
     assert split_texts(TEXTS, Split(salt="2")).part != split_texts(TEXTS, Split()).part
 
 
+def test_the_test_part_is_the_same_where_only_dev_is_drawn_otherwise() -> None:
+    usual, other = split_texts(TEXTS, Split()), split_texts(TEXTS, Split(dev=0.25))
+    assert usual.of("test") == other.of("test")
+    assert usual.hash != other.hash
+    assert usual.test == other.test
+    assert usual.test != split_texts(TEXTS, Split(test=0.3)).test
+    assert usual.test != split_texts(TEXTS, Split(held_out_systems=("s1",))).test
+
+
 def test_near_duplicates_are_on_one_side() -> None:
     texts = TEXTS | {f"rain{number}": f"{RAIN} {number}" for number in range(20)}
     parts = split_texts(texts, Split())

@@ -126,7 +126,7 @@ class ClaimsTask(Task):
         self.key = how.model_copy(update={"backbone": "", "runs": ()}).digest(
             pairs=digest(pairs), backbone=backbone.model.digest
         )
-        self.test = f"claims:{self.parts.hash}" if how.look_at_test else None
+        self.test = f"claims:{self.parts.test}" if how.look_at_test else None
         size = sum(file.stat().st_size for file in backbone.model.folder.glob("*.safetensors"))
         self.space = 10_000_000 + 6 * size
 

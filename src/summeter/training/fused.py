@@ -134,7 +134,7 @@ class FusedTask(Task):
             members=[source.member.model_dump(mode="json") for source in self.sources],
             runs=[run.manifest.updated for run in runs],
         )
-        self.test = f"{data.card.name}:{parts.hash}" if self.has_test else None
+        self.test = f"{data.card.name}:{parts.test}" if self.has_test else None
         self.space = 5_000_000 + 2_000 * len(data.summaries) * sum(source.run is None for source in self.sources)
 
     def train(self, work: Work, show: Progress) -> TrainedFused:

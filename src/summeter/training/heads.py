@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -20,6 +19,7 @@ PENALTIES: tuple[float, ...] = tuple(float(10**power) for power in np.arange(-3,
 """Penalties that are tried: states are many, and need more of it than the few inputs of `linear`."""
 FEWEST_RESIDUALS = 20
 """Fewer dev ratings than this give no interval."""
+_SLACK = 1e-9  # of sums of weights that stand for whole numbers
 
 
 def pearson(x: Floats, y: Floats) -> float | None:
@@ -67,7 +67,7 @@ def ridge(states: Floats, targets: Floats, train: Bools, dev: Bools) -> tuple[La
             mean = float(target[fitted].mean())
             moments = left.T @ (target[fitted] - mean)
             best: tuple[float, float, Floats] | None = None
-            for penalty in PENALTIES:
+            for penalty in reversed(PENALTIES):  # of equals, and where dev has no ratings, the largest
                 shrunk = sizes / (sizes**2 + len(left) * penalty) * moments
                 reached = pearson(known @ shrunk, target[dev])
                 score = -2.0 if reached is None else reached
@@ -109,7 +109,7 @@ def logistic(states: Floats, labels: Floats, train: Bools, dev: Bools) -> Layer:
     """A logistic regression on standardised states, the penalty chosen by the log loss on dev. `labels` are 1, 0 or
     NaN. Returns the affine map of the raw states to log-odds."""
     fitted, choosing = train & ~np.isnan(labels), dev & ~np.isnan(labels)
-    rules = [fit(states[fitted], labels[fitted], "logistic", penalty) for penalty in PENALTIES]
+    rules = [fit(states[fitted], labels[fitted], "logistic", penalty) for penalty in reversed(PENALTIES)]
     losses = [loss_of(rule.values(states[choosing]), labels[choosing], "logistic") for rule in rules]
     return _layer(rules[int(np.argmin(losses))])
 
@@ -125,33 +125,44 @@ def calibrated(
 ) -> Scale:
     """How outputs of an aspect (on 0 to 1) become ratings, fitted on dev.
 
-    The half-width of the interval is split-conformal (Vovk et al., 2005; Lei et al., 2018): the ceil((n + 1) *
-    coverage)-th smallest of n absolute residuals, each of a calibration fitted to the other half of the documents. It
-    is unknown with fewer than 20 residuals, or where that many are not enough for the coverage.
+    The half-width of the interval is split-conformal (Vovk et al., 2005; Lei et al., 2018) over documents, from
+    absolute residuals, each of a calibration fitted to the other half of the documents (see `half_width`).
     """
     given = ~np.isnan(ratings)
     outputs, ratings, documents = outputs[given], ratings[given], documents[given]
-    residuals = []
+    residuals = np.full(len(ratings), np.nan)
     order = {code: number for number, code in enumerate(dict.fromkeys(documents.tolist()))}
     half = np.array([order[code] % 2 == 0 for code in documents.tolist()], dtype=bool)
     for fitted in (half, ~half):
         if fitted.any() and (~fitted).any():
             scale = _scale(outputs[fitted], ratings[fitted], ends, how, coverage, None)
-            residuals.append(np.abs(ratings[~fitted] - scale.rated(outputs[~fitted])))
-    width = half_width(np.concatenate(residuals), coverage) if residuals else None
+            residuals[~fitted] = np.abs(ratings[~fitted] - scale.rated(outputs[~fitted]))
+    known = ~np.isnan(residuals)
+    width = half_width(residuals[known], documents[known], coverage)
     return _scale(outputs, ratings, ends, how, coverage, width)
 
 
-def half_width(residuals: Floats, coverage: float) -> float | None:
-    """The split-conformal half-width of an interval; None where the residuals are too few for it.
+def half_width(residuals: Floats, documents: Ints, coverage: float) -> float | None:
+    """The split-conformal half-width of an interval for a summary of a new document.
 
-    >>> half_width(np.arange(1.0, 101.0), 0.9)
+    Summaries of one document are alike, so documents count, not summaries (hierarchical conformal prediction: Lee,
+    Barber and Willett, 2023): of K documents each has the weight 1 / (K + 1), shared by its residuals, and the
+    half-width is the least residual up to which the weights add up to `coverage`. With one summary a document it is the
+    ceil((K + 1) * coverage)-th smallest. None with fewer than 20 residuals, or where the documents are too few for the
+    coverage (.9 needs 9).
+
+    >>> half_width(np.arange(1.0, 101.0), np.arange(100), 0.9)
     91.0
+    >>> half_width(np.arange(1.0, 101.0), np.arange(100) // 20, 0.9) is None  # 5 documents
+    True
     """
-    rank = math.ceil((len(residuals) + 1) * coverage)
-    if len(residuals) < FEWEST_RESIDUALS or rank > len(residuals):
+    if len(residuals) < FEWEST_RESIDUALS:
         return None
-    return float(np.sort(residuals)[rank - 1])
+    _, place, counts = np.unique(documents, return_inverse=True, return_counts=True)
+    order = np.argsort(residuals, kind="stable")
+    reached = np.cumsum(1 / counts[place[order]]) / (len(counts) + 1)
+    enough = np.flatnonzero(reached >= coverage - _SLACK)
+    return float(residuals[order[enough[0]]]) if len(enough) else None
 
 
 def _scale(

@@ -131,7 +131,7 @@ class NliTask(Task):
         self.key = how.model_copy(update={"backbone": "", "data": ()}).digest(
             rows=digest(texts), backbone=backbone.model.digest, limit=backbone.tokens.limit
         )
-        self.test = f"pairs:{self.parts.hash}" if how.look_at_test else None
+        self.test = f"pairs:{self.parts.test}" if how.look_at_test else None
         size = sum(file.stat().st_size for file in backbone.model.folder.glob("*.safetensors"))
         self.space = 10_000_000 + 8 * size
 

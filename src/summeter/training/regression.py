@@ -27,7 +27,7 @@ from summeter.training.heads import CalibrationKind, calibrated, logistic, ridge
 from summeter.training.loop import Fitted, Schedule, need_torch
 from summeter.training.network import Job, Lora, Mode, export, train_head, train_network
 from summeter.training.ratings import LABELS, Ratings, check_parts, read_ratings, scale_ends
-from summeter.training.split import PARTS, Part, fold_of, places, split_texts
+from summeter.training.split import PARTS, fold_of, part_masks, places, split_texts
 from summeter.training.work import Work
 
 _HEADS: Final[Mapping[Mode, Literal["ridge", "linear"]]] = {"frozen": "ridge", "lora": "linear", "full": "linear"}
@@ -171,29 +171,14 @@ class RegressionTask(Task):
             data=data.hash, ratings=digest([self.ratings.aspects, _none(own), _none(self.ratings.span_free.tolist())]),
             backbone=backbone.model.digest, limit=backbone.tokens.limit,
         )  # fmt: skip
-        self.test = f"{data.card.name}:{self.parts.hash}" if how.look_at_test else None
+        self.test = f"{data.card.name}:{self.parts.test}" if how.look_at_test else None
         size = sum(file.stat().st_size for file in backbone.model.folder.glob("*.safetensors"))
         size += sum(file.stat().st_size for file in backbone.model.folder.glob("**/*.onnx"))
         self.space = 10_000_000 + (4 if how.mode == "frozen" else 10) * size
 
     def _rows(self) -> Rows:
-        part = [self.parts.part[row.document_id] for row in self.ratings.summaries]
-        held_out = frozenset(self.how.split.held_out_systems)
-        systems = dict.fromkeys(row.system for row in self.ratings.summaries)
-        for system in sorted(held_out - systems.keys()):
-            raise UsageError(f"split.held_out_systems: there is no system {system!r}; there are: {', '.join(systems)}")
-        of_held_out = [row.system in held_out for row in self.ratings.summaries]
-
-        def mask(wanted: Part) -> Bools:
-            return np.array(
-                [
-                    own == wanted and (not held_out or hidden == (wanted == "test"))
-                    for own, hidden in zip(part, of_held_out, strict=True)
-                ],
-                dtype=bool,
-            )
-
-        return Rows(mask("train"), mask("dev"), mask("test"))
+        items = [(row.document_id, row.system) for row in self.ratings.summaries]
+        return Rows(**part_masks(self.parts, self.how.split, items))
 
     def documents(self, rows: Bools) -> int:
         return len(np.unique(self.ratings.document_codes[rows]))

@@ -44,12 +44,14 @@ class Split(Record):
 class Parts(NamedTuple):
     """The part of each document by id; `None` for one that is left out (a near-duplicate of a held-out domain's).
 
-    `groups` are the near-duplicates that were kept together, `hash` names the division.
+    `groups` are the near-duplicates that were kept together, `hash` names the division, and `test` what is looked at in
+    the end: it stays the same where only the other documents are divided otherwise.
     """
 
     part: Mapping[str, Part | None]
     groups: tuple[tuple[str, ...], ...]
     hash: str
+    test: str
 
     def of(self, part: Part) -> tuple[str, ...]:
         """The documents of a part, in their order."""
@@ -106,9 +108,14 @@ def split_texts(texts: Mapping[str, str], how: Split, domains: Mapping[str, str 
         for group in groups:
             if any(part[text_id] == "test" for text_id in group):
                 part |= {text_id: None for text_id in group if part[text_id] != "test"}
-    named = sorted((hashlib.sha256(texts[i].encode("utf-8", "surrogatepass")).hexdigest(), own or "")
-                   for i, own in part.items())  # fmt: skip
-    return Parts(part, groups, digest([named, sorted(how.held_out_systems)], 16))
+    named = sorted((_hash(texts[text_id]), own or "") for text_id, own in part.items())
+    held_out_systems = sorted(how.held_out_systems)
+    test_part = [hashed for hashed, own in named if own == "test"]
+    return Parts(part, groups, digest([named, held_out_systems], 16), digest([test_part, held_out_systems], 16))
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def fold_of(texts: Mapping[str, str], folds: int, salt: str = "") -> dict[str, int]:
