@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self, runtime_checkable
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self, runt
 import pydantic_core
 from pydantic import Field
 
-from summeter.records import Record
+from summeter.records import Record, ReplyError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,6 +60,16 @@ class TokenLogprobs(Record):
     token: str
     logprob: float
     top: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def alternatives(self) -> tuple[tuple[str, float], ...]:
+        """The likeliest alternatives, and the token itself where it is not among them. ReplyError for a
+        log-probability that is none."""
+        drawn = ((self.token, self.logprob),)
+        every = self.top if any(text == self.token for text, _ in self.top) else self.top + drawn
+        if wrong := [logprob for _, logprob in every + drawn if not -math.inf < logprob <= 0]:
+            raise ReplyError(f"the log-probability {wrong[0]} is none: one is finite, and 0 at most")
+        return every
 
 
 _TURNS = frozenset({"messages", "unkeyed"})

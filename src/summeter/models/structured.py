@@ -24,11 +24,12 @@ Overflow = Literal["window", "truncate", "error"]
 class Form(NamedTuple, Generic[T]):
     """The shape of a usable reply. `read` turns a reply's text into T or raises ReplyError.
 
-    `read` is the strict parser of the evaluator, so a stored reply and a live one are read alike.
+    `read` is the strict parser of the evaluator, so a stored reply and a live one are read alike. Without a `schema`
+    plain text is asked for, whatever the run's reply format, and there is no repair turn.
     """
 
     name: str
-    schema: dict[str, Any]
+    schema: dict[str, Any] | None
     read: Callable[[str], T]
 
 
@@ -47,11 +48,13 @@ class Answer(NamedTuple, Generic[T]):
 
 class Sampling(NamedTuple):
     """What one question asks beside its text. `draw` tells independent samples of one prompt apart;
-    `temperature` goes before the settings'; `top_logprobs` asks for the likeliest alternatives of every token."""
+    `temperature` and `max_tokens` go before the settings', and a reply that ends at this `max_tokens` is whole;
+    `top_logprobs` asks for the likeliest alternatives of every token."""
 
     draw: int = 0
     temperature: float | None = None
     top_logprobs: int | None = None
+    max_tokens: int | None = None
 
 
 REPEATS = 10_000
@@ -101,12 +104,13 @@ class BoundLLM:
         messages, sent = prompt.messages, prompt.fenced(self.settings.fence)
         request, completion = await self._complete(sent, messages, form, sampling)
         calls = [request.key]
-        result = _read(completion, form)
-        if isinstance(result, ReplyError) and self.settings.repair and _repairable(completion, result):
+        result = _read(completion, form, sampling)
+        mending = self.settings.repair and form.schema is not None
+        if isinstance(result, ReplyError) and mending and _repairable(completion, result):
             more = (Message(role="assistant", content=completion.text), _repair(result))
             request, completion = await self._complete((*sent, *more), (*messages, *more), form, sampling)
             calls.append(request.key)
-            result = _read(completion, form)
+            result = _read(completion, form, sampling)
         reply = (tuple(calls), completion.text, completion.model, completion.logprobs)
         if isinstance(result, ReplyError):
             return Answer(None, result.kind, str(result), *reply)
@@ -116,12 +120,14 @@ class BoundLLM:
         self, sent: tuple[Message, ...], unkeyed: tuple[Message, ...], form: Form[T], sampling: Sampling
     ) -> tuple[Request, Completion]:
         settings = self.settings
-        schema = form.schema if settings.format == "json_schema" else None
+        reply_format: Format = "text" if form.schema is None else settings.format
+        schema = form.schema if reply_format == "json_schema" else None
         draw = sampling.draw + REPEATS * (settings.repeat - 1)
         request = Request(
             model=self.llm.id, messages=sent, unkeyed=None if sent == unkeyed else unkeyed,
             temperature=settings.temperature if sampling.temperature is None else sampling.temperature,
-            max_tokens=settings.max_tokens, format=settings.format,
+            max_tokens=settings.max_tokens if sampling.max_tokens is None else sampling.max_tokens,
+            format=reply_format,
             # One seed for all draws would make one sample of them.
             seed=None if settings.seed is None else settings.seed + draw,
             schema_name=form.name if schema else None, schema_=schema,
@@ -130,12 +136,12 @@ class BoundLLM:
         return request, await self.llm.complete(request)
 
 
-def _read(completion: Completion, form: Form[T]) -> T | ReplyError:
+def _read(completion: Completion, form: Form[T], sampling: Sampling) -> T | ReplyError:
     if completion.refusal:
         return ReplyError(f"refused: {completion.refusal}", kind="refused")
     if completion.finish_reason == "content_filter":
         return ReplyError("refused: stopped by the provider's content filter", kind="refused")
-    if completion.finish_reason == "length":
+    if completion.finish_reason == "length" and sampling.max_tokens is None:
         tokens = "" if completion.tokens_out is None else f" after {completion.tokens_out} tokens"
         return ReplyError(f"the reply was cut by the length limit{tokens}", fault="truncated")
     try:

@@ -55,11 +55,7 @@ def weigh(tokens: Sequence[TokenLogprobs], score: int) -> Weighted:
     """
     token = tokens[locate(tokens, score)]
     mass = [0.0] * len(SCORES)
-    alternatives = dict(token.top)
-    alternatives.setdefault(token.token, token.logprob)  # the token drawn need not be among the likeliest
-    if wrong := [logprob for logprob in (*alternatives.values(), token.logprob) if not -math.inf < logprob <= 0]:
-        raise ReplyError(f"the log-probability {wrong[0]} is none: one is finite, and 0 at most")
-    for text, logprob in alternatives.items():
+    for text, logprob in dict(token.alternatives).items():
         digit = score if text == token.token else read_digit(text)
         if digit is not None:
             mass[digit - 1] += math.exp(logprob)
