@@ -12,6 +12,7 @@ import pytest
 from summeter.engine.roles import check_roles, parts_of
 from summeter.evaluators.catalog import CATALOG, build, find
 from summeter.models.local.names import is_local, parse
+from summeter.models.resolve import resolve
 
 PAGE = (Path(__file__).parents[2] / "docs" / "baselines.md").read_text("utf-8")
 COMMANDS = [
@@ -33,9 +34,13 @@ def test_a_command_binds_every_network_that_its_evaluators_ask(command: str) -> 
     assert evaluators
     check_roles(evaluators, models)
     assert {role for part in parts_of(evaluators) for role in part.required_roles} == set(models)
-    for model in models.values():
-        assert is_local(model)
-        parse(model)
+    local = {role for part in parts_of(evaluators) for role in part.local_model_kinds}
+    for role, model in models.items():
+        assert is_local(model) == (role in local)
+        if role in local:
+            parse(model)
+        else:
+            resolve(model, environ={})
 
 
 def test_every_baseline_has_a_row_and_a_command() -> None:

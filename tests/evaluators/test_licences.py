@@ -10,6 +10,7 @@ import pytest
 from summeter.cli.main import main
 from summeter.evaluators.base import Checkpoint
 from summeter.evaluators.catalog import CATALOG, find
+from summeter.evaluators.entailment.minicheck import MiniCheck
 from summeter.evaluators.seq2seq.trueteacher import TrueTeacher
 from summeter.evaluators.seq2seq.unieval import UniEval
 
@@ -26,8 +27,7 @@ def test_every_entry_states_its_licences(name: str) -> None:
         assert checkpoint.role in evaluator.roles
         assert checkpoint.licence
     if name in BASELINES:
-        own = set(evaluator.local_model_kinds)
-        assert {checkpoint.role for checkpoint in evaluator.checkpoints} == own
+        assert {checkpoint.role for checkpoint in evaluator.checkpoints} == set(evaluator.roles)
 
 
 class Two(TrueTeacher):
@@ -55,6 +55,21 @@ def test_a_judge_names_weights_that_may_not_be_used_commercially(
 ) -> None:
     named = judge.restricted({judge.required_roles[0]: model})
     assert named == (("google/t5_11b_trueteacher_and_anli (CC BY-NC 4.0)",) if said else ())
+
+
+@pytest.mark.parametrize(
+    ("settings", "model", "said"),
+    [
+        ({"network": "llm"}, "vllm/bespokelabs/Bespoke-MiniCheck-7B", True),
+        ({"network": "llm"}, "ollama/bespoke-minicheck:7b-q8_0", True),
+        ({"network": "llm"}, "openai/gpt-4o", False),
+        ({}, "hf/lytang/MiniCheck-RoBERTa-Large@1a2b", False),
+    ],
+)
+def test_an_llm_is_known_by_its_name(settings: dict[str, str], model: str, said: bool) -> None:
+    judge = MiniCheck(**settings)
+    named = judge.restricted({judge.required_roles[0]: model})
+    assert named == (("bespokelabs/Bespoke-MiniCheck-7B (CC BY-NC 4.0)",) if said else ())
 
 
 def listed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

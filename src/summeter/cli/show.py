@@ -18,7 +18,7 @@ from summeter.cli.common import AsJson, print_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from summeter.evaluators.base import Evaluator
+    from summeter.evaluators.base import Checkpoint, Evaluator
     from summeter.models.providers.provider import Provider
 
 SET = "is set"
@@ -80,10 +80,14 @@ def _evaluators() -> list[dict[str, Any]]:
             {"name": name, "about": about, "aspects": list(evaluator.aspects), "roles": list(evaluator.roles),
              "needs": sorted(evaluator.needs), "version": evaluator.version,
              "code_licence": evaluator.code_licence,
-             "weights": [weights._asdict() for weights in evaluator.checkpoints],
+             "weights": [_stated(weights) for weights in evaluator.checkpoints],
              "settings": {key: str(info.annotation) for key, info in evaluator.model_fields.items()}}
         )  # fmt: skip
     return rows
+
+
+def _stated(weights: Checkpoint) -> dict[str, Any]:
+    return {name: value for name, value in weights._asdict().items() if value is not None}
 
 
 def _asked(evaluator: type[Evaluator]) -> tuple[str, ...]:

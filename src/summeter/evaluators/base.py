@@ -88,12 +88,13 @@ class Prepared(Record):
 
 class Checkpoint(NamedTuple):
     """Published weights that a role is meant for: their name, and the licence that their card states. `commercial`
-    False: the licence forbids commercial use."""
+    False: the licence forbids commercial use. `alias`: what a server calls them, where that is another name."""
 
     role: str
     model: str
     licence: str
     commercial: bool = True
+    alias: str | None = None
 
 
 @dataclass(frozen=True)
@@ -215,15 +216,17 @@ class Evaluator(BaseModel):
 
     def restricted(self, models: Mapping[str, str]) -> tuple[str, ...]:
         """Weights whose licence forbids commercial use, with that licence, among those that it is meant for: where the
-        model bound to their role has their name, or is a folder, and the role has no others."""
+        model bound to their role has their name or alias, or is a folder, and the role has no others."""
         named = []
         for checkpoint in self.checkpoints:
             model = models.get(checkpoint.role)
             if checkpoint.commercial or model is None or checkpoint.role not in self.required_roles:
                 continue
             free = any(other.commercial for other in self.checkpoints if other.role == checkpoint.role)
-            alike = checkpoint.model.rpartition("/")[2].lower() in model.lower()
-            if alike or not (free or model.startswith("hf/")):
+            names = [checkpoint.model.rpartition("/")[2], *filter(None, [checkpoint.alias])]
+            alike = any(name.lower() in model.lower() for name in names)
+            folder = checkpoint.role in self.local_model_kinds and not model.startswith("hf/")
+            if alike or (folder and not free):
                 named.append(f"{checkpoint.model} ({checkpoint.licence})")
         return tuple(named)
 

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from evaluators.entailment.test_alignscore import Table
 from evaluators.networks import document, judge
+from models.server import Call, Reply, StubServer, fail, json_reply, ok
 
+from summeter.engine.api import evaluate
 from summeter.evaluators.base import Tools
-from summeter.evaluators.entailment.minicheck import MiniCheck, chunks, pieces, runs
-from summeter.models.base import Framing
-from summeter.records import Document, Judgment
+from summeter.evaluators.entailment.minicheck import SYSTEM, MiniCheck, chunks, pieces, probability, runs
+from summeter.models.base import Completion, Framing, Request, TokenLogprobs
+from summeter.models.providers.scripted import Scripted
+from summeter.models.structured import BoundLLM, Settings
+from summeter.models.tokens import tokens
+from summeter.records import CapabilityError, ContextError, Document, Judgment, UsageError
 from summeter.text.split import split
 
 SOURCE = document("Ada sold the mill.", "It rained in May.")
@@ -138,3 +147,176 @@ def test_t5_is_asked_for_its_first_word_and_chunks_are_counted_in_words() -> Non
     framing = Framing("only_first", "predict: {0}{eos}{1}", limit=2048)
     assert {(words, how) for _, words, how in network.asked} == {(("0", "1"), framing)}
     assert MiniCheck(network="t5").required_roles == ("minicheck_t5",)
+
+
+# ---- the LLM ----
+
+Tops = tuple[tuple[str, float], ...]
+YES: Tops = (("Yes", 0.7), ("yes", 0.1), ("No", 0.15), (" Yes", 0.02), ("YES!", 0.01))
+
+
+def first(*tops: tuple[str, float]) -> Completion:
+    """A reply of one token, which ends at the limit, as a server sends it."""
+    logs = tuple((text, float(np.log(share))) for text, share in tops)
+    token = TokenLogprobs(token=logs[0][0], logprob=logs[0][1], top=logs)
+    return Completion(text=token.token, finish_reason="length", logprobs=(token,))
+
+
+def ask(
+    reply: Callable[[Request], Completion], source: Document = SOURCE, text: str = TEXT, *,
+    settings: Settings | None = None, **set_to: Any,
+) -> tuple[list[Judgment], list[Request]]:  # fmt: skip
+    llm = Scripted(reply)
+    (rows,) = judge(MiniCheck(network="llm", **set_to), source, text, tools=Tools("s", llms={
+        "judge": BoundLLM(llm, settings or Settings(max_tokens=900, temperature=0.7, format="json_schema"))
+    }))  # fmt: skip
+    return rows, llm.requests
+
+
+def test_an_llm_is_asked_in_the_words_of_its_training_for_one_token() -> None:
+    (row,), (request,) = ask(lambda _: first(*YES))
+    system, user = request.messages
+    assert (system.role, user.role) == ("system", "user")
+    assert system.content == (
+        "Determine whether the provided claim is consistent with the corresponding document. Consistency in this "
+        "context implies that all information presented in the claim is substantiated by the document. If not, it "
+        "should be considered inconsistent. Please assess the claim's consistency with the document by responding "
+        'with either "Yes" or "No".'
+    )
+    assert user.content == f"Document: {SOURCE.text}\nClaim: {TEXT}", "the whole summary is the claim"
+    assert (request.format, request.schema_, request.temperature) == ("text", None, 0.0)
+    assert (request.max_tokens, request.top_logprobs) == (1, 5)
+    assert row.value == pytest.approx(0.8), "yes in any case, and nothing that is only like it"
+    assert (row.target.unit, row.label, row.status) == ("summary", 1, "ok")
+    assert row.calls == (request.key,)
+    assert [span.cut(SOURCE.text) for span in row.evidence] == [SOURCE.text]
+
+
+def test_no_alone_is_0_by_a_rule_that_the_reason_states() -> None:
+    (row,), _ = ask(lambda _: first(("No", 0.9), ("False", 0.05)))
+    assert (row.value, row.label, row.status) == (0.0, 0, "ok")
+    assert row.reason is not None
+    assert row.reason.endswith("stands no, and yes has no weight")
+
+
+@pytest.mark.parametrize(
+    ("reply", "status", "why"),
+    [
+        (first((" Yes", 0.9), ("The", 0.1)), "unparsed", "neither yes nor no .* begins ' Yes'"),
+        (Completion(text="", finish_reason="length"), "unparsed", "the reply is empty"),
+        (Completion(text="", refusal="I will not."), "refused", "I will not"),
+        (first(("Yes", 1.5)), "unparsed", "the log-probability .* is none"),
+    ],
+)
+def test_what_answers_nothing_is_no_number_and_is_not_asked_again(reply: Completion, status: str, why: str) -> None:
+    (row,), requests = ask(lambda _: reply)
+    assert (row.status, row.value, row.label) == (status, None, None)
+    assert re.search(why, row.reason or "")
+    assert len(requests) == 1
+
+
+def test_a_server_without_log_probabilities_is_an_error() -> None:
+    with pytest.raises(CapabilityError, match=r"without log-probabilities.*minicheck\[llm\]"):
+        ask(lambda _: Completion(text="Yes", finish_reason="length"))
+
+
+def test_a_drawn_token_that_is_not_among_the_likeliest_counts() -> None:
+    token = TokenLogprobs(token="YES", logprob=float(np.log(0.25)), top=(("Yes", float(np.log(0.5))),))
+    assert probability(token) == pytest.approx(0.75)
+
+
+def test_the_best_chunk_decides_and_sentences_may_be_claims() -> None:
+    source = document(
+        *split_texts(
+            "Ada sold the mill to her brother Bo in the spring. It rained in all of May and in June and once in July."
+        )
+    )
+    supported = {"Ada sold it.": "spring.", "It snowed.": "June?"}
+
+    def reply(request: Request) -> Completion:
+        text, claim = request.messages[1].content.removeprefix("Document: ").split("\nClaim: ")
+        return first(("Yes", 0.75), ("No", 0.25)) if supported[claim] in text else first(("No", 0.8), ("Yes", 0.2))
+
+    (whole, ada, snow), requests = ask(reply, source, chunk=16, claims="sentence", pool="min")
+    assert len(requests) == 4
+    assert (ada.value, snow.value, whole.value) == pytest.approx((0.75, 0.2, 0.2))
+    assert [span.cut(source.text) for span in ada.evidence] == ["Ada sold the mill to her brother Bo in the spring."]
+    assert ada.calls == tuple(request.key for request in requests[:2])
+    assert whole.calls == tuple(request.key for request in requests)
+
+
+def test_a_sentence_without_an_answer_leaves_the_summary_without_a_score() -> None:
+    def reply(request: Request) -> Completion:
+        return first(("Well", 1.0)) if "snowed" in request.prompt else first(("Yes", 1.0))
+
+    (whole, ada, snow), _ = ask(reply, claims="sentence")
+    assert (whole.status, whole.value, ada.value, snow.status) == ("unparsed", None, 1.0, "unparsed")
+    assert whole.reason is not None
+    assert whole.reason.startswith("sentence 2 of 2: meaningless: neither yes nor no")
+
+
+def test_a_long_document_is_cut_before_the_claim_and_counted() -> None:
+    sentence = "word " * 2000 + "end."
+    claim = "The end is near. " * 20
+    (row,), (request,) = ask(lambda _: first(*YES), document(sentence), claim, settings=Settings(context=800))
+    assert request.messages[1].content.endswith(f"\nClaim: {claim}")
+    size = tokens(request.prompt)
+    assert 650 < size <= 720, "of 800 tokens, a tenth is left for what the estimate misses"
+    assert row.truncated_tokens == pytest.approx(tokens(sentence) + tokens(claim) + tokens(SYSTEM) - size, abs=12)
+    with pytest.raises(ContextError, match="has room for"):
+        ask(lambda _: first(*YES), document(sentence), claim, settings=Settings(context=200))
+    with pytest.raises(ContextError, match="smaller `chunk`"):
+        ask(lambda _: first(*YES), document(sentence), claim, settings=Settings(context=800, on_overflow="error"))
+
+
+def test_a_chunk_is_as_long_as_in_training_or_as_the_server_reads() -> None:
+    source = plain("\n".join("It rained on that day." for _ in range(6000)))
+    lengths = [tokens(piece.text) for piece in pieces(source)]
+    _, requests = ask(lambda _: first(*YES), source, settings=Settings())
+    assert len(requests) == len(runs(lengths, 32468)) == 2
+    _, requests = ask(lambda _: first(*YES), source, settings=Settings(context=8192))
+    assert len(requests) == len(runs(lengths, 8192 * 9 // 10 - 300)) > 4
+
+
+def test_the_signature_names_claims_that_are_not_the_usual_ones() -> None:
+    def signed(**set_to: Any) -> str:
+        return MiniCheck(**set_to).sign({})
+
+    assert signed(claims="sentence") == signed()
+    assert signed(network="llm", claims="summary") == signed(network="llm")
+    assert "claims:sentence" in signed(network="llm", claims="sentence")
+    assert "claims:summary" in signed(claims="summary")
+    with pytest.raises(UsageError, match="variant=legacy is of the encoders"):
+        MiniCheck(network="llm", variant="legacy")
+
+
+def test_a_run_on_a_server_is_replayed_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STUB_API_KEY", "sk-secret-stub")
+    (tmp_path / "data.jsonl").write_text(
+        '{"document": "Ada sold the mill.", "summary": "Ada sold it.", "id": "a"}\n'
+        '{"document": "Ada sold the mill.", "summary": "Ada is ill.", "id": "b"}\n'
+    )
+    sent = []
+
+    def behave(call: Call) -> Reply:
+        sent.append(call.body)
+        if len(sent) == 1:
+            return fail(429, "slow down", retry_after="0.01")
+        yes, no = (-0.1, -2.5) if "sold it" in call.prompt else (-4.0, -0.01)
+        tops = [{"token": "Yes", "logprob": yes, "bytes": None}, {"token": "No", "logprob": no, "bytes": None}]
+        content = [{**max(tops, key=lambda top: top["logprob"]), "top_logprobs": tops}]
+        body = json.loads(ok(content[0]["token"], finish="length").content)
+        body["choices"][0]["logprobs"] = {"content": content}
+        return json_reply(body)
+
+    asked: dict[str, Any] = {"evaluators": ["minicheck[llm]"], "progress": False}
+    with StubServer(behave) as server:
+        models = {"judge": "openai-api/stub/bespokelabs/Bespoke-MiniCheck-7B"}
+        run = evaluate(tmp_path / "data.jsonl", **asked, models=models, base_url=server.url, out=tmp_path / "run")
+    values = sorted(row.value for row in run.judgments() if row.value is not None)
+    assert values == pytest.approx([np.exp(-4.0), np.exp(-0.1)])
+    assert len(sent) == 3
+    assert {(body["temperature"], body["logprobs"], body["top_logprobs"]) for body in sent} == {(0.0, True, 5)}
+    assert all("response_format" not in body for body in sent)
+    again = evaluate(tmp_path / "data.jsonl", **asked, replay=tmp_path / "run", out=tmp_path / "again")
+    assert sorted(row.value for row in again.judgments() if row.value is not None) == values

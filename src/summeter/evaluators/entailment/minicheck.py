@@ -1,25 +1,46 @@
-"""`minicheck`: whether the document supports each summary sentence, by a network trained on synthetic errors
-(MiniCheck: Tang et al., EMNLP 2024)."""
+"""`minicheck`: whether the document supports each summary sentence, or the summary as one claim, by a network or an
+LLM trained on synthetic errors (MiniCheck: Tang et al., EMNLP 2024)."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple, Self, assert_never
 
-from pydantic import Field
+import numpy as np
+from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
 from summeter.evaluators.entailment.classified import Stretch, counted, outputs, softmax, unread
 from summeter.evaluators.entailment.premises import Floats, sentences_of
 from summeter.evaluators.entailment.reasons import beside
-from summeter.models.base import Cut, Framing, Kind
-from summeter.records import Document, Item, Judgment
+from summeter.evaluators.llm import NoVerdict
+from summeter.evaluators.windows import LEAST, RESERVE
+from summeter.models.base import Cut, Framing, Kind, Message, TokenLogprobs
+from summeter.models.prompts import Prompt
+from summeter.models.structured import Answer, BoundLLM, Form, Sampling
+from summeter.models.tokens import tokens
+from summeter.records import (
+    HASH,
+    CapabilityError,
+    ContextError,
+    Document,
+    Item,
+    Judgment,
+    Parameter,
+    ReplyError,
+    Unit,
+    digest,
+)
+from summeter.text.windows import tiles
 
 FAITHFULNESS = "faithfulness"
-CHUNKS = {"encoder": 400, "t5": 500}
-"""Tokens (of the encoder) or words (T5) of a chunk."""
+PLACES, SPARE = 32768, 300
+"""Tokens that the LLM was trained to read, and how many of them a chunk leaves to the claim and the rest."""
+CHUNKS = {"encoder": 400, "t5": 500, "llm": PLACES - SPARE}
+"""Tokens (of the encoder; of the LLM, estimated) or words (T5) of a chunk."""
 TEMPLATES = {"encoder": "{0}{eos}{1}", "t5": "predict: {0}{eos}{1}"}
 """How document and claim are one text: what the checkpoints were trained on."""
 WORDS = ("0", "1")
@@ -27,7 +48,21 @@ WORDS = ("0", "1")
 LONGEST = 2048
 """Tokens of an input, where the network has places for so many (RoBERTa: 512)."""
 
-Network = Literal["encoder", "t5"]
+# The strings are those of the LLM's training: other words are another input.
+SYSTEM = (
+    "Determine whether the provided claim is consistent with the corresponding document. Consistency in this context "
+    "implies that all information presented in the claim is substantiated by the document. If not, it should be "
+    "considered inconsistent. Please assess the claim's consistency with the document by responding with either "
+    '"Yes" or "No".'
+)
+USER = ("Document: ", "\nClaim: ")
+ALTERNATIVES = 5
+"""Likeliest first tokens that the LLM is asked for."""
+FIRST_TOKEN = Sampling(temperature=0.0, max_tokens=1, top_logprobs=ALTERNATIVES)
+PLAIN: Form[str] = Form("minicheck", None, str)
+
+Network = Literal["encoder", "t5", "llm"]
+Claims = Literal["sentence", "summary"]
 
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
@@ -40,49 +75,85 @@ class Piece(NamedTuple):
     end: int
 
 
+class Verdicts(NamedTuple):
+    """The probability that each stretch supports each claim, shape (stretches, claims), and where it comes from.
+
+    `lacks` and `calls` are by the claim's number: why there is no verdict on it, and which calls were made for it.
+    """
+
+    values: Floats
+    truncated_tokens: int | None = None
+    lacks: Mapping[int, NoVerdict] = {}
+    calls: Mapping[int, tuple[str, ...]] = {}
+
+
 class MiniCheck(Evaluator):
     """The probability that the document supports each summary sentence, at the chunk that supports it best (MiniCheck).
 
-    `network`: `encoder` for MiniCheck's RoBERTa and DeBERTa (role `minicheck`), `t5` for Flan-T5 (role `minicheck_t5`).
+    `network`: `encoder` for MiniCheck's RoBERTa and DeBERTa (role `minicheck`), `t5` for Flan-T5 (role `minicheck_t5`),
+    `llm` for Bespoke-MiniCheck-7B on a server that gives log-probabilities (role `judge`).
     `chunk`: how long a chunk of the document is, whole sentences and line ends filled up to it, in tokens of the
-    encoder (400) or for T5 in words (500). `claims`: `sentence` judges each sentence of the summary, as the checkpoints
-    were trained; `summary` judges it as one claim, as the paper's table on AggreFact. `pool`: what the summary's score
+    encoder (400), for T5 in words (500), for the LLM in estimated tokens (32,468, or what its server reads). `claims`:
+    `sentence` judges each sentence of the summary, as the small checkpoints were trained (their default); `summary`
+    judges it as one claim, as the paper's table on AggreFact (the LLM's default). `pool`: what the summary's score
     is of its sentences', `mean` or `min`. `variant`: `paper`, or `legacy` for what the released code does where texts
     are hard to read: an input too long loses its end, and there stands the claim; marks such as `</s>` inside a text
-    are read as marks. `threshold`: a claim is called supported from this probability on; the score does not depend on
-    it.
+    are read as marks (not for the LLM). `threshold`: a claim is called supported from this probability on; the score
+    does not depend on it.
 
-    A chunk too long to be read beside a claim (one very long sentence) is cut at its end and counted in
-    `truncated_tokens`. Writes one judgment a sentence, whose evidence is the best chunk, and one of the summary, aspect
-    faithfulness, in [0, 1].
+    The LLM's probability is that of `yes`, in any case, among the five likeliest first tokens; 0 where only `no` is
+    among them; where neither is, the claim has no verdict. A chunk too long to be read beside a claim (one very long
+    sentence) is cut at its end and counted in `truncated_tokens`. Writes one judgment a sentence, whose evidence is the
+    best chunk, and one of the summary, aspect faithfulness, in [0, 1].
     """
 
     name: ClassVar[str] = "minicheck"
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "summary sentences against chunks of the document, by a fact-checking network (MiniCheck)"
     aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
-    roles: ClassVar[tuple[str, ...]] = ("minicheck", "minicheck_t5")
+    roles: ClassVar[tuple[str, ...]] = ("minicheck", "minicheck_t5", "judge")
     local_model_kinds: ClassVar[Mapping[str, Kind]] = {"minicheck": "classifier", "minicheck_t5": "seq2seq"}
     code_licence: ClassVar[str] = "Apache-2.0"
     checkpoints: ClassVar[tuple[Checkpoint, ...]] = (
         Checkpoint("minicheck", "lytang/MiniCheck-RoBERTa-Large", "MIT"),
         Checkpoint("minicheck", "lytang/MiniCheck-DeBERTa-v3-Large", "MIT"),
         Checkpoint("minicheck_t5", "lytang/MiniCheck-Flan-T5-Large", "MIT"),
+        Checkpoint(
+            "judge", "bespokelabs/Bespoke-MiniCheck-7B", "CC BY-NC 4.0", commercial=False, alias="bespoke-minicheck"
+        ),
     )
     reduce: ClassVar[Reduce] = "whole"
     positional_setting: ClassVar[str | None] = "network"
 
     network: Network = "encoder"
     chunk: int | None = Field(default=None, ge=16)
-    claims: Literal["sentence", "summary"] = "sentence"
+    claims: Claims | None = None
     pool: Literal["mean", "min"] = "mean"
     variant: Literal["paper", "legacy"] = "paper"
     threshold: float = Field(default=0.5, ge=0, le=1)
 
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.network == "llm" and self.variant == "legacy":
+            raise ValueError("variant=legacy is of the encoders and T5; an LLM is asked in one way")
+        return self
+
     @property
     def required_roles(self) -> tuple[str, ...]:
         """The role of the network it is set to."""
-        return ("minicheck",) if self.network == "encoder" else ("minicheck_t5",)
+        return ({"encoder": "minicheck", "t5": "minicheck_t5", "llm": "judge"}[self.network],)
+
+    @property
+    def usual_claims(self) -> Claims:
+        """What a claim is where `claims` does not say it."""
+        return "summary" if self.network == "llm" else "sentence"
+
+    def signature_fields(self) -> Mapping[str, object]:
+        """Changed settings; `claims` where it is not the network's own."""
+        fields = dict(super().signature_fields())
+        if self.claims == self.usual_claims:
+            del fields["claims"]
+        return fields
 
     @property
     def decision_threshold(self) -> float:
@@ -94,48 +165,78 @@ class MiniCheck(Evaluator):
         if not document.text.strip():
             return Prepared(document_id=document.id)
         items = pieces(document)
-        if self.network == "encoder":
-            lengths = await tools.classifier("minicheck").count([piece.text for piece in items])
-        else:
-            lengths = [len(piece.text.split()) for piece in items]
-        return Prepared(document_id=document.id, data={"chunks": runs(lengths, self.chunk or CHUNKS[self.network])})
+        longest = self.chunk or CHUNKS[self.network]
+        match self.network:
+            case "encoder":
+                lengths = await tools.classifier("minicheck").count([piece.text for piece in items])
+            case "t5":
+                lengths = [len(piece.text.split()) for piece in items]
+            case "llm":
+                lengths = [tokens(piece.text) for piece in items]
+                longest = min(longest, max(LEAST, readable(tools.llm("judge")) - SPARE))
+            case _:
+                assert_never(self.network)
+        return Prepared(document_id=document.id, data={"chunks": runs(lengths, longest)})
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment a sentence where sentences are the claims, and one of the summary."""
-        encoder = self.network == "encoder"
-        model = tools.classifier("minicheck") if encoder else tools.seq2seq("minicheck_t5")
-        builder = JudgmentBuilder(self, item, tools.signature, prepared=prepared.stored_id, model=model.id)
+        builder = JudgmentBuilder(self, item, tools.signature, prepared=prepared.stored_id, model=self._model_id(tools))
         if why := self.skip_reason(item):
             return [builder.failed(FAITHFULNESS, "skipped", why)]
         stretches = tools.once("chunks", lambda: chunks(item.document, prepared.data["chunks"]))
         text = item.summary.text
-        places = sentences_of(item.summary) if self.claims == "sentence" else [(0, len(text))]
+        whole = (self.claims or self.usual_claims) == "summary"
+        places = [(0, len(text))] if whole else sentences_of(item.summary)
         claims = [text[start:end] for start, end in places]
-        values = await self._values(stretches, claims, tools)
-        if encoder:
-            cut = await unread(tools.classifier("minicheck"), stretches, claims, self._framing)
-            builder = replace(builder, truncated_tokens=cut)
-        best = values.max(axis=0)
+        verdicts = await self._verdicts(stretches, claims, tools)
+        builder = replace(builder, truncated_tokens=verdicts.truncated_tokens)
+        parts = [self._part(builder, None if whole else at, stretches, verdicts, at) for at in range(len(claims))]
+        if whole:
+            return parts
+        builder = replace(builder, calls=tuple(key for calls in verdicts.calls.values() for key in calls))
+        if verdicts.lacks:
+            at, lack = next(iter(verdicts.lacks.items()))
+            why = f"sentence {at + 1} of {len(claims)}: {lack.reason}"
+            return [builder.failed(FAITHFULNESS, lack.status, why), *parts]
+        best = verdicts.values.max(axis=0)
         value = float(best.mean() if self.pool == "mean" else best.min())
         label = int(value >= self.threshold)
-        if self.claims == "summary":
-            return [self._part(builder, None, stretches, values[:, 0])]
         count = "1 sentence" if len(claims) == 1 else f"{len(claims)} sentences"
         least = beside(float(best.min()), self.threshold)
         reason = f"{self.pool} over {count}, each at the best of {counted(stretches)}; the weakest has {least}"
-        parts = [self._part(builder, at, stretches, values[:, at]) for at in range(len(claims))]
         return [builder.ok(FAITHFULNESS, value=value, label=label, reason=reason), *parts]
 
-    def _part(self, builder: JudgmentBuilder, at: int | None, stretches: Sequence[Stretch], column: Floats) -> Judgment:
+    def _model_id(self, tools: Tools) -> str:
+        match self.network:
+            case "encoder":
+                return tools.classifier("minicheck").id
+            case "t5":
+                return tools.seq2seq("minicheck_t5").id
+            case "llm":
+                return tools.llm("judge").id
+            case _:
+                assert_never(self.network)
+
+    def _part(
+        self, builder: JudgmentBuilder, at: int | None, stretches: Sequence[Stretch], verdicts: Verdicts, claim: int
+    ) -> Judgment:
+        unit: Unit = "summary" if at is None else "sentence"
+        builder = replace(builder, calls=verdicts.calls.get(claim, ()))
+        if claim in verdicts.lacks:
+            lack = verdicts.lacks[claim]
+            return builder.failed(FAITHFULNESS, lack.status, lack.reason, unit, at)
+        column = verdicts.values[:, claim]
         place = int(column.argmax())
         value = float(column[place])
         supported = value >= self.threshold
         where = "the document" if len(stretches) == 1 else f"chunk {place + 1} of {len(stretches)}"
         verdict = "supported by" if supported else "not supported; nearest:"
         reason = f"{verdict} {where} ({beside(value, self.threshold)})"
+        if self.network == "llm" and value == 0:
+            reason += f"; among the {ALTERNATIVES} likeliest first tokens stands no, and yes has no weight"
         return builder.ok(
             FAITHFULNESS,
-            "summary" if at is None else "sentence",
+            unit,
             at,
             value=value,
             label=int(supported),
@@ -149,15 +250,41 @@ class MiniCheck(Evaluator):
         cut: Cut = "longest_first" if legacy else "only_first"
         return Framing(cut, TEMPLATES[self.network], marks=legacy, limit=LONGEST)
 
-    async def _values(self, stretches: Sequence[Stretch], claims: Sequence[str], tools: Tools) -> Floats:
-        """The probability that each stretch supports each claim: shape (stretches, claims)."""
-        how = self._framing
-        if self.network == "encoder":
-            return softmax(await outputs(tools.classifier("minicheck"), stretches, claims, 2, how))[:, :, 1]
-        rows = [(stretch.text, claim) for stretch in stretches for claim in claims]
-        # The softmax of two logits is that of their log-probabilities.
-        firsts = await tools.seq2seq("minicheck_t5").first(rows, WORDS, how)
-        return softmax(firsts.reshape(len(stretches), len(claims), 2))[:, :, 1]
+    async def _verdicts(self, stretches: Sequence[Stretch], claims: Sequence[str], tools: Tools) -> Verdicts:
+        """What the network says of each stretch and each claim."""
+        match self.network:
+            case "encoder":
+                how, classifier = self._framing, tools.classifier("minicheck")
+                values = softmax(await outputs(classifier, stretches, claims, 2, how))[:, :, 1]
+                return Verdicts(values, await unread(classifier, stretches, claims, how))
+            case "t5":
+                rows = [(stretch.text, claim) for stretch in stretches for claim in claims]
+                # The softmax of two logits is that of their log-probabilities.
+                firsts = await tools.seq2seq("minicheck_t5").first(rows, WORDS, self._framing)
+                return Verdicts(softmax(firsts.reshape(len(stretches), len(claims), 2))[:, :, 1])
+            case "llm":
+                return await self._asked(stretches, claims, tools.llm("judge"))
+            case _:
+                assert_never(self.network)
+
+    async def _asked(self, stretches: Sequence[Stretch], claims: Sequence[str], llm: BoundLLM) -> Verdicts:
+        """What the LLM says: one question a stretch and claim. A claim that lacks an answer is asked about no more."""
+        values, cut = np.zeros((len(stretches), len(claims))), [0] * len(stretches)
+        lacks, calls = dict[int, NoVerdict](), dict[int, tuple[str, ...]]()
+        lengths = [tokens(stretch.text) for stretch in stretches]
+        for at, claim in enumerate(claims):
+            for number, stretch in enumerate(stretches):
+                shown = fitted(stretch.text, lengths[number], claim, llm)
+                if shown != stretch.text:
+                    cut[number] = max(cut[number], lengths[number] - tokens(shown))
+                answer = await answered(question(shown, claim), llm)
+                calls[at] = (*calls.get(at, ()), *answer.calls)
+                if answer.data is None:
+                    where = "" if len(stretches) == 1 else f"chunk {number + 1} of {len(stretches)}: "
+                    lacks[at] = NoVerdict(answer.status, f"{where}{answer.reason}")
+                    break
+                values[number, at] = answer.data
+        return Verdicts(values, sum(cut) or None, lacks, calls)
 
 
 def pieces(document: Document) -> list[Piece]:
@@ -207,3 +334,72 @@ def chunks(document: Document, places: Sequence[tuple[int, int]]) -> list[Stretc
             real = [piece for piece in inside if piece.text != "\n"]
             stretches.append(Stretch(text, real[0].start, real[-1].end))
     return stretches
+
+
+def readable(llm: BoundLLM) -> int:
+    """Tokens that the LLM reads: those of its training, or what its server reads, less what the estimate misses."""
+    return PLACES if llm.context is None else min(PLACES, int(llm.context * (1 - RESERVE)))
+
+
+def question(document: str, claim: str) -> Prompt:
+    """What the LLM is asked, in the words of its training.
+
+    >>> question("Ada ran.", "She ran.").messages[1].content
+    'Document: Ada ran.\\nClaim: She ran.'
+    """
+    user = f"{USER[0]}{document}{USER[1]}{claim}"
+    turns = (Message(role="system", content=SYSTEM), Message(role="user", content=user))
+    return Prompt("minicheck", digest([SYSTEM, *USER], HASH), turns)
+
+
+def fitted(text: str, length: int, claim: str, llm: BoundLLM) -> str:
+    """The text of `length` tokens, or as much of its beginning as is read beside the claim. ContextError where that is
+    next to nothing, or where nothing may be cut."""
+    frame = sum(tokens(message.content) for message in question("", claim).messages)
+    room = readable(llm) - frame - 1
+    if length <= room:
+        return text
+    why = f"a chunk of the document has about {length:,} tokens, and {llm.id} has room for {room:,} beside the claim"
+    if room < LEAST:
+        raise ContextError(why, "; choose a server that reads more (", Parameter("context", "TOKENS"), ")")
+    if llm.settings.on_overflow == "error":
+        raise ContextError(why, "; choose a smaller `chunk`, or ", Parameter("on_overflow", "truncate"))
+    start, end = tiles(text, (), room, tokens)[0]
+    return text[start:end]
+
+
+async def answered(prompt: Prompt, llm: BoundLLM) -> Answer[float]:
+    """The probability of yes. CapabilityError where the server gives no log-probabilities at all."""
+    answer = await llm.ask(prompt, PLAIN, FIRST_TOKEN)
+    rest = (answer.calls, answer.text, answer.model, answer.logprobs)
+    if answer.data is None:
+        return Answer(None, answer.status, answer.reason, *rest)
+    if not answer.logprobs:
+        if not answer.data.strip():
+            return Answer(None, "unparsed", "the reply is empty", *rest)
+        raise CapabilityError(
+            f"{llm.id} answered without log-probabilities, of which minicheck[llm] makes its score", lacks="logprobs"
+        )
+    try:
+        return Answer(probability(answer.logprobs[0]), "ok", None, *rest)
+    except ReplyError as error:
+        return Answer(None, error.kind, str(error), *rest)
+
+
+def probability(first: TokenLogprobs) -> float:
+    """p(yes) at the first token: the sum over all ways to write it. 0 where only no is among the likeliest.
+
+    Raises ReplyError where neither is, since the model then answers something else.
+
+    >>> round(probability(TokenLogprobs(token="No", logprob=-0.2, top=(("No", -0.2), ("Yes", -2.0)))), 6)
+    0.135335
+    """
+    mass = {"yes": list[float](), "no": list[float]()}
+    for text, logprob in first.alternatives:
+        if (word := text.lower()) in mass:
+            mass[word].append(math.exp(logprob))
+    if not mass["yes"] and not mass["no"]:
+        raise ReplyError(
+            f"neither yes nor no is among the likeliest first tokens; the reply begins {first.token[:40]!r}"
+        )
+    return min(1.0, math.fsum(mass["yes"]))
