@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from neural import checkpoints
 
 from summeter.models.base import Generation
 from summeter.models.local.encoder import LocalEncoder
@@ -19,8 +20,9 @@ from summeter.models.local.export import write_onnx
 from summeter.models.local.nli import LocalNLI
 from summeter.models.local.opened import Opened, open_model
 from summeter.models.local.seq2seq import LocalSeq2Seq
+from summeter.models.local.tagger import LocalTokenClassifier
 from summeter.models.local.tokens import load_tokens
-from summeter.records import UsageError
+from summeter.records import ModelError, UsageError
 
 CLASSIFIERS = ("bert", "roberta", "deberta")
 
@@ -327,3 +329,32 @@ def test_a_model_of_the_hubs_cache_is_found_without_the_hub(
         assert open_model(text, "classifier", offline=True).id == "hf/org/nli@1a2b3c4d5e6f7a8b"
     with pytest.raises(UsageError, match=r"not in the cache of this machine, and this run is offline"):
         open_model("hf/org/other", "classifier", offline=True)
+
+
+@pytest.mark.parametrize("task", ["nli", "logits", "tokens", "first", "score", "states", "embed"])
+def test_what_a_damaged_network_computes_is_an_error_and_no_number(folders: Path, tmp_path: Path, task: str) -> None:
+    """A comparison with NaN is false: labels, shares and zeros would be made of it."""
+    from safetensors.numpy import load_file, save_file
+
+    kind = {"first": "t5-answers", "score": "bart", "states": "encoder", "embed": "encoder"}.get(task, "bert")
+    folder = tmp_path / "nan"
+    if task == "tokens":
+        checkpoints.tagger(folder, 2)
+    else:
+        shutil.copytree(folders / kind, folder)
+    weights = load_file(folder / "model.safetensors")
+    damaged = {name: np.full_like(values, np.nan) for name, values in weights.items()}
+    save_file(damaged, folder / "model.safetensors", metadata={"format": "pt"})
+    head = {"tokens": "tokens", "first": "seq2seq", "score": "seq2seq", "states": "encoder", "embed": "encoder"}
+    own = opened(folder, head=head.get(task, "classifier"))
+    asks: dict[str, Any] = {
+        "nli": lambda: LocalNLI("m", own).classify([("a", "b")]),
+        "logits": lambda: LocalNLI("m", own).logits([("a", "b")], 3),
+        "tokens": lambda: LocalTokenClassifier("m", own).logits([("a", "b")], 2),
+        "first": lambda: LocalSeq2Seq("m", own).first(["a"], ("Yes", "No")),
+        "score": lambda: LocalSeq2Seq("m", own).score([("a", "b")]),
+        "states": lambda: LocalEncoder("m", own).states(["a"]),
+        "embed": lambda: LocalEncoder("m", own).embed(["a"]),
+    }
+    with pytest.raises(ModelError, match="m computed NaN for this input"):
+        asyncio.run(asks[task]())

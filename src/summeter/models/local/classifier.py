@@ -117,7 +117,8 @@ class LocalClassifier(LocalModel):
         if not rows:
             return np.zeros((0, 3 if classes == "nli" else classes))
         settings = (str(classes), how.key)
-        return np.stack(await self._vectors.ask([(*row, *settings) for row in rows])).astype(np.float64)
+        vectors = await self._vectors.ask([(*row, *settings) for row in rows])
+        return self._valid(np.stack(vectors).astype(np.float64))
 
     def outputs(self, rows: Sequence[Texts], how: Framing) -> NDArray[np.float32]:
         """What the network gives for rows of texts, in its own order: shape (rows, outputs)."""

@@ -113,17 +113,22 @@ class LocalEncoder(LocalModel):
         """A unit vector each: shape (texts, dimensions)."""
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
-        return np.stack(await self._vectors.ask([(text,) for text in texts]))
+        return self._valid(np.stack(await self._vectors.ask([(text,) for text in texts])))
 
     async def states(self, texts: Sequence[str], layer: int | None = None) -> list[TokenStates]:
         """The token states of a layer (None: the last)."""
         wanted = self._known(self.layers if layer is None else layer)
-        return await self._states.ask([(text, str(wanted)) for text in texts])
+        rows = await self._states.ask([(text, str(wanted)) for text in texts])
+        for row in rows:
+            self._valid(row.states)
+        return rows
 
     async def measured(self, pairs: Sequence[tuple[str, str]], layer: int, measure: StatesMeasure) -> list[float]:
         """What `measure` makes of the token states of each pair of texts: stored under its name."""
         self._measures[measure.name] = measure
-        return await self._numbers.ask([(*pair, str(layer), measure.name) for pair in pairs])
+        values = await self._numbers.ask([(*pair, str(layer), measure.name) for pair in pairs])
+        self._valid(np.array(values))
+        return values
 
     def _known(self, layer: int) -> int:
         if not 0 <= layer <= self.layers:

@@ -34,7 +34,9 @@ class LocalNLI(LocalClassifier):
     async def classify(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
         """Probabilities of each pair, in their order. A pair longer than the model reads is cut, the longer text
         first, and counted in `usage`."""
-        return await self._pairs.ask(list(pairs))
+        rows = await self._pairs.ask(list(pairs))
+        self._valid(np.array(rows))
+        return rows
 
     def _classify(self, pairs: Sequence[Texts]) -> list[Entailment]:
         return [probabilities(logits, self._order) for logits in self.outputs(pairs, Framing())]

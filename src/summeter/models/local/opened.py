@@ -6,7 +6,9 @@ import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from summeter.interrupt import checkpoint
 from summeter.models.local.backend import Head, Runtime, choose_runtime, load
@@ -23,10 +25,14 @@ from summeter.models.local.batcher import (
 )
 from summeter.models.local.names import LocalName, LocalSettings, Located, locate, parse
 from summeter.models.local.tokens import Input, Tokens, load_tokens
-from summeter.records import ReplayMiss
+from summeter.records import ModelError, ReplayMiss
 from summeter.runs.results import ResultStore
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 T = TypeVar("T")
+Numbers = TypeVar("Numbers", bound="NDArray[Any]")
 
 SEVERAL_TEXTS = 4096
 """Tokens at a time of an encoder-decoder: what a T5 makes of the distances between tokens it makes once a pass."""
@@ -127,6 +133,15 @@ class LocalModel:
         """Stored results of one task, and `compute` for the others where there are weights."""
         known = compute if self._maybe_opened is not None else None
         return Batcher(self.id, codec, known, store=self._store, usage=self.usage)
+
+    def _valid(self, values: Numbers) -> Numbers:
+        """The values. ModelError where one is NaN: a comparison would take it for a no, and a failure for a score."""
+        if np.isnan(values).any():
+            raise ModelError(
+                f"{self.id} computed NaN for this input: its weights are damaged, or its numbers too large for its "
+                "precision (precision=fp32 is the widest)"
+            )
+        return values
 
     async def close(self) -> None:
         """Nothing to let go of: the weights go with their last user."""

@@ -58,7 +58,9 @@ class LocalSeq2Seq(LocalModel):
     async def score(self, pairs: Sequence[tuple[str, str]], framing: Framing = Framing()) -> list[float]:  # noqa: B008
         """The mean log-probability a token of each target, given its source; 0 is certain. A source is encoded once
         for all its targets."""
-        return await self._scores.ask([Seq2SeqKeys.scoring(pair, framing) for pair in pairs])
+        scores = await self._scores.ask([Seq2SeqKeys.scoring(pair, framing) for pair in pairs])
+        self._valid(np.array(scores))
+        return scores
 
     async def first(
         self, sources: Sequence[Source], words: tuple[str, ...], framing: Framing = Framing()  # noqa: B008
@@ -66,7 +68,8 @@ class LocalSeq2Seq(LocalModel):
         """The log-probability of each word's first piece at the decoder's first step: shape (sources, words)."""
         if not sources:
             return np.zeros((0, len(words)))
-        return np.stack(await self._first.ask([Seq2SeqKeys.first(source, words, framing) for source in sources]))
+        vectors = await self._first.ask([Seq2SeqKeys.first(source, words, framing) for source in sources])
+        return self._valid(np.stack(vectors))
 
     def _generate(self, requests: Sequence[Texts]) -> list[str]:
         parted = [

@@ -82,7 +82,10 @@ class LocalTokenClassifier(LocalModel):
         ValueError for a template, in which a token's place would be one of the whole."""
         if how.template is not None:
             raise ValueError("tokens are classified in one text or a pair, not in a template")
-        return await self._rows.ask([(*row, str(classes), how.key) for row in rows])
+        outputs = await self._rows.ask([(*row, str(classes), how.key) for row in rows])
+        for output in outputs:
+            self._valid(output.logits)
+        return outputs
 
     def _placed(self, texts: Sequence[Texts]) -> list[list[tuple[int, int]]]:
         encoded = self._opened.tokens.encoded([text for (text,) in texts])
