@@ -94,6 +94,8 @@ def test_units_of_a_file_have_weights(tmp_path: Path) -> None:
         ("{", "cannot be read as content units"),
         ('{"d": "one"}', "d.*is no list of units"),
         ('{"d": [{"text": "a", "weight": 0}]}', "weight.*above 0"),
+        ('{"d": [{"text": "a", "weight": NaN}]}', "weight.*above 0"),
+        ('{"d": [{"text": "a", "weight": Infinity}]}', "weight.*above 0"),
         ('{"d": [{"words": "a"}]}', "is no list of units"),
     ],
 )

@@ -4,6 +4,7 @@ Lite3Pyramid: Zhang and Bansal, EMNLP 2021)."""
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -191,7 +192,8 @@ def _units_of(file: NumbersFile, document: str, entries: Any) -> list[Unit]:
         if not isinstance(given, dict) or not set(given) <= {"text", "weight"}:
             raise InputError.at(file.path, None, document, wrong)
         text, weight = given.get("text"), given.get("weight", 1)
-        if not isinstance(text, str) or isinstance(weight, bool) or not isinstance(weight, int | float) or weight <= 0:
+        number = isinstance(weight, int | float) and not isinstance(weight, bool) and 0 < weight < math.inf
+        if not isinstance(text, str) or not number:
             raise InputError.at(file.path, None, document, wrong)
         if text.strip():
             units.append(Unit(text, float(weight)))
