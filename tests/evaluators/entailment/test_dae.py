@@ -15,7 +15,8 @@ from evaluators.networks import document, judge
 from summeter.evaluators.base import Tools
 from summeter.evaluators.entailment.arcs import ArcsFile
 from summeter.evaluators.entailment.dae import DAE
-from summeter.models.base import Framing, TokenLogits
+from summeter.models.base import Cut, Framing, TokenLogits
+from summeter.models.local.tokens import cut_sizes
 from summeter.records import InputError, Judgment, UsageError
 
 DOCUMENT = "Ada sold the mill. It rained."
@@ -49,10 +50,12 @@ class Pieces:
         assert classes == 4
         self.rows += rows
         self.cuts.append(how.cut)
-        return [self._row(*row) for row in rows]
+        return [self._row(*row, how.cut) for row in rows]
 
-    def _row(self, source: str, text: str) -> TokenLogits:
+    def _row(self, source: str, text: str, cut: Cut) -> TokenLogits:
         first, second = self._offsets(source), self._offsets(text)
+        sizes = cut_sizes((len(first), len(second)), 509, cut)
+        first, second = first[: sizes[0]], second[: sizes[1]]
         offsets = [(0, 0), *first, (0, 0), *second, (0, 0)]
         of = np.array([-1, *[0] * len(first), -1, *[1] * len(second), -1])
         logits = np.zeros((len(of), 4))
@@ -149,6 +152,16 @@ def test_a_long_document_is_cut_and_the_summary_never(tmp_path: Path) -> None:
         (found,) = judge(evaluator, document(text.strip()), summary, tools=tools)
         assert network.cuts == [(room, 3)]
         assert found[0].truncated_tokens == 600 - room
+
+
+def test_what_is_cut_of_a_summary_that_fills_the_input_is_counted(tmp_path: Path) -> None:
+    text, summary = "mill " * 40, "Ada sold " + "it " * 598
+    file = tmp_path / "arcs.jsonl"
+    arcs = [("nsubj", 1, 2)]
+    file.write_text("\n".join([reply(text.strip()), reply(summary.strip(), arcs)]), "utf-8")
+    tools = Tools("s", networks={"arcs": Pieces()})
+    (found,) = judge(DAE(corenlp=file), document(text.strip()), summary.strip(), tools=tools)
+    assert found[0].truncated_tokens == 40 + 600 - 509
 
 
 def test_a_file_that_is_none_is_named_with_its_line(tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ class DAE(Evaluator):
     async def _verdicts(
         self, network: TokenClassifier, source: str, readings: Sequence[Reading]
     ) -> tuple[list[Verdict], int]:
-        """The verdicts on all arcs, and how many tokens of the document were not read."""
+        """The verdicts on all arcs, and how many tokens of document and text were not read, at most."""
         texts = [" ".join(reading.arcs.words) for reading in readings]
         lengths = [len(offsets) for offsets in await network.offsets([source, *texts])]
         asked = [
@@ -181,8 +181,12 @@ class DAE(Evaluator):
         verdicts = [
             verdict for (reading, _, _), (row,) in zip(asked, rows, strict=True) for verdict in _of_row(reading, row)
         ]
-        cuts = [lengths[0] - cut[0] for _, _, cut in asked if not isinstance(cut, str)]
-        return verdicts, max([0, *cuts])
+        wanted = [
+            lengths[0] + length for reading, length in zip(readings, lengths[1:], strict=True) if reading.arcs.arcs
+        ]
+        # What is of a text and no mark was read; a network may have fewer places than the method's.
+        missing = [size - int((row.text >= 0).sum()) for size, (row,) in zip(wanted, rows, strict=True)]
+        return verdicts, max([0, *missing])
 
     def _cut(self, source: int, text: int) -> Cut:
         """How much of the document is read beside a text of so many tokens."""
