@@ -67,8 +67,8 @@ class A3CU(Evaluator):
         outputs = [float(row.logits[0, 0]) for row in await network.logits(pairs, 1, how)]
         recalls, precisions = np.array(outputs[::2]), np.array(outputs[1::2])
         scores = f1(precisions, recalls, clip=self.variant == "paper")
-        over = [max(0, len(places) - LONGEST) for places in await network.offsets([text])]
-        builder = replace(builder, truncated_tokens=over[0] or None)
+        over = sum(max(0, len(places) - LONGEST) for places in await network.offsets([text, *references]))
+        builder = replace(builder, truncated_tokens=over or None)
         notes = [f"of {len(references)} references, the mean"] if len(references) > 1 else []
         if short := [name for name, words in (("summary", text), ("reference", references[0])) if _short(words)]:
             notes.append(f"the {' and the '.join(short)} has fewer than {SHORTEST} words, for which A3CU is unfit")
