@@ -99,10 +99,7 @@ def _tensors(file: Path) -> Tensors:
         else:
             values = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:  # pickles and safetensors raise what they like
-        why = str(error).strip().splitlines()
-        raise UsageError(
-            f"{file} cannot be read as tensors alone (weights_only): {why[0] if why else type(error).__name__}"
-        ) from error
+        raise UsageError(f"{file} cannot be read as tensors alone (weights_only): {_why(error)}") from error
     # Lightning and training scripts put the tensors one level down.
     for inner in ("state_dict", "model_state_dict", "model"):
         if isinstance(values, Mapping) and isinstance(values.get(inner), Mapping):
@@ -112,6 +109,15 @@ def _tensors(file: Path) -> Tensors:
     if not tensors:
         raise UsageError(f"{file} holds no tensors by name")
     return tensors
+
+
+def _why(error: Exception) -> str:
+    """What is wrong with a file. What torch says of pickles begins with the advice to load them unsafely."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines or not lines[0].startswith("Weights only load failed"):
+        return lines[0] if lines else type(error).__name__
+    named = next((line for line in lines[1:] if "GLOBAL" in line), None)
+    return f"it holds code or objects ({named})" if named else "it is damaged, or no checkpoint of torch"
 
 
 def _write(head: Head, config: Mapping[str, Any], source: Path, folder: Path, kind: str) -> None:
