@@ -56,6 +56,26 @@ def test_it_trains_writes_and_says_how_good(tmp_path: Path, capsys: pytest.Captu
     assert card["test"]["looks"] == 1
 
 
+def test_scoring_what_a_judge_was_trained_on_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data = rated(tmp_path)
+    (tmp_path / "judge.yaml").write_text(SETTINGS)
+    folder = tmp_path / "judge"
+    assert ran("train", str(tmp_path / "judge.yaml"), "-o", str(folder), "--quiet") == 0
+    card = json.loads((folder / "card.json").read_text())
+    fitted = card["split"]["documents"]["fit"]
+    assert 0 < fitted == 60 - card["split"]["documents"]["test"] < 60
+    capsys.readouterr()
+    assert ran("score", str(data), "-e", f"fused[model={folder}]", "-o", str(tmp_path / "run")) == 0
+    said = (
+        f"warning: {folder} was trained on {fitted} of these 60 documents: its agreement with people on them flatters"
+    )
+    assert said in capsys.readouterr().err
+    other = tmp_path / "other.jsonl"
+    other.write_text(data.read_text().replace("Report ", "Story "))
+    assert ran("score", str(other), "-e", f"fused[model={folder}]", "-o", str(tmp_path / "run2")) == 0
+    assert "was trained on" not in capsys.readouterr().err
+
+
 def test_faults_are_one_message_and_nothing_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "judge.yaml").write_text(SETTINGS.replace("kind: fused", "kind: fusde"))
     assert ran("train", str(tmp_path / "judge.yaml"), "-o", str(tmp_path / "judge")) == 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -76,6 +76,8 @@ def score(
     loaded = read_data(data, map_, preset, format_)
     if not quiet:
         warn(loaded.warnings)
+        if loaded.judgment_sets:
+            warn(_trained_here(loaded, judges, bound))
     folder = out or Path("runs") / loaded.card.name
     if dry_run:
         _dry(loaded, judges, folder, {"models": bound, **options}, as_json=as_json)
@@ -120,6 +122,25 @@ def evaluator_names(evaluators: list[str] | None) -> list[str]:
                 start = place + 1
         names.append(text[start:])
     return [name.strip() for name in names if name.strip()]
+
+
+def _trained_here(data: Dataset, judges: list[Evaluator], bound: Mapping[str, str]) -> list[str]:
+    """A warning for each trained judge that was fitted to ratings of some of these documents."""
+    from summeter.models.fitted import NumbersFile
+    from summeter.models.local.names import is_local, parse
+    from summeter.training.run import fitted_among
+
+    names = [parse(model) for model in bound.values() if is_local(model)]
+    paths = [Path(name.path).expanduser() for name in names if name.source == "local"]
+    folders = [path if path.is_dir() else path.with_name(path.name.partition("@")[0] or path.name) for path in paths]
+    files = [model for judge in judges if isinstance(model := getattr(judge, "model", None), NumbersFile)]
+    texts = [document.text for document in data.documents.values()]
+    return [
+        f"{folder} was trained on {count} of these {len(texts)} documents: its agreement with people on them flatters "
+        "it; its card has figures of documents that it was not trained on"
+        for folder in dict.fromkeys([*folders, *(file.path.parent for file in files)])
+        if (count := fitted_among(folder, texts))
+    ]
 
 
 def _interruptible() -> None:

@@ -46,7 +46,7 @@ from summeter.training.heads import calibrated
 from summeter.training.linear import PENALTIES, CrossFitted, cross_fit
 from summeter.training.ratings import FEWEST, LABELS, Ratings, read_ratings, scale_ends
 from summeter.training.regression import load_data
-from summeter.training.split import fold_of, part_masks, split_texts
+from summeter.training.split import fitted_on, fold_of, part_masks, split_texts
 from summeter.training.work import Work
 
 
@@ -120,11 +120,10 @@ class FusedTask(Task):
         self.sources = _sources(how, data, runs)
         self.links: dict[str, Link] = {aspect: _link(self.ratings, aspect) for aspect in self.ratings.aspects}
         self.ends = {aspect: scale_ends(self.ratings, aspect, how.scale) for aspect in self.ratings.aspects}
-        parts = split_texts(self.ratings.texts, how.split, self.ratings.domains)
+        self.parts = parts = split_texts(self.ratings.texts, how.split, self.ratings.domains)
         items = [(row.document_id, row.system) for row in self.ratings.summaries]
         masks = part_masks(parts, how.split, items)
         self.test_rows, self.fit_rows = masks["test"], masks["train"] | masks["dev"]
-        self.split_hash = parts.hash
         self.has_test = how.look_at_test and bool(self.test_rows.any())
         _check_size(self.ratings, self.fit_rows, self.test_rows if self.has_test else None, "ratings")
         ratings = [[aspect, np.nan_to_num(own, nan=-1e9).tolist()] for aspect, own in self.ratings.votes.items()]
@@ -400,9 +399,10 @@ def _card(task: FusedTask, model: FusedModel, measured: Measured, fitted: Fitted
         "seed": how.seed,
         "folds": how.folds,
         "split": {
-            "hash": task.split_hash, "documents": documents,
+            "hash": task.parts.hash, "documents": documents,
             "summaries": {"fit": int(task.fit_rows.sum()), "test": int(task.test_rows.sum())},
             "held_out_domains": list(how.split.held_out_domains), "held_out_systems": list(how.split.held_out_systems),
+            "fitted_on": fitted_on(task.parts, ratings.texts),
         },
         "missing": _missing(measured, model),
         "scales": {

@@ -27,7 +27,7 @@ from summeter.training.heads import CalibrationKind, calibrated, logistic, ridge
 from summeter.training.loop import Fitted, Schedule, need_torch
 from summeter.training.network import Job, Lora, Mode, export, train_head, train_network
 from summeter.training.ratings import LABELS, Ratings, check_parts, read_ratings, scale_ends
-from summeter.training.split import PARTS, fold_of, part_masks, places, split_texts
+from summeter.training.split import PARTS, fitted_on, fold_of, part_masks, places, split_texts
 from summeter.training.work import Work
 
 _HEADS: Final[Mapping[Mode, Literal["ridge", "linear"]]] = {"frozen": "ridge", "lora": "linear", "full": "linear"}
@@ -354,6 +354,7 @@ def _card(task: RegressionTask, fitted: FittedRegression, listed: Sequence[Figur
             "summaries": {part: int(getattr(task.rows, part).sum()) for part in PARTS},
             "held_out_domains": list(how.split.held_out_domains),
             "held_out_systems": list(how.split.held_out_systems),
+            "fitted_on": fitted_on(task.parts, ratings.texts),
         },
         "max_tokens": fitted.head.max_tokens,
         "cut": {"summaries": int((cut > 0).sum()), "tokens": int(cut.sum())},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -16,6 +16,7 @@ from summeter.data.mapping import faults_of, in_order, read_mapping, repetitions
 from summeter.engine.progress import Progress
 from summeter.records import Fault, InputError, Parameter, UsageError, nearest
 from summeter.training.base import Task, Training
+from summeter.training.split import text_hash
 from summeter.training.work import Work, check_space, record_look
 
 KINDS: Final[dict[str, str]] = {
@@ -131,7 +132,21 @@ def check_target(folder: Path, *, force: bool) -> None:
 
 def is_trained(folder: Path) -> bool:
     """Whether a folder was written by `train`."""
+    return read_card(folder) is not None
+
+
+def read_card(folder: Path) -> dict[str, Any] | None:
+    """The card of a folder that `train` wrote; None for another folder."""
     try:
-        return bool(json.loads((folder / CARD).read_text("utf-8")).get("schema") == SCHEMA)
+        card: dict[str, Any] = json.loads((folder / CARD).read_text("utf-8"))
+        return card if card.get("schema") == SCHEMA else None
     except (OSError, ValueError, AttributeError):
-        return False
+        return None
+
+
+def fitted_among(folder: Path, texts: Iterable[str]) -> int:
+    """How many of these documents' texts a trained judge was fitted to, or its settings chosen by: its agreement with
+    people there says nothing of others. 0 for a folder that `train` did not write."""
+    card = read_card(folder)
+    known = frozenset((card or {}).get("split", {}).get("fitted_on", ()))
+    return sum(text_hash(text) in known for text in texts) if known else 0

@@ -114,6 +114,16 @@ def split_texts(texts: Mapping[str, str], how: Split, domains: Mapping[str, str 
     return Parts(part, groups, digest([named, held_out_systems], 16), digest([test_part, held_out_systems], 16))
 
 
+def fitted_on(parts: Parts, texts: Mapping[str, str]) -> list[str]:
+    """The hashes (16 hex digits) of the texts by whose labels something was fitted or chosen."""
+    return sorted(text_hash(texts[text_id]) for text_id, own in parts.part.items() if own in ("train", "dev"))
+
+
+def text_hash(text: str) -> str:
+    """Sixteen hex digits that stand for a document's text in a card."""
+    return _hash(text)[:16]
+
+
 def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
