@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from summeter.benchmark import run_step
 from summeter.benchmark.redaction.finding import Finder, Name
-from summeter.benchmark.redaction.masking import Entity, Placed, key_of, mask, numbered, occurrences
+from summeter.benchmark.redaction.masking import Entity, Placed, joined, key_of, mask, numbered, occurrences
 from summeter.benchmark.redaction.step import COLUMNS, STEP, RedactSettings, left_over
 from summeter.benchmark.step import Manifest, WaitingError, file_hashes
 from summeter.cli.main import main
@@ -517,3 +517,41 @@ class TestCommand:
         assert end.value.code == 130
         assert "a person goes through" in capsys.readouterr().err
         assert (tmp_path / "review.csv").is_file()
+
+
+@pytest.mark.parametrize(
+    ("keys", "together"),
+    [
+        (("14 mill lane", "14 mill lane ls1 4dy"), ["14 mill lane ls1 4dy"]),
+        (("14 mill lane ls1 4dy", "ls1 4dy", "mill lane"), ["14 mill lane ls1 4dy"]),
+        (("4 mill lane", "14 mill lane ls1 4dy"), ["4 mill lane", "14 mill lane ls1 4dy"]),
+        (("12 high street", "12 high street leeds", "12 high street york"), None),
+    ],
+)
+def test_a_part_of_an_address_is_that_address_where_there_is_one(
+    keys: tuple[str, ...], together: list[str] | None
+) -> None:
+    writings = {Entity("ADDRESS", key): {key} for key in keys}
+    merged = joined(writings)
+    assert [entity.key for entity in merged] == list(keys if together is None else together)
+    assert set().union(*merged.values()) == set(keys)
+
+
+def test_an_address_has_one_number_in_document_summary_and_key_fact(tmp_path: Path) -> None:
+    data = load(
+        [
+            {
+                "doc_id": "dinner", "system": "aster",
+                "document": "The lamp is at 14 Mill Lane, LS1 4DY. Come on May 5.",
+                "summary": "It is at 14 Mill Lane. Come on the 5th of May.",
+                "key_facts": ["The lamp is at 14 Mill Lane."],
+            }
+        ]
+    )  # fmt: skip
+    save(data, tmp_path / "data")
+    run_step(STEP, tmp_path / "data", tmp_path / "redact", RedactSettings(recognizer="patterns"))
+    masked = load(tmp_path / "redact")
+    (document,) = masked.documents.values()
+    assert document.text == "The lamp is at <ADDRESS_1>. Come on <DAY_1>."
+    assert document.key_facts == ("The lamp is at <ADDRESS_1>.",)
+    assert masked.summaries[0].text == "It is at <ADDRESS_1>. Come on <DAY_1>."

@@ -106,9 +106,13 @@ def key_of(category: Category, text: str) -> str:
         case "CODE":
             return re.sub(r"[^a-z0-9]", "", plain)
         case "DAY":
-            return re.sub(r"[\s,.]+", " ", re.sub(r"(\d)(?:st|nd|rd|th)\b|^the | of\b", r"\1", plain)).strip()
+            day = re.sub(r"[\s,.]+", " ", re.sub(r"(\d)(?:st|nd|rd|th)\b|^the | of\b", r"\1", plain)).strip()
+            return re.sub(r"\b([a-z]{3,9}) (\d{1,2})\b(?!:)", r"\2 \1", day) if _MONTH.search(day) else day
         case "ADDRESS" | "PLACE":
             return re.sub(r"[\s,.]+", " ", plain.removeprefix("the ").replace("’", "'")).strip()
+
+
+_MONTH = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* \d{1,2}\b")
 
 
 def _clock(text: str) -> str:
@@ -137,6 +141,27 @@ def entities(text: str, found: Iterable[Found]) -> dict[Entity, set[str]]:
         written = each.cut(text)
         writings.setdefault(Entity(each.category, key_of(each.category, written)), set()).add(written)
     return writings
+
+
+def joined(writings: Mapping[Entity, set[str]]) -> dict[Entity, set[str]]:
+    """The entities with each part of an address (its street, its postcode) under the whole one; a part of two
+    addresses remains one of its own.
+
+    >>> whole, street = Entity("ADDRESS", "14 mill lane ls1 4dy"), Entity("ADDRESS", "14 mill lane")
+    >>> list(joined({street: {"14 Mill Lane"}, whole: {"14 Mill Lane, LS1 4DY"}})) == [whole]
+    True
+    """
+    addresses = [entity for entity in writings if entity.category == "ADDRESS"]
+    whole = [each for each in addresses if not any(each != other and _within(each, other) for other in addresses)]
+    together: dict[Entity, set[str]] = {}
+    for entity, texts in writings.items():
+        holders = [each for each in whole if entity.category == "ADDRESS" and _within(entity, each)]
+        together.setdefault(holders[0] if len(holders) == 1 else entity, set()).update(texts)
+    return together
+
+
+def _within(part: Entity, whole: Entity) -> bool:
+    return f" {part.key} " in f" {whole.key} "
 
 
 def numbered(known: Iterable[Entity]) -> dict[Entity, int]:

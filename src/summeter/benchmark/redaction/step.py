@@ -23,6 +23,7 @@ from summeter.benchmark.redaction.masking import (
     Entity,
     Masked,
     entities,
+    joined,
     key_of,
     mask,
     numbered,
@@ -187,7 +188,7 @@ def _found(group: _Texts, finder: Finder, categories: Sequence[Category]) -> Wri
             for written in sorted(texts):
                 known = by_writing.setdefault(written.casefold(), entity)
                 writings.setdefault(known, set()).add(written)
-    return writings
+    return joined(writings)
 
 
 def _in_order(group: _Texts, writings: Writings) -> Writings:
