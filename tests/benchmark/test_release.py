@@ -13,12 +13,22 @@ import pytest
 
 from summeter.benchmark import run_step
 from summeter.benchmark.release import STEP, ReleaseSettings, pseudonym
-from summeter.benchmark.step import MANIFEST, file_hashes, read_manifest
+from summeter.benchmark.step import (
+    MANIFEST,
+    Inputs,
+    Place,
+    Result,
+    Step,
+    StepSettings,
+    file_hashes,
+    read_manifest,
+    state_of,
+)
 from summeter.benchmark.verify import Difference, verify
 from summeter.cli.main import main
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.folder import file_hash
-from summeter.records import InputError, UsageError
+from summeter.records import FactOrigin, InputError, UsageError
 
 pytest.importorskip("pyarrow")
 
@@ -101,6 +111,7 @@ def test_no_annotator_is_named_anywhere(release: Path) -> None:
         content = file.read_bytes() if file.is_file() else b""
         for name in ANNOTATORS:
             assert name.encode() not in content, file.name
+        assert str(release.parent).encode() not in content, file.name
     secret = b"kept outside of the release"
     judges = {row.judge for row in load(release).judgments("human.raw")}
     assert judges == {pseudonym(name, secret) for name in ANNOTATORS}
@@ -117,6 +128,76 @@ def test_pseudonyms_are_stable_under_one_secret_and_others_under_another(source:
     first = judges("a", "the first secret of two")
     assert judges("b", "the first secret of two") == first
     assert not judges("c", "the other secret of two") & first
+
+
+def test_another_secret_makes_the_release_stale_and_is_told_by_no_hash(source: Path, tmp_path: Path) -> None:
+    given = settings(tmp_path)
+    run_step(STEP, source, tmp_path / "release", given)
+    assert state_of(source, tmp_path / "release", given, None).state == "done"
+    assert file_hash(tmp_path / "secret") not in (tmp_path / "release" / MANIFEST).read_text()
+    (tmp_path / "secret").write_text("another one outside of it")
+    assert state_of(source, tmp_path / "release", given, None) == ("stale", "secret has changed")
+
+
+def test_neither_folders_nor_idle_annotators_are_named(source: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    model = f"scripted/{home}/judge.jsonl"
+    data = load(source)
+    makers = {
+        name: [row.model_copy(update={"signature": f"{row.signature}|judge:{model}|t:0", "model": model})
+               for row in data.judgments(name)]
+        for name in data.judgment_sets
+    }  # fmt: skip
+    summaries = [each.model_copy(update={"extra": {"model": model}}) for each in data.summaries]
+    fact_origins = {
+        name: (FactOrigin(proposed=document.key_facts[0], origin="document", model=model),)
+        for name, document in data.documents.items()
+    }
+    (tmp_path / "secret").write_text("kept outside of the release")
+    given = Dataset(data.documents, summaries, {}, data.card, fact_origins=fact_origins)
+    for name, judgments in makers.items():
+        given = given.with_judgments(name, judgments)
+
+    def people(inputs: Inputs, chosen: StepSettings, place: Place) -> Result:
+        return Result(given, models={"judge": model})
+
+    class Paths(StepSettings):
+        raw: str = f"{home}/raw"
+        campaign: dict[str, Any]
+
+    chosen = Paths(campaign={"platform": {"accounts": ["idle.person", "cleo"]}})
+    run_step(Step("annotate", "people", Paths, people), source, tmp_path / "annotate", chosen)
+    run_step(STEP, tmp_path / "annotate", tmp_path / "release", settings(tmp_path))
+    assert verify(tmp_path / "release") == []
+    everything = b"".join(file.read_bytes() for file in (tmp_path / "release").rglob("*") if file.is_file())
+    assert str(home).encode() not in everything
+    assert b"idle.person" not in everything
+    assert b"scripted/judge.jsonl" in everything
+
+
+def test_of_a_withheld_document_no_other_column_is_released(source: Path, tmp_path: Path) -> None:
+    data = load(source)
+    documents = {
+        name: document.model_copy(update={"extra": {**document.extra, "page": f"<p>{document.text}</p>"}})
+        for name, document in data.documents.items()
+    }
+    save(Dataset(documents, data.summaries, {}, data.card), tmp_path / "data")
+    run_step(STEP, tmp_path / "data", tmp_path / "release", settings(tmp_path))
+    for document in load(tmp_path / "release").documents.values():
+        assert ("page" in document.extra) == document.extra["share"]
+        assert document.extra["share"] or document.extra["withheld"] == ["text", "references", "page"]
+
+
+def test_shares_that_are_no_whole_are_refused_before_anything_is_done() -> None:
+    with pytest.raises(ValueError, match=r"must add up to 1; they add up to 1\.4"):
+        ReleaseSettings(name="x", splits={"dev": 0.5, "test": 0.9})
+
+
+def test_a_folder_of_another_step_is_no_release(source: Path, tmp_path: Path) -> None:
+    run_step(Step("redact", "", StepSettings, lambda *_: Result(load(source))), source, tmp_path / "redact",
+             StepSettings())  # fmt: skip
+    with pytest.raises(UsageError, match="holds the step redact, and no release"):
+        verify(tmp_path / "redact")
 
 
 def test_a_secret_of_its_own_is_drawn_once_and_kept_outside(source: Path, tmp_path: Path) -> None:
@@ -310,6 +391,14 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "a wrong agreement in the manifest": (
         in_manifest(lambda manifest: manifest["details"]["agreement"][0].update(value=0.999)),
         "manifest.json", "agreement",
+    ),
+    "another seed": (in_manifest(lambda manifest: manifest.update(seed=6)), "manifest.json", "seed is 6"),
+    "a count that is gone": (
+        in_manifest(lambda manifest: manifest["details"].pop("history") and None), "manifest.json", "details.history"
+    ),
+    "near-duplicates that are none": (
+        in_manifest(lambda manifest: manifest["details"].update(near_duplicates=True)),
+        "manifest.json", "details.near_duplicates is true",
     ),
     "an added file": (lambda release: (release / "notes.txt").write_text("hello") and None, "notes.txt", "added"),
     "another script": (

@@ -14,13 +14,15 @@ import hashlib
 import hmac
 import inspect
 import os
+import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from math import isclose
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, field_serializer, field_validator
 
 from summeter.benchmark import fetch_documents
 from summeter.benchmark.card import (
@@ -77,6 +79,24 @@ class ReleaseSettings(StepSettings):
     secret: Path | None = None
     datasheet: Answers = Field(default_factory=Answers)
 
+    @field_validator("splits")
+    @classmethod
+    def _whole(cls, splits: dict[str, float]) -> dict[str, float]:
+        if splits and not isclose(total := sum(splits.values()), 1, abs_tol=1e-6):
+            raise ValueError(f"the shares must add up to 1; they add up to {total:g}")
+        return splits
+
+    @field_serializer("secret")
+    def _name(self, secret: Path | None) -> str | None:
+        """Where the secret lies is nobody's business."""
+        return None if secret is None else secret.name
+
+    def marks(self) -> Mapping[str, str]:
+        """A mark of the secret that does not give it away: with another one, there are other pseudonyms."""
+        if self.secret is None:
+            return {}
+        return {"secret": pseudonym("", self.secret.read_bytes().strip()) if self.secret.is_file() else "missing"}
+
 
 def about_of(
     settings: ReleaseSettings, history: Sequence[StepRecord], details: Mapping[str, Any], files: Mapping[str, str]
@@ -116,14 +136,18 @@ def texts_of(data: Dataset, about: About) -> dict[str, str]:
     }
 
 
-def details_of(data: Dataset, duplicates: Sequence[Sequence[str]], answers: Answers) -> dict[str, Any]:
-    """What the manifest of a release holds beside counts: the hash of the data, the documents of each split (as a
-    hash), near-duplicates, agreement, and the fields of the datasheet that nobody filled in."""
+def details_of(
+    data: Dataset, duplicates: Sequence[Sequence[str]], answers: Answers, history: Sequence[StepRecord]
+) -> dict[str, Any]:
+    """What the manifest of a release holds beside counts: the hashes of the data and of the steps' records, the
+    documents of each split (as a hash), near-duplicates, agreement, and the fields of the datasheet that nobody filled
+    in."""
     members: dict[str, list[str]] = {}
     for document in data.documents.values():
         members.setdefault(document.split or "", []).append(document.id)
     return {
         "hash": data.hash,
+        "history": digest([record.model_dump(mode="json") for record in history]),
         "splits": {name: {"documents": len(ids), "ids": digest(sorted(ids))} for name, ids in members.items()},
         "near_duplicates": [list(group) for group in duplicates],
         "agreement": [row._asdict() for row in agreements(data)],
@@ -171,10 +195,10 @@ def _step(inputs: Inputs, settings: ReleaseSettings, place: Place) -> Result:
         raise UsageError("release: there is no document left to release")
     secret = _secret(settings.secret, place.work / KEY_FILE)
     splits, duplicates = _divided(data, settings)
-    names = _pseudonyms(data, secret)
+    names = _pseudonyms(data, inputs.history, secret)
     released = _released(data, splits, names, settings)
     history = tuple(StepRecord.model_validate(_renamed(record.model_dump(), names)) for record in inputs.history)
-    details = details_of(released, duplicates, settings.datasheet)
+    details = details_of(released, duplicates, settings.datasheet, history)
 
     def finish(folder: Path) -> None:
         about = about_of(settings, history, details, file_hashes(folder))
@@ -223,15 +247,27 @@ def _divided(data: Dataset, settings: ReleaseSettings) -> tuple[dict[str, str], 
     return of, [list(group.ids) for group in groups]
 
 
-def _pseudonyms(data: Dataset, secret: bytes) -> dict[str, str]:
-    """What each annotator is called in the release. Raises UsageError where two would be called alike."""
+def _pseudonyms(data: Dataset, history: Sequence[StepRecord], secret: bytes) -> dict[str, str]:
+    """What each annotator is called in the release, those too who have an account and gave no answer. Raises UsageError
+    where two would be called alike."""
     judges = {row.judge for name in data.judgment_sets for row in data.iter_judgments(name) if of_people(row.signature)}
     reviews = [origin.review for origins in data.fact_origins.values() for origin in origins]
     judges |= {review.decided_by for review in reviews if review is not None and review.decided_by is not None}
+    judges |= {account for record in history for account in _accounts(record.settings)}
     names = {judge: pseudonym(judge, secret) for judge in sorted(judges) if judge != PEOPLE and not unnamed(judge)}
     if len(set(names.values())) < len(names):
         raise UsageError("release: two annotators have one pseudonym by this secret; take another one")
     return names
+
+
+def _accounts(settings: Any) -> Iterator[str]:
+    """The accounts of annotators that the settings of a step name."""
+    if isinstance(settings, Mapping):
+        for name, value in settings.items():
+            if name == "accounts" and isinstance(value, list | tuple):
+                yield from map(str, value)
+            else:
+                yield from _accounts(value)
 
 
 def _released(data: Dataset, splits: Mapping[str, str], names: Mapping[str, str], settings: ReleaseSettings) -> Dataset:
@@ -245,17 +281,41 @@ def _released(data: Dataset, splits: Mapping[str, str], names: Mapping[str, str]
     changes = {"name": settings.name, "version": settings.version, "licence": settings.licence}
     card = data.card.model_copy(update={**changes, "citation": settings.citation, "origin": None})
     origins = {
-        doc_id: tuple(FactOrigin.model_validate(_renamed(origin.model_dump(), names)) for origin in of_document)
+        doc_id: tuple(_origin(origin, names) for origin in of_document)
         for doc_id, of_document in data.fact_origins.items()
     }
-    return Dataset(documents, data.summaries, makers, card, fact_origins=origins)
+    summaries = [each.model_copy(update={"extra": _with_model(each.extra)}) for each in data.summaries]
+    return Dataset(documents, summaries, makers, card, fact_origins=origins)
+
+
+def _with_model(extra: Mapping[str, Any]) -> dict[str, Any]:
+    model = extra.get("model")
+    return {**extra, "model": _model(model)} if isinstance(model, str) else dict(extra)
+
+
+def _origin(origin: FactOrigin, names: Mapping[str, str]) -> FactOrigin:
+    """How a key fact was made, with a pseudonym for the person who decided."""
+    votes = tuple(vote.model_copy(update={"model": vote.model and _model(vote.model)}) for vote in origin.votes)
+    review = origin.review
+    if review is not None and review.decided_by is not None:
+        review = review.model_copy(update={"decided_by": names.get(review.decided_by, review.decided_by)})
+    return origin.model_copy(update={"model": origin.model and _model(origin.model), "votes": votes, "review": review})
+
+
+_KNOWN = frozenset(
+    {"source", "origin", "licence", "share", "language", "words", "length", "kind", "words_left_out", "commit",
+     "redaction", "original"}
+)  # fmt: skip
+"""What a document whose text is withheld still says of itself; other columns may hold the text, or parts of it."""
 
 
 def _document(document: Document, name: str) -> Document:
     if document.extra.get("share", True):
         return document.model_copy(update={"split": name})
     sealed = hashlib.sha256(document.text.encode("utf-8")).hexdigest()
-    extra = {**document.extra, "sha256": sealed, "withheld": ["text", "references"]}
+    kept = {column: value for column, value in document.extra.items() if column in _KNOWN}
+    withheld = ["text", "references", *(column for column in document.extra if column not in _KNOWN)]
+    extra = {**kept, "sha256": sealed, "withheld": withheld}
     return document.model_copy(
         update={"split": name, "text": "", "sentences": (), "references": (), "extra": extra}
     )  # fmt: skip
@@ -265,15 +325,43 @@ def _judgments(data: Dataset, name: str, names: Mapping[str, str]) -> Iterator[J
     """A judgment set under pseudonyms, without the ids of calls and of what a run prepared, which lead nowhere."""
     for judgment in data.iter_judgments(name):
         judge = names.get(judgment.judge, judgment.judge) if of_people(judgment.signature) else judgment.judge
-        yield judgment.model_copy(update={"judge": judge, "calls": (), "prepared": None})
+        model = None if judgment.model is None else _model(judgment.model)
+        changed = {"judge": judge, "signature": _model(judgment.signature), "model": model}
+        yield judgment.model_copy(update={**changed, "calls": (), "prepared": None})
+
+
+_MODEL_PATH = re.compile(r"\b(scripted|local)//(?:[^/|\n]+/)*")
+
+
+def _model(text: str) -> str:
+    """The name of a model, or a signature with one, without the folders of this machine.
+
+    >>> _model("judge:scripted//home/ana/models/judge.jsonl|t:0")
+    'judge:scripted/judge.jsonl|t:0'
+    """
+    return _MODEL_PATH.sub(r"\1/", text)
+
+
+def _released_name(text: str, names: Mapping[str, str]) -> str:
+    """A pseudonym for the name of an annotator, the last part of a path of this machine, any other text as it is."""
+    if text in names:
+        return names[text]
+    return Path(text).name or text if text.startswith("/") and "\n" not in text else _model(text)
 
 
 def _renamed(value: Any, names: Mapping[str, str]) -> Any:
-    """What the records of the steps say, with pseudonyms wherever an annotator is named."""
+    """What the records of the steps say, with pseudonyms wherever an annotator is named, and without the folders of
+    this machine."""
     if isinstance(value, str):
-        return names.get(value, value)
+        return _released_name(value, names)
     if isinstance(value, Mapping):
-        return {names.get(key, key): _renamed(each, names) for key, each in value.items()}
+        renamed: dict[str, Any] = {}
+        for key, each in value.items():
+            name = _released_name(key, names)
+            while name in renamed:  # two folders of one name
+                name += "'"
+            renamed[name] = _renamed(each, names)
+        return renamed
     return [_renamed(each, names) for each in value] if isinstance(value, Iterable) else value
 
 

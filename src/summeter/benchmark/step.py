@@ -50,6 +50,10 @@ class StepSettings(Record):
         """The files and folders that the settings name: a change in one makes the step stale."""
         return ()
 
+    def marks(self) -> Mapping[str, str]:
+        """What else makes the step stale where it changes, by name: of files whose SHA-256 is not to be known."""
+        return {}
+
 
 class LeftOut(NamedTuple):
     """What a step left out: `what` it was ("document", "summary", "key fact"...), its id, and why, in words that do
@@ -219,7 +223,7 @@ def read_manifest(folder: Path) -> Manifest:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or None
-        raise InputError.at(path, None, place, f"{first['msg']}; do the step again") from error
+        raise InputError.at(path, None, place, f"{first['msg']}; remove {folder} and do the step again") from error
 
 
 def read_log(folder: Path) -> list[dict[str, Any]]:
@@ -352,7 +356,7 @@ def _input_hashes(source: Path | None, settings: StepSettings) -> dict[str, str]
     if source is not None:
         sealed = source / MANIFEST
         hashes[DATA] = file_hash(sealed) if sealed.is_file() else _hash_of(source)
-    return hashes | {path.as_posix(): _hash_of(path) for path in settings.files()}
+    return hashes | {path.as_posix(): _hash_of(path) for path in settings.files()} | dict(settings.marks())
 
 
 def _hash_of(path: Path) -> str:

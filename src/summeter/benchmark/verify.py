@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from pydantic import ValidationError
 
@@ -52,6 +52,8 @@ from summeter.records import Fault, GateError, InputError, UsageError, unnamed
 
 REPORT = "report.json"
 SHOWN = 20
+_COUNTED = frozenset({"documents", "summaries", "key_facts"})
+"""What every step counts, beside the judgments of each set."""
 _PSEUDONYM = re.compile(rf"{re.escape(PSEUDONYM)}[0-9a-f]{{10}}")
 
 
@@ -86,11 +88,14 @@ def verify(folder: str | Path) -> list[Difference]:
         raise UsageError(f"{folder} holds no release; give a folder that `summeter bench release` wrote")
     try:
         manifest = read_manifest(place)
-        settings = ReleaseSettings.model_validate(manifest.settings)
-    except (InputError, ValidationError) as error:
+    except InputError as error:
         return [Difference(MANIFEST, f"cannot be read: {error}")]
     if manifest.step != "release":
         raise UsageError(f"{folder} holds the step {manifest.step}, and no release")
+    try:
+        settings = ReleaseSettings.model_validate(manifest.settings)
+    except ValidationError as error:
+        return [Difference(MANIFEST, f"settings cannot be read: {error}")]
     differences = list(_hashes(place, manifest))
     data = _read(place, differences, sealed=True) or _read(place, differences, sealed=False)
     if data is not None:
@@ -139,8 +144,13 @@ def _content(folder: Path, manifest: Manifest, settings: ReleaseSettings, data: 
     counts = counts_of(data)
     yield from _values("counts_out", manifest.counts_out, counts)
     yield from _steps(manifest)
-    duplicates = manifest.details.get("near_duplicates", [])
-    details = json.loads(json.dumps(details_of(data, duplicates, settings.datasheet)))
+    if manifest.seed != settings.seed:
+        yield Difference(MANIFEST, f"seed is {manifest.seed}; settings.seed is {settings.seed}")
+    stated = manifest.details.get("near_duplicates")
+    duplicates: list[list[str]] = stated if _is_groups(stated) else []
+    if not _is_groups(stated):
+        yield Difference(MANIFEST, f"details.near_duplicates is {_short(stated)}, no lists of ids of documents")
+    details = json.loads(json.dumps(details_of(data, duplicates, settings.datasheet, manifest.history)))
     yield from _values("details", manifest.details, details)
     yield from _card(folder, data, settings)
     yield from _splits(data, settings, duplicates)
@@ -152,6 +162,13 @@ def _content(folder: Path, manifest: Manifest, settings: ReleaseSettings, data: 
     for name in splits_of(data):
         for table, rows in table_rows(data, name).items():
             yield from _parquet(folder, f"{PARQUET}/{name}/{table}.parquet", rows)
+
+
+def _is_groups(value: Any) -> TypeGuard[list[list[str]]]:
+    """Whether it is a list of lists of texts."""
+    return isinstance(value, list) and all(
+        isinstance(group, list) and all(isinstance(name, str) for name in group) for group in value
+    )
 
 
 def _values(place: str, said: Mapping[str, Any], computed: Mapping[str, Any]) -> Iterator[Difference]:
@@ -171,6 +188,9 @@ def _steps(manifest: Manifest) -> Iterator[Difference]:
     """What one step gave is what the next one was given."""
     given = [*(record.counts_in for record in manifest.history), manifest.counts_in]
     for record, taken in zip(manifest.history, given[1:], strict=True):
+        counted = {name for name in record.counts_out if name in _COUNTED or name.startswith("judgments/")}
+        if missing := sorted(counted - taken.keys()):
+            yield Difference(MANIFEST, f"{record.step} gave {missing[0]}, which the step after it does not count")
         differing = [name for name in taken if record.counts_out.get(name) != taken[name]]
         for name in differing:
             gave = _short(record.counts_out.get(name))
