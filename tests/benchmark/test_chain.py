@@ -191,6 +191,8 @@ def test_a_step_that_fails_or_waits_leaves_no_folder_and_says_why(bench: Path, t
     ("text", "line", "field", "message"),
     [
         ("name: a\nsummarise: {}\n", 2, "summarise", r"is not known \(did you mean summarize\?\)"),
+        ("name: a\nsource:\n  sources:\n    n: {path: x, pth: y}\n", 4, "source.sources.n.pth", r"did you mean path\?"),
+        ("name: a\nsource:\n  sources:\n    n: {domain: x}\n", 4, "source.sources.n.path", "is needed and not there"),
         ("name: a\nsummarize:\n  models: {a: b/c}\n  word: 7\n", 4, "summarize.word", "is not known.*words"),
         ("name: a\nsummarize:\n  models: {a: b/c}\n  words: 0\n", 4, "summarize.words", "is 0; give at least 1"),
         ("name: a\nsummarize:\n  models: {}\n", 3, "summarize.models", "has 0 entries; give at least 1"),

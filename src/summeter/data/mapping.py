@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -171,13 +171,16 @@ def _own(location: Place, lines: Mapping[Place, int], root: type[BaseModel]) -> 
 def _section(place: Place, root: type[BaseModel]) -> type[BaseModel] | None:
     """The model of what stands at a place; None where it has no fields of its own."""
     kind: Any = root
+    named = False  # whether the next part is a name that the file gives, of one of several sections
     for part in place:
-        if isinstance(part, int):
+        if named or isinstance(part, int):
+            named = False
             continue
         if kind is None or part not in kind.model_fields:
             return None
-        kind = _model_in(kind.model_fields[part].annotation)
-    section: type[BaseModel] | None = kind
+        annotation = kind.model_fields[part].annotation
+        kind, named = _model_in(annotation), get_origin(annotation) is dict
+    section: type[BaseModel] | None = None if named else kind
     return section
 
 
