@@ -555,3 +555,14 @@ def test_an_address_has_one_number_in_document_summary_and_key_fact(tmp_path: Pa
     assert document.text == "The lamp is at <ADDRESS_1>. Come on <DAY_1>."
     assert document.key_facts == ("The lamp is at <ADDRESS_1>.",)
     assert masked.summaries[0].text == "It is at <ADDRESS_1>. Come on <DAY_1>."
+
+
+@pytest.mark.parametrize(
+    ("spoken", "written"),
+    [
+        ("half past six", "6:30"), ("quarter to seven", "6:45"), ("a quarter past 1", "1:15"),
+        ("ten to one", "12:50"), ("twenty-five past nine pm", "21:25"),
+    ],
+)  # fmt: skip
+def test_a_time_in_words_is_the_one_in_figures(spoken: str, written: str) -> None:
+    assert key_of("TIME", spoken) == key_of("TIME", written)

@@ -112,6 +112,24 @@ def key_of(category: Category, text: str) -> str:
             return re.sub(r"[\s,.]+", " ", plain.removeprefix("the ").replace("’", "'")).strip()
 
 
+_MINUTES = {"quarter": 15, "five": 5, "ten": 10, "twenty": 20, "twenty-five": 25, "twenty five": 25}
+_PAST = re.compile(
+    r"(?:(?P<half>half)|(?:a )?(?P<minutes>quarter|five|ten|twenty(?:[- ]five)?)(?: minutes)?) (?P<side>past|to) "
+    r"(?P<hour>[a-z]+|\d{1,2})(?P<more> (?:[ap]\.? ?m\.?))?"
+)
+
+
+def _past(spoken: re.Match[str]) -> str:
+    """The key of "half past six", which is that of 6:30."""
+    hour = _HOURS.get(spoken["hour"]) or (int(spoken["hour"]) if spoken["hour"].isdigit() else 0)
+    if not 1 <= hour <= 12:
+        return spoken[0]
+    minutes = 30 if spoken["half"] else _MINUTES[spoken["minutes"]]
+    if spoken["side"] == "to":
+        hour, minutes = (hour + 10) % 12 + 1, 60 - minutes
+    return _clock(f"{hour}:{minutes:02}{spoken['more'] or ''}")
+
+
 _MONTH = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* \d{1,2}\b")
 
 
@@ -123,6 +141,8 @@ def _clock(text: str) -> str:
         return "0:00"
     written = re.fullmatch(r"(\d{1,2})(?:[:.h](\d\d))?(?:\s?o['’]\s?clock)?\s?(a|p)?\.?\s?m?\.?\s?(?:hours|hrs)?", text)
     if written is None:
+        if past := _PAST.fullmatch(text):
+            return _past(past)
         spoken = re.fullmatch(r"(\w+)\s?(?:o['’]\s?clock)?", text)
         return f"{_HOURS[spoken[1]]}:00?" if spoken and spoken[1] in _HOURS else text
     hour, minute, half = int(written[1]), written[2] or "00", written[3]
