@@ -239,7 +239,10 @@ def test_a_yes_no_output(folders: Path, tmp_path: Path) -> None:
         row["human"]["sentence_labels"] = [int(row["summary"].count("zz") > 2)]
         row["sentences"] = [row["summary"]]
     file = written(tmp_path, listed)
-    train(settings(folders, file, span_free=True), tmp_path / "judge")
+    card = train(settings(folders, file, span_free=True), tmp_path / "judge").card
+    auroc = {figure["of"]: figure["value"] for figure in card["figures"] if figure["aspect"] == "span_free"}
+    assert auroc["judge"] > 0.9 > auroc["length"]
+    assert "## span_free (yes/no)" in (tmp_path / "judge" / "README.md").read_text()
     judgments = [one for one in scored(tmp_path / "run", listed, tmp_path / "judge") if one.aspect == "span_free"]
     right = [one.label == row["human"]["sentence_labels"][0] for one, row in zip(judgments, listed, strict=True)]
     assert np.mean(right) > 0.9

@@ -73,5 +73,5 @@ class Regression(Evaluator):
 
 def _interval(rating: AspectRating) -> str:
     if rating.low is None or rating.high is None:
-        return f"{rating.value:.2f}; no interval: too few ratings chose it"
+        return f"{rating.value:.2f}; no interval: too few ratings or documents to choose it by"
     return f"{rating.value:.2f}; {rating.coverage:.0%} of people's ratings lie in {rating.low:.2f} to {rating.high:.2f}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from summeter.tables import number, with_interval
-from summeter.training.figures import BASELINES, COEFFICIENTS, JUDGE, PEOPLE
+from summeter.training.figures import AUROC, BASELINES, COEFFICIENTS, JUDGE, LENGTH, PEOPLE
 
 Card = Mapping[str, Any]
 _NAMED = {
@@ -29,6 +29,10 @@ def card_lines(card: Card) -> list[str]:
         judge = _cell(card, JUDGE, aspect, "pearson")
         beside = ", ".join(f"{name} {_cell(card, name, aspect, 'pearson')}" for name in list(BASELINES)[1:])
         lines.append(f"{aspect}: Pearson {judge} {where} ({beside})")
+    for figure in _figures(card, of=JUDGE, statistic=AUROC):
+        aspect = figure["aspect"]
+        beside = _cell(card, LENGTH, aspect, AUROC)
+        lines.append(f"{aspect}: AUROC {_cell(card, JUDGE, aspect, AUROC)} {where} (length {beside})")
     return [*lines, *(f"warning: {text}" for text in card["warnings"])]
 
 
@@ -79,10 +83,17 @@ def regression_readme(card: Card) -> str:
         parts += [f"## {aspect} ({scale['low']:g} to {scale['high']:g})", _of_aspect(card, aspect)]
         width = scale["half_width"]
         parts.append(
-            "No interval: too few ratings chose it." if width is None
+            "No interval: too few ratings, or too few documents, to choose it by." if width is None
             else f"Intervals: the rating ± {width:.2f}, to hold {scale['coverage']:.0%} of people's ratings; here they "
             f"hold {_cell(card, JUDGE, aspect, 'coverage')}."
         )  # fmt: skip
+    for figure in _figures(card, of=JUDGE, statistic=AUROC):
+        aspect = figure["aspect"]
+        beside = _cell(card, LENGTH, aspect, AUROC)
+        parts += [
+            f"## {aspect} (yes/no)",
+            f"AUROC {_cell(card, JUDGE, aspect, AUROC)}, of length {beside} (.5: chance).",
+        ]
     first: Mapping[str, Any] = next(iter(card["figures"]), {})
     baselines = "; ".join(f"{name}: {about}" for name, about in BASELINES.items())
     parts.append(f"Intervals of figures: {first.get('interval', 'none')}. Baselines: {baselines}.")

@@ -10,7 +10,7 @@ import numpy as np
 from summeter.choices import Coefficient
 from summeter.interrupt import checkpoint
 from summeter.records import Record
-from summeter.stats import Bootstrap, Interval, correlate, correlation_of, krippendorff_alpha
+from summeter.stats import Bootstrap, Interval, classification_interval, correlate, correlation_of, krippendorff_alpha
 from summeter.stats.base import Bools, Floats
 from summeter.stats.correlation import raw
 from summeter.text.ngrams import words
@@ -27,6 +27,7 @@ BASELINES = {
 }
 COEFFICIENTS = ("pearson", "spearman", "kendall_b")
 PEOPLE = "people"
+AUROC = "auroc"
 
 
 class Figure(Record):
@@ -100,6 +101,23 @@ def figures(
         for name, values in judges.items():
             listed += system_level(kept, values, gold, of=name, aspect=aspect, resamples=resamples, seed=seed)
     return listed
+
+
+def yes_no_figures(
+    ratings: Ratings, values: Floats, aspect: str, rows: Bools, *, resamples: int, seed: int
+) -> list[Figure]:
+    """How well a yes/no output, and the length of the summary, tell `ratings.span_free` apart: AUROC (.5: chance)."""
+    given = rows & ~np.isnan(ratings.span_free)
+    kept = ratings.take(given)
+    bootstrap = Bootstrap(kept.document_codes, resamples=resamples, seed=seed)
+    labels = kept.span_free.astype(np.int64).tolist()
+    length = [float(sum(1 for _ in words(row.text))) for row in kept.summaries]
+    return [
+        Figure.interval_of(
+            classification_interval(labels, own, AUROC, bootstrap), of=name, aspect=aspect, statistic=AUROC
+        )
+        for name, own in ((JUDGE, values[given].tolist()), (LENGTH, length))
+    ]
 
 
 class Draws:
@@ -215,6 +233,8 @@ def warnings(listed: Sequence[Figure]) -> list[str]:
     """What a user must know before trusting the judge: aspects on which it does not beat the summary's length."""
     texts = []
     for figure in listed:
+        if figure.of == JUDGE and figure.statistic == AUROC and (figure.low is None or figure.low <= 0.5):
+            texts.append(f"{figure.aspect}: that the yes/no output is better than chance is not shown")
         if figure.statistic != "pearson_beyond_length" or figure.domain is not None:
             continue
         if figure.value is None:

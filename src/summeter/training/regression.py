@@ -22,7 +22,7 @@ from summeter.records import UsageError, digest
 from summeter.stats.base import Bools, Floats
 from summeter.training.base import Task, Trained, Training
 from summeter.training.card import card_lines, regression_readme
-from summeter.training.figures import Figure, Scored, figures, warnings
+from summeter.training.figures import Figure, Scored, figures, warnings, yes_no_figures
 from summeter.training.heads import CalibrationKind, calibrated, logistic, ridge
 from summeter.training.loop import Fitted, Schedule, need_torch
 from summeter.training.network import Job, Lora, Mode, export, train_head, train_network
@@ -192,6 +192,10 @@ class RegressionTask(Task):
         means = {aspect: float(np.nanmean(self.ratings.mean(aspect)[self.rows.train])) for aspect in values}
         rows = self.rows.test if self.how.look_at_test else self.rows.dev
         listed = figures(self.ratings, scored, means, rows, resamples=self.how.resamples, seed=self.how.seed)
+        if fitted.span_free is not None:
+            listed += yes_no_figures(
+                self.ratings, fitted.span_free, SPAN_FREE, rows, resamples=self.how.resamples, seed=self.how.seed
+            )
         return TrainedRegression(self, fitted, listed)
 
     def fit(self, work: Work, show: Progress) -> FittedRegression:
@@ -272,7 +276,8 @@ class RegressionTask(Task):
             for aspect in self.ratings.aspects
         }  # fmt: skip
         head = Head(self.how.pool, limit, layers, rated, blank, span_free, files)
-        values = head.by_aspect(head.apply(states[:, :-1]))
+        applied = head.apply(states[:, :-1])
+        values = head.by_aspect(applied)
         dev = self.rows.dev
         codes = self.ratings.document_codes[dev]
         scales = {
@@ -284,18 +289,20 @@ class RegressionTask(Task):
         }  # fmt: skip
         head = head._replace(scales=scales)
         ratings = {aspect: scales[aspect].rated(own) for aspect, own in values.items()}
-        return FittedRegression(head, ratings, folder, states[:, -1].astype(int), how)
+        odds = None if span_free is None else applied[:, span_free]
+        return FittedRegression(head, ratings, folder, states[:, -1].astype(int), how, odds)
 
 
 class FittedRegression(NamedTuple):
     """A fitted judge: its head, what it gives for every row by aspect, the folder of its backbone, the tokens of each
-    row that were cut off, and how its network's training went."""
+    row that were cut off, how its network's training went, and the log-odds of every row by the yes/no output."""
 
     head: Head
     ratings: Mapping[str, Floats]
     folder: Path
     cut: Any
     how: Fitted | None
+    span_free: Floats | None
 
 
 class TrainedRegression(Trained):
