@@ -12,6 +12,7 @@ from summeter.evaluators.base import JudgmentBuilder, Prepared, PromptedEvaluato
 from summeter.evaluators.claims.extract import PACKAGE, TEMPLATE
 from summeter.evaluators.entailment.premises import sentences_of, stretches
 from summeter.evaluators.entailment.reasons import findings, spans
+from summeter.evaluators.fenice import resolver
 from summeter.evaluators.fenice.align import Aligner, Rules, Variant
 from summeter.evaluators.fenice.claims import Source, by_sentence, draw
 from summeter.evaluators.fenice.reasons import explanation, opposed
@@ -33,13 +34,14 @@ class Fenice(PromptedEvaluator):
     `seq2seq` (a network in the role `seq2seq`, such as the paper's T5), `llm` (role `extractor`).
     `variant`: `paper`, or `legacy` for what the released code computes instead
     (`align`). `coref`: whether mentions in the best sentence are replaced by what they stand for, as a model says (role
-    `coref`), or, for `rules`, where a pronoun that opens a sentence plainly stands for one subject (`pronouns`).
+    `coref`), for `llm` as an LLM quotes them (role `resolver`), or,
+    for `rules`, where a pronoun that opens a sentence plainly stands for one subject (`pronouns`).
     `gate`: T, below which the sentence does not decide (paper). `window`: sentences a window; `stride`: sentences from
     one window to the next. `step`: the ladder of the paper's ablation: `nli_sent` takes summary sentences for claims,
     `nli_claim` claims against sentences, `nli_coref` adds coreference, `full` adds windows and document. `nearest`: ask
     the network about only so many sentences a claim, and as many larger passages, those that share most words with it
     (for long stories; it is no longer FENICE then). `threshold`: a claim is called supported from this score on; the
-    score does not depend on it. `prompts`: a folder whose template `claims` replaces the shipped one.
+    score does not depend on it. `prompts`: a folder whose templates `claims` and `coref` replace the shipped ones.
 
     Where the document is longer than the network reads, the document level is the best of neighbouring stretches of
     whole sentences (`legacy`: the whole, of which the network reads the beginning).
@@ -56,17 +58,19 @@ class Fenice(PromptedEvaluator):
         "claims of the summary, each aligned with passages of the document by an NLI network (FENICE)"
     )
     aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
-    roles: ClassVar[tuple[str, ...]] = ("nli", "coref", "seq2seq", "extractor")
+    roles: ClassVar[tuple[str, ...]] = ("nli", "coref", "seq2seq", "extractor", "resolver")
     local_model_kinds: ClassVar[Mapping[str, Kind]] = {"nli": "nli", "coref": "coref", "seq2seq": "seq2seq"}
     code_licence: ClassVar[str] = "CC BY-NC-SA 4.0"
-    without_model: ClassVar[Mapping[str, str]] = {"coref": "fenice[coref=rules] resolves pronouns without a model"}
+    without_model: ClassVar[Mapping[str, str]] = {
+        "coref": "fenice[coref=rules] resolves pronouns without a model, fenice[coref=llm] by an LLM (role 'resolver')"
+    }
     reduce: ClassVar[Reduce] = "mean"
     value_range: ClassVar[tuple[float, float] | None] = (-1.0, 1.0)
 
     variant: Variant = "paper"
     claims: Source = "rules"
     step: Step = "full"
-    coref: bool | Literal["rules"] = False
+    coref: bool | Literal["rules", "llm"] = False
     gate: float = Field(default=0.8, ge=-1, le=1)
     window: int = Field(default=5, ge=1)
     stride: int = Field(default=1, ge=1)
@@ -90,7 +94,8 @@ class Fenice(PromptedEvaluator):
     def required_roles(self) -> tuple[str, ...]:
         """The network, and what coreference and claims need as they are set."""
         drawing = {"rules": (), "parse": (), "seq2seq": ("seq2seq",), "llm": ("extractor",)}[self.claims]
-        resolving = ("coref",) if self.resolves and self.coref != "rules" else ()
+        by_setting = {"rules": (), "llm": ("resolver",)}
+        resolving = by_setting.get(str(self.coref), ("coref",)) if self.resolves else ()
         return ("nli", *resolving, *(() if self.step == "nli_sent" else drawing))
 
     @property
@@ -106,12 +111,13 @@ class Fenice(PromptedEvaluator):
 
     @property
     def templates(self) -> tuple[str, ...]:
-        """That of the claims, where an LLM draws them."""
-        return (TEMPLATE,) if "extractor" in self.required_roles else ()
+        """Those of the claims and of the mentions, where an LLM draws them."""
+        by_role = {"extractor": TEMPLATE, "resolver": resolver.TEMPLATE}
+        return tuple(by_role[role] for role in self.required_roles if role in by_role)
 
     def load_template(self, name: str) -> Template:
-        """The user's own, else the one that `factscore` draws claims with."""
-        return Template.load(PACKAGE, name, self.prompts)
+        """The user's own, else the shipped one; that of the claims is the one that `factscore` draws claims with."""
+        return Template.load(PACKAGE, name, self.prompts) if name == TEMPLATE else super().load_template(name)
 
     @property
     def rules(self) -> Rules:
@@ -125,6 +131,12 @@ class Fenice(PromptedEvaluator):
         data: dict[str, object] = {}
         if self.rules.levels and self.variant == "paper":
             data["whole"] = await stretches(document.text, sentences_of(document), tools.nli("nli"))
+        if self.coref == "llm":
+            if not document.text.strip():
+                return Prepared(document_id=document.id)
+            template = self.load_template(resolver.TEMPLATE)
+            resolved = await resolver.resolve(document, tools.llm("resolver"), template)
+            return resolved.model_copy(update={"data": {**data, **resolved.data}})
         if self.resolves:
             data["clusters"] = await self._clusters(document, tools)
         return Prepared(document_id=document.id, data=data)
@@ -134,6 +146,9 @@ class Fenice(PromptedEvaluator):
         builder = JudgmentBuilder(self, item, tools.signature, prepared=prepared.id if prepared.data else None)
         if why := self.skip_reason(item):
             return [builder.failed(FAITHFULNESS, "skipped", why)]
+        if prepared.status != "ok":
+            builder = replace(builder, calls=prepared.calls)
+            return [builder.failed(FAITHFULNESS, prepared.status, prepared.reason or "nothing was prepared")]
         if self.step == "nli_sent":
             drawn = by_sentence(item.summary)
         else:
