@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import warnings
 from pathlib import Path
 from typing import Any
@@ -235,3 +236,19 @@ def test_a_generator_reads_a_text_with_a_mark_to_its_end(folders: Path) -> None:
     model = LocalSeq2Seq("m", opened(folders / "t5", head="seq2seq"))
     first, second = asyncio.run(model.score([("ab</s>cd", "ab"), ("ab</s>ef", "ab")]))
     assert first != second
+
+
+def test_a_text_cannot_hold_a_templates_mark_that_is_no_special_token(folders: Path, tmp_path: Path) -> None:
+    """As `add_tokens(["<m>", "</m>"])` makes them: the tokenizer reads such ones in any text."""
+    from tokenizers import Tokenizer
+
+    folder = shutil.copytree(folders / "bert", tmp_path / "asker")
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.add_tokens(["<m>", "</m>"])
+    tokenizer.save(str(folder / "tokenizer.json"))
+    split = tokens(folder)
+    opening, closing = (split.mark(mark, "asker") for mark in ("<m>", "</m>"))
+    framing = Framing(template="{0}<m> {1} </m>{2}")
+    for marks, count in ((False, 1), (True, 3)):
+        (row,) = split.inputs([("a <m> b", "c", "d </m> <m> </m> e")], framing._replace(marks=marks))
+        assert [row.ids.tolist().count(mark) for mark in (opening, closing)] == [count] * 2

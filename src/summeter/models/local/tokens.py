@@ -118,6 +118,7 @@ class Tokens:
             place: token.content for place, token in known.items() if token.special and token.content not in unknown
         }
         self._mark_ids = np.array(sorted(self._marks), dtype=np.int64)
+        self._added = tuple(token.content for token in known.values() if not token.special)
         self.limit = limit
         self.pad = pad
         self._most = most
@@ -288,16 +289,18 @@ class Tokens:
 
     def _composed(self, row: tuple[str, ...], template: str, *, marks: bool) -> tuple[str, tuple[int, int]]:
         """A template with the texts in it, and where the first of them stands."""
-        texts = [_clean(text) if marks else self._broken(_clean(text)) for text in row]
+        # Tokens that a template's own marks are (<m>), though the tokenizer calls them no special ones.
+        own = tuple(mark for mark in self._added if mark in template)
+        texts = [_clean(text) if marks else self._broken(_clean(text), own) for text in row]
         before, slot, _ = template.partition("{0}")
         if not slot:
             raise ValueError(f"the template {template!r} has no place {{0}} for the first text")
         start = len(before.format(*texts, eos=self.end))
         return template.format(*texts, eos=self.end), (start, start + len(texts[0]))
 
-    def _broken(self, text: str) -> str:
+    def _broken(self, text: str, more: Sequence[str] = ()) -> str:
         """The text with every mark in it made plain characters, of which there are as many as before."""
-        for mark in self._marks.values():
+        for mark in (*self._marks.values(), *more):
             if mark in text:
                 text = text.replace(mark, f"({mark[1:]}")
         return text
