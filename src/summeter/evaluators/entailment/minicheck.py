@@ -103,8 +103,8 @@ class MiniCheck(Evaluator):
 
     The LLM's probability is that of `yes`, in any case, among the five likeliest first tokens; 0 where only `no` is
     among them; where neither is, the claim has no verdict. A chunk too long to be read beside a claim (one very long
-    sentence) is cut at its end and counted in `truncated_tokens`. Writes one judgment a sentence, whose evidence is the
-    best chunk, and one of the summary, aspect faithfulness, in [0, 1].
+    sentence) is cut at its end and counted in `truncated_tokens`, for T5 only at the end of the run. Writes one
+    judgment a sentence, whose evidence is the best chunk, and one of the summary, aspect faithfulness, in [0, 1].
     """
 
     name: ClassVar[str] = "minicheck"
