@@ -86,7 +86,7 @@ def how_to_bind(role: str) -> Message:
 
 def _plain(name: LocalName) -> str:
     if name.source == "embedded":
-        return f"embedded/{name.path}"
+        return "embedded/" + name.path.partition("@")[0]
     last = name.path.rstrip("/\\").replace("\\", "/").rpartition("/")[2].partition("@")[0]
     return f"hf/{name.path}" if name.source == "hf" else f"local/{last}"
 

@@ -175,11 +175,14 @@ def _folder(name: LocalName) -> Located:
 def _embedded(name: LocalName) -> Located:
     places = Path(str(resources.files("summeter.models"))) / "embedded"
     known = sorted(place.name for place in places.iterdir() if (place / CONFIG).is_file())
-    if name.path not in known:
+    stem, _, pinned = name.path.partition("@")  # a run's own record names the model with its hash
+    if stem not in known:
         raise UsageError(f"embedded/{name.path}: summeter brings no such model; it brings: {', '.join(known)}")
-    folder = places / name.path
+    folder = places / stem
     digest = _checked(folder)
-    return Located(folder, f"embedded/{name.path}", digest[:16], digest)
+    if pinned and not (_HASH.fullmatch(pinned) and digest.startswith(pinned)):
+        raise UsageError(f"embedded/{stem} is pinned to {pinned}, but the hash of its files is {digest[:16]}")
+    return Located(folder, f"embedded/{stem}", digest[:16], digest)
 
 
 def _hub(name: LocalName, *, offline: bool) -> Located:
