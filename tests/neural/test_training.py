@@ -19,6 +19,9 @@ import pytest
 from summeter.engine.api import evaluate
 from summeter.engine.progress import Progress
 from summeter.evaluators.catalog import build
+from summeter.models.local.batcher import LocalUsage
+from summeter.models.local.opened import open_model
+from summeter.models.local.regressor import MATCHES, pooled_states
 from summeter.records import UsageError
 from summeter.training import train
 from summeter.training.regression import Regression, cross_fit
@@ -130,6 +133,60 @@ def test_a_long_document_is_cut_and_counted(frozen: Path, tmp_path: Path) -> Non
     row = {"document": "ab cd ef " * 60, "summary": "zz zz ab."}
     (judgment,) = scored(tmp_path / "run", [row], frozen / "judge")
     assert judgment.truncated_tokens > 100
+
+
+def test_what_is_usual_for_frozen_states_knows_how_the_texts_match(folders: Path, tmp_path: Path) -> None:
+    # Any word may stand in any document and summary, so neither text alone tells the rating.
+    draw, listed = random.Random(5), []
+    for number in range(60):
+        known = draw.sample(WORDS, 6)
+        for system in range(4):
+            summary = draw.sample(WORDS, 6)
+            rating = 1 + 4 * len(set(summary) & set(known)) / 6
+            human = {"ratings": {"coherence": {"ana": rating}}}
+            listed.append({"doc_id": f"d{number}", "document": " ".join(known * 3), "system": f"s{system}",
+                           "summary": " ".join(summary), "human": human})  # fmt: skip
+    how = settings(folders, written(tmp_path, listed), "encoder")
+    joint = train(how | {"pool": "mean"}, tmp_path / "joint").card
+    del how["pool"]
+    assert pearson(train(how, tmp_path / "judge").card)[0] > max(0.6, pearson(joint)[0] + 0.3)
+    assert json.loads((tmp_path / "judge" / "regressor.json").read_text())["pool"] == "match"
+    # One document of several windows, in which the same stands again and again.
+    given = [*listed[:12], {"document": "ab cd ef " * 60 + "gh ij kl", "summary": "gh ij kl zz zz ef"}]
+    onnx, torch = (scored(tmp_path / name, given, tmp_path / "judge", name) for name in ("onnx", "torch"))
+    assert [one.value for one in onnx] == pytest.approx([one.value for one in torch], abs=1e-5)
+    assert {one.truncated_tokens for one in onnx} == {None}
+
+
+def test_matching_reads_a_document_whole_and_once(folders: Path) -> None:
+    opened = open_model(str(folders / "onnx-encoder"), "encoder")
+    usage = LocalUsage()
+    document = "ab cd ef " * 60 + "gh ij kl"
+    ids = np.concatenate([input_.ids[input_.text >= 0] for row in opened.tokens.windows([document]) for input_ in row])
+    assert ids.tolist() == opened.tokens.encoded([document])[0].ids.tolist()
+    assert max(len(input_.ids) for input_ in opened.tokens.windows([document])[0]) <= opened.tokens.limit
+    values = pooled_states(
+        opened, [(document, "gh ij kl"), (document, "zz"), (document, ""), ("", "zz")], "match", usage
+    )
+    assert values.shape == (4, MATCHES + 1)
+    (cut,) = pooled_states(opened, [("ab cd ef " * 60, "gh ij kl")], "match", LocalUsage())
+    assert values[0, 0] > cut[0] + 0.02  # what stands at the end of the document is found there
+    assert not values[2:].any()
+    own = sum(
+        len(input_.ids) for row in opened.tokens.windows([document, "gh ij kl", "zz", "", "", "zz"]) for input_ in row
+    )
+    assert usage.tokens == own
+    assert usage.truncated == 0
+
+
+def test_a_pool_that_this_version_does_not_know(frozen: Path, tmp_path: Path) -> None:
+    import shutil
+
+    shutil.copytree(frozen / "judge", tmp_path / "judge")
+    file = tmp_path / "judge" / "regressor.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "pool": "weighted"}))
+    with pytest.raises(UsageError, match="pool is 'weighted', and this version knows match, mean, first, last, pair"):
+        scored(tmp_path / "run", rows(by_words, 1), tmp_path / "judge")
 
 
 def test_a_process_without_torch_judges(frozen: Path, tmp_path: Path) -> None:
@@ -284,6 +341,10 @@ def test_a_decoder_by_its_last_token(tmp_path: Path) -> None:
         (
             {"schedule": {"epochs": 3}},
             "schedule has no effect with mode frozen and head ridge; it is for mode lora or full",
+        ),
+        (
+            {"mode": "full", "pool": "match"},
+            "pool: match is for mode frozen; mode full trains one pass over both texts",
         ),
         ({"mode": "full", "lora": {"rank": 4}}, "lora has no effect with mode full"),
         ({"head": "linear"}, "head: with mode frozen it is ridge or mlp, not linear"),

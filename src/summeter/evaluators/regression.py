@@ -20,7 +20,8 @@ class Regression(Evaluator):
     rating lies with the probability that the judge was calibrated for. A judge with a yes/no output also writes
     `span_free`: the probability that the summary has no inconsistent span, label 1 from .5 on.
 
-    Of a document that is longer than the network reads the end is cut off; `truncated_tokens` says how much.
+    A judge whose network reads both texts in one pass cuts the end of a long document off; `truncated_tokens` says how
+    much. One that encodes them apart (`pool: match`) reads long documents in windows, and cuts nothing.
     """
 
     name: ClassVar[str] = "regression"

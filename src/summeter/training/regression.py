@@ -44,7 +44,8 @@ class Regression(Training):
     (`separate`), whose mean counts. `span_free` adds the yes/no output. `backbone` is the model string of an encoder.
     `mode`: `frozen` fits a head to its states, `lora` and `full` train it. `head`: one affine map (`ridge` of frozen
     states, `linear` of trained ones) or `mlp`, with a hidden layer of `hidden` units. `pool`: which states the head
-    reads (`last` for a decoder). `max_tokens`: default what the backbone's files say.
+    reads: of frozen ones how the tokens of the two texts match (`match`), of trained ones their `mean` (`last` for a
+    decoder). `max_tokens`: default what the backbone's files say.
     `coverage` is the share of people's ratings that an interval is to hold.
     """
 
@@ -60,7 +61,7 @@ class Regression(Training):
     mode: Mode = "frozen"
     head: Literal["ridge", "linear", "mlp"] | None = None
     hidden: int = Field(default=64, ge=1)
-    pool: Pool = "mean"
+    pool: Pool | None = None
     max_tokens: int | None = Field(default=None, ge=16)
     scale: tuple[float, float] | None = None
     calibration: CalibrationKind = "linear"
@@ -73,6 +74,8 @@ class Regression(Training):
         other = {"frozen": "linear", "lora": "ridge", "full": "ridge"}[self.mode]
         if self.head == other:
             raise ValueError(f"head: with mode {self.mode} it is {_HEADS[self.mode]} or mlp, not {other}")
+        if self.pool == "match" and self.mode != "frozen":
+            raise ValueError(f"pool: match is for mode frozen; mode {self.mode} trains one pass over both texts")
         given = self.model_fields_set
         for name, applies, where in (
             ("schedule", self.mode != "frozen" or self.head == "mlp", "mode lora or full, or head mlp"),
@@ -90,6 +93,11 @@ class Regression(Training):
     def usual_head(self) -> Literal["ridge", "linear", "mlp"]:
         """The head: where the file names none, the one affine map that goes with the mode."""
         return self.head or _HEADS[self.mode]
+
+    @property
+    def usual_pool(self) -> Pool:
+        """What the head reads, where the file does not say: by the mode."""
+        return self.pool or ("match" if self.mode == "frozen" else "mean")
 
     @property
     def usual_schedule(self) -> Schedule:
@@ -218,7 +226,7 @@ class RegressionTask(Task):
         how = self.how
         return Job(
             self.backbone, self.ratings.pairs, self.rows.train, self.rows.dev, targets, outputs,
-            len(outputs) - 1 if how.span_free else None, how.mode, how.pool,
+            len(outputs) - 1 if how.span_free else None, how.mode, how.usual_pool,
             how.hidden if how.head == "mlp" else None, how.lora, how.usual_schedule, how.seed,
         )  # fmt: skip
 
@@ -244,11 +252,16 @@ class RegressionTask(Task):
         usage = LocalUsage()
         pairs = self.ratings.pairs
         show.start(len(pairs))
+        # The summaries of a document stand together, so that it is read once.
+        order = np.argsort(self.ratings.document_codes, kind="stable")
 
         def compute(rows: range) -> Floats:
-            return pooled_states(opened, [pairs[row] for row in rows], self.how.pool, usage)
+            return pooled_states(opened, [pairs[row] for row in order[rows]], self.how.usual_pool, usage)
 
-        return work.rows("states", len(pairs), compute, show=show)
+        ordered = work.rows("states", len(pairs), compute, show=show)
+        states = np.empty_like(ordered)
+        states[order] = ordered
+        return states
 
     def _head(
         self, job: Job, states: Floats, work: Work, show: Progress
@@ -275,7 +288,7 @@ class RegressionTask(Task):
                           coverage=self.how.coverage)
             for aspect in self.ratings.aspects
         }  # fmt: skip
-        head = Head(self.how.pool, limit, layers, rated, blank, span_free, files)
+        head = Head(self.how.usual_pool, limit, layers, rated, blank, span_free, files)
         applied = head.apply(states[:, :-1])
         values = head.by_aspect(applied)
         dev = self.rows.dev
@@ -343,7 +356,7 @@ def _card(task: RegressionTask, fitted: FittedRegression, listed: Sequence[Figur
     cut = fitted.cut
     return {
         "kind": "regression",
-        "mode": how.mode, "head": how.usual_head, "pool": how.pool, "seed": how.seed,
+        "mode": how.mode, "head": how.usual_head, "pool": how.usual_pool, "seed": how.seed,
         "settings": how.model_dump(mode="json", exclude={"data", "backbone", "preset", "map"}),
         "data": {
             "name": task.data.card.name, "hash": task.data.hash, "licence": task.data.card.licence,

@@ -10,7 +10,7 @@ import base64
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 from pydantic import ValidationError
@@ -35,9 +35,15 @@ FRAMING = Framing(cut="only_first")
 AT_ONCE = 128
 """Inputs whose token states are held at a time."""
 
-Pool = Literal["mean", "first", "last", "pair"]
-"""Which states the head reads: the mean of all tokens, the first one's (an encoder's mark), the last one's (a decoder),
+Pool = Literal["match", "mean", "first", "last", "pair"]
+"""What the head reads. `match`: both texts are encoded apart, and the head reads how their tokens match (`matches`).
+Otherwise one pass reads both: the mean of all tokens, the first one's (an encoder's mark), the last one's (a decoder),
 or of both texts' means a and b the four a, b, |a - b| and a * b."""
+_SHARES: Final = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9)
+MATCHES: Final = 3 * (2 + len(_SHARES)) + 5
+"""How many numbers `matches` gives."""
+_TIED = 1e-4
+"""Cosines that are so near count as equal: which of them is the largest differs from runtime to runtime."""
 
 
 class Layer(NamedTuple):
@@ -140,6 +146,8 @@ def read_head(folder: Path) -> Head:
     given = read_json(file)
     if given.get("schema") != SCHEMA:
         raise UsageError(f"{file} is {given.get('schema')!r}, and this version reads {SCHEMA}")
+    if given.get("pool") not in get_args(Pool):
+        raise UsageError(f"{file}: pool is {given.get('pool')!r}, and this version knows {', '.join(get_args(Pool))}")
     try:
         head = Head(
             given["pool"], int(given["max_tokens"]),
@@ -162,20 +170,87 @@ def read_head(folder: Path) -> Head:
 def pooled_states(opened: Opened, pairs: Sequence[tuple[str, ...]], pool: Pool, usage: LocalUsage) -> Floats:
     """What a head reads of each (document, summary), shape (pairs, dimensions), with the tokens that were cut off in a
     last column of its own."""
-    backend = opened.backend
+    if pool == "match":
+        return _matched(opened, pairs, usage)
     rows = []
     for start in range(0, len(pairs), AT_ONCE):
         inputs = opened.tokens.inputs(list(pairs[start : start + AT_ONCE]), FRAMING)
-
-        def compute(batch: Batch) -> list[NDArray[np.float32]]:
-            states = backend.hidden(*batch, backend.layers)
-            return [row[: int(mask.sum())].copy() for row, mask in zip(states, batch.mask, strict=True)]
-
-        states = opened.run([inputs], usage, compute)
+        states = _states(opened, inputs, usage)
         rows += [
             np.append(_pooled(own, input_, pool), _cut(input_)) for own, input_ in zip(states, inputs, strict=True)
         ]
     return np.stack(rows)
+
+
+def _states(opened: Opened, inputs: Sequence[Input], usage: LocalUsage) -> list[NDArray[np.float32]]:
+    """The last states of each input's tokens, marks included."""
+    backend = opened.backend
+
+    def compute(batch: Batch) -> list[NDArray[np.float32]]:
+        states = backend.hidden(*batch, backend.layers)
+        return [row[: int(mask.sum())].copy() for row, mask in zip(states, batch.mask, strict=True)]
+
+    return opened.run([inputs], usage, compute)
+
+
+def _matched(opened: Opened, pairs: Sequence[tuple[str, ...]], usage: LocalUsage) -> Floats:
+    """`matches` of each pair; nothing is cut off. The tokens of one document and its summaries are held at a time."""
+    rows = np.zeros((len(pairs), MATCHES + 1))
+    places: dict[str, list[int]] = {}
+    for place, (document, _) in enumerate(pairs):
+        places.setdefault(document, []).append(place)
+    for document, own in places.items():
+        texts = list(dict.fromkeys([document, *(pairs[place][1] for place in own)]))
+        vectors = dict(zip(texts, _token_vectors(opened, texts, usage), strict=True))
+        for place in own:
+            rows[place, :-1] = matches(vectors[document], vectors[pairs[place][1]])
+    return rows
+
+
+def _token_vectors(opened: Opened, texts: Sequence[str], usage: LocalUsage) -> list[NDArray[np.float32]]:
+    """The states of each text's tokens as unit vectors, shape (tokens, dimensions); long texts are read in windows."""
+    windows = opened.tokens.windows(texts)
+    states = iter(_states(opened, [input_ for own in windows for input_ in own], usage))
+    vectors = []
+    for own in windows:
+        tokens = np.concatenate([next(states)[input_.text >= 0] for input_ in own])
+        vectors.append(tokens / np.maximum(np.linalg.norm(tokens, axis=1, keepdims=True), 1e-12))
+    return vectors
+
+
+def matches(document: NDArray[np.float32], summary: NDArray[np.float32]) -> Floats:
+    """How the tokens of two texts match, by the cosines of their unit vectors: `MATCHES` numbers, 0 for an empty text.
+
+    Of the best cosines of the summary's tokens to the document's (is it said there?), of the document's to the
+    summary's (is it covered?) and of the summary's to each other (is it repeated?), each mean, standard deviation and
+    quantiles; the mean cosine of the summary's tokens; and of the places in the document where its tokens match best
+    the share that follow each other (is it copied?), the mean step, the mean and the standard deviation, in lengths of
+    the document. The first two are what BERTScore (Zhang et al., 2020) takes the mean of.
+
+    >>> both = np.eye(3, dtype=np.float32)
+    >>> values = matches(both, both[:2])
+    >>> values[0].item(), values[8].round(2).item(), values[25:27].round(2).tolist()
+    (1.0, 0.67, [1.0, 0.33])
+    """
+    if not len(document) or not len(summary):
+        return np.zeros(MATCHES)
+    cosines = summary @ document.T
+    own = summary @ summary.T
+    np.fill_diagonal(own, 0.0)
+    best = cosines.max(axis=1)
+    places = (cosines >= best[:, None] - _TIED).argmax(axis=1)
+    steps = np.diff(places) if len(places) > 1 else np.zeros(1)
+    where = [np.abs(steps).mean(), places.mean(), places.std()]
+    return np.concatenate([
+        *(_spread(values) for values in (best, cosines.max(axis=0), own.max(axis=1))),
+        [own.sum(dtype=np.float64) / max(1, len(own) * (len(own) - 1)), (steps == 1).mean()],
+        np.array(where) / len(document),
+    ])  # fmt: skip
+
+
+def _spread(values: NDArray[np.float32]) -> Floats:
+    wide = values.astype(np.float64)
+    return np.array([wide.mean(), wide.std(), *np.quantile(wide, _SHARES)])
 
 
 def _pooled(states: NDArray[np.float32], input_: Input, pool: Pool) -> Floats:

@@ -173,6 +173,19 @@ class Tokens:
         """Each text as an input."""
         return self.inputs([(text,) for text in texts])
 
+    def windows(self, texts: Sequence[str]) -> list[list[Input]]:
+        """Each text whole, as one input or as many as it needs: neighbouring tokens, as equal in number as can be."""
+        frame = self._frames[0]
+        room = self.limit - frame.size
+        listed = []
+        for encoded in self.encoded(texts):
+            parts = np.array_split(encoded.ids, max(1, -(-len(encoded.ids) // room)))
+            listed.append([self._window(part) for part in parts])
+        return listed
+
+    def _window(self, ids: Ids) -> Input:
+        return self._frames[0].around([Encoded(ids, None)], [len(ids)], segmented=self._segmented)
+
     def inputs(self, rows: Sequence[tuple[str, ...]], how: Framing = Framing()) -> list[Input]:  # noqa: B008 - frozen
         """Each row of texts (one, a pair, or as many as a template takes) as an input; each different text is
         tokenised once."""
