@@ -12,7 +12,7 @@ import numpy as np
 from summeter.models.base import Framing, TokenLogits
 from summeter.models.local.batcher import Batcher, Codec, LocalUsage, Texts
 from summeter.models.local.opened import LocalModel, Opened
-from summeter.models.local.tokens import Batch
+from summeter.models.local.tokens import Batch, Input
 from summeter.records import UsageError
 from summeter.runs.results import ResultStore
 
@@ -93,20 +93,24 @@ class LocalTokenClassifier(LocalModel):
 
     def _compute(self, asked: Sequence[Texts]) -> list[TokenLogits]:
         opened = self._opened
-        by_place: dict[int, TokenLogits] = {}
-        for classes, how in dict.fromkeys(row[-2:] for row in asked):
-            places = [place for place, row in enumerate(asked) if row[-2:] == (classes, how)]
-            inputs = opened.tokens.inputs([asked[place][:-2] for place in places], Framing.from_key(how))
+        by_place: dict[int, Input] = {}
+        for how in dict.fromkeys(row[-1] for row in asked):
+            places = [place for place, row in enumerate(asked) if row[-1] == how]
+            framed = opened.tokens.inputs([asked[place][:-2] for place in places], Framing.from_key(how))
+            by_place.update(zip(places, framed, strict=True))
+        # Framings may differ from row to row (a cut of its own): all go through the network together.
+        inputs = [by_place[place] for place in range(len(asked))]
 
-            def compute(batch: Batch) -> list[NDArray[np.float32]]:
-                logits = opened.backend.token_logits(*batch)
-                return [row[: int(mask.sum())].copy() for row, mask in zip(logits, batch.mask, strict=True)]
+        def compute(batch: Batch) -> list[NDArray[np.float32]]:
+            logits = opened.backend.token_logits(*batch)
+            return [row[: int(mask.sum())].copy() for row, mask in zip(logits, batch.mask, strict=True)]
 
-            for place, input_, logits in zip(places, inputs, opened.run([inputs], self.usage, compute), strict=True):
-                if logits.shape[1] != int(classes):
-                    raise UsageError(
-                        f"{opened.model.name} has {logits.shape[1]} outputs a token, and the evaluator reads "
-                        f"{classes}: it is another kind of checkpoint"
-                    )
-                by_place[place] = TokenLogits(logits, input_.offsets, input_.text, input_.truncated)
-        return [by_place[place] for place in range(len(asked))]
+        rows = []
+        for row, input_, logits in zip(asked, inputs, opened.run([inputs], self.usage, compute), strict=True):
+            if logits.shape[1] != int(row[-2]):
+                raise UsageError(
+                    f"{opened.model.name} has {logits.shape[1]} outputs a token, and the evaluator reads "
+                    f"{row[-2]}: it is another kind of checkpoint"
+                )
+            rows.append(TokenLogits(logits, input_.offsets, input_.text, input_.truncated))
+        return rows
