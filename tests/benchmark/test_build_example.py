@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -147,3 +148,12 @@ def test_killed_five_times_it_ends_in_the_same_bytes(built: Path, tmp_path: Path
     assert (tmp_path / "OUT" / "release" / "manifest.json").read_bytes() == (
         built / "release" / "manifest.json"
     ).read_bytes()
+
+
+def test_a_scripted_model_that_says_something_else_is_asked_again(tmp_path: Path) -> None:
+    shutil.copytree(FOLDER, tmp_path / "example")
+    bench, judge = tmp_path / "example" / "bench.yaml", tmp_path / "example" / "models" / "judge.jsonl"
+    run_chain(bench, tmp_path / "out", until="detect")
+    judge.write_text(judge.read_text().replace('"no error"', '"entity error"'))
+    run_chain(bench, tmp_path / "out", until="detect")
+    assert {row.label for row in load(tmp_path / "out" / "detect").judgments("detector")} == {0}

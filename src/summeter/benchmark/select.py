@@ -15,8 +15,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from summeter.benchmark.step import Inputs, LeftOut, Place, Result, Step, StepSettings
-from summeter.benchmark.summarize import SCRIPTED
+from summeter.benchmark.step import SCRIPTED, Inputs, LeftOut, Place, Result, Step, StepSettings, scripted_work
 from summeter.data.dataset import Dataset
 from summeter.evaluators.catalog import build
 from summeter.records import Document, Judgment, Record, UsageError
@@ -247,8 +246,9 @@ def _judge(data: Dataset, name: str, detector: Detector, place: Place) -> tuple[
         return run.judgments(), {}
     from summeter.engine.api import evaluate
 
+    work = scripted_work(place.work, detector.models.values())
     judged = evaluate(
-        data, [detector.evaluator], models=detector.models, out=place.work / name, progress=place.progress,
+        data, [detector.evaluator], models=detector.models, out=work / name, progress=place.progress,
         **detector.options,
     )  # fmt: skip
     place.log({"run": name, "status": judged.manifest.status, "judgments": judged.manifest.counts})

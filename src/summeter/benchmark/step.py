@@ -34,6 +34,7 @@ from summeter.engine.progress import Progress
 from summeter.records import InputError, Record, SummeterError, UsageError, canonical, digest
 
 MANIFEST, DROPPED, WORK, LOG = "manifest.json", "dropped.jsonl", "work", "log.jsonl"
+SCRIPTED = "scripted/"
 DATA = "data"
 """The name, among a manifest's inputs, of the folder that the step was given."""
 
@@ -378,6 +379,17 @@ def _differing(now: Mapping[str, Any], then: Mapping[str, Any]) -> str | None:
 def _short(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def scripted_work(work: Path, models: Iterable[str]) -> Path:
+    """The work folder, or one in it where models are scripted: calls are kept under a model's name, and a file that
+    says something else is another model."""
+    files = sorted({model.removeprefix(SCRIPTED) for model in models if model.startswith(SCRIPTED)})
+    if not files:
+        return work
+    folder = work / f"scripted-{digest([_hash_of(Path(file)) for file in files])[:12]}"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def counts_of(data: Dataset | None) -> dict[str, int]:

@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field
 
 from summeter.benchmark.sources import cut, read_documents
-from summeter.benchmark.step import Inputs, LeftOut, Place, Result, Step, StepSettings
+from summeter.benchmark.step import SCRIPTED, Inputs, LeftOut, Place, Result, Step, StepSettings, scripted_work
 from summeter.data.atomic import write_lines, write_text
 from summeter.data.dataset import Dataset, load
 from summeter.data.hub import is_address
@@ -45,7 +45,6 @@ from summeter.runs.results import RESULTS, ResultStore
 from summeter.text.split import split
 
 PACKAGE = "summeter.benchmark"
-SCRIPTED = "scripted/"
 EMPTY = "the summary is empty"
 """How the reason begins for a reply without a word."""
 SCHEMA: dict[str, Any] = {
@@ -454,10 +453,11 @@ def _step(inputs: Inputs, settings: SummarizeSettings, place: Place) -> Result:
         timeout=settings.timeout,
         max_connections=settings.concurrency,
     )
-    outcome = summarize(documents, settings.task, place.work, calls=calls, progress=place.progress)
+    work = scripted_work(place.work, settings.models.values())
+    outcome = summarize(documents, settings.task, work, calls=calls, progress=place.progress)
     if outcome.data is None:
-        raise CoverageError(f"no summary came; the reasons are in {place.work / FAILURES}")
-    about = json.loads((place.work / MANIFEST).read_text("utf-8"))
+        raise CoverageError(f"no summary came; the reasons are in {work / FAILURES}")
+    about = json.loads((work / MANIFEST).read_text("utf-8"))
     place.log({"usage": about["usage"]})
     dropped = [
         LeftOut("summary", f"{lost.document.id} by {lost.system}", lost.status, lost.reason) for lost in outcome.missing
