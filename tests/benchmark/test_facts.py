@@ -12,6 +12,7 @@ from summeter.benchmark.facts import PROPOSED, REJECTED, UNVOTED, FactsSettings,
 from summeter.benchmark.facts import STEP as FACTS
 from summeter.benchmark.step import DROPPED, run_step
 from summeter.data.dataset import Dataset, load, save
+from summeter.models.providers.scripted import Scripted
 from summeter.records import CoverageError, Summary, UsageError
 
 DOCUMENTS = [
@@ -100,14 +101,25 @@ def test_the_folder_holds_the_key_facts_their_origin_and_what_was_dropped(tmp_pa
     assert manifest.details["by_origin"] == {"document": 3, "reference": 1}
 
 
-def test_the_same_step_again_gives_the_same_bytes_and_asks_nobody(tmp_path: Path) -> None:
+def test_the_same_step_again_gives_the_same_bytes_and_asks_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source, settings = tmp_path / "data", FactsSettings(models=three(tmp_path))
     save(documents(), source)
     first = run_step(FACTS, source, tmp_path / "facts", settings)
-    for name in ("judge", "v1", "v2", "v3"):  # whoever is asked now fails
-        script(tmp_path, name, {"error": "model"})
+    monkeypatch.setattr(Scripted, "complete", None)  # whoever is asked now fails
     again = run_step(FACTS, source, tmp_path / "facts", settings)
     assert again.files == first.files
+
+
+def test_a_scripted_model_that_says_something_else_is_asked_again(tmp_path: Path) -> None:
+    source, settings = tmp_path / "data", FactsSettings(models=three(tmp_path))
+    save(documents(), source)
+    first = run_step(FACTS, source, tmp_path / "facts", settings)
+    for name in ("v1", "v2", "v3"):
+        voter(tmp_path, name, "yes", "yes", "yes")
+    again = run_step(FACTS, source, tmp_path / "facts", settings)
+    assert again.counts_out["key_facts"] > first.counts_out["key_facts"]
 
 
 def test_key_facts_of_documents_that_have_no_summary_yet(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from summeter.engine.api import evaluate
+from summeter.engine.dry import dry_run
 from summeter.engine.progress import Progress
 from summeter.evaluators.catalog import build
 from summeter.models.local.batcher import LocalUsage
@@ -204,6 +205,13 @@ def test_a_process_without_torch_judges(frozen: Path, tmp_path: Path) -> None:
                "-o", str(tmp_path / "run"), "--limit", "2", "--quiet"]  # fmt: skip
     subprocess.run([sys.executable, "-c", blocked, *command], check=True, capture_output=True)
     assert (tmp_path / "run" / "run.json").is_file()
+
+
+def test_a_dry_run_counts_what_a_trained_judge_would_read(frozen: Path) -> None:
+    data = rows(by_words, 2)
+    (estimate,) = dry_run(data, [build("regression")], models={"regressor": f"local/{frozen / 'judge'}"})
+    assert estimate.local is not None
+    assert list(estimate.local.values()) == [len({(row["document"], row["summary"]) for row in data})]
 
 
 def test_equal_seeds_give_equal_folders(folders: Path, frozen: Path, tmp_path: Path) -> None:

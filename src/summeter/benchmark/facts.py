@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from summeter.benchmark.step import Inputs, LeftOut, Place, Result, Step, StepSettings
+from summeter.benchmark.step import Inputs, LeftOut, Place, Result, Step, StepSettings, scripted_work
 from summeter.data.atomic import write_lines
 from summeter.data.dataset import Dataset
 from summeter.engine.progress import Progress
@@ -186,7 +186,8 @@ def _proposed(doc_id: str, data: Mapping[str, Any], settings: FactsSettings) -> 
 
 def _step(inputs: Inputs, settings: FactsSettings, place: Place) -> Result:
     data = inputs.dataset
-    run = place.work / f"run-{_bare(data).hash[:12]}"  # a run is over one dataset
+    work = scripted_work(place.work, settings.models.values())
+    run = work / f"run-{_bare(data).hash[:12]}"  # a run is over one dataset
     outcome = draw_facts(data, settings, run, progress=place.progress)
     if len(outcome.without) == len(data.documents):
         doc_id, reason = next(iter(outcome.without.items()))

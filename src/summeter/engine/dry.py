@@ -30,6 +30,7 @@ from summeter.models.base import (
     Framing,
     Generation,
     Kind,
+    Rated,
     Request,
     Seq2SeqKeys,
     Source,
@@ -273,7 +274,7 @@ def dry_network(kind: Kind, model: str, count: Count) -> Any:
     """A network that only counts. Nothing entails anything, so that what depends on a result is asked for in full."""
     classes = {
         "nli": _NLI, "classifier": _Classifier, "tokens": _TokenClassifier, "embed": _Encoder, "encoder": _Encoder,
-        "seq2seq": _Seq2Seq, "coref": _Coref,
+        "seq2seq": _Seq2Seq, "coref": _Coref, "regressor": _Regressor,
     }  # fmt: skip
     return classes[kind](model, count)
 
@@ -374,6 +375,12 @@ class _Coref(_Dry):
     async def clusters(self, text: str) -> list[list[tuple[int, int]]]:
         self._count("coref", [(text,)])
         return []
+
+
+class _Regressor(_Dry):
+    async def predict(self, pairs: Sequence[tuple[str, str]]) -> list[Rated]:
+        self._count("rated", pairs)
+        return [Rated({}, None, 0) for _ in pairs]
 
 
 def _token_logits(row: Sequence[str], classes: int) -> TokenLogits:
