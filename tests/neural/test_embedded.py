@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,3 +78,17 @@ def nli_id() -> str:
 def test_another_network_is_refused_and_unknown_ones_are_named() -> None:
     with pytest.raises(UsageError, match="it brings: support"):
         identify("nli", "embedded/other", "nli")
+
+
+@pytest.mark.usefixtures("nli")
+def test_a_run_is_replayed_by_the_models_it_names(tmp_path: Path) -> None:
+    row = {"document": "Ana Ruiz came home. She won gold.", "summary": "Ana Ruiz won gold.", "id": "a"}
+    (tmp_path / "d.jsonl").write_text(json.dumps(row) + "\n")
+    cluster = [{"mention": "Ana Ruiz", "passage": "Ana Ruiz came"}, {"mention": "She", "passage": "She won gold"}]
+    (tmp_path / "r.jsonl").write_text(json.dumps({"reply": {"clusters": [cluster]}}) + "\n")
+    asked: dict[str, Any] = {"evaluators": ["fenice[coref=llm]"], "progress": False}
+    models = {"nli": "embedded/support", "resolver": f"scripted/{tmp_path / 'r.jsonl'}"}
+    run = evaluate(tmp_path / "d.jsonl", **asked, models=models, out=tmp_path / "run")
+    (tmp_path / "r.jsonl").unlink()
+    again = evaluate(tmp_path / "d.jsonl", **asked, replay=tmp_path / "run", out=tmp_path / "again")
+    assert [row.value for row in again.judgments()] == [row.value for row in run.judgments()] != [None]

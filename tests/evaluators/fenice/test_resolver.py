@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from evaluators.networks import TableNLI, document, judge
 
-from summeter.engine.api import evaluate
 from summeter.evaluators.base import Tools
 from summeter.evaluators.fenice.evaluator import Fenice
 from summeter.evaluators.fenice.resolver import Quote, joined, locate
@@ -121,18 +119,6 @@ def test_a_long_document_is_read_in_windows() -> None:
     assert prepared.data["dropped"] == 0
     found = [[source.text[start:end] for start, end in cluster] for cluster in prepared.data["clusters"]]
     assert sorted(found) == sorted([f"Ana number {number}", f"she{number}"] for number in range(60))
-
-
-def test_a_run_is_replayed_by_the_models_it_names(tmp_path: Path) -> None:
-    row = {"document": "Ana Ruiz came home. She won gold.", "summary": "Ana Ruiz won gold.", "id": "a"}
-    (tmp_path / "d.jsonl").write_text(json.dumps(row) + "\n")
-    (tmp_path / "r.jsonl").write_text(json.dumps({"reply": REPLY}) + "\n")
-    asked: dict[str, Any] = {"evaluators": ["fenice[coref=llm]"], "progress": False}
-    models = {"nli": "embedded/support", "resolver": f"scripted/{tmp_path / 'r.jsonl'}"}
-    run = evaluate(tmp_path / "d.jsonl", **asked, models=models, out=tmp_path / "run")
-    (tmp_path / "r.jsonl").unlink()
-    again = evaluate(tmp_path / "d.jsonl", **asked, replay=tmp_path / "run", out=tmp_path / "again")
-    assert [row.value for row in again.judgments()] == [row.value for row in run.judgments()] != [None]
 
 
 def test_a_model_that_summeter_brings_may_be_pinned() -> None:
