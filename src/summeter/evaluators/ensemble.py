@@ -104,11 +104,15 @@ class Ensemble(DerivedEvaluator):
         scales = {_scale(member) for member in self.members}
         return scales.pop() if len(scales) == 1 else SHARES
 
+    @property
+    def rating_scale(self) -> Scale | None:
+        """`scale` where a member rates."""
+        return self.scale if any(_scale(member) != SHARES for member in self.members) else None
+
     def signature_fields(self) -> Mapping[str, object]:
         """The members with their signatures; the scale of ratings."""
         signed = [[member.name, member.evaluator.sign({})] for member in self.members]
-        rated = any(_scale(member) != SHARES for member in self.members)
-        shown = f"{self.scale[0]:g}-{self.scale[1]:g}" if rated else None
+        shown = f"{self.scale[0]:g}-{self.scale[1]:g}" if self.rating_scale else None
         return {**super().signature_fields(), "of": self.of, "members": digest(signed, HASH), "scale": shown}
 
     def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:

@@ -95,6 +95,12 @@ class RatingJudge(LLMJudge[Rating]):
         """The definition of the aspect in the prompt."""
         return self.definition or RATED[self.aspect]
 
+    @property
+    def rating_scale(self) -> tuple[float, float] | None:
+        """The ends of `scale`; None for a preference."""
+        low, dash, high = (self.scale or "").partition("-")
+        return (float(low), float(high)) if dash else None
+
     def signature_fields(self) -> Mapping[str, object]:
         """The aspect always; the wording of a user's own; the prompt; the scale."""
         own = self.definition.hash if self.definition is not None else None

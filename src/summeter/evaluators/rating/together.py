@@ -93,6 +93,11 @@ class RatedTogether(LLMJudge[Ratings]):
         """What the schema is called when it is sent."""
         return "rts_together"
 
+    @property
+    def rating_scale(self) -> tuple[float, float]:
+        """1 to 5."""
+        return (1.0, 5.0)
+
     def signature_fields(self) -> Mapping[str, object]:
         """The aspects, since each is judged in the company of the others; their own wording; prompt and scale."""
         own = digest([aspect.hash for aspect in self.definitions], HASH) if self.definitions else None
