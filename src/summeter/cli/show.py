@@ -30,7 +30,7 @@ EXTRAS = {
     "annotate": ("sqlalchemy", "annotation campaigns"),
     "postgres": ("psycopg", "campaigns kept in PostgreSQL"),
     "local": ("onnxruntime", "local models from a model.onnx"), "torch": ("torch", "all other local models"),
-    "train": ("peft", "summeter train"),
+    "train": ("peft", "summeter train"), "ray": ("ray", "score --executor ray"),
 }  # fmt: skip
 
 _EXAMPLE = {"document": "The bridge opened in 1998. It is 14 metres wide.", "summary": "The bridge is 14 metres wide."}

@@ -17,7 +17,7 @@ from summeter.data.atomic import write_text
 from summeter.data.dataset import Dataset, save
 from summeter.data.folder import is_intact
 from summeter.engine.derive import derive, drop_outdated
-from summeter.engine.executor import Executor, LocalExecutor
+from summeter.engine.executors.local import Executor, LocalExecutor
 from summeter.engine.options import OptionArgs, Options, with_options
 from summeter.engine.plan import Data, ItemOrder, Job, RunPlan, data_entry, make_plan, units
 from summeter.engine.progress import Progress

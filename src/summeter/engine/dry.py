@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, Unpack
 
 from summeter.engine.api import toolbox
-from summeter.engine.executor import LocalExecutor
+from summeter.engine.executors.local import LocalExecutor
 from summeter.engine.options import OptionArgs, Options, with_options
 from summeter.engine.plan import Data, Job, RunPlan, make_plan, units
 from summeter.engine.progress import Progress
