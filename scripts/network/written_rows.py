@@ -1,13 +1,22 @@
 """Texts and claims written for this network, in `written/`: sources of many kinds, claims as summarizers make them.
 
+    python scripts/network/written_rows.py --blind FILE FROM TO      # documents FROM to TO of FILE, claims without labels
+    python scripts/network/written_rows.py --compare ANSWERS [FILE]  # a second reader's labels beside the writer's
+
 Every text, claim and label was written by a language-model assistant while summeter was built; nothing was copied or
-adapted. Files whose name starts with `twins` hold short texts with pairs of a true claim and a false one that differs
-in one point: all of them are trained on. The others hold longer texts, with claims and with key facts of a summary:
-half of these texts (by the hash of their id) are trained on, the other half are development data.
+adapted. Three forms, told apart by the file's name:
+
+- `twins*`: short texts with pairs of a true claim and a false one that differs in one point. All are trained on.
+- `long*`: documents of 150 words and more with minimal pairs of claims of eight KINDS (`long_rows`).
+- the others: longer texts, with claims and with key facts of a summary (`written`).
+
+Of the last two, half of the documents (by the hash of their id, `kept`) are development data.
 """
 
+import argparse
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +27,8 @@ from summeter.evaluators.support.scorer import LexicalScorer, Look
 from summeter.text.split import split
 
 FOLDER = Path(__file__).resolve().parent / "written"
+KINDS = ("role", "time", "cause", "quantity", "negation", "speaker", "implied", "fusion")
+LABELS = ("entail", "not")
 
 
 class Written(NamedTuple):
@@ -30,19 +41,47 @@ class Written(NamedTuple):
     supported: bool
 
 
+class LongRow(NamedTuple):
+    """A claim about a document of `long*`. `pair` is the id of its twin, which differs in one point and in the label."""
+
+    id: str
+    document_id: str
+    genre: str
+    document: str
+    claim: str
+    supported: bool
+    kind: str
+    pair: str
+
+
 def kept(name: str) -> bool:
     """Whether the text of this id is development data."""
     return hashlib.sha256(name.encode()).digest()[0] < 128
 
 
 def written(folder: Path = FOLDER) -> Iterator[Written]:
-    for text in _lines(folder, twins=False):
+    for text in _lines(folder, "others"):
         yield from _of(text)
 
 
-def _lines(folder: Path, *, twins: bool) -> Iterator[dict[str, Any]]:
+def long_rows(folder: Path = FOLDER, *, development: bool | None = None) -> Iterator[LongRow]:
+    """The claims of `long*`: all, or those of the development documents (True), or those of the others (False)."""
+    for text in _lines(folder, "long"):
+        if development is None or kept(text["id"]) == development:
+            yield from _rows(text)
+
+
+def _rows(text: dict[str, Any]) -> Iterator[LongRow]:
+    for claim in text["claims"]:
+        supported = LABELS.index(claim["label"]) == 0
+        yield LongRow(
+            claim["id"], text["id"], text["kind"], text["text"], claim["text"], supported, claim["kind"], claim["pair"]
+        )
+
+
+def _lines(folder: Path, form: str) -> Iterator[dict[str, Any]]:
     for file in sorted(folder.glob("*.jsonl")):
-        if file.name.startswith("twins") == twins:
+        if form == next((name for name in ("twins", "long") if file.name.startswith(name)), "others"):
             with file.open(encoding="utf-8") as lines:
                 yield from map(json.loads, lines)
 
@@ -57,7 +96,7 @@ def _of(text: dict[str, Any]) -> Iterator[Written]:
 def pairs(folder: Path = FOLDER) -> Iterator[tuple[str, str, str]]:
     """(premise, claim, label) of what is trained on; of longer texts the premise as the evaluator picks it."""
     yield from _picked(folder, development=False)
-    for text in _lines(folder, twins=True):
+    for text in _lines(folder, "twins"):
         for true, false, _ in text["twins"]:
             yield text["text"], true, "entail"
             yield text["text"], false, "not"
@@ -77,3 +116,71 @@ def _picked(folder: Path, *, development: bool) -> Iterator[tuple[str, str, str]
             look = scorer.look(one.claim, evidence)
             if isinstance(look, Look):
                 yield premises(evidence, look.keys)[-1], one.claim, "entail" if one.supported else "not"
+
+
+def blind(file: Path, start: int, end: int) -> Iterator[str]:
+    """Documents `start` to `end` (from 1, both counted) with the ids and texts of their claims, and no labels."""
+    with file.open(encoding="utf-8") as lines:
+        texts = [json.loads(line) for line in lines]
+    if not 1 <= start <= end <= len(texts):
+        raise SystemExit(f"{file} has documents 1 to {len(texts)}, not {start} to {end}")
+    for text in texts[start - 1 : end]:
+        yield f"=== {text['id']} ({text['kind']})\n{text['text']}\n"
+        for row in _rows(text):
+            yield f"{row.id}  {row.claim}"
+        yield ""
+
+
+def answered(file: Path, known: set[str]) -> dict[str, str]:
+    """A second reader's label of each claim: one JSON object a line, with `id` and `label`."""
+    answers: dict[str, str] = {}
+    with file.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            row = json.loads(line)
+            if row["id"] not in known:
+                raise SystemExit(f"{file}, line {number}: no claim has the id {row['id']!r}")
+            if row["label"] not in LABELS:
+                raise SystemExit(
+                    f"{file}, line {number}: the label is {row['label']!r}, not one of {', '.join(LABELS)}"
+                )
+            if answers.setdefault(row["id"], row["label"]) != row["label"]:
+                raise SystemExit(f"{file}, line {number}: {row['id']} has another label further up")
+    return answers
+
+
+def compared(rows: list[LongRow], answers: dict[str, str]) -> Iterator[str]:
+    """Counts by kind of what the second reader labelled otherwise, and each such claim."""
+    read = [row for row in rows if row.id in answers]
+    differ = [row for row in read if answers[row.id] != LABELS[not row.supported]]
+    totals, others = Counter(row.kind for row in read), Counter(row.kind for row in differ)
+    yield f"{len(read)} of {len(rows)} claims answered, {len(differ)} labelled otherwise"
+    for kind in KINDS:
+        yield f"{kind:9} {others[kind]:4} of {totals[kind]}"
+    for row in differ:
+        yield f"{row.id}  {row.kind}  writer {LABELS[not row.supported]}, reader {answers[row.id]}: {row.claim}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    action = parser.add_mutually_exclusive_group(required=True)
+    action.add_argument("--blind", nargs=3, metavar=("FILE", "FROM", "TO"), help="print claims without labels")
+    action.add_argument("--compare", nargs="+", metavar="ANSWERS [FILE]", help="compare labels of a second reader")
+    arguments = parser.parse_args()
+    if arguments.blind:
+        file, start, end = arguments.blind
+        if not (start.isdecimal() and end.isdecimal()):
+            parser.error(f"FROM and TO are numbers of documents, not {start!r} and {end!r}")
+        print("\n".join(blind(Path(file), int(start), int(end))))
+        return
+    if len(arguments.compare) > 2:
+        parser.error("--compare takes a file of answers and at most one file of claims")
+    rows = list(long_rows())
+    answers = answered(Path(arguments.compare[0]), {row.id for row in rows})
+    if len(arguments.compare) == 2:
+        with Path(arguments.compare[1]).open(encoding="utf-8") as lines:
+            rows = [row for line in lines for row in _rows(json.loads(line))]
+    print("\n".join(compared(rows, answers)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,146 @@
+"""The claims written for the embedded network: their form, and the commands of a second reader."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from summeter.stats.classification import auroc
+
+ROWS = 30  # of a kind
+DOCUMENTS = 24
+WORDS = 150  # of a document
+
+
+@pytest.fixture(scope="module")
+def script(root: Path) -> Iterator[ModuleType]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(root / "scripts" / "network")
+        yield importlib.import_module("written_rows")
+
+
+@pytest.fixture(scope="module")
+def rows(script: ModuleType) -> list[Any]:
+    return list(script.long_rows())
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"[a-z0-9]+", text.lower())
+
+
+def overlaps(rows: list[Any]) -> list[float]:
+    """The share of each claim's words that its document has."""
+    vocabularies = {row.document_id: set(words(row.document)) for row in rows}
+    shares = []
+    for row in rows:
+        vocabulary = vocabularies[row.document_id]
+        shares.append(sum(word in vocabulary for word in words(row.claim)) / len(words(row.claim)))
+    return shares
+
+
+class TestLongRows:
+    def test_each_kind_has_enough_claims_and_half_are_unsupported(self, rows: list[Any], script: ModuleType) -> None:
+        counts = Counter((row.kind, row.supported) for row in rows)
+        assert {kind for kind, _ in counts} == set(script.KINDS)
+        for kind in script.KINDS:
+            total = counts[kind, True] + counts[kind, False]
+            assert total >= ROWS
+            assert 0.45 <= counts[kind, False] / total <= 0.55
+
+    def test_documents_are_long_and_differ(self, rows: list[Any]) -> None:
+        documents = {row.document_id: row.document for row in rows}
+        assert len(documents) >= DOCUMENTS
+        assert len(set(documents.values())) == len(documents)
+        assert min(len(document.split()) for document in documents.values()) >= WORDS
+
+    def test_claims_are_sentences_of_six_to_35_words_and_differ(self, rows: list[Any]) -> None:
+        assert all(6 <= len(row.claim.split()) <= 35 and row.claim.endswith((".", '."', "?")) for row in rows)
+        assert len({row.claim for row in rows}) == len(rows)
+
+    def test_twins_name_each_other_and_differ_in_the_label(self, rows: list[Any]) -> None:
+        by_id = {row.id: row for row in rows}
+        assert len(by_id) == len(rows)
+        for row in rows:
+            twin = by_id[row.pair]
+            assert twin.pair == row.id
+            assert (twin.document_id, twin.kind, twin.supported) == (row.document_id, row.kind, not row.supported)
+
+    def test_the_order_of_twins_says_nothing_about_the_label(self, rows: list[Any]) -> None:
+        places = {row.id: place for place, row in enumerate(rows)}
+        first = [places[row.id] < places[row.pair] for row in rows if row.supported]
+        assert 0.4 < sum(first) / len(first) < 0.6
+
+    def test_word_overlap_says_nothing_about_the_label(self, rows: list[Any]) -> None:
+        value = auroc([float(row.supported) for row in rows], overlaps(rows)).value
+        assert value is not None
+        assert 0.40 <= value <= 0.65
+
+    def test_half_of_the_claims_are_paraphrased(self, rows: list[Any]) -> None:
+        shares = overlaps(rows)
+        assert sum(share < 0.75 for share in shares) >= len(shares) / 2
+
+    def test_half_of_the_documents_are_development_data(self, rows: list[Any], script: ModuleType) -> None:
+        development = list(script.long_rows(development=True))
+        training = list(script.long_rows(development=False))
+        assert {row.document_id for row in development}.isdisjoint(row.document_id for row in training)
+        assert len(development) + len(training) == len(rows)
+        assert 0.3 < len(development) / len(rows) < 0.7
+
+    def test_long_documents_are_not_among_the_other_forms(self, script: ModuleType) -> None:
+        assert not any(row.id.startswith("long") for row in script.written())
+
+
+class TestSecondReader:
+    @pytest.fixture
+    def file(self, tmp_path: Path) -> Path:
+        claims = [
+            {"id": "long-900-01", "text": "Ann paid Bob.", "label": "entail", "kind": "role", "pair": "long-900-02"},
+            {"id": "long-900-02", "text": "Bob paid Ann.", "label": "not", "kind": "role", "pair": "long-900-01"},
+        ]
+        file = tmp_path / "long_z.jsonl"
+        file.write_text(
+            json.dumps({"id": "long-900", "kind": "note", "text": "Bob was paid by Ann.", "claims": claims}) + "\n"
+        )
+        return file
+
+    def test_blind_shows_claims_and_no_labels(self, script: ModuleType, file: Path) -> None:
+        shown = "\n".join(script.blind(file, 1, 1))
+        assert "Bob was paid by Ann." in shown
+        assert "long-900-02  Bob paid Ann." in shown
+        assert {"entail", "not", "role"}.isdisjoint(words(shown))
+
+    def test_blind_refuses_documents_that_are_not_there(self, script: ModuleType, file: Path) -> None:
+        with pytest.raises(SystemExit, match="has documents 1 to 1, not 1 to 2"):
+            list(script.blind(file, 1, 2))
+
+    def test_compare_counts_what_is_labelled_otherwise(self, script: ModuleType, file: Path, tmp_path: Path) -> None:
+        answers = tmp_path / "answers.jsonl"
+        answers.write_text('{"id": "long-900-01", "label": "not"}\n{"id": "long-900-02", "label": "not"}\n')
+        rows = list(script.long_rows(file.parent))
+        lines = list(script.compared(rows, script.answered(answers, {row.id for row in rows})))
+        assert lines[0] == "2 of 2 claims answered, 1 labelled otherwise"
+        assert lines[1] == "role         1 of 2"
+        assert lines[-1] == "long-900-01  role  writer entail, reader not: Ann paid Bob."
+
+    @pytest.mark.parametrize(
+        ("line", "message"),
+        [
+            ('{"id": "long-900-09", "label": "not"}', "line 1: no claim has the id 'long-900-09'"),
+            ('{"id": "long-900-01", "label": "no"}', "line 1: the label is 'no', not one of entail, not"),
+        ],
+    )
+    def test_answers_that_fit_no_claim_are_refused(
+        self, script: ModuleType, tmp_path: Path, line: str, message: str
+    ) -> None:
+        answers = tmp_path / "answers.jsonl"
+        answers.write_text(line + "\n")
+        with pytest.raises(SystemExit, match=message):
+            script.answered(answers, {"long-900-01"})
