@@ -25,8 +25,8 @@ from summeter.evaluators.base import Evaluator, Tools
 from summeter.evaluators.catalog import CATALOG, build, find
 from summeter.evaluators.derived import DerivedEvaluator, MemberJudgments
 from summeter.records import Judgment, UsageError
-from summeter.runs.journal import ItemKey
 from summeter.runs.manifest import JudgeEntry
+from summeter.runs.progress import ItemKey
 from summeter.runs.run import Failure
 
 NAMES = list(CATALOG)

@@ -275,7 +275,7 @@ class _Session:
         networks = networks_of(plan, results, self.used, replay=self.replay)
         asking = [job for job in plan.jobs if not isinstance(job.evaluator, DerivedEvaluator)]
         drop_outdated(plan, self.journal)
-        todo = units(plan.data, asking, frozenset(self.journal.done), plan.options.limit)
+        todo = units(plan.data, asking, self.journal.done, plan.options.limit)
         within = takewhile(lambda _: budget is None or budget.reached is None, todo)
         try:
             with self.progress as show:

@@ -17,7 +17,8 @@ from summeter.evaluators.derived import DerivedEvaluator, ItemKey, MemberJudgmen
 from summeter.records import Judgment, read_lines
 from summeter.runs.journal import Journal, judged_item
 from summeter.runs.manifest import JudgeEntry
-from summeter.runs.run import FAILURES, DoneKey, Failure
+from summeter.runs.progress import DoneKey
+from summeter.runs.run import FAILURES, Failure
 from summeter.scoring import dedupe
 
 log = logging.getLogger(__name__)

@@ -43,8 +43,9 @@ from summeter.models.prices import Prices, prices
 from summeter.models.structured import BoundLLM, Settings
 from summeter.models.tokens import tokens
 from summeter.runs.calls import CallStore
+from summeter.runs.progress import DoneItems, DoneKey
 from summeter.runs.results import RESULTS, ResultStore, result_key
-from summeter.runs.run import CALLS, MANIFEST, DoneKey
+from summeter.runs.run import CALLS, MANIFEST
 
 if TYPE_CHECKING:
     import numpy as np
@@ -104,7 +105,7 @@ def dry_run(
     run = None if out is None or not (Path(out) / MANIFEST).exists() else Run(out)
     before = None if run is None else run.manifest
     plan = plan._replace(contexts=run_sync(contexts(plan.models, plan.options, before, load=False)))
-    done = frozenset(() if run is None else (entry.key for entry in run.progress()))
+    done = DoneItems() if run is None else run.done()
 
     def stored(kind: type[S], name: str) -> S:
         file = None if run is None else run.folder / name
@@ -115,7 +116,7 @@ def dry_run(
         return [run_sync(_estimate(plan, job, done, sent)) for job in plan.jobs]
 
 
-async def _estimate(plan: RunPlan, job: Job, done: frozenset[DoneKey], sent: Sent) -> Estimate:
+async def _estimate(plan: RunPlan, job: Job, done: Container[DoneKey], sent: Sent) -> Estimate:
     models = {name: job.entry.models[role] for role, name in job.roles.items()}
     llm_roles = {name: model for name, model in models.items() if name not in plan.networks}
     tally, local = Counter[str](), Counter[str]()

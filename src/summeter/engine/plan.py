@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -16,9 +16,8 @@ from summeter.evaluators.catalog import build
 from summeter.evaluators.derived import DerivedEvaluator
 from summeter.models.structured import Settings
 from summeter.records import Document, Item, Parameter, Summary, UsageError
-from summeter.runs.journal import ItemKey
 from summeter.runs.manifest import DataEntry, JudgeEntry, Manifest, ModelContext, stem
-from summeter.runs.run import DoneKey
+from summeter.runs.progress import DoneKey, ItemKey
 
 if TYPE_CHECKING:
     from summeter.models.local.bind import Network
@@ -189,7 +188,7 @@ class ItemOrder(dict[ItemKey, int]):
         return self[document_id, system, None] + 1 + self[document_id, rival, None] // self.step
 
 
-def units(data: Dataset, work: Sequence[Job], done: Collection[DoneKey], limit: int | None) -> Iterator[Unit]:
+def units(data: Dataset, work: Sequence[Job], done: Container[DoneKey], limit: int | None) -> Iterator[Unit]:
     """The documents that still have something to judge, in the order of the data."""
     for place, (document, summaries) in enumerate(data.items()):
         if limit is not None and place >= limit:

@@ -31,8 +31,8 @@ from summeter.records import (
     WriteError,
 )
 from summeter.records import Unit as TargetUnit
-from summeter.runs.journal import ItemKey
 from summeter.runs.manifest import JudgeEntry
+from summeter.runs.progress import ItemKey
 from summeter.runs.run import Failure, prepared_rows
 
 T = TypeVar("T")

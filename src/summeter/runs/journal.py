@@ -12,33 +12,34 @@ from __future__ import annotations
 import errno
 import json
 import os
-import sys
 from array import array
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from summeter.data.atomic import sweep, write_lines, write_text
+import numpy as np
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from summeter.data.atomic import sweep, write_lines, write_text, writing
 from summeter.records import Fault, Judgment, UsageError, read_lines
 from summeter.runs.manifest import JudgeEntry, Manifest
-from summeter.runs.run import (
-    FAILURES,
-    MANIFEST,
+from summeter.runs.progress import (
     PROGRESS,
     Done,
+    DoneItems,
     DoneKey,
-    Failure,
+    ItemKey,
     JudgmentLines,
+    ProgressTable,
     checksum,
-    checksums_of,
-    in_order,
-    prepared_rows,
+    confirmed_bytes,
+    damaged_line,
     whole_lines,
 )
-
-ItemKey = tuple[str, str, str | None]
+from summeter.runs.run import FAILURES, MANIFEST, Failure, checksums_of, prepared_rows
+from summeter.stats.base import Bools, Ints
 
 
 class Journal:
@@ -54,8 +55,8 @@ class Journal:
         self._files: dict[Path, IO[bytes]] = {}
         self._broken: OSError | None = None
         self._prepared: dict[tuple[str, str], str] = {}
-        self.done: dict[DoneKey, str] = {}
-        """The line of progress of every finished item."""
+        self.done = DoneItems()
+        """Which items each judge has finished."""
 
     def __enter__(self) -> Self:
         return self
@@ -92,17 +93,19 @@ class Journal:
             _cut_torn_line(self.folder / name)
         self._drop_damaged_failures(damaged)
         before = len(damaged)
-        items = {_interned(item.key): item for item in read_lines(self.folder / PROGRESS, Done, damaged)}
-        sound: dict[DoneKey, str] = {}
+        items = ProgressTable.read(self.folder / PROGRESS, damaged)
+        older = bool((items.checksum < 0).any())
+        sound = np.zeros(len(items), np.bool_)
+        self.done = DoneItems()
         for judge in judges:
-            own = {key: item for key, item in items.items() if key[0] == judge.signature}
+            rows = items.of_judge(judge.signature)
+            own = items.take(rows)
             known = self._repair_prepared(judge, damaged)
-            lost = {key for key, item in own.items() if item.prepared is not None and item.prepared not in known}
-            sound |= self._repair_judgments(judge, own, lost, damaged)
-        self.done = {key: sound[key] for key in items if key in sound}
-        older = any(item.checksum is None for item in items.values())
-        if older or len(self.done) < len(items) or len(damaged) > before:
-            write_lines(self.folder / PROGRESS, self.done.values())
+            lost = np.array([name is not None and name not in known for name in own.prepared.names], np.bool_)
+            sound[rows], items.checksum[rows] = self._repair_judgments(judge, own, lost[own.prepared.codes], damaged)
+            self.done.add_all(judge.signature, items.take(rows[sound[rows]]).keys())
+        if older or not sound.all() or len(damaged) > before:
+            write_lines(self.folder / PROGRESS, items.take(sound).lines())
         return damaged
 
     def _drop_damaged_failures(self, damaged: list[Fault]) -> None:
@@ -126,22 +129,26 @@ class Journal:
         return known
 
     def _repair_judgments(
-        self, judge: JudgeEntry, items: Mapping[DoneKey, Done], lost: set[DoneKey], damaged: list[Fault]
-    ) -> dict[DoneKey, str]:
-        """Drop the judgments of items that are `lost`, or not there as they were written; returns the lines of progress
-        of the others."""
+        self, judge: JudgeEntry, items: ProgressTable, lost: Bools, damaged: list[Fault]
+    ) -> tuple[Bools, Ints]:
+        """Drop the judgments of items that are `lost`, or not there as they were written; returns which of the others
+        are sound, and the checksums of all."""
         file = self.folder / "judgments" / f"{judge.file}.jsonl"
         _cut_torn_line(file)
-        if not lost and in_order(file, items.values()):
-            return {key: item.model_dump_json() for key, item in items.items()}
-        lines = JudgmentLines(file)
-        sound = {key: item for key, item in items.items() if key not in lost and lines.holds(item)}
+        if not lost.any() and (end := confirmed_bytes(file, items)) is not None:
+            if file.exists() and end < file.stat().st_size:
+                damaged.extend(_damaged_behind(file, end, int(items.judgments.sum())))
+                os.truncate(file, end)
+            return ~lost, items.checksum
+        lines = JudgmentLines(file, items)
+        sound = lines.whole & ~lost
         damaged.extend(lines.damaged)
-        damaged.extend(lines.alterations(items.values()))
-        if any(key not in sound for key in lines.items):
-            kept = (line for line, key in zip(whole_lines(file), lines.items, strict=True) if key in sound)
-            write_lines(file, (line.decode().removesuffix("\n") for line in kept))
-        return {key: lines.confirmed(item).model_dump_json() for key, item in sound.items()}
+        damaged.extend(lines.alterations())
+        kept = (lines.of >= 0) & sound[lines.of]  # the last row, at -1, is masked by the first condition
+        if not kept.all():
+            rest = (line for line, keep in zip(whole_lines(file), kept.tolist(), strict=True) if keep)
+            write_lines(file, (line.decode().removesuffix("\n") for line in rest))
+        return sound, lines.checksums
 
     def judged(self, judge: JudgeEntry, item: ItemKey, judgments: Sequence[Judgment]) -> None:
         """Add one item's judgments by one evaluator, then the line that confirms them."""
@@ -151,15 +158,16 @@ class Journal:
         done = Done(
             signature=judge.signature, document_id=document_id, system=system, rival=rival, judgments=len(judgments),
             checksum=checksum(lines), prepared=self._prepared.get((judge.signature, document_id)),
-        ).model_dump_json()  # fmt: skip
-        self._append(self.folder / PROGRESS, [f"{done}\n".encode()])
-        self.done[(judge.signature, *item)] = done
+        )  # fmt: skip
+        self._append(self.folder / PROGRESS, [f"{done.model_dump_json()}\n".encode()])
+        self.done.add(done.key)
 
     def drop(self, judge: JudgeEntry) -> None:
         """Forget all that a judge has finished. After a kill in between, `repair` drops what is left of it."""
         self._close_files()
-        self.done = {key: line for key, line in self.done.items() if key[0] != judge.signature}
-        write_lines(self.folder / PROGRESS, self.done.values())
+        self.done.drop(judge.signature)
+        items = ProgressTable.read(self.folder / PROGRESS)
+        write_lines(self.folder / PROGRESS, items.take(~items.signature.equal(judge.signature)).lines())
         (self.folder / "judgments" / f"{judge.file}.jsonl").unlink(missing_ok=True)
 
     def prepared(self, judge: JudgeEntry, row: Mapping[str, Any]) -> None:
@@ -196,54 +204,55 @@ class Journal:
         for (document_id, _, _), rank in order.items():
             ranks.setdefault(document_id, rank)
         for judge in judges:
-            _sort_lines(self.folder / "judgments" / f"{judge.file}.jsonl", lambda line: order[judged_item(line)[1:]])
+            _sort_lines(self.folder / "judgments" / f"{judge.file}.jsonl", lambda line: (order[judged_item(line)[1:]],))
             _sort_lines(
-                self.folder / "prepared" / f"{judge.file}.jsonl", lambda line: ranks[json.loads(line)["document_id"]]
+                self.folder / "prepared" / f"{judge.file}.jsonl", lambda line: (ranks[from_json(line)["document_id"]],)
             )
         place = {judge.signature: index for index, judge in enumerate(judges)}
-        _sort_lines(self.folder / PROGRESS, lambda line: _progress_rank(line, place, order))
+
+        def of_progress(line: bytes) -> tuple[int, int]:
+            signature, document_id, system, rival = _progress_key(line)
+            return place[signature], order[document_id, system, rival]
+
+        _sort_lines(self.folder / PROGRESS, of_progress)
 
 
-def _progress_rank(line: bytes, place: Mapping[str, int], order: Mapping[ItemKey, int]) -> tuple[int, int]:
-    entry = Done.model_validate_json(line)
-    return place[entry.signature], order[(entry.document_id, entry.system, entry.rival)]
+def _progress_key(line: bytes) -> DoneKey:
+    row = from_json(line)
+    return row["signature"], row["document_id"], row["system"], row.get("rival")
 
 
 def judged_item(line: bytes) -> DoneKey:
     """(signature, document, system, rival) of a line of judgments."""
-    row = json.loads(line)
+    row = from_json(line)
     target = row["target"]
-    return _interned((row["signature"], target["document_id"], target["system"], target.get("rival")))
+    return row["signature"], target["document_id"], target["system"], target.get("rival")
 
 
-def _interned(key: DoneKey) -> DoneKey:
-    """The key with each text held once, however many name it."""
-    signature, document_id, system, rival = key
-    return sys.intern(signature), sys.intern(document_id), sys.intern(system), rival and sys.intern(rival)
-
-
-def _sort_lines(file: Path, rank: Any) -> None:
-    """Sort a file's lines by rank, keeping the order within a rank; memory holds one number a line."""
+def _sort_lines(file: Path, rank: Callable[[bytes], tuple[int, ...]]) -> None:
+    """Sort a file's lines by rank, keeping the order within a rank; memory holds some numbers a line, and a stretch of
+    lines that stay together."""
     if not file.exists():
         return
-    numbers: dict[Any, int] = {}  # one object a rank, however many lines have it
-    ranks: list[Any] = []
-    starts = array("q", [0])
+    starts, ranks = array("q", [0]), array("q")
+    width = 1
     with file.open("rb") as lines:
         for line in lines:
             place = rank(line)
-            ranks.append(numbers.setdefault(place, place))
+            width = len(place)
+            ranks.extend(place)
             starts.append(starts[-1] + len(line))
-    if all(rank <= other for rank, other in pairwise(ranks)):
+    places = np.frombuffer(ranks, np.int64).reshape(-1, width)
+    order = np.lexsort(places.T[::-1])  # a stable sort
+    turns = np.flatnonzero(np.diff(order) != 1) + 1
+    if not len(turns):
         return
-    ordered = sorted(range(len(ranks)), key=ranks.__getitem__)
-    with file.open("rb") as source:
-        write_lines(file, (_cut(source, starts[at], starts[at + 1] - starts[at]) for at in ordered))
-
-
-def _cut(source: IO[bytes], at: int, length: int) -> str:
-    source.seek(at)
-    return source.read(length).decode().removesuffix("\n")
+    ends = np.frombuffer(starts, np.int64)
+    with file.open("rb") as source, writing(file) as target:
+        for stretch in np.split(order, turns):
+            source.seek(ends[stretch[0]])
+            for size in np.diff(ends[stretch[0] : stretch[-1] + 2]).tolist():
+                target.write(source.read(size))
 
 
 def _cut_torn_line(file: Path) -> None:
@@ -263,6 +272,17 @@ def _cut_torn_line(file: Path) -> None:
             end = start
         if end < size:
             data.truncate(end)
+
+
+def _damaged_behind(file: Path, end: int, number: int) -> Iterator[Fault]:
+    """What is wrong with the lines of a file of judgments that stand behind its first `number`, which `end` there."""
+    with file.open("rb") as lines:
+        lines.seek(end)
+        for place, line in enumerate(lines, number + 1):
+            try:
+                Judgment.model_validate_json(line)
+            except ValidationError as error:
+                yield damaged_line(file, place, error)
 
 
 def _lock(folder: Path) -> IO[bytes]:

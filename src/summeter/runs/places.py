@@ -13,7 +13,8 @@ from pydantic_core import from_json
 from summeter.data.folder import JUDGMENTS
 from summeter.data.human import RAW
 from summeter.records import InputError, Judgment, Record
-from summeter.runs.run import FAILURES, DoneKey, Failure, RunFolder, as_judgments
+from summeter.runs.progress import DoneItems, DoneKey
+from summeter.runs.run import FAILURES, Failure, RunFolder, as_judgments
 from summeter.scoring import dedupe
 
 R = TypeVar("R", bound=Record)
@@ -95,12 +96,12 @@ class RunReader(SummaryReader):
     def __init__(self, run: RunFolder) -> None:
         super().__init__()
         self._models = {judge.signature: judge.model for judge in run.manifest.judges}
-        done = {entry.key for entry in run.progress()}
+        done = run.done()
         for judge in run.manifest.judges:
             self._add(run.file_of(judge), done)
-        failed = {failure.key for failure in run.failures() if failure.status == "error"}
+        failed = (failure.key for failure in run.failures() if failure.status == "error")
         self._failures = run.folder / FAILURES
-        self._add(self._failures, failed - done)
+        self._add(self._failures, DoneItems.of(key for key in failed if key not in done))
 
     def read(self, document_id: str, system: str) -> list[Judgment]:
         """One judgment a question on this summary, judge by judge; see `SummaryReader.read`."""

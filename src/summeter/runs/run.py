@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, islice
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Self, TypeVar
 from weakref import ref
@@ -23,20 +23,30 @@ from pydantic import ValidationError, model_validator
 from summeter.data.dataset import Dataset, load
 from summeter.records import Fault, InputError, Judgment, Record, Status, UsageError, digest, read_lines
 from summeter.runs.manifest import JudgeEntry, Manifest
+from summeter.runs.progress import (
+    PROGRESS,
+    Done,
+    DoneItems,
+    DoneKey,
+    ItemIndex,
+    JudgmentLines,
+    ProgressTable,
+    confirmed_bytes,
+    hashed,
+    whole_lines,
+)
 from summeter.runs.totals import RunTotals
 from summeter.scoring import JudgmentTable, PairScore, Score, SystemTable, dedupe, to_frame
+from summeter.scoring.table import Names, row_keys
+from summeter.stats.base import Bools, Ints
 
 T = TypeVar("T")
 
 MANIFEST = "run.json"
 FAILURES = "failures.jsonl"
-PROGRESS = "progress.jsonl"
 CALLS = "calls.sqlite"
 CHECKSUM, CHECKSUMS = "checksum", "checksums"
 """The keys of run.json that hold the hash of all else in it, and that of each field, which tells what was changed."""
-
-DoneKey = tuple[str, str, str, str | None]
-"""(signature, document, system, rival): an item that a judge has finished."""
 
 
 class Failure(Record):
@@ -76,101 +86,6 @@ class Failure(Record):
     def key(self) -> DoneKey:
         """(signature, document, system, rival)."""
         return self.signature, self.document_id, self.system, self.rival
-
-
-class Done(Record):
-    """Progress: one evaluator has finished one item; `judgments` is how many it wrote, `checksum` that of their lines,
-    `prepared` the id of what was prepared for them. Older runs have neither of these."""
-
-    signature: str
-    document_id: str
-    system: str
-    rival: str | None = None
-    judgments: int
-    checksum: int | None = None
-    prepared: str | None = None
-
-    @property
-    def key(self) -> DoneKey:
-        """(signature, document, system, rival)."""
-        return self.signature, self.document_id, self.system, self.rival
-
-
-def checksum(lines: Iterable[bytes]) -> int:
-    """Of lines with their line feeds, whatever their order.
-
-    >>> checksum([b"a\\n", b"b\\n"]) == checksum([b"b\\n", b"a\\n"])
-    True
-    """
-    return _combined(map(crc32, lines))
-
-
-def _combined(sums: Iterable[int]) -> int:
-    return sum(sums) & 0xFFFFFFFF
-
-
-def in_order(file: Path, items: Iterable[Done], *, more: bool = False) -> bool:
-    """Whether a file of judgments holds the lines of these items, one item after the other, and nothing else (with
-    `more`: others behind them too); False also where some have no checksum. Reads the lines without parsing them."""
-    if not file.exists():
-        return not any(True for _ in items)
-    with file.open("rb") as lines:
-        return all(
-            item.checksum is not None and checksum(islice(lines, item.judgments)) == item.checksum for item in items
-        ) and (more or not lines.readline())
-
-
-class JudgmentLines:
-    """The lines of a file of judgments, each parsed: `items` says of which item each is (None: of none that can be
-    read), `damaged` what is wrong with the latter. A torn last line (a killed writer) is passed over."""
-
-    def __init__(self, file: Path) -> None:
-        self.file = file
-        self.items: list[DoneKey | None] = []
-        self.damaged: list[Fault] = []
-        self._sums: dict[DoneKey, list[int]] = {}
-        self._first: dict[DoneKey, int] = {}
-        names: dict[str, str] = {}
-        for number, line in enumerate(whole_lines(file), 1):
-            try:
-                row = Judgment.model_validate_json(line)
-            except ValidationError as error:
-                first = error.errors()[0]
-                field = ".".join(map(str, first["loc"])) or None
-                self.damaged.append(Fault(str(file), number, field, f"damaged: {first['msg']}"))
-                self.items.append(None)
-                continue
-            document_id, system, rival = (text and names.setdefault(text, text) for text in row.target.item)
-            key = (names.setdefault(row.signature, row.signature), document_id or "", system or "", rival)
-            self.items.append(key)
-            self._sums.setdefault(key, []).append(crc32(line))
-            self._first.setdefault(key, number)
-
-    def holds(self, item: Done) -> bool:
-        """Whether an item has exactly the lines that were written."""
-        sums = self._sums.get(item.key, [])
-        return len(sums) == item.judgments and item.checksum in (None, _combined(sums))
-
-    def alterations(self, items: Iterable[Done]) -> list[Fault]:
-        """The items that have as many lines as were written, or more, and not those; copies of one change nothing."""
-        return [
-            Fault(str(self.file), self._first[item.key], None, f"judgments of document {item.document_id!r}, system "
-                  f"{item.system!r} are not as they were written")
-            for item in items
-            if (sums := self._sums.get(item.key)) and len(sums) >= item.judgments
-            and item.checksum not in {None, _combined(sums), _combined(set(sums))}
-        ]  # fmt: skip
-
-    def confirmed(self, item: Done) -> Done:
-        """The item with the checksum of its lines, which those of older runs have not."""
-        return item.model_copy(update={"checksum": _combined(self._sums.get(item.key, []))})
-
-
-def whole_lines(file: Path) -> Iterator[bytes]:
-    """The lines of a file, if it is there, without a torn last one."""
-    if file.exists():
-        with file.open("rb") as lines:
-            yield from (line for line in lines if line.endswith(b"\n"))
 
 
 def prepared_rows(file: Path, damaged: list[Fault] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -245,7 +160,7 @@ class RunFolder:
         for judge in self.manifest.judges:
             file = self.file_of(judge)
             # Counted before the rows are read, which take from `left`.
-            repeated = _may_repeat(file, sum(left[key] for key in left if key[0] == judge.signature))
+            repeated = _may_repeat(file, left.total(judge.signature))
             rows = _of_items(file, left)
             # Where a copy took the place of a neighbour's line, the counts agree: the lines of an item stand together.
             groups = [rows] if repeated else (group for _, group in groupby(rows, _item_of))
@@ -266,13 +181,7 @@ class RunFolder:
         for judge in self.manifest.judges:
             table = JudgmentTable.read(self.file_of(judge), repeats=True)
             groups = table.groups("signature", "document", "system", "rival")
-            first = table.take(groups.first)
-            columns = (first.signature, first.document, first.system, first.rival)
-            items: list[Any] = list(zip(*(column.labels() for column in columns), strict=True))
-            for item, judgments in zip(items, np.bincount(groups.of, minlength=len(items)).tolist(), strict=True):
-                if item in left:
-                    left[item] -= judgments
-            finished = np.array([item in left for item in items], np.bool_)
+            finished = left.take(judge.signature, table.take(groups.first), np.bincount(groups.of))
             parts.append(table if finished.all() else table.take(finished[groups.of]))
         self._check_whole(left)
         table = JudgmentTable.join([*parts, JudgmentTable.of(self._errors(left))])
@@ -283,35 +192,35 @@ class RunFolder:
         """Where a judge's judgments stand."""
         return self.folder / "judgments" / f"{judge.file}.jsonl"
 
-    def _confirmed(self) -> dict[DoneKey, int]:
+    def _confirmed(self) -> _Left:
         """How many judgments each finished item has. InputError where some are not as they were written."""
-        items: dict[str, list[Done]] = {}
-        for item in self.progress():
-            items.setdefault(item.signature, []).append(item)
+        items = ProgressTable.read(self.folder / PROGRESS)
         for judge in self.manifest.judges:
-            self._check_lines(self.file_of(judge), items.get(judge.signature, []))
-        return {item.key: item.judgments for of_judge in items.values() for item in of_judge}
+            self._check_lines(self.file_of(judge), items.take(items.of_judge(judge.signature)))
+        return _Left(items)
 
-    def _check_lines(self, file: Path, items: Sequence[Done]) -> None:
+    def _check_lines(self, file: Path, items: ProgressTable) -> None:
         if file.is_dir():
             raise InputError.at(file, None, None, f"is a folder, not a file of judgments. {_AGAIN}")
         stamp = _stamp(file), _stamp(self.folder / PROGRESS)
         if self._checked.get(file.name) == stamp:
             return
-        running = self.manifest.status == "running"  # a writer may be ahead of its lines of progress
-        if any(item.checksum is not None for item in items) and not in_order(file, items, more=running):
-            lines = JudgmentLines(file)
-            if faults := lines.damaged or lines.alterations(items):
-                advice = f"{_AGAIN}: what is damaged is judged anew"
-                raise InputError([*faults, Fault(str(self.folder), None, None, advice)])
+        if items.has_checksums:
+            running = self.manifest.status == "running"  # a writer may be ahead of its lines of progress
+            end = confirmed_bytes(file, items)
+            if end is None or (not running and end < _stamp(file)[0]):
+                lines = JudgmentLines(file, items)
+                if faults := lines.damaged or lines.alterations():
+                    advice = f"{_AGAIN}: what is damaged is judged anew"
+                    raise InputError([*faults, Fault(str(self.folder), None, None, advice)])
         self._checked[file.name] = stamp
 
     def check_prepared(self) -> None:
         """InputError where something that was prepared for a finished item is damaged or gone."""
-        items = list(self.progress())
+        items = ProgressTable.read(self.folder / PROGRESS)
         for judge in self.manifest.judges:
             file = self.folder / "prepared" / f"{judge.file}.jsonl"
-            wanted = {item.prepared for item in items if item.signature == judge.signature} - {None}
+            wanted = set(items.prepared.take(items.of_judge(judge.signature)).used()) - {None}
             if lost := wanted - {row["id"] for _, row in prepared_rows(file)}:
                 message = f"{len(lost)} of {len(wanted)} rows that {PROGRESS} names are gone. {_AGAIN}"
                 raise InputError.at(file, None, None, message)
@@ -324,25 +233,24 @@ class RunFolder:
             cut = f"{PROGRESS} or {FAILURES} was cut. {_AGAIN}: what is gone is judged anew"
             raise InputError.at(self.folder, None, None, f"{message}: {cut}")
 
-    def _check_whole(self, left: Mapping[DoneKey, int]) -> None:
-        """InputError where `left`, how many judgments of each finished item were not met, is above nothing."""
-        lost = {key: number for key, number in left.items() if number > 0}
-        if not lost:
+    def _check_whole(self, left: _Left) -> None:
+        """InputError where some judgments of finished items were not met."""
+        lost = left.lost()
+        if not len(lost):
             return
-        (signature, document_id, system, _), number = next(iter(lost.items()))
-        file = next((judge.file for judge in self.manifest.judges if judge.signature == signature), signature)
+        first = left.items.record(int(lost[0]))
+        file = next((each.file for each in self.manifest.judges if each.signature == first.signature), first.signature)
         more = f" and of {len(lost) - 1:,} more finished items" if len(lost) > 1 else ""
         raise InputError.at(
             self.folder / "judgments" / f"{file}.jsonl", None, None,
-            f"judgments that {PROGRESS} confirms are gone: {number} of document {document_id!r}, system {system!r}"
-            f"{more}. {_AGAIN}: what is gone is judged anew",
+            f"judgments that {PROGRESS} confirms are gone: {left.number[lost[0]]} of document {first.document_id!r}, "
+            f"system {first.system!r}{more}. {_AGAIN}: what is gone is judged anew",
         )  # fmt: skip
 
     def _errors(self, done: Container[DoneKey]) -> Iterator[Judgment]:
-        last: dict[DoneKey, Failure] = {}
-        for failure in self.failures():
-            if failure.status == "error" and failure.key not in done:
-                last[failure.key] = failure
+        last = {
+            failure.key: failure for failure in self.failures() if failure.status == "error" and failure.key not in done
+        }
         models = {judge.signature: judge.model for judge in self.manifest.judges}
         for failure in last.values():
             yield from as_judgments(failure, models)
@@ -350,6 +258,10 @@ class RunFolder:
     def progress(self) -> Iterator[Done]:
         """What is finished."""
         return read_lines(self.folder / PROGRESS, Done)
+
+    def done(self) -> DoneItems:
+        """Which items each judge has finished."""
+        return DoneItems.of(entry.key for entry in self.progress())
 
     def failures(self) -> Iterator[Failure]:
         """Everything that went wrong, in order, also what later went well."""
@@ -412,13 +324,69 @@ def _item_of(row: Judgment) -> DoneKey:
     return (row.signature, *row.target.item)
 
 
-def _of_items(file: Path, left: dict[DoneKey, int]) -> Iterator[Judgment]:
-    """The judgments of finished items; each is taken from the count that is `left` of its item."""
-    for row in read_lines(file, Judgment):
-        key = _item_of(row)
-        if key in left:
-            left[key] -= 1
-            yield row
+def _of_items(file: Path, left: _Left) -> Iterator[Judgment]:
+    """The judgments of finished items; each is taken from what is `left` of its item."""
+    for key, rows in groupby(read_lines(file, Judgment), _item_of):
+        place = left.place(key)
+        for row in rows:
+            if place is not None:
+                left.number[place] -= 1
+                yield row
+
+
+class _Left(Container[DoneKey]):
+    """How many judgments of each finished item were not met so far: `number`, by the rows of `items`."""
+
+    def __init__(self, items: ProgressTable) -> None:
+        self.items = items
+        self.number = items.judgments.copy()
+        self._index: dict[str, tuple[Ints, ItemIndex]] = {}
+
+    def _of(self, signature: str) -> tuple[Ints, ItemIndex]:
+        """The rows of a judge, and where among them each item is."""
+        if signature not in self._index:
+            rows = self.items.of_judge(signature)
+            self._index[signature] = rows, ItemIndex(self.items.take(rows).keys())
+        return self._index[signature]
+
+    def place(self, key: DoneKey) -> int | None:
+        """The row of an item; None where it is not finished."""
+        signature, document_id, system, rival = key
+        rows, index = self._of(signature)
+        at = index.find(hashed(document_id, system, rival))
+        return None if at is None else int(rows[at])
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, tuple) and self.place(key) is not None
+
+    def total(self, signature: str) -> int:
+        """How many judgments of a judge are left."""
+        return int(self.number[self.items.of_judge(signature)].sum())
+
+    def take(self, signature: str, items: JudgmentTable, judgments: Ints) -> Bools:
+        """Take so many judgments off each of these items, which are different; returns which of them are finished."""
+        rows = self.items.of_judge(signature)
+        own = self.items.take(rows)
+        columns = [
+            Names.concat([ours, theirs])
+            for ours, theirs in (
+                (own.signature, items.signature),
+                (own.document, items.document),
+                (own.system, items.system),
+                (own.rival, items.rival),
+            )
+        ]
+        keys = row_keys(*columns)
+        finished, asked = keys[: len(rows)], keys[len(rows) :]
+        order = np.argsort(finished)
+        at = np.minimum(finished.searchsorted(asked, sorter=order), max(0, len(rows) - 1))
+        there = finished[order[at]] == asked if len(rows) else np.zeros(len(asked), np.bool_)
+        self.number[rows[order[at[there]]]] -= judgments[there]
+        return there
+
+    def lost(self) -> Ints:
+        """The rows of the items of which some judgments were not met."""
+        return np.flatnonzero(self.number > 0)
 
 
 def _stamp(file: Path) -> tuple[int, int]:

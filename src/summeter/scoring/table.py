@@ -113,7 +113,7 @@ def row_keys(*columns: Names | Ints) -> Ints:
     key: Ints | None = None
     size = 1
     for column in columns:
-        codes = column.codes if isinstance(column, Names) else column
+        codes = (column.codes if isinstance(column, Names) else column).astype(np.int64, copy=False)
         width = int(codes.max(initial=0)) + 1
         if key is None:
             key, size = codes, width

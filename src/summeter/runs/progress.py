@@ -1,0 +1,321 @@
+"""What of a run is finished, in columns: some 50 bytes an item, where a record of each would take a kilobyte."""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from summeter.records import Fault, Judgment, Record, read_lines
+from summeter.scoring.table import Groups, Names, Vocabulary
+from summeter.stats.base import Bools, Ints
+
+PROGRESS = "progress.jsonl"
+
+ItemKey = tuple[str, str, str | None]
+"""(document, system, rival): what a judge judges."""
+DoneKey = tuple[str, str, str, str | None]
+"""(signature, document, system, rival): an item that a judge has finished."""
+Keys = NDArray[np.bytes_]
+
+KEY_BYTES = 16
+_KEY = f"S{KEY_BYTES}"
+_NO_CHECKSUM = -1
+_RECENT = 4096
+
+
+class Done(Record):
+    """Progress: one evaluator has finished one item; `judgments` is how many it wrote, `checksum` that of their lines,
+    `prepared` the id of what was prepared for them. Lines of older runs have neither of the two."""
+
+    signature: str
+    document_id: str
+    system: str
+    rival: str | None = None
+    judgments: int
+    checksum: int | None = None
+    prepared: str | None = None
+
+    @property
+    def key(self) -> DoneKey:
+        """(signature, document, system, rival)."""
+        return self.signature, self.document_id, self.system, self.rival
+
+
+def hashed(document_id: str, system: str, rival: str | None) -> bytes:
+    """An item as 16 bytes of a hash; none ends with a zero, which numpy would take off."""
+    text = f"{len(document_id)}:{len(system)}:{'' if rival is None else len(rival)}:{document_id}{system}{rival or ''}"
+    key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES).digest()
+    return key if key[-1] else key[:-1] + b"\1"
+
+
+def hashes_of(items: Iterable[ItemKey]) -> Keys:
+    """`hashed` of each item."""
+    return np.frombuffer(b"".join(hashed(*item) for item in items), dtype=_KEY)
+
+
+class ItemIndex:
+    """Where each of some items stands, found by its hash: 24 bytes an item.
+
+    >>> index = ItemIndex(hashes_of([("b", "s", None), ("a", "s", None)]))
+    >>> index.find(hashed("a", "s", None)), index.find(hashed("c", "s", None))
+    (1, None)
+    """
+
+    def __init__(self, keys: Keys) -> None:
+        """`keys` are the hashes; of two that are equal the first counts."""
+        self._order = np.argsort(keys, kind="stable")
+        self._keys = keys[self._order]
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def find(self, key: bytes) -> int | None:
+        """The place of an item, None where it is not there."""
+        at = int(self._keys.searchsorted(np.bytes_(key)))
+        return int(self._order[at]) if at < len(self._keys) and self._keys[at] == key else None
+
+    def places(self, keys: Keys) -> Ints:
+        """The place of each item, -1 where it is not there."""
+        if not len(self._keys):
+            return np.full(len(keys), -1, np.int64)
+        at = np.minimum(self._keys.searchsorted(keys), len(self._keys) - 1)
+        return np.where(self._keys[at] == keys, self._order[at], -1).astype(np.int64)
+
+
+class DoneItems:
+    """The items that each judge has finished: 16 bytes an item, and a set of those finished last.
+
+    >>> done = DoneItems()
+    >>> done.add(("j|v:1", "d", "s", None))
+    >>> ("j|v:1", "d", "s", None) in done, ("j|v:1", "d", "t", None) in done, len(done), done.count("j|v:1")
+    (True, False, 1, 1)
+    """
+
+    def __init__(self) -> None:
+        self._sorted: dict[str, Keys] = {}
+        self._recent: dict[str, set[bytes]] = {}
+
+    @classmethod
+    def of(cls, keys: Iterable[DoneKey]) -> DoneItems:
+        """From keys."""
+        done = cls()
+        for key in keys:
+            done.add(key)
+        return done
+
+    def __contains__(self, key: object) -> bool:
+        match key:
+            case (str(signature), str(document_id), str(system), rival) if rival is None or isinstance(rival, str):
+                return self._has(signature, hashed(document_id, system, rival))
+            case _:
+                return False
+
+    def _has(self, signature: str, key: bytes) -> bool:
+        if key in self._recent.get(signature, ()):
+            return True
+        keys = self._sorted.get(signature)
+        if keys is None:
+            return False
+        at = int(keys.searchsorted(np.bytes_(key)))
+        return at < len(keys) and bool(keys[at] == key)
+
+    def __len__(self) -> int:
+        return sum(self.count(signature) for signature in {**self._sorted, **self._recent})
+
+    def count(self, signature: str) -> int:
+        """How many items a judge has finished."""
+        return len(self._sorted.get(signature, ())) + len(self._recent.get(signature, ()))
+
+    def add(self, key: DoneKey) -> None:
+        """Note that a judge has finished an item."""
+        signature, document_id, system, rival = key
+        name = hashed(document_id, system, rival)
+        if self._has(signature, name):
+            return
+        recent = self._recent.setdefault(signature, set())
+        recent.add(name)
+        if len(recent) > max(_RECENT, self.count(signature) // 8):
+            self.add_all(signature, np.array(sorted(recent), dtype=_KEY))
+            recent.clear()
+
+    def add_all(self, signature: str, keys: Keys) -> None:
+        """Note that a judge has finished the items with these hashes."""
+        known = self._sorted.get(signature)
+        self._sorted[signature] = np.unique(keys if known is None else np.concatenate([known, keys]))
+
+    def drop(self, signature: str) -> None:
+        """Forget all that a judge has finished."""
+        self._sorted.pop(signature, None)
+        self._recent.pop(signature, None)
+
+
+class ProgressTable:
+    """The lines of progress.jsonl as columns, one row an item: of two lines about it the later counts, at the place of
+    the first. `checksum` is -1, and `prepared` None, where a line has none."""
+
+    def __init__(self, key: Sequence[Names], judgments: Ints, checksum: Ints, prepared: Names) -> None:
+        """`key` has the columns of a `DoneKey`."""
+        self.signature, self.document, self.system, self.rival = key
+        self.judgments, self.checksum, self.prepared = judgments, checksum, prepared
+
+    @classmethod
+    def read(cls, file: Path, damaged: list[Fault] | None = None) -> ProgressTable:
+        """Raises InputError naming file and line of a damaged line; given a list, notes it there and reads on."""
+        fields = ("signature", "document_id", "system", "rival", "prepared")
+        words = {name: Vocabulary() for name in fields}
+        codes = {name: array("i") for name in fields}
+        judgments, checksum = array("q"), array("q")
+        for line in read_lines(file, Done, damaged):
+            for name in fields:
+                codes[name].append(words[name][getattr(line, name)])
+            judgments.append(line.judgments)
+            checksum.append(_NO_CHECKSUM if line.checksum is None else line.checksum)
+        names = [Names(np.array(codes[name], np.int32), tuple(words[name]) or (None,)) for name in fields]
+        table = cls(names[:4], np.array(judgments, np.int64), np.array(checksum, np.int64), names[4])
+        groups = Groups.by(*names[:4])
+        if len(groups) < len(table):
+            last = np.zeros(len(groups), np.int64)
+            np.maximum.at(last, groups.of, np.arange(len(table)))
+            table = table.take(last)
+        return table
+
+    def __len__(self) -> int:
+        return len(self.judgments)
+
+    @property
+    def has_checksums(self) -> bool:
+        """Whether some line says how its judgments were written; those of older runs do not."""
+        return bool((self.checksum != _NO_CHECKSUM).any())
+
+    def take(self, rows: Ints | Bools) -> ProgressTable:
+        """Some of the rows."""
+        key = [column.take(rows) for column in (self.signature, self.document, self.system, self.rival)]
+        return ProgressTable(key, self.judgments[rows], self.checksum[rows], self.prepared.take(rows))
+
+    def of_judge(self, signature: str) -> Ints:
+        """The rows of a judge."""
+        return np.flatnonzero(self.signature.equal(signature))
+
+    def item(self, row: int) -> ItemKey:
+        """(document, system, rival) of a row."""
+        document, system, rival = (
+            column.names[column.codes[row]] for column in (self.document, self.system, self.rival)
+        )
+        return document or "", system or "", rival
+
+    def items(self) -> Iterator[ItemKey]:
+        """`item` of every row."""
+        return map(self.item, range(len(self)))
+
+    def keys(self) -> Keys:
+        """The hash of the item of each row."""
+        return hashes_of(self.items())
+
+    def record(self, row: int) -> Done:
+        """A row as a record."""
+        document, system, rival = self.item(row)
+        checksum = int(self.checksum[row])
+        return Done(
+            signature=self.signature.names[self.signature.codes[row]] or "", document_id=document, system=system,
+            rival=rival, judgments=int(self.judgments[row]), checksum=None if checksum < 0 else checksum,
+            prepared=self.prepared.names[self.prepared.codes[row]],
+        )  # fmt: skip
+
+    def lines(self) -> Iterator[str]:
+        """The rows as lines of JSON."""
+        return (self.record(row).model_dump_json() for row in range(len(self)))
+
+
+def checksum(lines: Iterable[bytes]) -> int:
+    """Of lines with their line feeds, whatever their order.
+
+    >>> checksum([b"a\\n", b"b\\n"]) == checksum([b"b\\n", b"a\\n"])
+    True
+    """
+    return sum(map(crc32, lines)) & 0xFFFFFFFF
+
+
+def confirmed_bytes(file: Path, items: ProgressTable) -> int | None:
+    """How many bytes of a file of judgments are the lines of these items, one item after the other, from its start;
+    None where they are not, and where some have no checksum. Reads the lines without parsing them."""
+    if not file.exists():
+        return None if len(items) else 0
+    end = 0
+    with file.open("rb") as lines:
+        for many, wanted in zip(items.judgments.tolist(), items.checksum.tolist(), strict=True):
+            own = list(islice(lines, many))
+            if checksum(own) != wanted:
+                return None
+            end += sum(map(len, own))
+    return end
+
+
+class JudgmentLines:
+    """The lines of a file of judgments beside the `items` that are confirmed, each line parsed: `of` is the row of its
+    item, -1 for one that is not confirmed and for what cannot be read (`damaged` says what is wrong with that). A torn
+    last line (a killed writer) is passed over."""
+
+    def __init__(self, file: Path, items: ProgressTable) -> None:
+        self.file, self.items = file, items
+        self.damaged: list[Fault] = []
+        keys, sums, read = bytearray(), array("L"), bytearray()
+        for number, line in enumerate(whole_lines(file), 1):
+            sums.append(crc32(line))
+            try:
+                keys += hashed(*Judgment.model_validate_json(line).target.item)
+                read.append(1)
+            except ValidationError as error:
+                keys += bytes(KEY_BYTES - 1) + b"\1"
+                read.append(0)
+                self.damaged.append(damaged_line(file, number, error))
+        places = ItemIndex(items.keys()).places(np.frombuffer(bytes(keys), dtype=_KEY))
+        self.of = np.where(np.frombuffer(bytes(read), np.uint8) == 1, places, -1)
+        self._sums = np.array(sums, np.uint32)
+        known = self.of >= 0
+        self.count = np.bincount(self.of[known], minlength=len(items)).astype(np.int64)
+        # A sum of whole numbers is exact in a float up to 2^53: two million lines an item.
+        total = np.bincount(self.of[known], weights=self._sums[known], minlength=len(items))
+        self.checksums = total.astype(np.int64) & 0xFFFFFFFF
+        """The checksum of the lines of each item, as they stand."""
+
+    @property
+    def whole(self) -> Bools:
+        """Which items have exactly the lines that were written."""
+        unknown = self.items.checksum == _NO_CHECKSUM
+        whole: Bools = (self.count == self.items.judgments) & (unknown | (self.items.checksum == self.checksums))
+        return whole
+
+    def alterations(self) -> list[Fault]:
+        """The items that have as many lines as were written, or more, and not those; copies of one change nothing."""
+        more = (self.count > 0) & (self.count >= self.items.judgments)
+        other = (self.items.checksum != _NO_CHECKSUM) & (self.items.checksum != self.checksums)
+        faults = []
+        for row in np.flatnonzero(more & other).tolist():
+            lines = np.flatnonzero(self.of == row)
+            if sum(set(self._sums[lines].tolist())) & 0xFFFFFFFF != self.items.checksum[row]:
+                document, system, _ = self.items.item(row)
+                what = f"judgments of document {document!r}, system {system!r} are not as they were written"
+                faults.append(Fault(str(self.file), int(lines[0]) + 1, None, what))
+        return faults
+
+
+def damaged_line(file: Path, number: int, error: ValidationError) -> Fault:
+    """What is wrong with a line, and where."""
+    first = error.errors()[0]
+    field = ".".join(map(str, first["loc"])) or None
+    return Fault(str(file), number, field, f"damaged: {first['msg']}")
+
+
+def whole_lines(file: Path) -> Iterator[bytes]:
+    """The lines of a file, if it is there, without a torn last one."""
+    if file.exists():
+        with file.open("rb") as lines:
+            yield from (line for line in lines if line.endswith(b"\n"))
