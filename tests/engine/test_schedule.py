@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from engine.simulation import simulate
+from engine.simulation import Simulation
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -281,26 +281,42 @@ def test_an_error_of_the_source_is_raised() -> None:
 
 
 def test_documents_of_half_a_second_keep_64_slots_busy() -> None:
-    outcome = simulate([0.5] * 2_560, workers=8, slots=8, total=2_560)
+    outcome = Simulation([0.5] * 2_560, workers=8, slots=8, total=2_560).run()
     assert outcome.efficiency > 0.95
 
 
 def test_two_workers_share_documents_of_two_seconds() -> None:
-    assert simulate([2.0] * 40, workers=2, total=40).efficiency > 0.98
+    assert Simulation([2.0] * 40, workers=2, total=40).run().efficiency > 0.98
     rng = random.Random(4)
-    assert simulate([rng.uniform(1, 3) for _ in range(40)], workers=2, total=40).efficiency > 0.95
+    assert Simulation([rng.uniform(1, 3) for _ in range(40)], workers=2, total=40).run().efficiency > 0.95
 
 
 def test_a_slow_worker_gets_less() -> None:
-    outcome = simulate([0.1] * 6_000, workers=10, total=6_000, slow=lambda number: 0.2 if number == 0 else 1.0)
+    outcome = Simulation([0.1] * 6_000, workers=10, total=6_000, speed=lambda number: 0.2 if number == 0 else 1.0).run()
     assert outcome.efficiency > 0.95
 
 
 def test_a_thousand_workers() -> None:
     rng = random.Random(5)
-    outcome = simulate((rng.expovariate(1.0) for _ in range(50_000)), workers=1_000, total=50_000)
+    outcome = Simulation((rng.expovariate(1.0) for _ in range(50_000)), workers=1_000, total=50_000).run()
     assert outcome.efficiency > 0.85  # 50 seconds a worker, of which the longest units take 10
     assert outcome.held <= 21_000
+
+
+def test_a_busy_driver_does_not_make_bundles_small() -> None:
+    """Else a bundle more costs it more, and so on: with more workers than it can serve, it does what it can."""
+    outcome = Simulation(
+        [0.1] * 40_000, workers=300, total=40_000, unit_cost=0.002, bundle_cost=0.005, latency=0.005
+    ).run()
+    assert outcome.driver > 0.95
+    assert 40_000 / outcome.seconds > 250  # 143 where each document is a bundle, 500 without any bundles
+
+
+def test_workers_that_die_every_few_minutes_lose_nothing_but_what_they_worked_on() -> None:
+    outcome = Simulation([2.0] * 4_000, workers=20, total=4_000, lifetime=120.0, restart=10.0).run()
+    assert outcome.deaths > 20
+    assert outcome.lost <= outcome.deaths * 4 * 2.0
+    assert outcome.efficiency > 0.85  # 10 seconds of 130 nobody is there
 
 
 @given(st.lists(st.floats(0.001, 30), min_size=1, max_size=80), st.integers(1, 5), st.integers(1, 4), st.booleans())
@@ -308,5 +324,5 @@ def test_no_run_takes_longer_than_its_ideal_the_longest_units_and_one_queue(
     units: list[float], workers: int, slots: int, told: bool
 ) -> None:
     """List scheduling ends within the ideal and the longest unit (Graham, 1969); a bundle that waits adds to that."""
-    outcome = simulate(units, workers, slots, total=len(units) if told else None, latency=0.0)
+    outcome = Simulation(units, workers, slots, total=len(units) if told else None, latency=0.0, cost=float).run()
     assert outcome.seconds <= sum(units) / (workers * slots) + 3 * max(units) + 2 * 3.0

@@ -6,7 +6,7 @@
         for bundle in scheduler.assign(now):
             ...                                  # send bundle.units to bundle.worker
         ...                                      # wait until something happens, then one of
-        scheduler.done(bundle.id, now)           # its results are safe
+        scheduler.done(bundle.id, now, took)     # its results are safe
         scheduler.leave("worker-1", why="killed by signal 9")
         scheduler.join("worker-2", now, slots=8)
 
@@ -32,7 +32,10 @@ from summeter.engine.plan import Unit
 T = TypeVar("T")
 
 SECONDS = 3.0
-"""What a bundle should take its worker."""
+"""What a bundle should take its worker, where there are few workers."""
+
+RATE = 50.0
+"""Bundles a second that the driver should have to do with: many workers get larger ones."""
 
 GROWTH = 4.0
 """A bundle costs at most so many times what the most costly finished one did: the first measurements are rough."""
@@ -129,7 +132,8 @@ class Scheduler(Generic[T]):
     """Hands out each unit until it is acknowledged or given up. Draws units as they are needed.
 
     `total` is the number of units, where it is known: the last bundles can then be shared out without looking far
-    ahead. `seconds` is what a bundle should take, `largest` the most units in one, `in_flight` the most units that
+    ahead. `seconds` is what a bundle should take (longer where many workers would ask for
+    more than `RATE` bundles a second), `largest` the most units in one, `in_flight` the most units that
     are out at a time (but no fewer than keep every worker busy); as many may have been drawn ahead. A unit is given
     up after `deaths` deaths of a worker that had only this unit.
 
@@ -233,14 +237,19 @@ class Scheduler(Generic[T]):
             for task in given_up
         ]
 
-    def done(self, bundle: int, now: float) -> bool:
-        """A bundle's results are safe. False where it is not out: its worker was given up, or it came twice."""
+    def done(self, bundle: int, now: float, took: float | None = None) -> bool:
+        """A bundle's results are safe. False where it is not out: its worker was given up, or it came twice.
+
+        `took` is what it took the worker by the worker's own clock, in seconds: from when it began, or from the end of
+        the bundle before where that was later. Without it, messages and a busy driver count as work.
+        """
         sent = self._forget(bundle)
         if sent is None:
             return False
         self.deaths_since_result = 0
         worker = sent.worker
-        took = max(0.0, now - max(sent.at, worker.measured))
+        if took is None:
+            took = max(0.0, now - max(sent.at, worker.measured))
         worker.measured = now
         worker.pace.add(took, sent.cost, MEMORY)
         self._pace.add(took, sent.cost, MEMORY * len(self._workers))
@@ -351,7 +360,7 @@ class Scheduler(Generic[T]):
             room = worker.slots - worker.units  # nothing waits behind a suspect, or where another could begin it
         else:
             room = max(worker.slots + 1, self._in_flight // len(self._workers)) - worker.units
-        seconds = self._seconds
+        seconds = max(self._seconds, len(self._workers) / RATE)
         if rate is not None:
             seconds = min(seconds, cost_left * (self._pace.rate or rate) / (2 * len(self._workers)))
         if worker.units > worker.slots and (rate is None or worker.cost * rate > seconds):
