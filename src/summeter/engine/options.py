@@ -12,7 +12,7 @@ from typing import Annotated, Any, ParamSpec, TypedDict, TypeVar, get_type_hints
 
 from pydantic import Field, ValidationError, field_serializer, field_validator
 
-from summeter.models.providers.provider import bare_url
+from summeter.models.providers.provider import bare_url, base_urls
 from summeter.models.structured import Overflow
 from summeter.records import Parameter, Record, UsageError, nearest
 
@@ -52,7 +52,11 @@ class Options(Record):
         description="Stop before the call that would take the run past so many tokens; it can be carried on.",
     )  # fmt: skip
     prices: str | None = Field(default=None, description="Your own prices (a YAML file), before those that come along.")
-    base_url: str | None = Field(default=None, repr=False, description="Address of an OpenAI-compatible endpoint.")
+    base_url: str | None = Field(
+        default=None,
+        repr=False,
+        description="Address of an endpoint; commas part several servers of one model, which share its calls.",
+    )
     context: dict[str, Annotated[int, Field(ge=1)]] = Field(
         default_factory=dict,
         description="How many tokens a model reads and writes in all: by role, or one number for all roles.",
@@ -96,7 +100,8 @@ class Options(Record):
 
     @field_serializer("base_url")
     def _shown(self, base_url: str | None) -> str | None:
-        return None if base_url is None else bare_url(base_url)  # what is kept and shown holds no secret
+        # What is kept and shown holds no secret.
+        return None if base_url is None else ",".join(bare_url(url) for url in base_urls(base_url) if url)
 
     def context_of(self, role: str) -> int | None:
         """The context of the model in a role, where it was told."""

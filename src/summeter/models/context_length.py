@@ -9,14 +9,16 @@ never a reason to fail.
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from summeter.models.base import to_bytes
 from summeter.models.contexts import known_context
 from summeter.models.providers import replies
 from summeter.models.providers.http import Exchange, HttpLLM
-from summeter.models.providers.provider import Options, Provider, find_provider, join
+from summeter.models.providers.provider import Options, Provider, base_urls, find_provider, join
 from summeter.models.resolve import resolve
 from summeter.records import ModelError, UsageError
 from summeter.runs.manifest import ModelContext
@@ -49,10 +51,20 @@ async def _context_length(model: str, options: Options, load: bool) -> ModelCont
     if known is not None and not (provider and provider.gateway):
         return ModelContext(tokens=known, said="its vendor")
     try:
-        answer = await _from_server(model, provider, options, load=load)
-    except (ModelError, UsageError) as error:
-        answer = ModelContext(said=str(error))
+        urls = base_urls(options.base_url)
+    except UsageError as error:
+        return ModelContext(said=str(error))
+    answers = [_tried(model, provider, replace(options, base_url=url), load=load) for url in urls]
+    # Of several servers the one that reads least counts.
+    answer = min(await asyncio.gather(*answers), key=lambda read: read.tokens or sys.maxsize)
     return ModelContext(tokens=known, said="its vendor") if known is not None and answer.tokens is None else answer
+
+
+async def _tried(model: str, provider: Provider | None, options: Options, *, load: bool) -> ModelContext:
+    try:
+        return await _from_server(model, provider, options, load=load)
+    except (ModelError, UsageError) as error:
+        return ModelContext(said=str(error))
 
 
 async def _from_server(model: str, provider: Provider | None, options: Options, *, load: bool) -> ModelContext:

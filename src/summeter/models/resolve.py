@@ -5,12 +5,13 @@ from __future__ import annotations
 import difflib
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from summeter.models.base import LLM
 from summeter.models.batch import Batching
+from summeter.models.layers.balance import Balanced, Server
 from summeter.models.layers.batches import Batches, PendingBatchGuard
 from summeter.models.layers.budget import Budget, BudgetGuard
 from summeter.models.layers.cache import Cache, Replay, WriteGuard
@@ -20,11 +21,13 @@ from summeter.models.layers.rate_limit import Limits, RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry, RetryPolicy
 from summeter.models.layers.truncation import TruncationCheck
 from summeter.models.prices import Price, Prices
+from summeter.models.providers.http import HttpLLM
 from summeter.models.providers.provider import (
     MAX_CONNECTIONS,
     TIMEOUT,
     Options,
     Provider,
+    base_urls,
     find_provider,
     provider_names,
 )
@@ -119,16 +122,18 @@ def stack(
     `limiter` shares one limit among several models of an endpoint.
     """
     usage = Usage()
-    # What goes in batches has no use for a limiter: it would keep all but a few from ever being gathered.
-    limited = (
-        FormatFallback(llm)
-        if isinstance(llm, Batches)
-        else RateLimited(FormatFallback(llm), limiter or RateLimiter(MAX_CONNECTIONS))
-    )
+    # Each of several servers has limits of its own.
+    limited = llm if isinstance(llm, Balanced) else _limited(llm, limiter or RateLimiter(MAX_CONNECTIONS))
     below: LLM = Retry(limited, retry or RetryPolicy(), rng=rng or random.Random(), usage=usage)
     if budget is not None:
         below = BudgetGuard(below, budget, price)
     return Meter(Cache(below, store, usage=usage), usage)
+
+
+def _limited(llm: LLM, limiter: RateLimiter) -> LLM:
+    # What goes in batches has no use for a limiter: it would keep all but a few from ever being gathered.
+    formats = FormatFallback(llm)
+    return formats if isinstance(llm, Batches) else RateLimited(formats, limiter)
 
 
 def stack_replay(model: str, store: CallStore) -> Meter:
@@ -188,6 +193,24 @@ def _sent(llm: LLM, calls: CallSettings, store: CallStore | None) -> LLM:
     return Batches(llm, api, calls.batches or BatchLog(), tell=calls.tell)
 
 
+def _balanced(model: str, servers: Sequence[LLM], sent: Sequence[LLM], limiters: Sequence[RateLimiter]) -> LLM:
+    """The one server, or all of them as one. UsageError for what has no servers to choose from."""
+    if len(servers) == 1:
+        return sent[0]
+    http = [llm for llm in servers if isinstance(llm, HttpLLM)]
+    if len(http) < len(servers) or any(isinstance(llm, Batches) for llm in sent):
+        raise UsageError(
+            f"{model}: several servers are for models that are asked call by call over HTTP; give one ",
+            Parameter("base_url"),
+        )
+    return Balanced(
+        [
+            Server(_limited(llm, limiter), bare.address, bare.healthy)
+            for llm, bare, limiter in zip(sent, http, limiters, strict=True)
+        ]
+    )
+
+
 def _retried(calls: CallSettings) -> RetryPolicy:
     # What failed in one batch is to go into the next one together: long waits, drawn one by one, would scatter it.
     return calls.retry._replace(longest=1.0) if calls.batch else calls.retry
@@ -219,12 +242,16 @@ def bind(
                 raise UsageError("a replay needs the recorded calls of a run")
             meters[model] = stack_replay(model, store)
             continue
-        llm = resolve(model, base_url=calls.base_url, timeout=calls.timeout, max_connections=calls.max_connections)
-        limiter = limiters.setdefault(getattr(llm, "address", llm.id), RateLimiter(calls.limits))
+        servers = [
+            resolve(model, base_url=url, timeout=calls.timeout, max_connections=calls.max_connections)
+            for url in base_urls(calls.base_url)
+        ]
+        own = [limiters.setdefault(getattr(llm, "address", llm.id), RateLimiter(calls.limits)) for llm in servers]
+        sent = [_sent(llm, calls, store) for llm in servers]
         price = calls.prices.of(model, batched=calls.batch) if calls.prices is not None else None
         meters[model] = stack(
-            _sent(llm, calls, store), store, retry=_retried(calls), limiter=limiter, rng=rng, budget=calls.budget,
-            price=price,
+            _balanced(model, servers, sent, own), store, retry=_retried(calls), limiter=own[0], rng=rng,
+            budget=calls.budget, price=price,
         )  # fmt: skip
     settings = calls.settings._replace(fence=None if store is None else store.fence_secret())
     return Bound({role: BoundLLM(meters[model], settings) for role, model in models.items()}, meters)

@@ -10,6 +10,7 @@ SummeterError                 exit 1
 |- BudgetError                exit 130 the next call would pass the budget; the run can be carried on
 |- ModelError                 exit 1   a model did not answer
 |  |- TransientError                   worth another try (429, 5xx, reset, timeout)
+|  |- UnreachableError                 no server answers at the address
 |  |- CapabilityError                  the endpoint lacks something that was asked for
 |  |- ContextError                     the prompt is longer than the model reads
 |  `- ReplayMiss                       the recorded run holds no such call
@@ -193,6 +194,10 @@ class TransientError(ModelError):
         super().__init__(message)
         self.retry_after = retry_after
         self.throttled = throttled
+
+
+class UnreachableError(ModelError):
+    """No server answers at the address."""
 
 
 class AccessError(ModelError):

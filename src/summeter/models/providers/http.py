@@ -15,7 +15,7 @@ from summeter.models.batch import BatchAPI
 from summeter.models.per_loop import PerLoop
 from summeter.models.providers import replies
 from summeter.models.providers.provider import Endpoint, Options, Provider, bare_url, join, proxy, url_secrets
-from summeter.records import AccessError, ModelError, Parameter, TransientError
+from summeter.records import AccessError, ModelError, Parameter, TransientError, UnreachableError
 
 if TYPE_CHECKING:
     import aiohttp
@@ -25,6 +25,9 @@ MOST_BYTES = 32 * 2**20
 """The largest reply that is read. A completion has some kilobytes; whoever sends this much is no model."""
 
 LARGE = 2**20
+
+HEALTH = 5.0
+"""Seconds for an answer to whether a server is well."""
 
 UPLOAD = 900.0
 """Seconds that a request with a whole batch may take at least."""
@@ -143,6 +146,15 @@ class HttpLLM(ABC):
             raise self._without_batches(answer)
         return replies.body(answer)
 
+    async def healthy(self) -> bool:
+        """Whether the server answers, and not with a failure of its own (vLLM's and llama.cpp's `/health`)."""
+        base, mark, query = self.endpoint.base_url.partition("?")
+        url = join(base.removesuffix("/v1") + mark + query, "health")
+        try:
+            return (await self._within(Exchange("GET", url), HEALTH)).status < 500
+        except ModelError:
+            return False
+
     async def exchange(self, sent: Exchange) -> replies.Answer:
         """Any request, and its answer of whatever status."""
         return await self._within(sent, max(UPLOAD, self.options.timeout))
@@ -244,7 +256,7 @@ class HttpLLM(ABC):
         cause = getattr(error, "os_error", None)
         refused = isinstance(error, aiohttp.ClientConnectorDNSError) or isinstance(cause, ConnectionRefusedError)
         if isinstance(error, aiohttp.InvalidURL) or (refused and not self._reached):
-            return ModelError(
+            return UnreachableError(
                 f"{self.id}: cannot reach {self.address} ({what}). Is the server running? The address comes from ",
                 Parameter("base_url"),
                 f" or {self.endpoint.url_variable}",

@@ -240,6 +240,18 @@ def _load(point: EntryPoint) -> Provider:
     return row
 
 
+def base_urls(text: str | None) -> tuple[str | None, ...]:
+    """The addresses of a base URL, in which commas part several servers of one model.
+
+    >>> base_urls("http://a:8000/v1,http://b:8000/v1")
+    ('http://a:8000/v1', 'http://b:8000/v1')
+    """
+    urls = tuple(re.split(r"\s*,\s*(?=https?://)", text.strip().rstrip(", "))) if text else (None,)
+    if len(set(urls)) < len(urls):
+        raise UsageError(Parameter("base_url"), " names an address twice")
+    return urls
+
+
 def address(variable: str, options: Options, default: str | None = None, example: str = "") -> str:
     """The base URL, without a slash at its end, checked."""
     base_url = (options.base_url or options.environ.get(variable) or default or "").strip().rstrip("/")
