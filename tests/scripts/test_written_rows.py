@@ -15,8 +15,8 @@ import pytest
 
 from summeter.stats.classification import auroc
 
-ROWS = 30  # of a kind
-DOCUMENTS = 24
+ROWS = 75  # of a kind
+DOCUMENTS = 50
 WORDS = 150  # of a document
 
 
