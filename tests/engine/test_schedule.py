@@ -129,8 +129,7 @@ class Cluster(RuleBasedStateMachine):
     @invariant()
     def it_knows_the_end(self) -> None:
         ended = self.acknowledged.total() + self.given_up.total() == self.count
-        if self.workers:
-            assert self.scheduler.finished == ended
+        assert self.scheduler.finished == ended
 
     def teardown(self) -> None:
         """However it went, healthy workers finish the rest."""
@@ -262,8 +261,8 @@ def test_stop_and_pause() -> None:
 
 def test_no_units_and_one_worker_twice() -> None:
     scheduler: Scheduler[int] = Scheduler([])
-    assert scheduler.assign(0.0) == []
     assert scheduler.finished
+    assert scheduler.assign(0.0) == []
     scheduler.join("a", 0.0)
     with pytest.raises(ValueError, match="'a'"):
         scheduler.join("a", 0.0)

@@ -189,7 +189,7 @@ class Scheduler(Generic[T]):
     @property
     def finished(self) -> bool:
         """Whether every unit is acknowledged or given up; after `stop`, whether nothing is out any more."""
-        return not self._sent and (self._stopped or (self._exhausted and not self._waiting))
+        return not self._sent and (self._stopped or not self._look_ahead())
 
     @property
     def out(self) -> int:
