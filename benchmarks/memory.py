@@ -55,7 +55,7 @@ class Taken(NamedTuple):
     wall: float
 
 
-def rows(count: int, seed: int) -> Iterator[dict[str, Any]]:
+def rows(count: int, seed: int, systems: Sequence[str] = SYSTEMS) -> Iterator[dict[str, Any]]:
     """Flat rows: documents of about 190 words, summaries of two to five sentences, half of them taken from the
     document word for word."""
     rng = random.Random(seed)
@@ -63,11 +63,11 @@ def rows(count: int, seed: int) -> Iterator[dict[str, Any]]:
         word for line in EXAMPLE.read_text(encoding="utf-8").splitlines()
         for word in re.findall(r"[A-Za-zé€0-9][\w.'-]*\w", json.loads(line)["document"])
     })  # fmt: skip
-    for number in range(-(-count // len(SYSTEMS))):
+    for number in range(-(-count // len(systems))):
         sentences = [_sentence(rng, vocabulary) for _ in range(12)]
         document = " ".join(sentences)
         reference = " ".join(rng.sample(sentences, 3))
-        for place, system in enumerate(SYSTEMS[: count - number * len(SYSTEMS)]):
+        for place, system in enumerate(systems[: count - number * len(systems)]):
             told = [
                 rng.choice(sentences) if rng.random() < 0.5 else _sentence(rng, vocabulary)
                 for _ in range(2 + (number + place) % 4)

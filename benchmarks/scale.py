@@ -1,22 +1,41 @@
-"""Runs on many workers and many summaries: what they reach, and what breaks first.
+"""Runs on several workers and on many summaries: what they reach, and what breaks first.
 
-simulate   up to 1,000 workers that sleep, with the real scheduler and a computed clock: what the driver's costs allow
+    python benchmarks/scale.py simulate    up to 1,000 workers that sleep, with the real scheduler and a computed clock
+    python benchmarks/scale.py cores       two workers on two cores beside one process, and two that share nothing
+    python benchmarks/scale.py slots       64 documents at a time (8 workers of 8) whose judge sleeps, beside the ideal
+    python benchmarks/scale.py overhead    CPU that a document takes beside its judging, here and on workers
+    python benchmarks/scale.py memory      many summaries, from a flat file to a comparison: seconds and peak memory
+
+`--executor` of cores, slots and overhead is `processes` or `ray`. Ratios are against a peer in the same run. What a
+worker takes to start is left out where it says `at work`: from the first judgment that was begun to the last that was
+done. With 1,000,000 summaries (`memory --summaries 1000000`) it takes about two hours and 10 GB of disk.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
+import json
+import os
 import random
+import re
+import resource
+import shutil
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+SYSTEMS = tuple(f"system-{number}" for number in range(10))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
 
-# simulate
+# ---- simulate ----
 
 
 def lengths(count: int, mean: float, seed: int = 0) -> Iterator[float]:
@@ -31,7 +50,8 @@ def simulate(arguments: argparse.Namespace) -> None:
 
     print(
         f"driver: {1000 * arguments.unit_cost:g} ms a document, {1000 * arguments.bundle_cost:g} ms a bundle, "
-        f"{1000 * arguments.latency:g} ms a message; each worker has work for {arguments.minutes:g} minutes"
+        f"{1000 * arguments.latency:g} ms a message; each worker has work for {arguments.minutes:g} minutes, "
+        f"{arguments.slots} documents at a time\n"
     )
     print(
         f"{'workers':>8} {'s/document':>10} {'lifetime':>9} {'documents':>10} {'efficiency':>10} {'driver busy':>11} "
@@ -40,7 +60,7 @@ def simulate(arguments: argparse.Namespace) -> None:
     for lifetime in (None, *arguments.lifetime):
         for mean in arguments.seconds:
             for workers in arguments.workers:
-                count = min(arguments.most, int(workers * arguments.minutes * 60 / mean))
+                count = min(arguments.most, int(workers * arguments.slots * arguments.minutes * 60 / mean))
                 simulation = Simulation(
                     lengths(count, mean), workers, arguments.slots, total=count, latency=arguments.latency,
                     bundle_cost=arguments.bundle_cost, unit_cost=arguments.unit_cost, lifetime=lifetime,
@@ -56,7 +76,237 @@ def simulate(arguments: argparse.Namespace) -> None:
                 )
 
 
+# ---- cores, slots, overhead: a run in a process of its own ----
+
+
+class Taken(NamedTuple):
+    """What a run took: seconds from start to end, seconds at work, CPU seconds of the driver and of its workers."""
+
+    wall: float
+    work: float
+    driver: float
+    workers: float
+    began: float = 0.0
+    ended: float = 0.0
+
+
+def rows(documents: int, first: int = 0, summaries: int = 10) -> Iterator[dict[str, str]]:
+    """Short texts: what they take is the evaluator's."""
+    for number in range(first, first + documents):
+        for system in SYSTEMS[:summaries]:
+            text = f"It rained on day {number}. Everybody stayed at home and read a book."
+            yield {"doc_id": f"d{number:06}", "system": system, "document": text, "summary": "It rained."}
+
+
+def executor_of(kind: str, workers: int) -> Any:
+    """None is the process itself."""
+    if kind == "none":
+        return None
+    if kind == "processes":
+        from summeter.engine.executors.processes import ProcessExecutor
+
+        return ProcessExecutor(workers=workers)
+    from summeter.engine.executors.ray import RayExecutor
+
+    return RayExecutor(workers=workers)
+
+
+def one_run(settings: dict[str, Any]) -> Taken:
+    """Judge in this process, and with the workers asked for."""
+    from scale_judges import Sleeping, Spinning
+
+    from summeter.data.dataset import load
+    from summeter.engine.api import evaluate_async
+
+    judge = {"spinning": Spinning, "sleeping": Sleeping}[settings["judge"]](seconds=settings["seconds"])
+    data = load(list(rows(settings["documents"], settings["first"], settings["summaries"])))
+    with tempfile.TemporaryDirectory() as place:
+        begin, cpu = time.time(), time.process_time()
+        run = asyncio.run(
+            evaluate_async(
+                data, [judge], out=Path(place) / "run", concurrency=settings["slots"],
+                executor=executor_of(settings["executor"], settings["workers"]),
+            )
+        )  # fmt: skip
+        wall, driver = time.time() - begin, time.process_time() - cpu
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        judgments = run.judgments()
+        assert len(judgments) == len(data.summaries), "not everything was judged"
+        began = min(float(row.value or 0) for row in judgments)
+        ended = max(float(row.reason or 0) for row in judgments)
+    return Taken(wall, ended - began, driver, children.ru_utime + children.ru_stime, began, ended)
+
+
+def start(**settings: Any) -> subprocess.Popen[str]:
+    given = {"first": 0, "summaries": 10, "executor": "none", "workers": 1, "slots": 1, **settings}
+    path = os.pathsep.join([str(ROOT / "benchmarks"), str(ROOT / "src")])
+    return subprocess.Popen(
+        [sys.executable, __file__, "one", json.dumps(given)], stdout=subprocess.PIPE, text=True,
+        env=os.environ | ONE_THREAD | {"PYTHONPATH": path},
+    )  # fmt: skip
+
+
+def end(process: subprocess.Popen[str]) -> Taken:
+    output, _ = process.communicate()
+    if process.returncode:
+        sys.exit(f"a run ended with {process.returncode}")
+    return Taken(*json.loads(output.splitlines()[-1]))
+
+
+def cores(arguments: argparse.Namespace) -> None:
+    documents, each = arguments.documents, arguments.seconds / 10
+    about = {"judge": "spinning", "seconds": each}
+    alone = end(start(documents=documents, **about))
+    halves = [start(documents=documents // 2, first=first, **about) for first in (0, documents // 2)]
+    taken = [end(half) for half in halves]
+    ceiling = max(half.ended for half in taken) - min(half.began for half in taken)
+    both = end(start(documents=documents, executor=arguments.executor, workers=2, slots=2, **about))
+    print(f"{documents} documents of {arguments.seconds:g} s of CPU, {os.cpu_count()} cores, {arguments.executor}")
+    print(f"{'':<28}{'s at work':>10}{'times one process':>20}{'s with start-up':>17}")
+    for name, work, wall in (
+        ("one process", alone.work, alone.wall), ("two that share nothing", ceiling, max(half.wall for half in taken)),
+        ("one run of two workers", both.work, both.wall),
+    ):  # fmt: skip
+        print(f"{name:<28}{work:>10.1f}{alone.work / work:>20.2f}{wall:>17.1f}")
+    print(
+        f"goal: at least 1.7 times one process; here {alone.work / both.work:.2f}, ceiling {alone.work / ceiling:.2f}"
+    )
+
+
+def slots(arguments: argparse.Namespace) -> None:
+    places = arguments.workers * arguments.slots
+    documents = places * arguments.rounds
+    ideal = arguments.rounds * 10 * arguments.seconds
+    about = {"judge": "sleeping", "seconds": arguments.seconds, "documents": documents}
+    alone = end(start(slots=places, **about))
+    spread = end(
+        start(executor=arguments.executor, workers=arguments.workers, slots=places, **about)
+    )  # fmt: skip
+    print(
+        f"{documents} documents of 10 summaries that sleep {1000 * arguments.seconds:g} ms one after another; "
+        f"{arguments.workers} workers of {arguments.slots}, {arguments.executor}"
+    )
+    print(f"{'':<28}{'s at work':>10}{'of ideal':>10}{'s with start-up':>17}")
+    for name, work, wall in (
+        ("ideal", ideal, ideal), ("one process", alone.work, alone.wall), ("workers", spread.work, spread.wall),
+    ):  # fmt: skip
+        print(f"{name:<28}{work:>10.2f}{ideal / work:>10.2f}{wall:>17.1f}")
+    print(f"goal: at least .9 of ideal; here {ideal / spread.work:.2f}")
+
+
+def overhead(arguments: argparse.Namespace) -> None:
+    """CPU a document, by the difference between two runs: what start-up takes falls out."""
+    few, many = arguments.documents, 3 * arguments.documents
+    print(f"{many} documents less {few}, judged by nothing: CPU milliseconds a document")
+    print(f"{'':<28}{'driver':>10}{'workers':>10}{'both':>10}")
+    for summaries in (1, 10):
+        for name, kind, workers in (("one process", "none", 1), (f"2 {arguments.executor}", arguments.executor, 2)):
+            settings = {"judge": "sleeping", "seconds": 0.0, "executor": kind, "workers": workers, "slots": 8}
+            less, more = (end(start(documents=n, summaries=summaries, **settings)) for n in (few, many))
+            driver, others = (
+                1000 * (b - a) / (many - few) for a, b in ((less.driver, more.driver), (less.workers, more.workers))
+            )
+            label = f"{name}, {summaries} summaries"
+            print(f"{label:<28}{driver:>10.2f}{others:>10.2f}{driver + others:>10.2f}", flush=True)
+    print("goal: at most 5 more with workers than in one process (of Ray: the driver alone)")
+
+
+# ---- memory ----
+
+
+class Peak(NamedTuple):
+    """Of one command: seconds, and peaks in MB of its first process, of the largest other one, and of all together."""
+
+    seconds: float
+    driver: float
+    worker: float
+    together: float
+
+
+def watched(*words: str) -> Peak:
+    """Run a command of summeter and look at its processes five times a second."""
+    begin = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "summeter", *words], env=os.environ | ONE_THREAD, stdout=sys.stderr
+    )
+    driver, worker, together = 0.0, 0.0, 0.0
+    while process.poll() is None:
+        sizes = {pid: resident(pid) for pid in family(process.pid)}
+        driver = max(driver, sizes.get(process.pid, 0.0))
+        worker = max([worker, *(size for pid, size in sizes.items() if pid != process.pid)])
+        together = max(together, sum(sizes.values()))
+        time.sleep(0.2)
+    if process.returncode:
+        sys.exit(f"summeter {' '.join(words)}: exit code {process.returncode}")
+    return Peak(time.perf_counter() - begin, driver, worker, together)
+
+
+def family(pid: int) -> list[int]:
+    """A process and those that come from it."""
+    pids, place = [pid], 0
+    while place < len(pids):
+        for tasks in Path(f"/proc/{pids[place]}/task").glob("*/children"):
+            try:
+                pids += [int(child) for child in tasks.read_text().split()]
+            except OSError:  # it ended meanwhile
+                continue
+        place += 1
+    return pids
+
+
+def resident(pid: int) -> float:
+    """MB of memory that are its own or its files'; 0 where it has ended."""
+    try:
+        found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    except OSError:
+        return 0.0
+    return int(found[1]) * 1024 / 1e6 if found else 0.0
+
+
+def memory(arguments: argparse.Namespace) -> None:
+    from memory import rows as texts
+
+    print(
+        f"{'summaries':>10} {'stage':<22} {'seconds':>9} {'s per 1,000':>12} {'driver MB':>10} {'worker MB':>10} "
+        f"{'all MB':>8} {'files MB':>9}"
+    )
+    paces: dict[str, list[float]] = {}
+    for count in sorted({arguments.beside, arguments.summaries}):
+        place = Path(tempfile.mkdtemp(prefix="summeter-scale-", dir=arguments.at))
+        flat, data, run = place / "flat.jsonl", place / "data", place / "run"
+        with flat.open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(row) + "\n" for row in texts(count, seed=count, systems=SYSTEMS))
+        workers = ["--workers", str(arguments.workers)] if arguments.workers else []
+        judges = [word for name in arguments.judge for word in ("-e", name)]
+        stages = {
+            "data shard": ["data", "shard", str(flat), "-o", str(data)],
+            "score": ["score", str(data), *judges, "-o", str(run), "--quiet", *workers],
+            "score again": ["score", str(data), *judges, "-o", str(run), "--quiet", *workers],
+            "rescore": ["rescore", str(run)],
+            "meta compare": ["meta", "compare", str(run), "--json"],
+            "runs compact": ["runs", "compact", str(run)],
+            "rescore, compacted": ["rescore", str(run)],
+            "compare, compacted": ["meta", "compare", str(run), "--json"],
+        }
+        for stage, words in stages.items():
+            peak = watched(*words)
+            size = sum(file.stat().st_size for file in place.rglob("*") if file.is_file()) / 1e6
+            paces.setdefault(stage, []).append(1000 * peak.seconds / count)
+            print(
+                f"{count:>10,} {stage:<22} {peak.seconds:>9.1f} {paces[stage][-1]:>12.2f} {peak.driver:>10.0f} "
+                f"{peak.worker:>10.0f} {peak.together:>8.0f} {size:>9.0f}", flush=True,
+            )  # fmt: skip
+        if not arguments.keep:
+            shutil.rmtree(place)
+    for stage, each in paces.items():
+        if len(each) == 2:
+            print(f"{stage}: a summary takes {each[1] / each[0]:.2f} times what it does with {arguments.beside:,}")
+
+
 def main(given: Sequence[str] | None = None) -> None:
+    if sys.argv[1:2] == ["one"]:
+        print(json.dumps(one_run(json.loads(sys.argv[2]))))
+        return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     modes = parser.add_subparsers(required=True, metavar="MODE")
     mode = modes.add_parser("simulate")
@@ -70,6 +320,29 @@ def main(given: Sequence[str] | None = None) -> None:
     mode.add_argument("--bundle-cost", type=float, default=0.005, help="seconds of the driver a bundle")
     mode.add_argument("--latency", type=float, default=0.005, help="seconds a message takes")
     mode.add_argument("--lifetime", type=float, nargs="*", default=[3600.0], help="seconds a worker lives on average")
+    kinds = argparse.ArgumentParser(add_help=False)
+    kinds.add_argument("--executor", choices=("processes", "ray"), default="processes")
+    mode = modes.add_parser("cores", parents=[kinds])
+    mode.set_defaults(run=cores)
+    mode.add_argument("--documents", type=int, default=40)
+    mode.add_argument("--seconds", type=float, default=2.0, help="of CPU that a document takes")
+    mode = modes.add_parser("slots", parents=[kinds])
+    mode.set_defaults(run=slots)
+    mode.add_argument("--workers", type=int, default=8)
+    mode.add_argument("--slots", type=int, default=8, help="of each worker")
+    mode.add_argument("--rounds", type=int, default=40, help="documents for each slot")
+    mode.add_argument("--seconds", type=float, default=0.05, help="that a summary sleeps")
+    mode = modes.add_parser("overhead", parents=[kinds])
+    mode.set_defaults(run=overhead)
+    mode.add_argument("--documents", type=int, default=1_000)
+    mode = modes.add_parser("memory")
+    mode.set_defaults(run=memory)
+    mode.add_argument("--summaries", type=int, default=100_000)
+    mode.add_argument("--beside", type=int, default=10_000, help="the smaller run that it is compared with")
+    mode.add_argument("--judge", nargs="+", default=["abstractiveness", "rouge"])
+    mode.add_argument("--workers", type=int, default=0, help="0: in one process")
+    mode.add_argument("--at", type=Path, help="a folder on a disk with room (default: the temporary folder)")
+    mode.add_argument("--keep", action="store_true", help="leave the files there")
     arguments = parser.parse_args(given)
     arguments.run(arguments)
 
