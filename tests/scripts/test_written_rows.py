@@ -15,8 +15,8 @@ import pytest
 
 from summeter.stats.classification import auroc
 
-ROWS = 75  # of a kind
-DOCUMENTS = 50
+ROWS = 120  # of a kind
+DOCUMENTS = 76
 WORDS = 150  # of a document
 
 
