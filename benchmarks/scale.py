@@ -4,6 +4,7 @@
     python benchmarks/scale.py cores       two workers on two cores beside one process, and two that share nothing
     python benchmarks/scale.py slots       64 documents at a time (8 workers of 8) whose judge sleeps, beside the ideal
     python benchmarks/scale.py overhead    CPU that a document takes beside its judging, here and on workers
+    python benchmarks/scale.py evaluators  CPU and bytes on disk that a summary takes, by evaluator
     python benchmarks/scale.py memory      many summaries, from a flat file to a comparison: seconds and peak memory
 
 `--executor` of cores, slots and overhead is `processes` or `ray`. Ratios are against a peer in the same run. What a
@@ -211,6 +212,46 @@ def overhead(arguments: argparse.Namespace) -> None:
     print("goal: at most 5 more with workers than in one process (of Ray: the driver alone)")
 
 
+# ---- evaluators ----
+
+
+def one_judge(name: str, count: int) -> tuple[float, float, float]:
+    """CPU seconds of a run, bytes of its judgments, bytes of its stored calls."""
+    from memory import Hashing
+    from memory import rows as texts
+
+    from summeter.data.dataset import load
+    from summeter.engine.api import evaluate
+    from summeter.models.providers.provider import PROVIDERS, Provider
+
+    PROVIDERS["bench"] = Provider("bench", client=Hashing, hosted=False)
+    data = load(list(texts(count, seed=count, systems=SYSTEMS)))
+    with tempfile.TemporaryDirectory() as place:
+        run, before = Path(place) / "run", time.process_time()
+        evaluate(data, [name], models="bench/hash" if name.startswith("finesure") else None, out=run)
+        took = time.process_time() - before
+        calls = sum(file.stat().st_size for file in run.glob("calls.sqlite*"))
+        return took, sum(file.stat().st_size for file in (run / "judgments").iterdir()), calls
+
+
+def evaluators(arguments: argparse.Namespace) -> None:
+    few, many = arguments.summaries, 3 * arguments.summaries
+    print(f"{many:,} summaries less {few:,}, ten a document of about 190 words; one core")
+    print(f"{'':<28}{'CPU ms a summary':>18}{'summaries/s':>13}{'bytes judged':>14}{'bytes of calls':>16}")
+    for name in arguments.judge:
+        less, more = (
+            json.loads(
+                subprocess.run(
+                    [sys.executable, __file__, "one-judge", name, str(count)], stdout=subprocess.PIPE, text=True,
+                    env=os.environ | ONE_THREAD, check=True,
+                ).stdout.splitlines()[-1]
+            )
+            for count in (few, many)
+        )  # fmt: skip
+        seconds, judged, calls = ((b - a) / (many - few) for a, b in zip(less, more, strict=True))
+        print(f"{name:<28}{1000 * seconds:>18.2f}{1 / seconds:>13,.0f}{judged:>14,.0f}{calls:>16,.0f}", flush=True)
+
+
 # ---- memory ----
 
 
@@ -307,6 +348,9 @@ def main(given: Sequence[str] | None = None) -> None:
     if sys.argv[1:2] == ["one"]:
         print(json.dumps(one_run(json.loads(sys.argv[2]))))
         return
+    if sys.argv[1:2] == ["one-judge"]:
+        print(json.dumps(one_judge(sys.argv[2], int(sys.argv[3]))))
+        return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     modes = parser.add_subparsers(required=True, metavar="MODE")
     mode = modes.add_parser("simulate")
@@ -335,6 +379,12 @@ def main(given: Sequence[str] | None = None) -> None:
     mode = modes.add_parser("overhead", parents=[kinds])
     mode.set_defaults(run=overhead)
     mode.add_argument("--documents", type=int, default=1_000)
+    mode = modes.add_parser("evaluators")
+    mode.set_defaults(run=evaluators)
+    mode.add_argument("--summaries", type=int, default=1_000)
+    mode.add_argument(
+        "--judge", nargs="+", default=["abstractiveness", "rouge", "length", "support", "finesure.fact_check"]
+    )
     mode = modes.add_parser("memory")
     mode.set_defaults(run=memory)
     mode.add_argument("--summaries", type=int, default=100_000)
