@@ -119,6 +119,13 @@ def one_run(settings: dict[str, Any]) -> Taken:
     from summeter.data.dataset import load
     from summeter.engine.api import evaluate_async
 
+    if settings["single"]:
+        from functools import partial
+
+        from summeter.engine.executors import drive
+        from summeter.engine.executors.schedule import Scheduler
+
+        drive.Scheduler = partial(Scheduler, largest=1)  # type: ignore[assignment, misc]
     judge = {"spinning": Spinning, "sleeping": Sleeping}[settings["judge"]](seconds=settings["seconds"])
     data = load(list(rows(settings["documents"], settings["first"], settings["summaries"])))
     with tempfile.TemporaryDirectory() as place:
@@ -139,7 +146,7 @@ def one_run(settings: dict[str, Any]) -> Taken:
 
 
 def start(**settings: Any) -> subprocess.Popen[str]:
-    given = {"first": 0, "summaries": 10, "executor": "none", "workers": 1, "slots": 1, **settings}
+    given = {"first": 0, "summaries": 10, "executor": "none", "workers": 1, "slots": 1, "single": False, **settings}
     path = os.pathsep.join([str(ROOT / "benchmarks"), str(ROOT / "src")])
     return subprocess.Popen(
         [sys.executable, __file__, "one", json.dumps(given)], stdout=subprocess.PIPE, text=True,
@@ -181,7 +188,7 @@ def slots(arguments: argparse.Namespace) -> None:
     about = {"judge": "sleeping", "seconds": arguments.seconds, "documents": documents}
     alone = end(start(slots=places, **about))
     spread = end(
-        start(executor=arguments.executor, workers=arguments.workers, slots=places, **about)
+        start(executor=arguments.executor, workers=arguments.workers, slots=arguments.slots, **about)
     )  # fmt: skip
     print(
         f"{documents} documents of 10 summaries that sleep {1000 * arguments.seconds:g} ms one after another; "
@@ -196,19 +203,30 @@ def slots(arguments: argparse.Namespace) -> None:
 
 
 def overhead(arguments: argparse.Namespace) -> None:
-    """CPU a document, by the difference between two runs: what start-up takes falls out."""
+    """CPU a document, by the difference between two runs: what start-up takes falls out. `each alone`: a document is a
+    bundle, so that the difference to the line above is what a bundle takes."""
     few, many = arguments.documents, 3 * arguments.documents
     print(f"{many} documents less {few}, judged by nothing: CPU milliseconds a document")
-    print(f"{'':<28}{'driver':>10}{'workers':>10}{'both':>10}")
+    print(f"{'':<38}{'driver':>10}{'workers':>10}{'both':>10}")
     for summaries in (1, 10):
-        for name, kind, workers in (("one process", "none", 1), (f"2 {arguments.executor}", arguments.executor, 2)):
-            settings = {"judge": "sleeping", "seconds": 0.0, "executor": kind, "workers": workers, "slots": 8}
+        for name, kind, single in (
+            ("one process", "none", False), ("2 workers", arguments.executor, False),
+            ("2 workers, each alone", arguments.executor, True),
+        ):  # fmt: skip
+            settings = {
+                "judge": "sleeping",
+                "seconds": 0.0,
+                "executor": kind,
+                "workers": 2,
+                "slots": 8,
+                "single": single,
+            }
             less, more = (end(start(documents=n, summaries=summaries, **settings)) for n in (few, many))
             driver, others = (
                 1000 * (b - a) / (many - few) for a, b in ((less.driver, more.driver), (less.workers, more.workers))
             )
             label = f"{name}, {summaries} summaries"
-            print(f"{label:<28}{driver:>10.2f}{others:>10.2f}{driver + others:>10.2f}", flush=True)
+            print(f"{label:<38}{driver:>10.2f}{others:>10.2f}{driver + others:>10.2f}", flush=True)
     print("goal: at most 5 more with workers than in one process (of Ray: the driver alone)")
 
 

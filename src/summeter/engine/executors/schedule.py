@@ -160,7 +160,7 @@ class Scheduler(Generic[T]):
 
     def __init__(
         self, units: Iterable[T], *, cost: Callable[[T], float] = lambda _: 1.0, total: int | None = None,
-        seconds: float = SECONDS, largest: int = 256, in_flight: int = 20_000, deaths: int = 3,
+        seconds: float = SECONDS, largest: int = 256, in_flight: int = 8_000, deaths: int = 3,
     ) -> None:  # fmt: skip
         self.paused = False
         """While True, nothing is handed out."""
