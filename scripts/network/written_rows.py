@@ -136,7 +136,11 @@ def answered(file: Path, known: set[str]) -> dict[str, str]:
     answers: dict[str, str] = {}
     with file.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
-            row = json.loads(line)
+            try:
+                row = json.loads(line)
+                _ = row["id"], row["label"]
+            except (ValueError, TypeError, KeyError) as error:
+                raise SystemExit(f"{file}, line {number}: not a JSON object with `id` and `label`") from error
             if row["id"] not in known:
                 raise SystemExit(f"{file}, line {number}: no claim has the id {row['id']!r}")
             if row["label"] not in LABELS:

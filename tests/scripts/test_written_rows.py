@@ -134,6 +134,8 @@ class TestSecondReader:
         ("line", "message"),
         [
             ('{"id": "long-900-09", "label": "not"}', "line 1: no claim has the id 'long-900-09'"),
+            ('{"id": "long-900-01"}', "line 1: not a JSON object with `id` and `label`"),
+            ("long-900-01 not", "line 1: not a JSON object with `id` and `label`"),
             ('{"id": "long-900-01", "label": "no"}', "line 1: the label is 'no', not one of entail, not"),
         ],
     )
