@@ -168,7 +168,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     action = parser.add_mutually_exclusive_group(required=True)
     action.add_argument("--blind", nargs=3, metavar=("FILE", "FROM", "TO"), help="print claims without labels")
-    action.add_argument("--compare", nargs="+", metavar="ANSWERS [FILE]", help="compare labels of a second reader")
+    action.add_argument("--compare", nargs="+", metavar=("ANSWERS", "FILE"), help="compare labels of a second reader")
     arguments = parser.parse_args()
     if arguments.blind:
         file, start, end = arguments.blind
