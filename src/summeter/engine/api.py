@@ -6,27 +6,30 @@ import asyncio
 import logging
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from summeter.data.atomic import write_text
 from summeter.data.dataset import Dataset, save
 from summeter.data.folder import is_intact
 from summeter.engine.derive import derive, drop_outdated
-from summeter.engine.executors.local import Executor, LocalExecutor
+from summeter.engine.executors.drive import Driver, new_session
+from summeter.engine.executors.fleet import FleetExecutor, NetworkName, Setup
+from summeter.engine.executors.local import LocalExecutor
 from summeter.engine.options import OptionArgs, Options, with_options
-from summeter.engine.plan import Data, ItemOrder, Job, RunPlan, data_entry, make_plan, units
+from summeter.engine.plan import Data, ItemOrder, Job, RunPlan, Unit, data_entry, make_plan, units
 from summeter.engine.progress import Progress
 from summeter.engine.roles import contexts
 from summeter.engine.runs import Run, finish, new_manifest
 from summeter.engine.spending import Spending, spending, spent_before, with_usage
 from summeter.engine.sync import run_sync
+from summeter.engine.tools import networks_of, toolbox
 from summeter.engine.worker import PreparedIndex, Worker
-from summeter.evaluators.base import Evaluator, Prepared, Tools
+from summeter.evaluators.base import Evaluator, Prepared
 from summeter.evaluators.derived import DerivedEvaluator
 from summeter.models.layers.retry import RetryPolicy
 from summeter.models.resolve import Bound, CallSettings, bind
@@ -48,6 +51,7 @@ from summeter.runs.journal import Journal
 from summeter.runs.manifest import Manifest, RunStatus
 from summeter.runs.results import RESULTS, ResultStore
 from summeter.runs.run import CALLS, MANIFEST, read_manifest
+from summeter.runs.worker_parts import PartTaker
 
 if TYPE_CHECKING:
     from summeter.models.local.batcher import LocalUsage
@@ -62,7 +66,7 @@ IN_FLIGHT = 10_000
 def evaluate(
     data: Data, evaluators: Sequence[Evaluator | str], *, models: Mapping[str, str] | str | None = None,
     out: str | Path | None = None, replay: str | Path | None = None, progress: Progress | None = None,
-    **options: Unpack[OptionArgs],
+    executor: FleetExecutor | None = None, **options: Unpack[OptionArgs],
 ) -> Run:  # fmt: skip
     """Judge every summary of `data` with every evaluator; returns the finished Run.
 
@@ -70,7 +74,8 @@ def evaluate(
     evaluators or catalog names; `models` binds roles to model strings (a bare string binds "judge").
     `out` is the run's folder: where it holds a run already, that run is carried on and nothing finished is
     done again (default: a new temporary folder). `replay` is an earlier run whose stored calls answer
-    instead of any model (`models` need not be given again).
+    instead of any model (`models` need not be given again). `executor` says where the work is done: in this
+    process, unless it is a `ProcessExecutor` (processes of this machine) or a `RayExecutor` (a Ray cluster).
 
     Works inside a running event loop too (the work then has a thread of its own). Raises UsageError for
     what cannot be done as asked, InputError for faulty data, ReplayMiss for a call the replay lacks.
@@ -82,7 +87,9 @@ def evaluate(
     'faithfulness'
     """
     return run_sync(
-        evaluate_async(data, evaluators, models=models, out=out, replay=replay, progress=progress, **options)
+        evaluate_async(
+            data, evaluators, models=models, out=out, replay=replay, progress=progress, executor=executor, **options
+        )
     )
 
 
@@ -90,11 +97,16 @@ def evaluate(
 async def evaluate_async(
     data: Data, evaluators: Sequence[Evaluator | str], *, models: Mapping[str, str] | str | None = None,
     out: str | Path | None = None, replay: str | Path | None = None, progress: Progress | None = None,
-    executor: Executor | None = None, **options: Unpack[OptionArgs],
+    executor: FleetExecutor | None = None, **options: Unpack[OptionArgs],
 ) -> Run:  # fmt: skip
-    """`evaluate` for callers with an event loop of their own; `executor` says where the work is done."""
+    """`evaluate` for callers with an event loop of their own."""
     recorded = None if replay is None else read_manifest(Path(replay))
     plan = make_plan(data, evaluators, models, Options.of(**options), replay=recorded)
+    if executor is not None and plan.models:
+        raise UsageError(
+            f"judges that ask an LLM ({', '.join(plan.models.values())}) run in one process; leave out ",
+            Parameter("executor"),
+        )
     if plan.options.batch and plan.options.item_timeout is not None and replay is None:
         raise UsageError(
             Parameter("item_timeout"), " cannot be kept with ", Parameter("batch"),
@@ -119,7 +131,10 @@ async def evaluate_async(
         store = stores.enter_context(CallStore(folder / CALLS)) if plan.models else None
         results = stores.enter_context(ResultStore(folder / RESULTS)) if plan.networks else None
         journal.manifest(started)
-        session = _Session(plan, journal, money, replay is not None, progress or Progress(), executor)
+        parts = PartTaker(journal, started.judges, results)
+        for damaged in parts.take_left():
+            log.warning("%s; its work is done again", damaged)
+        session = _Session(plan, journal, parts, money, replay is not None, progress or Progress(), executor)
         status: RunStatus = "failed"
         try:
             with stores:
@@ -252,10 +267,11 @@ class _Session:
 
     plan: RunPlan
     journal: Journal
+    parts: PartTaker
     money: Spending
     replay: bool
     progress: Progress
-    executor: Executor | None
+    executor: FleetExecutor | None
     used: dict[str, LocalUsage] = field(default_factory=dict)
 
     async def judge(
@@ -279,12 +295,16 @@ class _Session:
         within = takewhile(lambda _: budget is None or budget.reached is None, todo)
         try:
             with self.progress as show:
-                show.start(sum(unit.size for unit in units(plan.data, asking, self.journal.done, plan.options.limit)))
-                tools = toolbox(bound.llms, networks)
-                worker = Worker(asking, self.journal, tools, known, show, plan.options.item_timeout)
-                width = IN_FLIGHT if plan.options.batch and not self.replay else plan.options.concurrency
-                async for _ in (self.executor or LocalExecutor(width)).map(worker, within):
-                    pass
+                sizes = [unit.size for unit in units(plan.data, asking, self.journal.done, plan.options.limit)]
+                show.start(sum(sizes))
+                if self.executor is not None:
+                    await self._by_fleet(self.executor, asking, known, results, within, len(sizes))
+                else:
+                    tools = toolbox(bound.llms, networks)
+                    worker = Worker(asking, self.journal, tools, known, show, plan.options.item_timeout)
+                    width = IN_FLIGHT if plan.options.batch and not self.replay else plan.options.concurrency
+                    async for _ in LocalExecutor(width).map(worker, within):
+                        pass
         finally:
             await bound.close()
         if budget is not None and budget.reached is not None:
@@ -296,6 +316,23 @@ class _Session:
                 " carries on",
             )
         derive(plan.jobs, [job.entry for job in plan.jobs], plan.data, self.journal)
+
+    async def _by_fleet(
+        self, executor: FleetExecutor, asking: Sequence[Job], known: Mapping[tuple[str, str], Prepared],
+        results: ResultStore | None, units: Iterable[Unit], total: int,
+    ) -> None:  # fmt: skip
+        if not total:
+            return
+        plan = self.plan
+        setup = Setup(
+            jobs=tuple(asking),
+            networks=tuple(NetworkName(own.role, own.kind, own.name, own.id) for own in plan.networks.values()),
+            parts=str(self.parts.folder.resolve()), session=new_session(), slots=plan.options.concurrency,
+            threads=executor.threads, item_timeout=plan.options.item_timeout, offline=plan.options.offline,
+            replay=self.replay, stored=results is not None and bool(results.counts()),
+        )  # fmt: skip
+        driver = Driver(executor.fleet(), self.journal, asking, self.parts, known, self.progress, results, self.used)
+        await driver.run(setup, units, total)
 
 
 def _call_settings(plan: RunPlan, money: Spending) -> CallSettings:
@@ -315,31 +352,3 @@ def _bind(plan: RunPlan, store: CallStore | None, calls: CallSettings) -> Bound:
         for role, model in bound.llms.items()
     }
     return bound._replace(llms=llms)
-
-
-def networks_of(
-    plan: RunPlan, results: ResultStore | None, used: dict[str, LocalUsage], *, replay: bool
-) -> dict[str, Any]:  # fmt: skip
-    """The local models by role, ready to be asked."""
-    if not plan.networks:
-        return {}
-    from summeter.models.local.bind import build as build_networks
-
-    return build_networks(list(plan.networks.values()), results, used, replay=replay)
-
-
-def toolbox(llms: Mapping[str, BoundLLM], networks: Mapping[str, Any] | None = None) -> Callable[[Job], Tools]:
-    """What gives each job its tools: the LLMs by role, asked as its repeat has it, and its local models."""
-
-    def tools(job: Job) -> Tools:
-        own = {role: llms[name] for role, name in job.roles.items() if name in llms}
-        if job.repeat > 1:
-            own = {role: BoundLLM(model.llm, model.settings._replace(repeat=job.repeat)) for role, model in own.items()}
-        local = {
-            role: networks[job.roles.get(role, role)]
-            for role in job.evaluator.local_model_kinds
-            if networks and job.roles.get(role, role) in networks
-        }
-        return Tools(signature=job.signature, llms=own, networks=local)
-
-    return tools

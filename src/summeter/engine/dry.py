@@ -12,7 +12,6 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, Unpack
 
-from summeter.engine.api import toolbox
 from summeter.engine.executors.local import LocalExecutor
 from summeter.engine.options import OptionArgs, Options, with_options
 from summeter.engine.plan import Data, Job, RunPlan, make_plan, units
@@ -20,6 +19,7 @@ from summeter.engine.progress import Progress
 from summeter.engine.roles import contexts
 from summeter.engine.runs import Run
 from summeter.engine.sync import run_sync
+from summeter.engine.tools import toolbox
 from summeter.engine.worker import Worker
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.derived import DerivedEvaluator

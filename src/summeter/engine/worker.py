@@ -110,7 +110,8 @@ class Worker:
             if isinstance(error, BudgetError):
                 return None
             if not isinstance(error, SummeterError | ValidationError):
-                log.exception("%s failed on document %s", job.evaluator.name, concerned[0].document.id)
+                systems = ", ".join(item.summary.system for item in concerned)
+                log.exception("%s failed on document %s, %s", job.evaluator.name, concerned[0].document.id, systems)
             for item in concerned:
                 self._fail(job, item, error)
             return None

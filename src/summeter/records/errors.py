@@ -8,6 +8,7 @@ SummeterError                 exit 1
 |- GateError                  exit 3
 |- CoverageError              exit 4   too few usable judgments
 |- BudgetError                exit 130 the next call would pass the budget; the run can be carried on
+|- WorkerError                exit 1   workers of a run keep dying; what is finished is kept
 |- ModelError                 exit 1   a model did not answer
 |  |- TransientError                   worth another try (429, 5xx, reset, timeout)
 |  |- UnreachableError                 no server answers at the address
@@ -180,6 +181,10 @@ class WriteError(SummeterError):
             f"{file}: {what} cannot be written: {error}; nothing more was asked. What was finished is kept, and the "
             "same again carries on once it can be written"
         )
+
+
+class WorkerError(SummeterError):
+    """The workers of a run cannot begin, or keep dying: what is finished is kept and the run can be carried on."""
 
 
 class ModelError(SummeterError):

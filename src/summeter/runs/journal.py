@@ -152,11 +152,14 @@ class Journal:
 
     def judged(self, judge: JudgeEntry, item: ItemKey, judgments: Sequence[Judgment]) -> None:
         """Add one item's judgments by one evaluator, then the line that confirms them."""
-        lines = [f"{row.line}\n".encode() for row in judgments]
+        self.judged_lines(judge, item, [f"{row.line}\n".encode() for row in judgments])
+
+    def judged_lines(self, judge: JudgeEntry, item: ItemKey, lines: Sequence[bytes]) -> None:
+        """`judged`, of judgments that are lines of JSON already, each with its line feed."""
         self._append(self.folder / "judgments" / f"{judge.file}.jsonl", lines)
         document_id, system, rival = item
         done = Done(
-            signature=judge.signature, document_id=document_id, system=system, rival=rival, judgments=len(judgments),
+            signature=judge.signature, document_id=document_id, system=system, rival=rival, judgments=len(lines),
             checksum=checksum(lines), prepared=self._prepared.get((judge.signature, document_id)),
         )  # fmt: skip
         self._append(self.folder / PROGRESS, [f"{done.model_dump_json()}\n".encode()])
@@ -176,9 +179,22 @@ class Journal:
         self._append(self.folder / "prepared" / f"{judge.file}.jsonl", [f"{line}\n".encode()])
         self._prepared[judge.signature, row["document_id"]] = row["id"]
 
+    def prepared_id(self, judge: JudgeEntry, document_id: str) -> str | None:
+        """The id of what an evaluator derived for a document, where that is stored."""
+        return self._prepared.get((judge.signature, document_id))
+
     def failed(self, failure: Failure) -> None:
         """Add one failure."""
         self._append(self.folder / FAILURES, [f"{failure.line}\n".encode()])
+
+    def sync(self) -> None:
+        """Have what was added so far on the disk itself, where it outlives the machine."""
+        try:
+            for file in self._files.values():
+                os.fsync(file.fileno())
+        except OSError as error:
+            self._broken = error
+            raise
 
     def _append(self, path: Path, lines: Sequence[bytes]) -> None:
         if self._broken is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 from summeter.runs.sqlite import KeyValueFile, checksum_of
 
@@ -27,6 +28,16 @@ def result_key(model: str, task: str, texts: Sequence[str]) -> bytes:
         key.update(len(data).to_bytes(8, "little"))
         key.update(data)
     return key.digest()
+
+
+class Results(Protocol):
+    """Where local models look results up, and keep new ones."""
+
+    def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        """The values of those keys that are there."""
+
+    def put(self, model: str, values: Mapping[bytes, bytes]) -> None:
+        """Keep the values of a model; the first value of a key stays."""
 
 
 class ResultStore(KeyValueFile):

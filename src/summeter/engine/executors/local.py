@@ -1,19 +1,13 @@
-"""How units of work are carried out: here, or on a cluster. One protocol, `map(work, units) -> results`."""
+"""Units of work in this process: `map(work, units) -> results`."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 U = TypeVar("U")
 R = TypeVar("R")
-
-
-class Executor(Protocol):
-    """Carries out work on units, in any order, and hands on each result as it comes."""
-
-    def map(self, work: Callable[[U], Awaitable[R]], units: Iterable[U]) -> AsyncIterator[R]: ...
 
 
 class LocalExecutor:

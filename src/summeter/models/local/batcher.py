@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 from summeter.interrupt import checked, raise_if_stopped
 from summeter.models.per_loop import PerLoop
 from summeter.records import ModelError, ReplayMiss
-from summeter.runs.results import ResultStore, result_key
+from summeter.runs.results import Results, result_key
 
 MOST = 8192
 """Inputs that go to the model together: enough to sort well, and memory stays flat."""
@@ -67,7 +67,7 @@ class Batcher(Generic[T]):
 
     def __init__(
         self, model: str, codec: Codec[T], compute: Callable[[Sequence[Texts]], Sequence[T]] | None,
-        *, store: ResultStore | None = None, usage: LocalUsage | None = None, most: int = MOST,
+        *, store: Results | None = None, usage: LocalUsage | None = None, most: int = MOST,
     ) -> None:  # fmt: skip
         self.model = model
         self.usage = usage or LocalUsage()

@@ -19,7 +19,7 @@ from summeter.models.local.regressor import LocalRegressor
 from summeter.models.local.seq2seq import LocalSeq2Seq
 from summeter.models.local.tagger import LocalTokenClassifier
 from summeter.records import Message, Parameter, UsageError
-from summeter.runs.results import ResultStore
+from summeter.runs.results import Results
 
 GROUP = "summeter.local_models"
 """Other packages' models: an entry point NAME = "module:factory" answers for `NAME/REST`; `factory(rest, kind)` gives
@@ -48,13 +48,15 @@ KINDS: Mapping[Kind, Loading] = {
 
 @dataclass(frozen=True)
 class Network:
-    """A local model in a role. `opened` is None where the store answers alone, and `own` is another package's."""
+    """A local model in a role. `name` is what it was asked for by; `opened` is None where the store answers alone, and
+    `own` is another package's."""
 
     role: str
     kind: Kind
     id: str
     opened: Opened | None = None
     own: Any = None
+    name: str = ""
 
 
 def identify(role: str, text: str, kind: Kind, *, offline: bool = False, recorded: Sequence[str] = ()) -> Network:
@@ -72,8 +74,8 @@ def identify(role: str, text: str, kind: Kind, *, offline: bool = False, recorde
         alike = [known for known in recorded if known.partition("@")[0] == _plain(name)]
         if len(alike) != 1:
             raise
-        return Network(role, kind, alike[0])
-    network = Network(role, kind, opened.id, opened)
+        return Network(role, kind, alike[0], name=text)
+    network = Network(role, kind, opened.id, opened, name=text)
     build([network])  # what its files say of labels and pooling is looked at now
     return network
 
@@ -101,11 +103,11 @@ def _other(role: str, text: str, kind: Kind) -> Network:
         raise UsageError(f"the role {role!r} takes a local model ({HOW}), not {text!r}{others}")
     factory: Callable[[str, Kind], Any] = known[provider].load()
     own = factory(rest, kind)
-    return Network(role, kind, str(own.id), own=own)
+    return Network(role, kind, str(own.id), own=own, name=text)
 
 
 def build(
-    networks: Sequence[Network], store: ResultStore | None = None, usage: dict[str, LocalUsage] | None = None,
+    networks: Sequence[Network], store: Results | None = None, usage: dict[str, LocalUsage] | None = None,
     *, replay: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
     """Role -> model. Roles with one model of one kind share it; `usage` is given what each does, by id. With `replay`

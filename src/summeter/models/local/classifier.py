@@ -19,7 +19,7 @@ from summeter.models.local.batcher import Batcher, Codec, LocalUsage, Texts
 from summeter.models.local.opened import LocalModel, Opened
 from summeter.models.local.tokens import Batch
 from summeter.records import ReplayMiss, UsageError
-from summeter.runs.results import ResultStore, result_key
+from summeter.runs.results import Results, result_key
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,7 +75,7 @@ class LocalClassifier(LocalModel):
     """Raw outputs of rows of texts; with `opened` None from the store alone."""
 
     def __init__(
-        self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None,
+        self, id_: str, opened: Opened | None, store: Results | None = None, usage: LocalUsage | None = None,
         *, replay: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(id_, opened, store, usage, replay=replay)

@@ -20,7 +20,7 @@ from summeter.models.local.batcher import Codec, LocalUsage, Texts
 from summeter.models.local.names import Located
 from summeter.models.local.opened import LocalModel, Opened
 from summeter.records import InstallError, UsageError
-from summeter.runs.results import ResultStore
+from summeter.runs.results import Results
 from summeter.text.english.phrases import Word
 from summeter.text.english.phrases import tokens as tokens_of
 
@@ -53,7 +53,7 @@ class LocalCoref(LocalModel):
     """Clusters of mentions of texts; with `opened` None from the store alone."""
 
     def __init__(
-        self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None,
+        self, id_: str, opened: Opened | None, store: Results | None = None, usage: LocalUsage | None = None,
         *, replay: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(id_, opened, store, usage, replay=replay)

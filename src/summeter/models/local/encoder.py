@@ -16,7 +16,7 @@ from summeter.models.local.names import maybe_json
 from summeter.models.local.opened import LocalModel, Opened
 from summeter.models.local.tokens import Batch, Input, Tokens
 from summeter.records import ReplayMiss, UsageError
-from summeter.runs.results import ResultStore
+from summeter.runs.results import Results
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -88,7 +88,7 @@ class LocalEncoder(LocalModel):
     """
 
     def __init__(
-        self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None,
+        self, id_: str, opened: Opened | None, store: Results | None = None, usage: LocalUsage | None = None,
         *, replay: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(id_, opened, store, usage)

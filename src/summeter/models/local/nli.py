@@ -11,7 +11,7 @@ from summeter.models.base import Entailment, Framing
 from summeter.models.local.batcher import Codec, LocalUsage, Texts
 from summeter.models.local.classifier import LabelOrder, LocalClassifier, label_order
 from summeter.models.local.opened import Opened
-from summeter.runs.results import ResultStore
+from summeter.runs.results import Results
 
 PAIRS: Codec[Entailment] = Codec(
     "nli", lambda entailment: struct.pack("<3d", *entailment), lambda data: Entailment(*struct.unpack("<3d", data))
@@ -22,7 +22,7 @@ class LocalNLI(LocalClassifier):
     """Probabilities of (premise, hypothesis) pairs; with `opened` None from the store alone."""
 
     def __init__(
-        self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None,
+        self, id_: str, opened: Opened | None, store: Results | None = None, usage: LocalUsage | None = None,
         *, replay: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(id_, opened, store, usage, replay=replay)

@@ -26,7 +26,7 @@ from summeter.models.local.batcher import (
 from summeter.models.local.names import LocalName, LocalSettings, Located, locate, parse
 from summeter.models.local.tokens import Input, Tokens, load_tokens
 from summeter.records import ModelError, ReplayMiss
-from summeter.runs.results import ResultStore
+from summeter.runs.results import Results
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -115,7 +115,7 @@ class LocalModel:
     results answer alone."""
 
     def __init__(
-        self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None,
+        self, id_: str, opened: Opened | None, store: Results | None = None, usage: LocalUsage | None = None,
         *, replay: bool = False,
     ) -> None:  # fmt: skip
         self.id = id_

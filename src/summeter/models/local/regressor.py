@@ -21,7 +21,7 @@ from summeter.models.local.names import file_hash, read_json
 from summeter.models.local.opened import LocalModel, Opened
 from summeter.models.local.tokens import Batch, Input
 from summeter.records import Record, UsageError
-from summeter.runs.results import ResultStore
+from summeter.runs.results import Results
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -282,7 +282,7 @@ class LocalRegressor(LocalModel):
     alone."""
 
     def __init__(
-        self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None,
+        self, id_: str, opened: Opened | None, store: Results | None = None, usage: LocalUsage | None = None,
         *, replay: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(id_, opened, store, usage, replay=replay)

@@ -15,7 +15,7 @@ from summeter.models.base import Framing, Generation, Seq2SeqKeys, Source
 from summeter.models.local.batcher import Codec, LocalUsage, Texts, plan
 from summeter.models.local.opened import LocalModel, Opened
 from summeter.models.local.tokens import Batch
-from summeter.runs.results import ResultStore
+from summeter.runs.results import Results
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,7 +41,7 @@ class LocalSeq2Seq(LocalModel):
     """Generates, scores, says first words; with `opened` None from the store alone."""
 
     def __init__(
-        self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None,
+        self, id_: str, opened: Opened | None, store: Results | None = None, usage: LocalUsage | None = None,
         *, replay: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(id_, opened, store, usage, replay=replay)

@@ -14,7 +14,7 @@ from summeter.models.local.batcher import Batcher, Codec, LocalUsage, Texts
 from summeter.models.local.opened import LocalModel, Opened
 from summeter.models.local.tokens import Batch, Input
 from summeter.records import UsageError
-from summeter.runs.results import ResultStore
+from summeter.runs.results import Results
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,7 +58,7 @@ class LocalTokenClassifier(LocalModel):
     """Raw outputs of every token; with `opened` None from the store alone."""
 
     def __init__(
-        self, id_: str, opened: Opened | None, store: ResultStore | None = None, usage: LocalUsage | None = None,
+        self, id_: str, opened: Opened | None, store: Results | None = None, usage: LocalUsage | None = None,
         *, replay: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(id_, opened, store, usage, replay=replay)

@@ -1,0 +1,208 @@
+"""What runs inside a worker: it opens models once, judges the bundles it is sent, and writes each one's part."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+
+from summeter._version import __version__
+from summeter.engine.executors.fleet import Ask, Assignment, NetworkName, Note, Outcome, ResultsWanted, Setup, Trouble
+from summeter.engine.plan import Unit
+from summeter.engine.progress import Progress
+from summeter.engine.tools import toolbox
+from summeter.engine.worker import Worker
+from summeter.interrupt import STOP
+from summeter.models.local.batcher import LocalUsage
+from summeter.records import UsageError, first_error
+from summeter.runs.worker_parts import SUFFIX, Part, write_part
+
+
+class Member:
+    """A worker. It has an event loop in a thread of its own; `judge` may be called from any thread, also while other
+    bundles are being judged: their units share its slots.
+
+    Raises UsageError where this machine cannot do what the driver wants: another version, no such model, no way to the
+    run's folder.
+    """
+
+    def __init__(self, setup: Setup, ask: Ask) -> None:
+        if setup.version != __version__:
+            raise UsageError(f"this worker has summeter {__version__}, its driver {setup.version}: install the same")
+        with suppress(OSError):
+            os.chdir(setup.folder)  # where relative paths of models and settings begin
+        self._setup = setup
+        self._parts = Path(setup.parts)
+        self._check_parts()
+        self._results = WorkerResults(ask, stored=setup.stored or setup.replay)
+        self._usage: dict[str, LocalUsage] = {}
+        self._reported: dict[str, LocalUsage] = {}
+        self._reported_processor = 0.0
+        self._tools = toolbox({}, self._networks())
+        self._notes = _Notes()
+        logging.getLogger("summeter").addHandler(self._notes)
+        self._loop = asyncio.new_event_loop()
+        self._slots = asyncio.Semaphore(setup.slots)
+        threading.Thread(target=self._loop.run_forever, name="summeter-judging", daemon=True).start()
+
+    def _check_parts(self) -> None:
+        if not (self._parts / self._setup.session).exists():
+            raise UsageError(
+                f"this worker does not see {self._parts}, where the run lies: every machine must reach the run's "
+                "folder under one path (a shared file system)"
+            )
+
+    def _networks(self) -> Mapping[str, object]:
+        if not self._setup.networks:
+            return {}
+        from summeter.models.local.bind import Network, build, identify
+
+        def find(wanted: NetworkName) -> Network:
+            if self._setup.replay and not wanted.name:
+                return Network(wanted.role, wanted.kind, wanted.id)
+            network = identify(
+                wanted.role, wanted.name, wanted.kind, offline=self._setup.offline,
+                recorded=[wanted.id] if self._setup.replay else (),
+            )  # fmt: skip
+            if network.id != wanted.id:
+                raise UsageError(
+                    f"the model in the role {wanted.role!r} is {network.id} on this worker and {wanted.id} at its "
+                    f"driver: use the same weights, and write the precision behind the name ({wanted.name}"
+                    "[precision=...])"
+                )
+            return network
+
+        networks = [find(wanted) for wanted in self._setup.networks]
+        return build(networks, self._results, self._usage, replay=self._setup.replay)
+
+    def judge(self, assignment: Assignment) -> Future[Outcome]:
+        """Judge a bundle and write its part; the future never has an error: the outcome tells it."""
+        return asyncio.run_coroutine_threadsafe(self._judge(assignment), self._loop)
+
+    def stop(self, seconds: float) -> None:
+        """Break off, and put down what is finished, in so many seconds."""
+        STOP.set()  # heard by work on this processor, which stops the loop
+        with suppress(Exception):
+            asyncio.run_coroutine_threadsafe(self._cancel(), self._loop).result(seconds)
+
+    async def _cancel(self) -> None:
+        others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    async def _judge(self, assignment: Assignment) -> Outcome:
+        began = time.monotonic()
+        part, count = Part(), _Count()
+        seconds = self._setup.item_timeout
+        worker = Worker(self._setup.jobs, part, self._tools, assignment.known, count, seconds)
+        trouble: Trouble | None = None
+        try:
+            async with asyncio.TaskGroup() as group:
+                for unit in assignment.units:
+                    group.create_task(self._unit(worker, unit))
+        except BaseException as error:  # noqa: BLE001 - also where it is cancelled, what is finished is put down
+            trouble = Trouble.of(first_error(error))
+        if STOP.is_set() and trouble is None:  # work that was broken off may end without an error
+            trouble = Trouble.of(asyncio.CancelledError())
+        unwritten = await self._write(assignment.bundle, part)
+        return Outcome(
+            assignment.bundle, count.ok, count.failed, time.monotonic() - began, self._new_processor(),
+            self._new_usage(), self._notes.take(), unwritten or trouble,
+        )  # fmt: skip
+
+    async def _unit(self, worker: Worker, unit: Unit) -> None:
+        async with self._slots:
+            await worker(unit)
+
+    async def _write(self, bundle: int, part: Part) -> Trouble | None:
+        part.results(self._results.fresh())
+        if not part:
+            return None
+        file = self._parts / f"{self._setup.session}-{bundle:08d}{SUFFIX}"
+        try:
+            await asyncio.to_thread(write_part, file, part.text())
+        except OSError as error:
+            return Trouble.of(error, "unwritten")
+        return None
+
+    def _new_processor(self) -> float:
+        before, self._reported_processor = self._reported_processor, time.process_time()
+        return self._reported_processor - before
+
+    def _new_usage(self) -> dict[str, LocalUsage]:
+        """What local models did since this was last asked."""
+        new: dict[str, LocalUsage] = {}
+        for model, usage in self._usage.items():
+            now, before = asdict(usage), asdict(self._reported.get(model, LocalUsage()))
+            new[model] = LocalUsage(**{name: now[name] - before[name] for name in now})
+            self._reported[model] = LocalUsage(**now)
+        return new
+
+
+class WorkerResults:
+    """The results of local models in a worker: new ones wait for the next part; those of earlier sessions (if there are
+    any `stored`) are with the driver."""
+
+    def __init__(self, ask: Ask, *, stored: bool) -> None:
+        self._ask = ask
+        self._stored = stored
+        self._new: dict[str, dict[bytes, bytes]] = {}
+        self._lock = threading.Lock()
+
+    def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        """The values of those keys that are there."""
+        wanted = tuple(dict.fromkeys(keys))
+        with self._lock:
+            known = {key: rows[key] for rows in self._new.values() for key in wanted if key in rows}
+        left = tuple(key for key in wanted if key not in known)
+        if left and self._stored:
+            known |= self._ask(ResultsWanted(left)).result()
+        return known
+
+    def put(self, model: str, values: Mapping[bytes, bytes]) -> None:
+        """Keep the values of a model for the next part."""
+        with self._lock:
+            rows = self._new.setdefault(model, {})
+            for key, value in values.items():
+                rows.setdefault(key, value)
+
+    def fresh(self) -> dict[str, dict[bytes, bytes]]:
+        """What was put since this was last asked."""
+        with self._lock:
+            new, self._new = self._new, {}
+        return new
+
+
+class _Count(Progress):
+    """How many items have ended, well and not."""
+
+    def __init__(self) -> None:
+        self.ok = self.failed = 0
+
+    def advance(self, *, ok: bool) -> None:
+        self.ok += ok
+        self.failed += not ok
+
+
+class _Notes(logging.Handler):
+    """Keeps what is logged until it is taken along."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self._notes: list[Note] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._notes.append(Note(record.levelno, self.format(record)))
+
+    def take(self) -> tuple[Note, ...]:
+        """What was logged since this was last asked."""
+        notes, self._notes = self._notes, []
+        return tuple(notes)

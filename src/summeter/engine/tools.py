@@ -1,0 +1,42 @@
+"""What judges ask: the local models of a run, and each job's own tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from summeter.engine.plan import Job, RunPlan
+from summeter.evaluators.base import Tools
+from summeter.models.structured import BoundLLM
+from summeter.runs.results import Results
+
+if TYPE_CHECKING:
+    from summeter.models.local.batcher import LocalUsage
+
+
+def networks_of(
+    plan: RunPlan, results: Results | None, used: dict[str, LocalUsage], *, replay: bool
+) -> dict[str, Any]:  # fmt: skip
+    """The local models by role, ready to be asked."""
+    if not plan.networks:
+        return {}
+    from summeter.models.local.bind import build as build_networks
+
+    return build_networks(list(plan.networks.values()), results, used, replay=replay)
+
+
+def toolbox(llms: Mapping[str, BoundLLM], networks: Mapping[str, Any] | None = None) -> Callable[[Job], Tools]:
+    """What gives each job its tools: the LLMs by role, asked as its repeat has it, and its local models."""
+
+    def tools(job: Job) -> Tools:
+        own = {role: llms[name] for role, name in job.roles.items() if name in llms}
+        if job.repeat > 1:
+            own = {role: BoundLLM(model.llm, model.settings._replace(repeat=job.repeat)) for role, model in own.items()}
+        local = {
+            role: networks[job.roles.get(role, role)]
+            for role in job.evaluator.local_model_kinds
+            if networks and job.roles.get(role, role) in networks
+        }
+        return Tools(signature=job.signature, llms=own, networks=local)
+
+    return tools
