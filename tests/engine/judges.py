@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import time
+from pathlib import Path
 from typing import Any, ClassVar
 
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
-from summeter.records import Document, Item, Judgment, ModelError
+from summeter.records import AccessError, Document, Item, Judgment, ModelError
 
 calls: dict[str, int] = {}
 
@@ -62,3 +66,37 @@ def rows(documents: int = 3, systems: str = "ab") -> list[dict[str, Any]]:
         for number in range(documents)
         for system in systems
     ]  # fmt: skip
+
+
+class Killer(Lengths):
+    """Does something bad on some documents, once each: `flags` is a folder that remembers."""
+
+    name: ClassVar[str] = "killer"
+
+    flags: str
+    documents: tuple[str, ...] = ()
+    kind: str = "kill"
+    times: int = 1
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        judgments = await super().judge(item, prepared, tools)
+        if item.document.id in self.documents and item.summary.system == "b":
+            self._once(Path(self.flags, item.document.id))
+        return judgments
+
+    def _once(self, flag: Path) -> None:
+        done = len(flag.read_text()) if flag.exists() else 0
+        if done < self.times:
+            flag.write_text("x" * (done + 1))
+            self._do()
+
+    def _do(self) -> None:
+        match self.kind:
+            case "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            case "key":
+                raise AccessError("the key is refused")
+            case "slow":
+                time.sleep(0.2)
+            case other:
+                raise ValueError(other)

@@ -102,11 +102,13 @@ async def evaluate_async(
     """`evaluate` for callers with an event loop of their own."""
     recorded = None if replay is None else read_manifest(Path(replay))
     plan = make_plan(data, evaluators, models, Options.of(**options), replay=recorded)
-    if executor is not None and plan.models:
-        raise UsageError(
-            f"judges that ask an LLM ({', '.join(plan.models.values())}) run in one process; leave out ",
-            Parameter("executor"),
-        )
+    if executor is not None:
+        executor.check()
+        if plan.models:
+            models_named = ", ".join(plan.models.values())
+            raise UsageError(
+                f"judges that ask an LLM ({models_named}) run in one process; leave out ", Parameter("executor")
+            )
     if plan.options.batch and plan.options.item_timeout is not None and replay is None:
         raise UsageError(
             Parameter("item_timeout"), " cannot be kept with ", Parameter("batch"),

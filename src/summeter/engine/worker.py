@@ -105,13 +105,15 @@ class Worker:
             return await within(self.seconds, doing)
         except Exception as raised:
             error = _gravest(raised)
+            systems = ", ".join(item.summary.system for item in concerned)
+            where = f"{job.evaluator.name} on document {concerned[0].document.id}, {systems}"
             if isinstance(error, FATAL):
+                error.add_note(where)
                 raise error from None
             if isinstance(error, BudgetError):
                 return None
             if not isinstance(error, SummeterError | ValidationError):
-                systems = ", ".join(item.summary.system for item in concerned)
-                log.exception("%s failed on document %s, %s", job.evaluator.name, concerned[0].document.id, systems)
+                log.exception("failed: %s", where)
             for item in concerned:
                 self._fail(job, item, error)
             return None

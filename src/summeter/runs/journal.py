@@ -214,7 +214,7 @@ class Journal:
             raise
 
     def sort_files(self, judges: Sequence[JudgeEntry], order: Mapping[ItemKey, int]) -> None:
-        """Put the judgments, prepared rows and progress into the order of the data, each file in one step."""
+        """Put the judgments, prepared rows, progress and failures into the order of the data, each file in one step."""
         self._close_files()
         ranks: dict[str, int] = {}
         for (document_id, _, _), rank in order.items():
@@ -226,14 +226,16 @@ class Journal:
             )
         place = {judge.signature: index for index, judge in enumerate(judges)}
 
-        def of_progress(line: bytes) -> tuple[int, int]:
-            signature, document_id, system, rival = _progress_key(line)
-            return place[signature], order[document_id, system, rival]
+        def of_item(line: bytes) -> tuple[int, int]:
+            signature, document_id, system, rival = _item_of(line)
+            return place.get(signature, len(place)), order[document_id, system, rival]
 
-        _sort_lines(self.folder / PROGRESS, of_progress)
+        for name in (PROGRESS, FAILURES):
+            _sort_lines(self.folder / name, of_item)
 
 
-def _progress_key(line: bytes) -> DoneKey:
+def _item_of(line: bytes) -> DoneKey:
+    """(signature, document, system, rival) of a line of progress or of failures."""
     row = from_json(line)
     return row["signature"], row["document_id"], row["system"], row.get("rival")
 

@@ -23,10 +23,11 @@ from zlib import crc32
 from pydantic_core import from_json
 
 from summeter.records import InputError, Judgment
-from summeter.runs.journal import ItemKey, Journal
+from summeter.runs.journal import Journal
 from summeter.runs.manifest import JudgeEntry
+from summeter.runs.progress import ItemKey, whole_lines
 from summeter.runs.results import Results
-from summeter.runs.run import FAILURES, Failure, whole_lines
+from summeter.runs.run import FAILURES, Failure
 
 PARTS = "parts"
 SUFFIX = ".part"
@@ -180,7 +181,7 @@ class PartTaker:
         self._taken.clear()
 
     def take_left(self, session: str = "") -> list[str]:
-        """Take in what lies there (of one session, or of any) and remove it, with what workers left unfinished.
+        """Take in what lies there (of one session, or of any) and remove it, with all else that a session leaves there.
         Returns what is wrong with damaged parts, which are removed too: their work is done again."""
         damaged: list[str] = []
         files = sorted(self.folder.glob(f"{session}*{SUFFIX}")) if self.folder.is_dir() else []
@@ -194,7 +195,7 @@ class PartTaker:
                 self._taken.append(file)
         self.settle()
         if self.folder.is_dir():
-            for file in self.folder.glob(f"{session}*{_UNFINISHED}"):
+            for file in self.folder.glob(f"{session}*"):
                 file.unlink(missing_ok=True)
             with suppress(OSError):
                 self.folder.rmdir()

@@ -85,9 +85,8 @@ class Driver:
         self._present: set[str] = set()  # begun
         self._ready: set[str] = set()  # of these, those that can be handed work
         self._failed_starts = 0
-        marker = self.parts.folder / setup.session
         self.parts.folder.mkdir(exist_ok=True)
-        marker.touch()  # a worker that sees it sees the run's folder
+        (self.parts.folder / setup.session).touch()  # a worker that sees it sees the run's folder
         try:
             await self.fleet.open(setup, self._answer)
             for _ in range(min(self.fleet.workers, total)):
@@ -100,13 +99,12 @@ class Driver:
         except BaseException:
             await self.fleet.close(GRACE)
             with suppress(OSError):  # what ended the run is told of
-                self._take_left(marker)
+                self._take_left()
             raise
         await self.fleet.close(GRACE)
-        self._take_left(marker)
+        self._take_left()
 
-    def _take_left(self, marker: Path) -> None:
-        marker.unlink(missing_ok=True)
+    def _take_left(self) -> None:
         for text in self.parts.take_left(self._setup.session):
             log.warning("%s; its work is done again when the run is carried on", text)
 

@@ -237,6 +237,9 @@ class Fleet(Protocol):
 class FleetExecutor(Protocol):
     """Where work is done by a fleet: settings that make one."""
 
+    def check(self) -> None:
+        """UsageError where it cannot be: called before anything is written."""
+
     def fleet(self) -> Fleet:
         """A fleet that is not open yet."""
 

@@ -27,17 +27,16 @@ from summeter.runs.worker_parts import SUFFIX, Part, write_part
 
 class Member:
     """A worker. It has an event loop in a thread of its own; `judge` may be called from any thread, also while other
-    bundles are being judged: their units share its slots.
+    bundles are being judged: their units share its slots. `alone`: the process is its own, with the folder it is in and
+    what is logged.
 
     Raises UsageError where this machine cannot do what the driver wants: another version, no such model, no way to the
     run's folder.
     """
 
-    def __init__(self, setup: Setup, ask: Ask) -> None:
+    def __init__(self, setup: Setup, ask: Ask, *, alone: bool = True) -> None:
         if setup.version != __version__:
             raise UsageError(f"this worker has summeter {__version__}, its driver {setup.version}: install the same")
-        with suppress(OSError):
-            os.chdir(setup.folder)  # where relative paths of models and settings begin
         self._setup = setup
         self._parts = Path(setup.parts)
         self._check_parts()
@@ -45,9 +44,12 @@ class Member:
         self._usage: dict[str, LocalUsage] = {}
         self._reported: dict[str, LocalUsage] = {}
         self._reported_processor = 0.0
-        self._tools = toolbox({}, self._networks())
         self._notes = _Notes()
-        logging.getLogger("summeter").addHandler(self._notes)
+        if alone:
+            logging.getLogger("summeter").addHandler(self._notes)
+            with suppress(OSError):
+                os.chdir(setup.folder)  # where relative paths of models and settings begin
+        self._tools = toolbox({}, self._networks())
         self._loop = asyncio.new_event_loop()
         self._slots = asyncio.Semaphore(setup.slots)
         threading.Thread(target=self._loop.run_forever, name="summeter-judging", daemon=True).start()

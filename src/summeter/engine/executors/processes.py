@@ -15,6 +15,7 @@ from itertools import count
 from multiprocessing import current_process, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from multiprocessing.resource_tracker import ensure_running
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import Field
@@ -38,7 +39,7 @@ from summeter.records import Record, UsageError
 if TYPE_CHECKING:
     from summeter.engine.executors.member import Member
 
-PREFIX = "summeter-worker"
+PREFIX = "summeter-"
 
 
 class ProcessExecutor(Record):
@@ -51,6 +52,12 @@ class ProcessExecutor(Record):
 
     workers: int = Field(default_factory=lambda: len(os.sched_getaffinity(0)), ge=1)
     threads: int = Field(default=1, ge=1)
+
+    def check(self) -> None:
+        """UsageError where no processes can be begun."""
+        if current_process().name.startswith(PREFIX):
+            # A script whose main module judges when it is imported: the worker imports it, too.
+            raise UsageError("a script that judges with workers must do so under `if __name__ == '__main__':`")
 
     def fleet(self) -> ProcessFleet:
         """The processes, not yet begun."""
@@ -85,15 +92,12 @@ class ProcessFleet:
         self._tasks: set[asyncio.Task[None]] = set()  # held, so that they come to their end
 
     async def open(self, setup: Setup, answer: Answer) -> None:
-        if current_process().name.startswith(PREFIX):
-            # A script whose main module judges when it is imported: the worker imports it, too.
-            raise UsageError("a script that judges with workers must do so under `if __name__ == '__main__':`")
         self._setup, self._packed, self._answer = setup, packed(setup), answer
 
     async def start(self, worker: str) -> None:
         ours, theirs = get_context("spawn").Pipe()
         process = get_context("spawn").Process(
-            target=work, args=(theirs, self._packed), name=f"{PREFIX}-{worker}", daemon=True
+            target=work, args=(theirs, self._packed), name=f"{PREFIX}{worker.replace(' ', '-')}", daemon=True
         )  # fmt: skip
         with _environment(self._setup.environment), _without_interrupts():
             process.start()
@@ -204,6 +208,7 @@ def _environment(names: Mapping[str, str]) -> Iterator[None]:
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
     """A process that is begun within does not hear Ctrl-C, which a terminal sends to all: its driver ends it."""
+    ensure_running()  # which would let interrupts through where it begins a process of its own
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -216,6 +221,7 @@ def _without_interrupts() -> Iterator[None]:
 
 def work(pipe: Connection, setup: bytes) -> None:
     """The life of a worker process, which a pickled `Setup` describes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     lock = threading.Lock()
 
     def say(message: Any) -> None:
@@ -250,7 +256,7 @@ def _listen(pipe: Connection, member: Member, asked: dict[int, Future[Any]], say
             os._exit(0)  # the driver is gone; whatever runs here is nobody's
         match message:
             case Assignment():
-                member.judge(message).add_done_callback(lambda done: say(done.result()))
+                member.judge(message).add_done_callback(lambda done: done.cancelled() or say(done.result()))
             case _Reply(number, answer):
                 answer.resolve(asked.pop(number))
             case _Stop(grace):

@@ -1,0 +1,102 @@
+"""A fleet without processes: workers in threads of this one, which die as they are told to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from summeter.engine.executors.fleet import Answer, Assignment, Died, Ended, Event, Ready, Setup, Trouble
+from summeter.engine.executors.member import Member
+
+
+@dataclass
+class ThreadExecutor:
+    """`deadly`: how many workers die of a document (its id). `full`: the names of workers whose disk is full.
+    `lost`: bundles whose worker dies once their part is written, before it says so. `broken`: none can begin."""
+
+    workers: int = 2
+    deadly: Mapping[str, int] = field(default_factory=dict)
+    full: tuple[str, ...] = ()
+    lost: tuple[int, ...] = ()
+    broken: bool = False
+    threads: int = 1
+    sent: dict[int, list[str]] = field(default_factory=dict)
+    """The documents of each bundle."""
+
+    def check(self) -> None:
+        pass
+
+    def fleet(self) -> ThreadFleet:
+        return ThreadFleet(self)
+
+
+def unasked(question: Any) -> Future[Any]:
+    raise AssertionError(question)
+
+
+class ThreadFleet:
+    def __init__(self, executor: ThreadExecutor) -> None:
+        self.workers = executor.workers
+        self.events: asyncio.Queue[Event] = asyncio.Queue()
+        self._executor = executor
+        self._deaths = dict(executor.deadly)
+        self._members: dict[str, Member] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def open(self, setup: Setup, answer: Answer) -> None:
+        self._setup = setup
+
+    async def start(self, worker: str) -> None:
+        if self._executor.broken:
+            self.events.put_nowait(Died(worker, "no room"))
+            return
+        self._members[worker] = Member(self._setup, unasked, alone=False)
+        self.events.put_nowait(Ready(worker, "a thread"))
+
+    async def send(self, worker: str, assignment: Assignment) -> None:
+        self._executor.sent[assignment.bundle] = [unit.document.id for unit in assignment.units]
+        if worker in self._members:
+            task = asyncio.ensure_future(self._judge(worker, assignment))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _judge(self, worker: str, assignment: Assignment) -> None:
+        if worker not in self._members:
+            return
+        for unit in assignment.units:
+            if self._deaths.get(unit.document.id, 0) > 0:
+                self._deaths[unit.document.id] -= 1
+                self._die(worker)
+                return
+        outcome = await asyncio.wrap_future(self._members[worker].judge(assignment))
+        if assignment.bundle in self._executor.lost:
+            self._die(worker)
+        elif worker in self._executor.full:
+            error = OSError(28, "No space left on device")
+            await asyncio.to_thread(self._lose, assignment.bundle)
+            self._say(worker, Ended(worker, outcome._replace(trouble=Trouble.of(error, "unwritten"))))
+        else:
+            self._say(worker, Ended(worker, outcome))
+
+    def _lose(self, bundle: int) -> None:
+        for file in Path(self._setup.parts).glob(f"*-{bundle:08d}.part"):
+            file.unlink()
+
+    def _say(self, worker: str, event: Event) -> None:
+        if worker in self._members:
+            self.events.put_nowait(event)
+
+    def _die(self, worker: str) -> None:
+        self._say(worker, Died(worker, "killed by signal 9"))
+        self._members.pop(worker, None)
+
+    async def stop(self, worker: str) -> None:
+        self._members.pop(worker, None)
+
+    async def close(self, grace: float) -> None:
+        self._members.clear()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
