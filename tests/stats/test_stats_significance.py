@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from summeter.stats import paired_differences
+from summeter.stats import paired_differences, significance
 from summeter.stats.base import Floats
-from summeter.stats.significance import PairDifference
+from summeter.stats.significance import PairDifference, least_p, permuted_differences
 
 cell = st.sampled_from([0.0, 0.25, 0.5, 1.0, None])
 
@@ -112,3 +112,38 @@ def test_error_rate_and_coverage() -> None:
         wrong += any(one.better is not None and gap == 0 for one, gap in zip(found, gaps, strict=True))
     assert held >= 0.9 * sets
     assert wrong <= 0.1 * sets
+
+
+def test_more_documents_than_a_power_of_two_can_count() -> None:
+    assert least_p(100_000) == 0
+    assert least_p(100_000, 99) == 0.01
+    assert least_p(0) == 1
+
+
+def test_many_documents_are_computed_as_drawing_them_would_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = np.random.default_rng(1)
+    gaps = numbers.normal(0.01, 0.3, (3000, 3))
+    gaps[:, 1] -= 0.01
+    gaps[:200, 0] = np.nan
+    pairs = [("a", "b"), ("a", "c"), ("b", "c")]
+    drawn = permuted_differences(pairs, gaps, 0.05, 3, 20_000, 0)
+    monkeypatch.setattr(significance, "_MANY", 2800)
+    monkeypatch.setattr(significance, "_SHARE", 5e-3)
+    computed = permuted_differences(pairs, gaps, 0.05, 3, 20_000, 0)
+    assert {pair.method for pair in computed} == {"paired permutation, normal limit"}
+    for one, other in zip(computed, drawn, strict=True):
+        assert one.difference == pytest.approx(other.difference)
+        assert (one.n, one.missing, one.units, one.family) == (other.n, other.missing, other.units, other.family)
+        assert one.p == pytest.approx(other.p, abs=0.01)
+        assert one.low == pytest.approx(other.low, abs=6e-4)
+        assert one.high == pytest.approx(other.high, abs=6e-4)
+    # A pair with too few documents, or one document that outweighs the others, is drawn still, as before.
+    gaps[:400, 0] = np.nan
+    gaps[7, 2] = 1000
+    mixed = permuted_differences(pairs, gaps, 0.05, 3, 20_000, 0)
+    assert ["normal" in pair.method for pair in mixed] == [False, True, False]
+    monkeypatch.undo()
+    whole = permuted_differences(pairs, gaps, 0.05, 3, 20_000, 0)
+    for one, other in ((mixed[0], whole[0]), (mixed[2], whole[2])):
+        assert (one.p, one.low, one.high) == pytest.approx((other.p, other.low, other.high))
+        assert (one.method, one.text, one.n) == (other.method, other.text, other.n)

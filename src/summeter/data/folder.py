@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
+from pydantic_core import from_json
 
 from summeter.data.atomic import building, write_lines, write_text
 from summeter.data.faults import Dropped, Faults
@@ -180,6 +181,14 @@ def read(folder: Path, *, verify: bool) -> Content:
     }
     origins = {row.document_id: row.origins for row in given if row.origins is not None}
     return Content(card, documents, summaries, makers, origins)
+
+
+def document_domains(folder: Path) -> dict[str, str]:
+    """The domain of each document that has one, by id; reads no summary. Raises InputError for changed files."""
+    _verify(folder, _card(folder), _files(folder))
+    with (folder / DOCUMENTS).open("rb") as lines:
+        rows = map(from_json, lines)
+        return {row["id"]: row["domain"] for row in rows if row.get("domain") is not None}
 
 
 def read_dropped(folder: Path) -> list[Dropped]:

@@ -21,6 +21,7 @@ import numpy as np
 from pydantic import ValidationError, model_validator
 
 from summeter.data.dataset import Dataset, load
+from summeter.data.folder import document_domains
 from summeter.records import Fault, InputError, Judgment, Record, Status, UsageError, digest, read_lines
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.runs.progress import (
@@ -135,10 +136,22 @@ class RunFolder:
         if self._given is not None and (given := self._given()) is not None:
             return given
         if self._data is None:
-            if not (self.folder / "data").is_dir():
-                raise InputError.at(self.folder / "data", None, None, f"is missing. {_AGAIN}")
-            self._data = load(self.folder / "data")
+            self._data = load(self._data_folder)
         return self._data
+
+    @property
+    def _data_folder(self) -> Path:
+        """The run's own copy of the data. InputError where it is gone."""
+        if not (self.folder / "data").is_dir():
+            raise InputError.at(self.folder / "data", None, None, f"is missing. {_AGAIN}")
+        return self.folder / "data"
+
+    def domains(self) -> dict[str, str]:
+        """The domain of each document that has one, by id."""
+        given = self._data if self._given is None else self._given()
+        if given is None:
+            return document_domains(self._data_folder)
+        return {document.id: document.domain for document in given.documents.values() if document.domain is not None}
 
     @property
     def reduce(self) -> dict[str, str]:
@@ -273,8 +286,7 @@ class RunFolder:
         return self.once("totals", self._add_up)
 
     def _add_up(self) -> RunTotals:
-        domains = {document.id: document.domain for document in self.data.documents.values()}
-        return RunTotals.of(self.table(), self.reduce, domains, self.seed)
+        return RunTotals.of(self.table(), self.reduce, self.domains(), self.seed)
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """What `make` gives, under a key; made again only where the run has gone on."""

@@ -8,7 +8,9 @@ score, whoever asks for it, comes out of one arithmetic (`summeter.scoring.score
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
@@ -35,7 +37,10 @@ QUESTION = ("signature", "judge", "aspect", "document", "system", "rival", "unit
 
 
 class Names(NamedTuple):
-    """A column of names: row i has `names[codes[i]]`. Names are in order of first appearance; one may be None."""
+    """A column of names: row i has `names[codes[i]]`. Names are in order of first appearance; one may be None.
+
+    The codes have 32 bits where a column is made here: there are fewer names, and rows in memory, than 2^31.
+    """
 
     codes: Ints
     names: tuple[str | None, ...]
@@ -49,7 +54,7 @@ class Names(NamedTuple):
         """
         vocabulary = Vocabulary()
         codes = [vocabulary[label] for label in labels]
-        return cls(np.array(codes, np.int64), tuple(vocabulary) or (None,))
+        return cls(np.array(codes, np.int32), tuple(vocabulary) or (None,))
 
     @classmethod
     def same(cls, name: str | None, rows: int) -> Names:
@@ -93,7 +98,7 @@ class Names(NamedTuple):
     def concat(columns: Sequence[Names]) -> Names:
         """Several columns, one below the other."""
         vocabulary = Vocabulary()
-        places = [np.array([vocabulary[name] for name in column.names], np.int64) for column in columns]
+        places = [np.array([vocabulary[name] for name in column.names], np.int32) for column in columns]
         if len(vocabulary) == 1:
             return Names.same(next(iter(vocabulary)), sum(len(column.codes) for column in columns))
         codes = [place[column.codes] for place, column in zip(places, columns, strict=True)]
@@ -163,7 +168,7 @@ class Columns:
         """Some of the rows, by place (in the order given) or by mask."""
         taken: dict[str, Any] = {}
         for name, column in vars(self).items():
-            taken[name] = column.take(rows) if isinstance(column, Names) else column[rows]
+            taken[name] = column.take(rows) if isinstance(column, Names) else _taken(column, rows)
         return type(self)(**taken)
 
     @classmethod
@@ -174,8 +179,33 @@ class Columns:
         joined: dict[str, Any] = {}
         for name in vars(tables[0]):
             columns = [vars(table)[name] for table in tables]
-            joined[name] = Names.concat(columns) if isinstance(columns[0], Names) else np.concatenate(columns)
+            joined[name] = Names.concat(columns) if isinstance(columns[0], Names) else _concatenated(columns)
         return cls(**joined)
+
+
+def constant(number: Any, rows: int) -> NDArray[Any]:
+    """One number in all rows, which takes no memory."""
+    return np.broadcast_to(number, (rows,))
+
+
+def _is_constant(column: NDArray[Any]) -> bool:
+    return column.strides == (0,) and len(column) > 0
+
+
+def _taken(column: NDArray[Any], rows: Ints | Bools) -> NDArray[Any]:
+    if not _is_constant(column):
+        taken: NDArray[Any] = column[rows]
+        return taken
+    return constant(column[0], int(rows.sum()) if rows.dtype == np.bool_ else len(rows))
+
+
+def _concatenated(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    filled = [column for column in columns if len(column)]
+    if filled and all(map(_is_constant, filled)):
+        numbers = np.array([column[0] for column in filled])
+        if np.array_equal(numbers, np.full_like(numbers, numbers[0]), equal_nan=numbers.dtype.kind == "f"):
+            return constant(filled[0][0], sum(map(len, columns)))
+    return np.concatenate(columns)
 
 
 class Question(NamedTuple):
@@ -294,10 +324,10 @@ class JudgmentTable(Columns):
             named=nothing,
             reason=nothing,
             calls=Names.same("", rows),
-            index=np.full(rows, -1, np.int64),
+            index=constant(np.int64(-1), rows),
             value=value,
-            label=np.full(rows, np.nan),
-            truncated_tokens=np.zeros(rows, np.int64),
+            label=constant(np.nan, rows),
+            truncated_tokens=constant(np.int64(0), rows),
         )
 
     @classmethod
@@ -336,6 +366,9 @@ class JudgmentTable(Columns):
         keys = row_keys(*(getattr(self, name) + 1 if name == "index" else getattr(self, name) for name in QUESTION))
         if (keys[1:] > keys[:-1]).all():
             return self  # in order already, so that no two are equal
+        ordered = np.sort(keys)
+        if (ordered[1:] > ordered[:-1]).all():
+            return self
         groups = Groups.by(keys)
         if len(groups) == len(self):
             return self
@@ -368,7 +401,7 @@ _NUMBERS = {
 
 def _of_records(judgments: Iterable[Judgment]) -> JudgmentTable:
     words = {name: Vocabulary() for name in _SOURCES if name not in _NUMBERS}
-    kinds = {name: _NUMBERS.get(name, np.int64) for name in _SOURCES}
+    kinds = {name: _NUMBERS.get(name, np.int32) for name in _SOURCES}
     readers = {name: source.reader() for name, source in _SOURCES.items()}
     parts: dict[str, list[NDArray[Any]]] = {name: [np.empty(0, kind)] for name, kind in kinds.items()}
     rows = iter(judgments)
@@ -423,6 +456,26 @@ def _of_file(file: Path) -> JudgmentTable:
     return table if table is not None else _of_records(read_lines(file, Judgment))
 
 
+def read_part(file: Path, start: int, end: int) -> JudgmentTable | None:
+    """The table of the lines of a large file that begin at `start` and end at `end`, repeats too; None where some line
+    is not a judgment."""
+    with _part(file, start, end) as part:
+        return _scan(part)
+
+
+@contextmanager
+def _part(file: Path, start: int, end: int) -> Iterator[Path]:
+    """A file of its own for a part of a file: DuckDB reads whole files."""
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as copy, file.open("rb") as whole:
+        whole.seek(start)
+        left = end - start
+        while left > 0 and (block := whole.read(min(left, 1 << 20))):
+            copy.write(block)
+            left -= len(block)
+        copy.flush()
+        yield Path(copy.name)
+
+
 def _scan(file: Path) -> JudgmentTable | None:
     """The rows of a file by DuckDB; None where some line is not a judgment."""
     import duckdb
@@ -447,32 +500,50 @@ def _literal(file: Path) -> str:
 
 
 def _columns(connection: DuckDBPyConnection) -> JudgmentTable:
-    """The columns: names as codes, in order of first appearance."""
+    """The columns of the table `judgments`: names as codes, in order of first appearance."""
     numbers = [name for name in _NUMBERS if name != "label"]
-    names: dict[str, list[str | None]] = {}
-    cells = [f'"{name}"' for name in numbers]
-    for column in (*(name for name in _SOURCES if name not in {*_NUMBERS, "named"}), "label"):
-        known = connection.execute(f'SELECT "{column}" FROM judgments GROUP BY ALL ORDER BY min(rowid)').fetchall()  # noqa: S608 - names of our own
-        names[column] = [row[0] for row in known]
-        if len(known) > 1:
-            there = f'SELECT "{column}" FROM judgments WHERE "{column}" IS NOT NULL GROUP BY ALL ORDER BY min(rowid)'  # noqa: S608
-            connection.execute(f'CREATE TYPE "{column}_names" AS ENUM ({there})')
-            cells.append(f'coalesce(enum_code("{column}"::"{column}_names")::BIGINT, -1) AS "{column}"')
-    read = connection.execute(f"SELECT {', '.join(cells)} FROM judgments").fetchnumpy()  # noqa: S608
-    columns: dict[str, Any] = {name: np.asarray(read[name]) for name in numbers}
-    for column, known_names in names.items():
-        if len(known_names) == 1:
-            columns[column] = Names.same(known_names[0], len(columns["index"]))
-            continue
-        # The codes of the type leave out null, which has a place of its own among the names.
-        order = [place for place, name in enumerate(known_names) if name is not None]
-        absent = known_names.index(None) if None in known_names else 0
-        columns[column] = Names(np.array([*order, absent], np.int64)[read.pop(column)], tuple(known_names))
+    names = [name for name in _SOURCES if name not in {*_NUMBERS, "named"}]
+    columns = read_columns(connection, "judgments", [*names, "label"], numbers)
     texts: Names = columns["label"]
     labels = [None if text is None else json.loads(text) for text in texts.names]
-    columns["label"] = np.array([_number(label) for label in labels])[texts.codes]
+    values = np.array([_number(label) for label in labels])
+    columns["label"] = constant(values[0], len(texts.codes)) if len(values) == 1 else values[texts.codes]
     # Several texts may have become no name.
     vocabulary = Vocabulary()
-    codes = np.array([vocabulary[label if isinstance(label, str) else None] for label in labels], np.int64)
+    codes = np.array([vocabulary[label if isinstance(label, str) else None] for label in labels])
     columns["named"] = _named(codes[texts.codes], tuple(vocabulary))
     return JudgmentTable(**columns)
+
+
+def read_columns(
+    connection: DuckDBPyConnection, table: str, names: Sequence[str], numbers: Sequence[str]
+) -> dict[str, Any]:
+    """The columns of a table of DuckDB: `names` as `Names`, in order of first appearance, `numbers` as arrays. A column
+    of one name or number takes no memory."""
+    cells: list[str] = []
+    rows: int = connection.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0]  # noqa: S608 - names of our own
+    columns: dict[str, Any] = {}
+    for name in numbers:
+        known = connection.execute(f'SELECT DISTINCT "{name}" FROM {table} LIMIT 2').fetchnumpy()[name]  # noqa: S608
+        if len(known) == 1:
+            columns[name] = constant(np.asarray(known)[0], rows)
+        else:
+            cells.append(f'"{name}"')
+    there: dict[str, list[str | None]] = {}
+    for name in names:
+        distinct = connection.execute(f'SELECT "{name}" FROM {table} GROUP BY ALL ORDER BY min(rowid)').fetchall()  # noqa: S608
+        there[name] = [row[0] for row in distinct]
+        if len(distinct) > 1:
+            given = f'SELECT "{name}" FROM {table} WHERE "{name}" IS NOT NULL GROUP BY ALL ORDER BY min(rowid)'  # noqa: S608
+            connection.execute(f'CREATE TYPE "{name}_names" AS ENUM ({given})')
+            cells.append(f'coalesce(enum_code("{name}"::"{name}_names")::INTEGER, -1) AS "{name}"')
+    read = connection.execute(f"SELECT {', '.join(cells)} FROM {table}").fetchnumpy() if cells else {}  # noqa: S608
+    for name, known_names in there.items():
+        if len(known_names) <= 1:
+            columns[name] = Names.same(known_names[0] if known_names else None, rows)
+            continue
+        # The codes of the type leave out null, which has a place of its own among the names.
+        order = [place for place, text in enumerate(known_names) if text is not None]
+        absent = known_names.index(None) if None in known_names else 0
+        columns[name] = Names(np.array([*order, absent], np.int32)[read.pop(name)], tuple(known_names))
+    return columns | {name: np.asarray(column) for name, column in read.items()}
