@@ -34,7 +34,7 @@ from summeter.runs.progress import (
     JudgmentLines,
     ProgressTable,
     checksum,
-    confirmed_bytes,
+    confirmed_parts,
     damaged_line,
     whole_lines,
 )
@@ -135,7 +135,8 @@ class Journal:
         are sound, and the checksums of all."""
         file = self.folder / "judgments" / f"{judge.file}.jsonl"
         _cut_torn_line(file)
-        if not lost.any() and (end := confirmed_bytes(file, items)) is not None:
+        if not lost.any() and (parts := confirmed_parts(file, items)) is not None:
+            end = parts[-1]
             if file.exists() and end < file.stat().st_size:
                 damaged.extend(_damaged_behind(file, end, int(items.judgments.sum())))
                 os.truncate(file, end)

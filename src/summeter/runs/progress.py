@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from summeter.records import Fault, Judgment, Record, read_lines
-from summeter.scoring.table import Groups, Names, Vocabulary
+from summeter.scoring.table import Groups, Names, Vocabulary, part_of, read_columns
 from summeter.stats.base import Bools, Ints
 
 PROGRESS = "progress.jsonl"
@@ -28,6 +28,9 @@ Keys = NDArray[np.bytes_]
 KEY_BYTES = 16
 _KEY = f"S{KEY_BYTES}"
 _NO_CHECKSUM = -1
+PART = 2**25
+"""Bytes of a file that are in memory at a time, parsed."""
+_AS_RECORDS = 2**24
 _RECENT = 4096
 
 
@@ -169,23 +172,41 @@ class ProgressTable:
     @classmethod
     def read(cls, file: Path, damaged: list[Fault] | None = None) -> ProgressTable:
         """Raises InputError naming file and line of a damaged line; given a list, notes it there and reads on."""
-        fields = ("signature", "document_id", "system", "rival", "prepared")
-        words = {name: Vocabulary() for name in fields}
-        codes = {name: array("i") for name in fields}
-        judgments, checksum = array("q"), array("q")
-        for line in read_lines(file, Done, damaged):
-            for name in fields:
-                codes[name].append(words[name][getattr(line, name)])
-            judgments.append(line.judgments)
-            checksum.append(_NO_CHECKSUM if line.checksum is None else line.checksum)
-        names = [Names(np.array(codes[name], np.int32), tuple(words[name]) or (None,)) for name in fields]
-        table = cls(names[:4], np.array(judgments, np.int64), np.array(checksum, np.int64), names[4])
-        groups = Groups.by(*names[:4])
+        large = file.exists() and file.stat().st_size > _AS_RECORDS
+        table = (_scan(file) if large else None) or cls.of(read_lines(file, Done, damaged))
+        groups = Groups.by(table.signature, table.document, table.system, table.rival)
         if len(groups) < len(table):
             last = np.zeros(len(groups), np.int64)
             np.maximum.at(last, groups.of, np.arange(len(table)))
             table = table.take(last)
         return table
+
+    @classmethod
+    def of(cls, lines: Iterable[Done]) -> ProgressTable:
+        """From records."""
+        fields = ("signature", "document_id", "system", "rival", "prepared")
+        words = {name: Vocabulary() for name in fields}
+        codes = {name: array("i") for name in fields}
+        judgments, sums = array("q"), array("q")
+        for line in lines:
+            for name in fields:
+                codes[name].append(words[name][getattr(line, name)])
+            judgments.append(line.judgments)
+            sums.append(_NO_CHECKSUM if line.checksum is None else line.checksum)
+        names = [Names(np.array(codes[name], np.int32), tuple(words[name]) or (None,)) for name in fields]
+        return cls(names[:4], np.array(judgments, np.int64), np.array(sums, np.int64), names[4])
+
+    @classmethod
+    def concat(cls, tables: Sequence[ProgressTable]) -> ProgressTable:
+        """Several tables, one below the other."""
+        signature, document, system, rival, prepared = (
+            Names.concat([getattr(table, name) for table in tables])
+            for name in ("signature", "document", "system", "rival", "prepared")
+        )
+        judgments, sums = (
+            np.concatenate([getattr(table, name) for table in tables]) for name in ("judgments", "checksum")
+        )
+        return cls((signature, document, system, rival), judgments, sums, prepared)
 
     def __len__(self) -> int:
         return len(self.judgments)
@@ -243,19 +264,76 @@ def checksum(lines: Iterable[bytes]) -> int:
     return sum(map(crc32, lines)) & 0xFFFFFFFF
 
 
-def confirmed_bytes(file: Path, items: ProgressTable) -> int | None:
-    """How many bytes of a file of judgments are the lines of these items, one item after the other, from its start;
-    None where they are not, and where some have no checksum. Reads the lines without parsing them."""
+def confirmed_parts(file: Path, items: ProgressTable) -> list[int] | None:
+    """Where the lines of these items begin and end in a file of judgments, from its start one item after the other: its
+    parts of some 32 MB, each of whole items. None where they are not there so, and where some have no checksum. Reads
+    the lines without parsing them."""
     if not file.exists():
-        return None if len(items) else 0
-    end = 0
+        return None if len(items) else [0]
+    end, parts = 0, [0]
     with file.open("rb") as lines:
         for many, wanted in zip(items.judgments.tolist(), items.checksum.tolist(), strict=True):
+            if end - parts[-1] >= PART:
+                parts.append(end)
             own = list(islice(lines, many))
             if checksum(own) != wanted:
                 return None
             end += sum(map(len, own))
-    return end
+    return [*parts, end]
+
+
+_READ = """
+CREATE TABLE progress AS SELECT signature, document_id, system, rival, judgments, prepared,
+    coalesce(checksum, -1) AS checksum
+FROM read_json(?, format = 'newline_delimited', columns = {columns})
+"""
+_LINE = {
+    **dict.fromkeys(("signature", "document_id", "system", "rival", "prepared"), "VARCHAR"),
+    **dict.fromkeys(("judgments", "checksum"), "BIGINT"),
+}
+_ABSENT = """
+SELECT count(*) FROM progress
+WHERE signature IS NULL OR document_id IS NULL OR system IS NULL OR judgments IS NULL
+"""
+
+
+def _scan(file: Path) -> ProgressTable | None:
+    """The lines of a large file by DuckDB, part by part; None where some line is none of progress."""
+    import duckdb
+
+    kinds = "{" + ", ".join(f"'{name}': '{kind}'" for name, kind in _LINE.items()) + "}"
+    tables = []
+    for start, end in _stretches(file):
+        with part_of(file, start, end) as part, duckdb.connect() as connection:
+            try:
+                connection.execute(_READ.format(columns=kinds), [str(part)])
+            except duckdb.Error:
+                return None
+            if connection.execute(_ABSENT).fetchall()[0][0]:
+                return None
+            names = ("signature", "document_id", "system", "rival", "prepared")
+            columns = read_columns(connection, "progress", names, ("judgments", "checksum"))
+            key = [columns[name] for name in names[:4]]
+            tables.append(ProgressTable(key, columns["judgments"], columns["checksum"], columns["prepared"]))
+    return ProgressTable.concat(tables)
+
+
+def _stretches(file: Path) -> Iterator[tuple[int, int]]:
+    """Parts of a file of whole lines; a torn last one is left out."""
+    size = file.stat().st_size
+    with file.open("rb") as lines:
+        start = 0
+        while start < size:
+            lines.seek(min(start + PART, size) - 1)
+            rest = lines.readline()
+            end = lines.tell()
+            if not rest.endswith(b"\n"):
+                lines.seek(start)
+                end = start + lines.read(end - start).rfind(b"\n") + 1
+            if end <= start:
+                return
+            yield start, end
+            start = end
 
 
 class JudgmentLines:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterator, Mapping
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, Self, TypeVar
 from weakref import ref
@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import ValidationError, model_validator
 
 from summeter.data.dataset import Dataset, load
-from summeter.data.folder import document_domains
+from summeter.data.folder import document_domains, is_dataset
 from summeter.records import Fault, InputError, Judgment, Record, Status, UsageError, digest, read_lines
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.runs.progress import (
@@ -32,7 +32,7 @@ from summeter.runs.progress import (
     ItemIndex,
     JudgmentLines,
     ProgressTable,
-    confirmed_bytes,
+    confirmed_parts,
     hashed,
     whole_lines,
 )
@@ -128,7 +128,7 @@ class RunFolder:
         self._given = None if data is None else ref(data)
         self._data: Dataset | None = None
         self._made: dict[Hashable, tuple[object, Any]] = {}
-        self._checked: dict[str, object] = {}
+        self._checked: dict[str, tuple[object, list[int] | None]] = {}
 
     @property
     def data(self) -> Dataset:
@@ -149,8 +149,9 @@ class RunFolder:
     def domains(self) -> dict[str, str]:
         """The domain of each document that has one, by id."""
         given = self._data if self._given is None else self._given()
-        if given is None:
+        if given is None and is_dataset(self._data_folder):
             return document_domains(self._data_folder)
+        given = given or self.data
         return {document.id: document.domain for document in given.documents.values() if document.domain is not None}
 
     @property
@@ -189,17 +190,37 @@ class RunFolder:
 
     def table(self) -> JudgmentTable:
         """`judgments` as a table, read without making a record of each."""
+        return JudgmentTable.concat(list(self.tables()))
+
+    def tables(self) -> Iterator[JudgmentTable]:
+        """`table` in parts, one below the other, so that memory need not hold all: no item is in two of them, and no
+        pair, either way round.
+
+        Raises InputError as `iter_judgments` does."""
         left = self._confirmed()
-        parts = []
+        count = 0
         for judge in self.manifest.judges:
-            table = JudgmentTable.read(self.file_of(judge), repeats=True)
-            groups = table.groups("signature", "document", "system", "rival")
-            finished = left.take(judge.signature, table.take(groups.first), np.bincount(groups.of))
-            parts.append(table if finished.all() else table.take(finished[groups.of]))
+            for table in self._parts_of(judge, left):
+                groups = table.groups("signature", "document", "system", "rival")
+                finished = left.take(judge.signature, table.take(groups.first), np.bincount(groups.of))
+                part = (table if finished.all() else table.take(finished[groups.of])).last_asked()
+                count += len(part)
+                yield part
         self._check_whole(left)
-        table = JudgmentTable.join([*parts, JudgmentTable.of(self._errors(left))])
-        self._check_counts(len(table))
-        return table
+        errors = JudgmentTable.of(self._errors(left))
+        yield errors
+        self._check_counts(count + len(errors))
+
+    def _parts_of(self, judge: JudgeEntry, left: _Left) -> Iterator[JudgmentTable]:
+        """The judgments of a judge; those of a large file in parts, unless it holds pairs, of which two may be one."""
+        file = self.file_of(judge)
+        _, parts = self._checked[file.name]
+        rows = left.items.of_judge(judge.signature)
+        if parts is None or len(parts) <= 2 or not left.items.rival.take(rows).equal(None).all():
+            yield JudgmentTable.read(file, repeats=True)
+            return
+        for start, end in pairwise(parts):
+            yield JudgmentTable.read_part(file, start, end)
 
     def file_of(self, judge: JudgeEntry) -> Path:
         """Where a judge's judgments stand."""
@@ -216,17 +237,18 @@ class RunFolder:
         if file.is_dir():
             raise InputError.at(file, None, None, f"is a folder, not a file of judgments. {_AGAIN}")
         stamp = _stamp(file), _stamp(self.folder / PROGRESS)
-        if self._checked.get(file.name) == stamp:
+        if file.name in self._checked and self._checked[file.name][0] == stamp:
             return
+        parts = None
         if items.has_checksums:
             running = self.manifest.status == "running"  # a writer may be ahead of its lines of progress
-            end = confirmed_bytes(file, items)
-            if end is None or (not running and end < _stamp(file)[0]):
+            parts = confirmed_parts(file, items)
+            if parts is None or (not running and parts[-1] < _stamp(file)[0]):
                 lines = JudgmentLines(file, items)
                 if faults := lines.damaged or lines.alterations():
                     advice = f"{_AGAIN}: what is damaged is judged anew"
                     raise InputError([*faults, Fault(str(self.folder), None, None, advice)])
-        self._checked[file.name] = stamp
+        self._checked[file.name] = stamp, parts
 
     def check_prepared(self) -> None:
         """InputError where something that was prepared for a finished item is damaged or gone."""
@@ -286,7 +308,7 @@ class RunFolder:
         return self.once("totals", self._add_up)
 
     def _add_up(self) -> RunTotals:
-        return RunTotals.of(self.table(), self.reduce, self.domains(), self.seed)
+        return RunTotals.of(self.tables(), self.reduce, self.domains(), self.seed)
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """What `make` gives, under a key; made again only where the run has gone on."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -14,13 +15,14 @@ from summeter.scoring import (
     ReplyCount,
     ScoreTable,
     SystemTable,
+    composites,
     coverage,
     pair_scores,
     preferences,
-    reply_counts,
-    summary_scores,
     system_scores,
 )
+from summeter.scoring.replies import ReplyCounter
+from summeter.scoring.scores import unit_scores
 from summeter.scoring.table import JudgmentTable
 
 
@@ -32,6 +34,10 @@ class Truncated(NamedTuple):
 
     judgments: int
     tokens: int
+
+    def more(self, other: Truncated) -> Truncated:
+        """Both together."""
+        return Truncated(self.judgments + other.judgments, self.tokens + other.tokens)
 
     def __str__(self) -> str:
         many = f"{self.judgments:,} judgment{' goes' if self.judgments == 1 else 's go'}"
@@ -61,21 +67,34 @@ class RunTotals:
 
     @classmethod
     def of(
-        cls, table: JudgmentTable, reduce: Mapping[str, str], domains: Mapping[str, str | None], seed: int
+        cls, tables: Iterable[JudgmentTable], reduce: Mapping[str, str], domains: Mapping[str, str | None], seed: int
     ) -> RunTotals:
-        """Add up a run. `reduce` says how a judge's units become a score, `domains` where each document belongs."""
-        scores, pairs = summary_scores(table, reduce), preferences(table)
-        counts = np.bincount(table.status.codes, minlength=len(table.status.names)).tolist()
+        """Add up a run, whose judgments come in parts, all those of an item (and of a pair, either way round) in one.
+        `reduce` says how a judge's units become a score, `domains` where each document belongs."""
+        parts: list[ScoreTable] = []
+        pairs: list[Preference] = []
+        replies, statuses, work = ReplyCounter(), Counter[str](), dict[str, Work]()
+        truncated = Truncated(0, 0)
+        for table in tables:
+            parts.append(unit_scores(table, reduce))
+            pairs += preferences(table)
+            replies.add(table)
+            counts = np.bincount(table.status.codes, minlength=len(table.status.names)).tolist()
+            statuses.update({name: n for name, n in zip(table.status.names, counts, strict=True) if name and n})
+            truncated = truncated.more(_truncated(table))
+            _add_work(work, table)
+        units = ScoreTable.concat(parts) if parts else ScoreTable.of([])
+        scores = ScoreTable.concat([units, composites(units)])
         return cls(
             scores=scores,
             systems=SystemTable(system_scores(scores, domains, seed=seed), scores, seed=seed),
             preferences=pairs,
             pairs=pair_scores(pairs, seed=seed),
-            replies=reply_counts(table),
-            statuses={name: n for name, n in zip(table.status.names, counts, strict=True) if name is not None and n},
-            truncated=_truncated(table),
+            replies=replies.counts(),
+            statuses=dict(statuses),
+            truncated=truncated,
             coverage=coverage(scores, ((row.n, row.missing) for row in pairs)),
-            work=_work(table),
+            work=work,
         )
 
 
@@ -87,12 +106,13 @@ def _truncated(table: JudgmentTable) -> Truncated:
     return Truncated(len(cut), int(most.sum()))
 
 
-def _work(table: JudgmentTable) -> dict[str, Work]:
+def _add_work(work: dict[str, Work], table: JudgmentTable) -> None:
     judged = table.take(~table.status.equal("skipped"))
     items = judged.take(judged.groups("signature", "document", "system", "rival").first).signature
     counts = dict(zip(items.names, np.bincount(items.codes, minlength=len(items.names)).tolist(), strict=True))
     sources = table.take(table.groups("signature", "calls").first)
-    calls: dict[str, dict[str, None]] = {}
     for signature, keys in zip(sources.signature.labels(), sources.calls.labels(), strict=True):
-        calls.setdefault(signature, {}).update(dict.fromkeys(keys.split()))
-    return {signature: Work(keys, counts.get(signature, 0)) for signature, keys in calls.items()}
+        work.setdefault(signature, Work({}, 0)).calls.update(dict.fromkeys(keys.split()))
+    for signature, number in counts.items():
+        if signature in work:
+            work[signature] = work[signature]._replace(items=work[signature].items + number)

@@ -54,33 +54,47 @@ def reply_counts(judgments: Iterable[Judgment] | JudgmentTable) -> list[ReplyCou
     >>> reply_counts([])
     []
     """
-    table = JudgmentTable.of(judgments)
-    unusable = table.status.equal("unparsed", "refused")
-    answered = table.take(unusable | (table.status.equal("ok") & ~table.calls.equal("")))
-    replies = answered.groups("signature", "document", "system", "rival", "calls")
-    # One unit of a reply that could not be used makes the reply unusable; the last such unit says why.
-    deciding = replies.first.copy()
-    failed = np.flatnonzero(~answered.status.equal("ok"))
-    deciding[replies.of[failed]] = failed
-    count: Counter[str] = Counter()
-    faults: dict[str, Counter[str]] = {}
-    about: dict[str, tuple[str, str | None]] = {}
-    columns = (answered.signature, answered.judge, answered.model, answered.status, answered.reason)
-    rows = zip(*(column.take(deciding).labels() for column in columns), strict=True)
-    for signature, judge, model, status, reason in rows:
-        about.setdefault(signature, (judge, model))
-        count[signature] += 1
-        if status != "ok":
-            fault = "refused" if status == "refused" else fault_of(reason) or "other"
-            faults.setdefault(signature, Counter())[fault] += 1
-    return [
-        ReplyCount(
-            judge=judge,
-            signature=signature,
-            model=model,
-            replies=count[signature],
-            usable=count[signature] - sum(faults.get(signature, {}).values()),
-            faults=dict(faults.get(signature, Counter()).most_common()),
-        )
-        for signature, (judge, model) in about.items()
-    ]
+    counter = ReplyCounter()
+    counter.add(JudgmentTable.of(judgments))
+    return counter.counts()
+
+
+class ReplyCounter:
+    """`reply_counts` of judgments that come in parts, all those of an item in one."""
+
+    def __init__(self) -> None:
+        self._replies: Counter[str] = Counter()
+        self._faults: dict[str, Counter[str]] = {}
+        self._about: dict[str, tuple[str, str | None]] = {}
+
+    def add(self, table: JudgmentTable) -> None:
+        """Take a part."""
+        unusable = table.status.equal("unparsed", "refused")
+        answered = table.take(unusable | (table.status.equal("ok") & ~table.calls.equal("")))
+        replies = answered.groups("signature", "document", "system", "rival", "calls")
+        # One unit of a reply that could not be used makes the reply unusable; the last such unit says why.
+        deciding = replies.first.copy()
+        failed = np.flatnonzero(~answered.status.equal("ok"))
+        deciding[replies.of[failed]] = failed
+        columns = (answered.signature, answered.judge, answered.model, answered.status, answered.reason)
+        rows = zip(*(column.take(deciding).labels() for column in columns), strict=True)
+        for signature, judge, model, status, reason in rows:
+            self._about.setdefault(signature, (judge, model))
+            self._replies[signature] += 1
+            if status != "ok":
+                fault = "refused" if status == "refused" else fault_of(reason) or "other"
+                self._faults.setdefault(signature, Counter())[fault] += 1
+
+    def counts(self) -> list[ReplyCount]:
+        """The counts so far."""
+        return [
+            ReplyCount(
+                judge=judge,
+                signature=signature,
+                model=model,
+                replies=self._replies[signature],
+                usable=self._replies[signature] - sum(self._faults.get(signature, {}).values()),
+                faults=dict(self._faults.get(signature, Counter()).most_common()),
+            )
+            for signature, (judge, model) in self._about.items()
+        ]

@@ -11,16 +11,15 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import islice
+from itertools import chain, islice
 from math import fsum, isnan
-from statistics import fmean
 from typing import Any, NamedTuple, cast, overload
 
 import numpy as np
 
 from summeter.choices import Use
 from summeter.records import Judgment, Record, Status, composite_signature
-from summeter.scoring.table import Columns, Groups, JudgmentTable, Names, Question
+from summeter.scoring.table import Columns, Groups, JudgmentTable, Names, Question, compact
 from summeter.stats.base import Bools, Floats, Ints, ratio
 
 COMPOSITE = "composite"
@@ -207,8 +206,8 @@ def unit_scores(table: JudgmentTable, reduce: Mapping[str, str], use: Use = Use.
         model=first.model,
         aspect=first.aspect,
         value=_means(number[usable], groups.of[usable], n),
-        n=n,
-        missing=groups.count(used) - n,
+        n=compact(n),
+        missing=compact(groups.count(used) - n),
         status=status,
         reason=reason,
     )
@@ -234,9 +233,11 @@ def _means(values: Floats, groups: Ints, n: Ints) -> Floats:
 
 def _failures(table: JudgmentTable, groups: Groups, used: Bools, n: Ints) -> tuple[Names, Names]:
     """Status and reason of each group: ok, or the worst status of its judgments and the first reason for that."""
+    failed = np.flatnonzero(used & (n == 0)[groups.of])
+    if not len(failed):
+        return Names.same("ok", len(groups)), Names.same(None, len(groups))
     status: list[str | None] = ["ok"] * len(groups)
     reason: list[str | None] = [None] * len(groups)
-    failed = np.flatnonzero(used & (n == 0)[groups.of])
     for row in failed.tolist():
         group = groups.of[row]
         here = table.status.names[table.status.codes[row]]
@@ -349,8 +350,10 @@ def composite_of(scores: ScoreTable, composite: Composite) -> ScoreTable:
         )
         tables.append(scores.take(mine & scores.aspect.equal(aspect)))
     parts = ScoreTable.concat(tables)
-    whole = [rows for rows in Groups.by(parts.document, parts.system).rows() if len(rows) == len(COMPOSED)]
-    rows = np.array(whole, np.int64).reshape(-1, len(COMPOSED))
+    groups = Groups.by(parts.document, parts.system)
+    sizes = np.bincount(groups.of, minlength=len(groups))
+    ordered = np.argsort(groups.of, kind="stable")
+    rows = ordered[(sizes == len(COMPOSED))[groups.of[ordered]]].reshape(-1, len(COMPOSED))
     values = parts.value[rows]
     absent = np.isnan(values)
     first = parts.take(rows[:, 0])
@@ -361,16 +364,20 @@ def composite_of(scores: ScoreTable, composite: Composite) -> ScoreTable:
         worst = min(failed, key=lambda part: GRAVITY.index(part.status))
         status[row], reason[row] = worst.status, f"{worst.aspect}: {worst.reason}"
     question, models = composite.question, parts.model
+    three = Groups.by(*(Names(models.codes[column], models.names) for column in rows.T)) if len(rows) else None
+    joined = [] if three is None else [
+        _joined([models.names[code] for code in models.codes[rows[row]]]) for row in three.first.tolist()
+    ]  # fmt: skip
     return ScoreTable(
         document=first.document,
         system=first.system,
         judge=Names.same(question.judge, len(rows)),
         signature=Names.same(question.signature, len(rows)),
-        model=Names.of(_joined([models.names[code] for code in codes]) for codes in models.codes[rows].tolist()),
+        model=Names.same(None, 0) if three is None else Names.of(joined).take(three.of),
         aspect=Names.same(COMPOSITE, len(rows)),
-        value=np.array([fsum(row) / len(COMPOSED) for row in values.tolist()], np.float64),
-        n=(~absent).sum(axis=1),
-        missing=absent.sum(axis=1),
+        value=np.fromiter((fsum(row) / len(COMPOSED) for row in values), np.float64, len(rows)),
+        n=compact((~absent).sum(axis=1)),
+        missing=compact(absent.sum(axis=1)),
         status=Names.of(status),
         reason=Names.of(reason),
     )
@@ -390,9 +397,10 @@ def coverage(scores: Iterable[Score], preferences: Iterable[tuple[int, int]] = (
     Two summaries, one with 3 of 4 sentences usable, one in error: (3/4 + 0) / 2 = 0.375.
     """
     table = ScoreTable.of(scores)
-    counted = table.take(~table.aspect.equal(COMPOSITE) & ~table.status.equal("skipped"))
-    usable = ~np.isnan(counted.value)
-    total = counted.n + counted.missing
-    shares: list[float] = np.divide(counted.n, total, out=np.zeros(len(total)), where=usable & (total > 0)).tolist()
-    shares += [n / (n + missing) for n, missing in preferences]
-    return fmean(shares) if shares else None
+    counted = ~table.aspect.equal(COMPOSITE) & ~table.status.equal("skipped")
+    n, total = table.n[counted], (table.n + table.missing)[counted]
+    usable = ~np.isnan(table.value[counted])
+    shares = np.divide(n, total, out=np.zeros(len(total)), where=usable & (total > 0))
+    pairs = [n / (n + missing) for n, missing in preferences]
+    number = len(shares) + len(pairs)
+    return fsum(chain(memoryview(shares), pairs)) / number if number else None

@@ -140,7 +140,14 @@ class Groups:
     @classmethod
     def by(cls, *columns: Names | Ints) -> Groups:
         """The groups of rows that are equal in all columns."""
-        _, first, inverse = np.unique(row_keys(*columns), return_index=True, return_inverse=True)
+        keys = row_keys(*columns)
+        if len(keys) and int(keys.max()) <= 2 * len(keys):
+            place = np.full(int(keys.max()) + 1, -1, np.int64)
+            place[keys[::-1]] = np.arange(len(keys) - 1, -1, -1)  # of equal ones the first, which is written last
+            first = np.sort(place[place >= 0])
+            place[keys[first]] = np.arange(len(first))
+            return cls(first, place[keys])
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         order = np.argsort(first)
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
@@ -186,6 +193,11 @@ class Columns:
 def constant(number: Any, rows: int) -> NDArray[Any]:
     """One number in all rows, which takes no memory."""
     return np.broadcast_to(number, (rows,))
+
+
+def compact(column: NDArray[Any]) -> NDArray[Any]:
+    """The column itself, or, where all its numbers are one, `constant`."""
+    return constant(column[0], len(column)) if len(column) and (column == column[0]).all() else column
 
 
 def _is_constant(column: NDArray[Any]) -> bool:
@@ -342,6 +354,18 @@ class JudgmentTable(Columns):
         return cls.concat(tables) if repeats else cls.join(tables)
 
     @classmethod
+    def read_part(cls, file: Path, start: int, end: int) -> JudgmentTable:
+        """The table of those lines of a file that begin at byte `start` and end before `end`, repeats too."""
+        with part_of(file, start, end) as part:
+            table = _scan(part)
+            if table is None:
+                try:
+                    return _of_records(read_lines(part, Judgment))
+                except InputError:
+                    return cls.read(file, repeats=True)  # which says where
+            return table
+
+    @classmethod
     def join(cls, tables: Sequence[JudgmentTable]) -> JudgmentTable:
         """Several tables as one; asked twice, the last counts."""
         return (cls.concat(tables) if tables else _of_records([])).last_asked()
@@ -456,15 +480,8 @@ def _of_file(file: Path) -> JudgmentTable:
     return table if table is not None else _of_records(read_lines(file, Judgment))
 
 
-def read_part(file: Path, start: int, end: int) -> JudgmentTable | None:
-    """The table of the lines of a large file that begin at `start` and end at `end`, repeats too; None where some line
-    is not a judgment."""
-    with _part(file, start, end) as part:
-        return _scan(part)
-
-
 @contextmanager
-def _part(file: Path, start: int, end: int) -> Iterator[Path]:
+def part_of(file: Path, start: int, end: int) -> Iterator[Path]:
     """A file of its own for a part of a file: DuckDB reads whole files."""
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as copy, file.open("rb") as whole:
         whole.seek(start)
