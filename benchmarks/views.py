@@ -1,7 +1,7 @@
 """What lies behind a run of a million summaries: its views, studies and compact form, timed and weighed.
 
-The run is generated, not scored: judgments of two judges (`abstractiveness`, one a summary; `rouge`, four a summary) are
-written as a journal leaves them. Each act has a process of its own; its peak memory is that of the whole process.
+The run is generated, not scored: judgments of two judges (`abstractiveness`, one a summary; `rouge`, four) are written
+as a journal leaves them. Each act has a process of its own; its peak memory is that of the whole process.
 
     python benchmarks/views.py                          1,000,000 summaries of 100,000 documents
     python benchmarks/views.py --documents 1000 summary compare

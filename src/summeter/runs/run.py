@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Container, Hashable, Iterator, Mapping
+from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -38,7 +38,6 @@ from summeter.runs.progress import (
 )
 from summeter.runs.totals import RunTotals
 from summeter.scoring import JudgmentTable, PairScore, Score, SystemTable, dedupe, to_frame
-from summeter.scoring.table import Names, row_keys
 from summeter.stats.base import Bools, Ints
 
 T = TypeVar("T")
@@ -375,6 +374,7 @@ class _Left(Container[DoneKey]):
         self.items = items
         self.number = items.judgments.copy()
         self._index: dict[str, tuple[Ints, ItemIndex]] = {}
+        self._finished: dict[str, _Finished] = {}
 
     def _of(self, signature: str) -> tuple[Ints, ItemIndex]:
         """The rows of a judge, and where among them each item is."""
@@ -399,28 +399,44 @@ class _Left(Container[DoneKey]):
 
     def take(self, signature: str, items: JudgmentTable, judgments: Ints) -> Bools:
         """Take so many judgments off each of these items, which are different; returns which of them are finished."""
-        rows = self.items.of_judge(signature)
-        own = self.items.take(rows)
-        columns = [
-            Names.concat([ours, theirs])
-            for ours, theirs in (
-                (own.signature, items.signature),
-                (own.document, items.document),
-                (own.system, items.system),
-                (own.rival, items.rival),
-            )
-        ]
-        keys = row_keys(*columns)
-        finished, asked = keys[: len(rows)], keys[len(rows) :]
-        order = np.argsort(finished)
-        at = np.minimum(finished.searchsorted(asked, sorter=order), max(0, len(rows) - 1))
-        there = finished[order[at]] == asked if len(rows) else np.zeros(len(asked), np.bool_)
-        self.number[rows[order[at[there]]]] -= judgments[there]
+        if signature not in self._finished:
+            self._finished[signature] = _Finished(self.items, self.items.of_judge(signature))
+        rows = self._finished[signature].rows_of(items)
+        there = (rows >= 0) & items.signature.equal(signature)
+        self.number[rows[there]] -= judgments[there]
         return there
 
     def lost(self) -> Ints:
         """The rows of the items of which some judgments were not met."""
         return np.flatnonzero(self.number > 0)
+
+
+class _Finished:
+    """The finished items of a judge, found by the names in a table of judgments."""
+
+    def __init__(self, items: ProgressTable, rows: Ints) -> None:
+        columns = [column.take(rows) for column in (items.document, items.system, items.rival)]
+        self._codes = [{name: code for code, name in enumerate(column.names)} for column in columns]
+        keys = self._keys([column.codes for column in columns])
+        order = np.argsort(keys)
+        self._keys_in_order, self._rows = keys[order], rows[order]
+
+    def _keys(self, codes: Sequence[Ints]) -> Ints:
+        document, system, rival = (column.astype(np.int64) for column in codes)
+        keys: Ints = (document * len(self._codes[1]) + system) * len(self._codes[2]) + rival
+        return keys
+
+    def rows_of(self, table: JudgmentTable) -> Ints:
+        """The row of the item of each judgment, -1 where it is not finished."""
+        codes = [
+            np.array([known.get(name, -1) for name in column.names], np.int64)[column.codes]
+            for known, column in zip(self._codes, (table.document, table.system, table.rival), strict=True)
+        ]
+        if not len(self._rows):
+            return np.full(len(table), -1, np.int64)
+        keys = np.where(np.min(codes, axis=0) < 0, -1, self._keys(codes))
+        at = np.minimum(self._keys_in_order.searchsorted(keys), len(self._rows) - 1)
+        return np.where(self._keys_in_order[at] == keys, self._rows[at], -1)
 
 
 def _stamp(file: Path) -> tuple[int, int]:
