@@ -17,10 +17,12 @@ import pytest
 from engine.fleets import ThreadExecutor, unasked
 from engine.judges import Killer, Lengths, Moody, rows
 
+from summeter.data.dataset import load
 from summeter.engine.api import evaluate
-from summeter.engine.executors.fleet import Setup
+from summeter.engine.executors.fleet import Assignment, Setup
 from summeter.engine.executors.member import Member
 from summeter.engine.executors.processes import ProcessExecutor
+from summeter.engine.plan import jobs, splitter, units
 from summeter.engine.runs import Run
 from summeter.records import AccessError, Judgment, Target, UsageError, WorkerError, WriteError
 from summeter.runs.journal import Journal
@@ -149,6 +151,26 @@ class TestTheDriver:
         (tmp_path / "s").touch()
         with pytest.raises(UsageError, match="install the same"):
             Member(replace(setup, version="0"), unasked, alone=False)
+
+
+def test_what_a_bundle_takes_is_not_what_it_waits(tmp_path: Path) -> None:
+    """The second bundle waits for the only slot; else a worker with much to do would seem slow."""
+    judge = Killer(flags=str(tmp_path), documents=("d0", "d1"), kind="slow")
+    data = load(rows(2))
+    work = jobs([judge], {}, splitter(data), {})
+    (tmp_path / PARTS).mkdir()
+    (tmp_path / PARTS / "s").touch()
+    setup = Setup(jobs=tuple(work), networks=(), parts=str(tmp_path / PARTS), session="s", slots=1, threads=1)
+    member = Member(setup, unasked, alone=False)
+    begin = time.monotonic()
+    bundles = [
+        member.judge(Assignment(number, (unit,), {}))
+        for number, unit in enumerate(units(data, work, frozenset(), None))
+    ]
+    outcomes = [bundle.result(60) for bundle in bundles]
+    took = time.monotonic() - begin
+    assert all(outcome.seconds > 0.0 for outcome in outcomes)
+    assert sum(outcome.seconds for outcome in outcomes) <= took
 
 
 SCRIPT = """

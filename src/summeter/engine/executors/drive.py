@@ -154,7 +154,7 @@ class Driver:
         if trouble is not None:
             raise trouble.error
         self._out.pop(outcome.bundle, None)
-        if self._scheduler.done(outcome.bundle, self._now()):
+        if self._scheduler.done(outcome.bundle, self._now(), outcome.seconds):
             self._advance(outcome.ok, outcome.failed)
 
     def _advance(self, ok: int, failed: int) -> None:

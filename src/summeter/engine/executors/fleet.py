@@ -128,7 +128,8 @@ class Note(NamedTuple):
 
 class Outcome(NamedTuple):
     """What became of a bundle. Its facts stand in its part; here are counts: items judged well and not, seconds that it
-    took; and of the worker since its last outcome, seconds of processor and what local models did."""
+    took since it was begun, or since the bundle before was done; and of the worker since its last outcome, seconds of
+    processor and what local models did."""
 
     bundle: int
     ok: int = 0

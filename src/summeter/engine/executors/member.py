@@ -52,6 +52,7 @@ class Member:
         self._tools = toolbox({}, self._networks())
         self._loop = asyncio.new_event_loop()
         self._slots = asyncio.Semaphore(setup.slots)
+        self._ended = 0.0  # when the latest bundle was
         threading.Thread(target=self._loop.run_forever, name="summeter-judging", daemon=True).start()
 
     def _check_parts(self) -> None:
@@ -115,8 +116,10 @@ class Member:
         if STOP.is_set() and trouble is None:  # work that was broken off may end without an error
             trouble = Trouble.of(asyncio.CancelledError())
         unwritten = await self._write(assignment.bundle, part)
+        ended = time.monotonic()
+        took, self._ended = ended - max(began, self._ended), ended
         return Outcome(
-            assignment.bundle, count.ok, count.failed, time.monotonic() - began, self._new_processor(),
+            assignment.bundle, count.ok, count.failed, took, self._new_processor(),
             self._new_usage(), self._notes.take(), unwritten or trouble,
         )  # fmt: skip
 
