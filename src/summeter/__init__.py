@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from summeter.engine.api import evaluate as evaluate
     from summeter.engine.api import evaluate_async as evaluate_async
     from summeter.engine.dry import dry_run as dry_run
+    from summeter.engine.executors.processes import ProcessExecutor as ProcessExecutor
+    from summeter.engine.executors.ray import RayExecutor as RayExecutor
     from summeter.engine.outputs import import_outputs as import_outputs
     from summeter.engine.runs import Run as Run
     from summeter.engine.runs import rescore as rescore
@@ -45,6 +47,8 @@ _HOMES = {
     "Evaluator": "summeter.evaluators.base",
     "Item": "summeter.records",
     "Judgment": "summeter.records",
+    "ProcessExecutor": "summeter.engine.executors.processes",
+    "RayExecutor": "summeter.engine.executors.ray",
     "Run": "summeter.engine.runs",
     "Span": "summeter.records",
     "Summary": "summeter.records",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from summeter.cli.common import AsJson, Format, Map, Preset, in_options, print_json, read_data, tell, warn
+from summeter.cli.executor_options import CpusPerWorker, Executor, GpusPerWorker, RayAddress, Workers, executor_of
 from summeter.cli.run_options import run_options
 
 if TYPE_CHECKING:
@@ -61,6 +62,11 @@ def score(
     min_coverage: Coverage = 0.0,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no table.")] = False,
     as_json: AsJson = False,
+    executor: Executor = None,
+    workers: Workers = None,
+    ray_address: RayAddress = None,
+    cpus_per_worker: CpusPerWorker = None,
+    gpus_per_worker: GpusPerWorker = None,
     **options: Any,
 ) -> None:
     """Judge every summary in DATA; write RUN, its scores and its report. The same command carries on a broken run."""
@@ -71,6 +77,9 @@ def score(
     from summeter.evaluators.catalog import build
     from summeter.models.resolve import parse_bindings
 
+    where = executor_of(executor, workers, ray_address, cpus_per_worker, gpus_per_worker)
+    if where is not None:
+        where.check()
     judges, bound = [build(name) for name in evaluator_names(evaluators)], parse_bindings(models or [])
     check_roles(judges, bound)
     loaded = read_data(data, map_, preset, format_)
@@ -85,7 +94,9 @@ def score(
     _interruptible()
     show = progress(quiet=quiet or as_json)
     with _batches_go_on(folder):
-        run = evaluate(loaded, judges, models=bound, out=folder, replay=replay, progress=show, **options)
+        run = evaluate(
+            loaded, judges, models=bound, out=folder, replay=replay, progress=show, executor=where, **options
+        )
     del loaded  # the run has a copy of its own, which the page reads: one of them is enough in memory
     tell(run, as_json=as_json, quiet=quiet)
     if not (quiet or as_json):

@@ -60,10 +60,10 @@ class Setup:
         return {f"{name}_NUM_THREADS": str(self.threads) for name in names}
 
 
-def packed(setup: Setup) -> bytes:
+def packed(setup: Setup, dumps: Callable[[Any], bytes] = pickle.dumps) -> bytes:
     """The setup as it travels. UsageError where an evaluator cannot: its class is not one that can be imported, say."""
     try:
-        return pickle.dumps(setup)
+        return dumps(setup)
     except Exception as error:
         raise UsageError(f"what judges cannot be sent to workers: {error}") from error
 

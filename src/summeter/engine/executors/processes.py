@@ -45,8 +45,8 @@ PREFIX = "summeter-"
 class ProcessExecutor(Record):
     """Judge in `workers` processes of this machine, each with `threads` threads for its networks.
 
-    >>> from summeter.engine.executors.processes import ProcessExecutor
-    >>> ProcessExecutor(workers=2)
+    >>> import summeter as sm
+    >>> sm.ProcessExecutor(workers=2)
     ProcessExecutor(workers=2, threads=1)
     """
 

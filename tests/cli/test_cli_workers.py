@@ -1,0 +1,53 @@
+"""The options of the executors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from engine.judges import rows
+
+from summeter.cli.executor_options import Kind, executor_of
+from summeter.cli.main import main
+from summeter.engine.executors.processes import ProcessExecutor
+from summeter.engine.executors.ray import RayExecutor
+from summeter.records import UsageError
+
+
+def test_what_the_options_mean() -> None:
+    assert executor_of(None, None, None, None, None) is None
+    assert executor_of(Kind.LOCAL, None, None, None, None) is None
+    assert executor_of(None, 3, None, None, None) == ProcessExecutor(workers=3)
+    assert executor_of(Kind.PROCESSES, 3, None, 2.0, None) == ProcessExecutor(workers=3, threads=2)
+    assert executor_of(None, 8, "head:6379", None, None) == RayExecutor(address="head:6379", workers=8)
+    assert executor_of(Kind.RAY, None, None, 0.5, 0.25) == RayExecutor(cpus_per_worker=0.5, gpus_per_worker=0.25)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((Kind.LOCAL, 2, None, None, None), "--workers needs --executor processes or"),
+        ((None, None, None, 2.0, None), "--cpus-per-worker needs --executor processes"),
+        ((Kind.PROCESSES, None, "head:6379", None, None), "--ray-address goes with --executor ray"),
+        ((Kind.PROCESSES, None, None, None, 1.0), "--gpus-per-worker goes with --executor ray"),
+        ((Kind.PROCESSES, None, None, 1.5, None), "must be a whole number"),
+        ((Kind.RAY, None, None, 0.0, None), "--cpus-per-worker 0 is too few"),
+    ],
+)
+def test_what_contradicts_itself(given: tuple[Kind | None, int | None, str | None, float, float], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        executor_of(*given)
+
+
+def test_without_ray_the_command_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = tmp_path / "data.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows(1)))
+    monkeypatch.setattr("summeter.engine.executors.ray.find_spec", lambda name: None)
+    with pytest.raises(SystemExit) as ended:
+        main(["score", str(data), "-e", "support", "-o", str(tmp_path / "run"), "--executor", "ray"])
+    assert ended.value.code == 2
+    assert "pip install 'summeter[ray]'" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
