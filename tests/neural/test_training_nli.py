@@ -146,3 +146,76 @@ def test_what_cannot_be_used_is_one_clear_error(
     with pytest.raises((InputError, UsageError), match=message):
         train(how, tmp_path / "network")
     assert not (tmp_path / "network").exists()
+
+
+def test_weights_read_back_from_the_file_are_those_of_the_network(folders: Path, trained: Path) -> None:
+    import numpy as np
+    import onnxruntime
+    import torch
+
+    from summeter.training.nli import _encoder
+    from summeter.training.nli_network import INPUTS, load_onnx_weights, nli_network
+
+    network = nli_network(_encoder(folders / "encoder"))
+    load_onnx_weights(network, trained / "model.onnx")
+    ids = torch.tensor([[1, 5, 6, 2, 7, 8, 2]])
+    arrays = (ids, torch.tensor([[0, 0, 0, 0, 1, 1, 1]]), torch.ones_like(ids))
+    options = onnxruntime.SessionOptions()
+    options.add_session_config_entry("session.disable_quant_qdq", "1")
+    session = onnxruntime.InferenceSession(str(trained / "model.onnx"), options, providers=["CPUExecutionProvider"])
+    (wanted,) = session.run(None, {name: array.numpy() for name, array in zip(INPUTS, arrays, strict=True)})
+    with torch.inference_mode():
+        logits = network.eval()(*arrays).numpy()
+    assert np.abs(logits - wanted).max() < 1e-4
+
+
+def test_a_warm_start_goes_on_from_what_was_learned(folders: Path, tmp_path: Path, trained: Path) -> None:
+    short = {**SCHEDULE, "epochs": 1, "learning_rate": 1e-6}
+    file = written(tmp_path, pairs())
+    warm = train(settings(folders, file, schedule=short, warm_start=f"local/{trained}"), tmp_path / "warm")
+    cold = train(settings(folders, file, schedule=short), tmp_path / "cold")
+    assert figure(warm.card, "network", "auroc") > 0.85 > figure(cold.card, "network", "auroc")
+    assert warm.card["warm_start"]["name"] == trained.name
+    assert f"from the weights of {trained.name}@" in (tmp_path / "warm" / "README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        ("embedded/support", "warm_start: .* has the shape .* for encoder.embeddings.word_embeddings.weight"),
+        ("local/{encoder}", "warm_start: .* holds no model.onnx"),
+    ],
+)
+def test_a_warm_start_of_another_network_is_refused(folders: Path, tmp_path: Path, start: str, message: str) -> None:
+    start = start.format(encoder=folders / "encoder")
+    with pytest.raises(UsageError, match=message):
+        train(settings(folders, written(tmp_path, pairs()), warm_start=start), tmp_path / "network")
+    assert not (tmp_path / "network").exists()
+
+
+def documents() -> list[dict[str, str]]:
+    """The same pairs, each premise among sentences about something else, more than the network reads."""
+    noise = "Qq uu. " * 60
+    return [{**row, "premise": f"{noise}{row['premise'].capitalize()}. {noise}"} for row in pairs()]
+
+
+def test_a_network_reads_the_sentences_of_a_document_that_support_would_pick(folders: Path, tmp_path: Path) -> None:
+    file = written(tmp_path, documents())
+    how = {"schedule": SCHEDULE, "arithmetic": "bf16"}
+    whole = train(settings(folders, file, data=[{"file": str(file), "documents": True}], **how), tmp_path / "network")
+    assert figure(whole.card, "network", "auroc") > 0.85
+    assert whole.card["cut"] == 0
+    assert whole.card["split"]["premises"]["train"] < whole.card["split"]["pairs"]["train"]
+    short = {**how, "schedule": {**SCHEDULE, "epochs": 1}}
+    assert train(settings(folders, file, **short), tmp_path / "cut").card["cut"] == len(documents())
+
+
+def test_a_balanced_file_trains_both_labels_as_often(folders: Path, tmp_path: Path) -> None:
+    from summeter.training.nli import NliTraining
+
+    file = written(tmp_path, pairs())
+    how = NliTraining.model_validate(settings(folders, file, data=[{"file": str(file), "balanced": True, "share": 2}]))
+    task = how.task(tmp_path)
+    entailed = task.entailed(task.drawn())
+    assert entailed.mean() == pytest.approx(0.5, abs=0.05)
+    assert len(entailed) == pytest.approx(2 * len(task.places["train"]), rel=0.05)

@@ -17,17 +17,28 @@ from summeter.data.atomic import building, write_text
 from summeter.data.faults import Faults
 from summeter.data.formats import format_of, read_rows
 from summeter.engine.progress import Progress
+from summeter.evaluators.support.evidence import prepare
+from summeter.evaluators.support.premises import premises
+from summeter.evaluators.support.scorer import LexicalScorer, Look
 from summeter.models.base import Framing
-from summeter.models.local.names import file_hash
+from summeter.models.local.names import Located, file_hash, locate, parse
 from summeter.models.local.opened import Opened
 from summeter.records import ModelError, Record, UsageError, digest
 from summeter.stats import Bootstrap, Interval, auroc, classification_interval
 from summeter.stats.base import Floats, Ints, codes
 from summeter.tables import with_interval
 from summeter.text.ngrams import matched, ngrams, words
+from summeter.text.split import split
 from summeter.training.base import Task, Trained, Training
 from summeter.training.loop import Fitted, Schedule, fit, need_torch, seeded
-from summeter.training.nli_network import LABELS, loss_of, nli_network, rate_of, write_nli_onnx
+from summeter.training.nli_network import (
+    LABELS,
+    load_onnx_weights,
+    loss_of,
+    nli_network,
+    rate_of,
+    write_nli_onnx,
+)
 from summeter.training.ratings import FEWEST
 from summeter.training.regression import open_backbone
 from summeter.training.split import PARTS, Part, split_texts
@@ -47,10 +58,16 @@ _AT_ONCE = 32
 
 
 class Pairs(Record):
-    """A file of pairs (`premise`, `hypothesis`, `label`), of which the share `share` trains (2: each pair twice)."""
+    """A file of pairs (`premise`, `hypothesis`, `label`), of which the share `share` trains (2: each pair twice).
+
+    `documents`: premises are whole documents, and the network reads the sentences of them that `support` would put
+    before it. `balanced`: entailed pairs and the others train equally often, in sum as often as `share` says.
+    """
 
     file: str
     share: float = Field(default=1.0, gt=0)
+    documents: bool = False
+    balanced: bool = False
 
 
 class NliTraining(Training):
@@ -59,14 +76,18 @@ class NliTraining(Training):
     `data`: files of rows with `premise`, `hypothesis` and `label` (entail, neutral, contradict; `not` where nobody told
     neutral from contradict). Rows are divided by premise, near-duplicates on one side. `backbone` is the model string
     of an encoder that tells two segments apart (BERT's kind). `max_tokens`: longer premises are cut, and counted.
-    `weights`: `int8` stores matrices at a quarter of their size. Dev chooses the epoch by AUROC of entailed pairs
-    against the others.
+    `warm_start` is the model string of a network that `summeter train` wrote for the same encoder (`embedded/support`,
+    or `local/FOLDER`): training goes on from its weights. `arithmetic`: `bf16` multiplies matrices in bfloat16 while
+    training (weights stay fp32), several times as fast on processors that have it. `weights`: `int8` stores matrices at
+    a quarter of their size. Dev chooses the epoch by AUROC of entailed pairs against the others.
     """
 
     kind: Literal["nli"] = "nli"
     data: tuple[Pairs, ...] = Field(min_length=1)
     backbone: str
+    warm_start: str | None = None
     max_tokens: int = Field(default=192, ge=16)
+    arithmetic: Literal["fp32", "bf16"] = "fp32"
     weights: Literal["fp32", "int8"] = "int8"
     schedule: Schedule = Schedule(epochs=3, batch=32, learning_rate=1e-4, warmup=0.05, patience=2)
 
@@ -79,17 +100,19 @@ class NliTraining(Training):
     def task(self, base: Path) -> NliTask:
         """Read and check rows and backbone."""
         need_torch()
-        rows = [row for file in self.data for row in read_pairs(base / file.file, file.share)]
-        return NliTask(self, rows, open_backbone(self.backbone, base, self.max_tokens, on_torch=True))
+        rows = [row for file in self.data for row in _taken(read_pairs(base / file.file, file.share), file)]
+        start = None if self.warm_start is None else _start(self.warm_start, base)
+        return NliTask(self, rows, open_backbone(self.backbone, base, self.max_tokens, on_torch=True), start)
 
 
 class Row(NamedTuple):
-    """A pair with its label, and how often it trains on average."""
+    """A pair with its label, how often it trains on average, and the text it was divided by."""
 
     premise: str
     hypothesis: str
     label: str
     share: float
+    document: str
 
 
 def read_pairs(path: Path, share: float = 1.0) -> list[Row]:
@@ -105,31 +128,70 @@ def read_pairs(path: Path, share: float = 1.0) -> list[Row]:
         if label not in ALLOWED:
             faults.add(row.line, "label", f"is {label!r}; labels are: {', '.join(ALLOWED)}")
         elif isinstance(cells[0], str) and isinstance(cells[1], str):
-            rows.append(Row(cells[0], cells[1], str(label), share))
+            rows.append(Row(cells[0], cells[1], str(label), share, cells[0]))
     faults.stop()
     return rows
+
+
+def _taken(rows: Sequence[Row], how: Pairs) -> list[Row]:
+    """The rows of a file as its settings ask for them; a claim without a word to look for is left out of documents."""
+    if how.documents:
+        rows = [row._replace(premise=text) for row in rows if (text := passage(row.document, row.hypothesis))]
+    if not how.balanced:
+        return list(rows)
+    entailed = sum(ALLOWED[row.label] == ("entail",) for row in rows)
+    times = {True: len(rows) / max(1, 2 * entailed), False: len(rows) / max(1, 2 * (len(rows) - entailed))}
+    return [row._replace(share=row.share * times[ALLOWED[row.label] == ("entail",)]) for row in rows]
+
+
+def passage(document: str, claim: str) -> str | None:
+    """The sentences of a document that `support` puts before its network for a claim; None where the claim has no word
+    to look for, or the document none at all.
+
+    >>> passage("It rained. Profits rose in May. Staff fell. Ana left. Ben stayed.", "Profits rose.")
+    'It rained. Profits rose in May. Staff fell.'
+    """
+    evidence = prepare(document, split(document))
+    look = LexicalScorer().look(claim, evidence)
+    return premises(evidence, look.keys)[-1] if isinstance(look, Look) else None
+
+
+def _start(text: str, base: Path) -> Located:
+    """The network that `warm_start` names; a path is relative to `base`, then to the working directory."""
+    name = parse(text)
+    if name.source == "local" and (base / Path(name.path).expanduser()).is_dir():
+        name = name.model_copy(update={"path": str(base / Path(name.path).expanduser())})
+    start = locate(name)
+    if not (start.folder / "model.onnx").is_file():
+        raise UsageError(f"warm_start: {start.folder} holds no model.onnx; name a network that `summeter train` wrote")
+    return start
 
 
 class NliTask(Task):
     """An NLI network whose rows and backbone were read."""
 
-    def __init__(self, how: NliTraining, rows: Sequence[Row], backbone: Opened) -> None:
-        self.how, self.rows, self.backbone = how, rows, backbone
+    def __init__(
+        self, how: NliTraining, rows: Sequence[Row], backbone: Opened, start: Located | None = None
+    ) -> None:  # fmt: skip
+        self.how, self.rows, self.backbone, self.start = how, rows, backbone, start
         if int(backbone.model.config.get("type_vocab_size", 0) or 0) < 2:
             raise UsageError(
                 f"backbone: {backbone.model.name} does not tell two segments apart (type_vocab_size below 2); take an "
                 "encoder of BERT's kind"
             )
-        premises = {row.premise: row.premise for row in rows}
+        documents = {row.document: row.document for row in rows}
         if how.split.held_out_domains or how.split.held_out_systems:
             raise UsageError("split: pairs have no domains and no systems to hold out")
-        self.parts = split_texts(premises, how.split)
-        part_of = [self.parts.part[row.premise] for row in rows]
+        self.parts = split_texts(documents, how.split)
+        part_of = [self.parts.part[row.document] for row in rows]
         self.places = {part: [at for at, own in enumerate(part_of) if own == part] for part in PARTS}
         self._check()
         texts = [[row.premise, row.hypothesis, row.label, row.share] for row in rows]
-        self.key = how.model_copy(update={"backbone": "", "data": ()}).digest(
-            rows=digest(texts), backbone=backbone.model.digest, limit=backbone.tokens.limit
+        self.key = how.model_copy(update={"backbone": "", "data": (), "warm_start": None}).digest(
+            rows=digest(texts),
+            backbone=backbone.model.digest,
+            limit=backbone.tokens.limit,
+            start=start.digest if start else None,
         )
         self.test = f"pairs:{self.parts.test}" if how.look_at_test else None
         size = sum(file.stat().st_size for file in backbone.model.folder.glob("*.safetensors"))
@@ -140,7 +202,7 @@ class NliTask(Task):
         for part in PARTS:
             if part == "test" and not self.how.look_at_test:
                 continue
-            premises = len({self.rows[at].premise for at in self.places[part]})
+            premises = len({self.rows[at].document for at in self.places[part]})
             if premises < FEWEST[part]:
                 raise UsageError(
                     f"too few premises: {premises} in the {part} part, and {FEWEST[part]} are needed; give more pairs, "
@@ -174,6 +236,8 @@ class NliTask(Task):
         seeded(self.how.seed)
         inputs = self.backbone.tokens.inputs([(row.premise, row.hypothesis) for row in self.rows], Framing())
         network = nli_network(_encoder(self.backbone.model.folder))
+        if self.start is not None:
+            load_onnx_weights(network, self.start.folder / "model.onnx")
         allowed = torch.tensor(
             [[float(label in ALLOWED[row.label]) for label in LABELS] for row in self.rows], dtype=torch.float32
         )
@@ -196,7 +260,9 @@ class NliTask(Task):
 
         def loss(batch: Sequence[int]) -> torch.Tensor:
             places = [drawn[at] for at in batch]
-            return loss_of(logits_of(places), allowed[places])
+            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.how.arithmetic == "bf16"):
+                logits = logits_of(places)
+            return loss_of(logits.float(), allowed[places])
 
         dev = self.places["dev"]
 
@@ -205,7 +271,7 @@ class NliTask(Task):
 
         fitted = fit(
             network, len(drawn), loss, score, self.how.schedule, seed=self.how.seed, state=work.state, show=show,
-            rate_of=rate_of,
+            rate_of=rate_of if self.start is None else None,
         )  # fmt: skip
         looked: Part = "test" if self.how.look_at_test else "dev"
         with torch.inference_mode():
@@ -280,16 +346,19 @@ class TrainedNli(Trained):
             "kind": "nli",
             "data": {
                 "pairs": len(task.rows), "pairs_an_epoch": len(task.drawn()), "labels": dict(sorted(counts.items())),
-                "files": [{"name": Path(each.file).name, "share": each.share} for each in task.how.data],
+                "files": [
+                    {"name": Path(each.file).name, **each.model_dump(exclude={"file"})} for each in task.how.data
+                ],
             },
             "backbone": {"name": Path(task.backbone.model.name).name, "revision": task.backbone.model.revision},
+            "warm_start": task.start and {"name": Path(task.start.name).name, "revision": task.start.revision},
             "seed": task.how.seed,
             "schedule": task.how.schedule.model_dump(),
             "max_tokens": task.backbone.tokens.limit,
             "cut": cut,
             "split": {
                 "hash": task.parts.hash,
-                "premises": {part: len({task.rows[at].premise for at in task.places[part]}) for part in PARTS},
+                "premises": {part: len({task.rows[at].document for at in task.places[part]}) for part in PARTS},
                 "pairs": {part: len(task.places[part]) for part in PARTS},
             },
             "dev": {"auroc": fitted.scores, "best_epoch": fitted.best},
@@ -312,8 +381,8 @@ class TrainedNli(Trained):
 def _figures(task: NliTask, places: Sequence[int], logits: Floats) -> list[dict[str, Any]]:
     """AUROC and accuracy on the pairs, beside words and a constant, with intervals by premise."""
     rows = [task.rows[at] for at in places]
-    premises: Ints = codes([row.premise for row in rows])
-    bootstrap = Bootstrap(premises, resamples=task.how.resamples, seed=task.how.seed)
+    documents: Ints = codes([row.document for row in rows])
+    bootstrap = Bootstrap(documents, resamples=task.how.resamples, seed=task.how.seed)
     entailed = task.entailed(places)
     shared = np.array([_precision(row) for row in rows])
     chosen = [LABELS[at] for at in logits.argmax(axis=1).tolist()]
@@ -363,8 +432,8 @@ def _readme(card: Mapping[str, Any]) -> str:
         "Data": f"{card['data']['pairs']} pairs: {files}; labels that trained: {labels}.",
         "Backbone": f"{card['backbone']['name']}@{card['backbone']['revision']}; inputs of {card['max_tokens']} tokens "
         f"({card['cut']} pairs were cut).",
-        "Training": f"{card['schedule']['epochs']} epochs at most, seed {card['seed']}; the best on dev was epoch "
-        f"{card['dev']['best_epoch']}.",
+        "Training": _begun(card) + f"{card['schedule']['epochs']} epochs at most, seed {card['seed']}; the best on dev "
+        f"was epoch {card['dev']['best_epoch']}.",
         "Split": f"by premise ({card['split']['hash']}), near-duplicates on one side.",
         "File": f"model.onnx, weights {card['weights']}; its logits differ from torch's by at most "
         f"{card['file']['logits_differ_by']:.2g}.",
@@ -378,3 +447,8 @@ def _readme(card: Mapping[str, Any]) -> str:
         "## Figures\n\n" + "\n".join(f"- {line}" for line in lines),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _begun(card: Mapping[str, Any]) -> str:
+    start = card["warm_start"]
+    return "" if start is None else f"from the weights of {start['name']}@{start['revision']}; "

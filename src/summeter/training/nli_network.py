@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from summeter.records import InstallError
+from summeter.records import InstallError, UsageError
 
 if TYPE_CHECKING:
     import torch
+    from numpy.typing import NDArray
 
 LABELS: Final = ("entail", "neutral", "contradict")
 INPUTS: Final = ("input_ids", "token_type_ids", "attention_mask")
@@ -117,6 +118,54 @@ def write_nli_onnx(network: Any, file: Path, *, int8: bool) -> Path:
     if int8:
         _quantise(file)
     return file
+
+
+def load_onnx_weights(network: Any, file: Path) -> None:
+    """The weights of a file that `write_nli_onnx` wrote, in a network of the same shape: a warm start.
+
+    int8 weights are multiplied out. UsageError where the file lacks a weight, or has it in another shape.
+    """
+    import torch
+
+    stored = onnx_weights(file)
+    with torch.no_grad():
+        for name, weights in network.state_dict().items():
+            # Buffers (places of tokens) are no weights; the file has none of the pooler, which the head does not ask.
+            if "position_ids" in name or "token_type_ids" in name or ".pooler." in name:
+                continue
+            if name not in stored or stored[name].shape != tuple(weights.shape):
+                shown = "nothing" if name not in stored else f"the shape {stored[name].shape}"
+                raise UsageError(
+                    f"warm_start: {file} has {shown} for {name}, and this network {tuple(weights.shape)}; it must be a "
+                    "model.onnx that `summeter train` wrote for an encoder of the same shape"
+                )
+            weights.copy_(torch.tensor(stored[name]))
+
+
+def onnx_weights(file: Path) -> dict[str, NDArray[np.float32]]:
+    """The weights of a file that `write_nli_onnx` wrote, by their names in torch. InstallError without onnx."""
+    try:
+        import onnx
+        from onnx import numpy_helper
+    except ImportError as error:
+        raise InstallError.missing("onnx (reading model.onnx)", "train") from error
+    graph = onnx.load(str(file)).graph
+    stored = {weight.name: numpy_helper.to_array(weight) for weight in graph.initializer}
+    for node in graph.node:
+        if node.op_type == "DequantizeLinear" and node.input[0] in stored:
+            axis = next(field.i for field in node.attribute if field.name == "axis")
+            scale = np.expand_dims(stored[node.input[1]], 1 - axis)
+            stored[node.output[0]] = stored[node.input[0]].astype(np.float32) * scale
+    # A linear layer in three dimensions became MatMul and Add, and lost the name of its weight, not of its bias.
+    factors = {node.output[0]: node.input[1] for node in graph.node if node.op_type == "MatMul"}
+    for node in graph.node:
+        if node.op_type == "Add":
+            biases = [name for name in node.input if name.endswith(".bias") and name in stored]
+            products = [name for name in node.input if factors.get(name) in stored]
+            if biases and products:
+                matrix = stored[factors[products[0]]]
+                stored[biases[0].removesuffix("bias") + "weight"] = np.ascontiguousarray(matrix.T)
+    return stored
 
 
 def _quantise(file: Path) -> None:
