@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -48,13 +49,21 @@ class ThreadFleet:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self, setup: Setup, answer: Answer) -> None:
-        self._setup = setup
+        self._setup, self._answer, self._loop = setup, answer, asyncio.get_running_loop()
+
+    def _ask(self, question: Any) -> Future[Any]:
+        """As over a pipe: what is asked and answered is a copy."""
+
+        async def answered() -> Any:
+            return pickle.loads(pickle.dumps(await self._answer(pickle.loads(pickle.dumps(question)))))
+
+        return asyncio.run_coroutine_threadsafe(answered(), self._loop)
 
     async def start(self, worker: str) -> None:
         if self._executor.broken:
             self.events.put_nowait(Died(worker, "no room"))
             return
-        self._members[worker] = Member(self._setup, unasked, alone=False)
+        self._members[worker] = Member(self._setup, self._ask, alone=False)
         self.events.put_nowait(Ready(worker, "a thread"))
 
     async def send(self, worker: str, assignment: Assignment) -> None:

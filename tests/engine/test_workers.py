@@ -93,11 +93,6 @@ class TestWhatEndsARun:
         with pytest.raises(UsageError, match="what judges cannot be sent to workers"):
             evaluate(rows(2), [Homeless()], out=tmp_path / "run", executor=TWO)
 
-    def test_judges_that_ask_an_llm(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="run in one process; leave out executor"):
-            evaluate(rows(2), ["finesure"], models="scripted/x", out=tmp_path / "run", executor=TWO)
-        assert not (tmp_path / "run").exists()
-
 
 class TestTheDriver:
     """By workers that are threads, and die when they are told to."""

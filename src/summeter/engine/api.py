@@ -18,7 +18,7 @@ from summeter.data.dataset import Dataset, save
 from summeter.data.folder import is_intact
 from summeter.engine.derive import derive, drop_outdated
 from summeter.engine.executors.drive import Driver, new_session
-from summeter.engine.executors.fleet import FleetExecutor, NetworkName, Setup
+from summeter.engine.executors.fleet import FleetExecutor, ModelName, NetworkName, Setup
 from summeter.engine.executors.local import LocalExecutor
 from summeter.engine.options import OptionArgs, Options, with_options
 from summeter.engine.plan import Data, ItemOrder, Job, RunPlan, Unit, data_entry, make_plan, units
@@ -104,10 +104,9 @@ async def evaluate_async(
     plan = make_plan(data, evaluators, models, Options.of(**options), replay=recorded)
     if executor is not None:
         executor.check()
-        if plan.models:
-            models_named = ", ".join(plan.models.values())
+        if plan.options.batch and plan.models:
             raise UsageError(
-                f"judges that ask an LLM ({models_named}) run in one process; leave out ", Parameter("executor")
+                Parameter("batch"), " gathers all calls in one process; leave out it or ", Parameter("executor")
             )
     if plan.options.batch and plan.options.item_timeout is not None and replay is None:
         raise UsageError(
@@ -300,7 +299,7 @@ class _Session:
                 sizes = [unit.size for unit in units(plan.data, asking, self.journal.done, plan.options.limit)]
                 show.start(sum(sizes))
                 if self.executor is not None:
-                    await self._by_fleet(self.executor, asking, known, results, within, len(sizes))
+                    await self._by_fleet(self.executor, asking, bound, known, results, within, len(sizes))
                 else:
                     tools = toolbox(bound.llms, networks)
                     worker = Worker(asking, self.journal, tools, known, show, plan.options.item_timeout)
@@ -320,8 +319,8 @@ class _Session:
         derive(plan.jobs, [job.entry for job in plan.jobs], plan.data, self.journal)
 
     async def _by_fleet(
-        self, executor: FleetExecutor, asking: Sequence[Job], known: Mapping[tuple[str, str], Prepared],
-        results: ResultStore | None, units: Iterable[Unit], total: int,
+        self, executor: FleetExecutor, asking: Sequence[Job], bound: Bound,
+        known: Mapping[tuple[str, str], Prepared], results: ResultStore | None, units: Iterable[Unit], total: int,
     ) -> None:  # fmt: skip
         if not total:
             return
@@ -329,11 +328,14 @@ class _Session:
         setup = Setup(
             jobs=tuple(asking),
             networks=tuple(NetworkName(own.role, own.kind, own.name, own.id) for own in plan.networks.values()),
+            llms=tuple(ModelName(role, model.id, model.settings) for role, model in bound.llms.items()),
             parts=str(self.parts.folder.resolve()), session=new_session(), slots=plan.options.concurrency,
             threads=executor.threads, item_timeout=plan.options.item_timeout, offline=plan.options.offline,
             replay=self.replay, stored=results is not None and bool(results.counts()),
         )  # fmt: skip
-        driver = Driver(executor.fleet(), self.journal, asking, self.parts, known, self.progress, results, self.used)
+        driver = Driver(
+            executor.fleet(), self.journal, asking, self.parts, known, self.progress, results, self.used, bound.meters
+        )
         await driver.run(setup, units, total)
 
 

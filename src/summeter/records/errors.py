@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 
 class Parameter(NamedTuple):
@@ -89,9 +89,17 @@ class SummeterError(Exception):
         self._text = Message(*parts)
         super().__init__(self._text)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # To another process without the constructor, which may want more than the text.
+        return _revived, (type(self), self.args), self.__dict__
+
     def worded(self, name: Callable[[Parameter], str]) -> str:
         """The text with each parameter as `name` has it."""
         return self._text.worded(name)
+
+
+def _revived(kind: type[SummeterError], args: tuple[Any, ...]) -> SummeterError:
+    return kind.__new__(kind, *args)
 
 
 class UsageError(SummeterError):

@@ -17,6 +17,8 @@ from typing import assert_never
 
 from summeter.engine.executors.fleet import (
     Assignment,
+    Called,
+    CallWanted,
     Died,
     Ended,
     Event,
@@ -32,6 +34,8 @@ from summeter.engine.plan import Job, Unit, item_key
 from summeter.engine.progress import Progress
 from summeter.engine.worker import failure
 from summeter.evaluators.base import Prepared
+from summeter.models.base import LLM
+from summeter.models.layers.item_timeout import counted
 from summeter.models.local.batcher import LocalUsage
 from summeter.records import InputError, WorkerError, WriteError
 from summeter.runs.journal import Journal
@@ -60,7 +64,8 @@ def new_session() -> str:
 
 @dataclass
 class Driver:
-    """One sitting of a fleet at a run. `known` is what was prepared before; `usage` is given what local models did."""
+    """One sitting of a fleet at a run. `known` is what was prepared before; `usage` is given what local models did;
+    `llms` are the models, by model string, that the driver asks for its workers."""
 
     fleet: Fleet
     journal: Journal
@@ -70,6 +75,7 @@ class Driver:
     progress: Progress
     results: ResultStore | None = None
     usage: dict[str, LocalUsage] = field(default_factory=dict)
+    llms: Mapping[str, LLM] = field(default_factory=dict)
 
     async def run(self, setup: Setup, units: Iterable[Unit], total: int) -> None:
         """Have all units judged; `total` is their number.
@@ -231,6 +237,8 @@ class Driver:
         match question:
             case ResultsWanted(keys):
                 return {} if self.results is None else await asyncio.to_thread(self.results.get, keys)
+            case CallWanted(model, request, allowance):
+                return Called(*await counted(allowance, self.llms[model].complete(request)))
             case _:
                 raise TypeError(f"a worker asks what nobody answers: {question!r}")
 

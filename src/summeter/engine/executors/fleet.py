@@ -18,8 +18,10 @@ from typing import Any, Literal, NamedTuple, Protocol
 from summeter._version import __version__
 from summeter.engine.plan import Job, Unit
 from summeter.evaluators.base import Prepared
-from summeter.models.base import Kind
+from summeter.models.base import Completion, Kind, Request
+from summeter.models.layers.item_timeout import Allowance
 from summeter.models.local.batcher import LocalUsage
+from summeter.models.structured import Settings
 from summeter.records import ModelError, SummeterError, UsageError
 
 
@@ -32,9 +34,17 @@ class NetworkName(NamedTuple):
     id: str
 
 
+class ModelName(NamedTuple):
+    """An LLM in a role, which workers reach by way of their driver: its model string, and how it is asked."""
+
+    role: str
+    model: str
+    settings: Settings
+
+
 @dataclass(frozen=True)
 class Setup:
-    """What a worker is built from: the jobs (at the places that units name), the local models, and where its parts go.
+    """What a worker is built from: the jobs (at the places that units name), the models, and where its parts go.
 
     `slots` is how many documents it works on at a time, `item_timeout` the seconds one item may take. With `replay`
     stored results alone answer; `stored` says that the driver holds some.
@@ -46,6 +56,7 @@ class Setup:
     session: str
     slots: int
     threads: int
+    llms: tuple[ModelName, ...] = ()
     item_timeout: float | None = None
     offline: bool = False
     replay: bool = False
@@ -183,6 +194,21 @@ class ResultsWanted(NamedTuple):
     """A question: which results of local models the run holds, of those with these keys."""
 
     keys: tuple[bytes, ...]
+
+
+class CallWanted(NamedTuple):
+    """A question: the reply of a model to a request. `allowance` is the time that the item has left for it."""
+
+    model: str
+    request: Request
+    allowance: Allowance | None
+
+
+class Called(NamedTuple):
+    """The reply, and the seconds that the item is to be charged with."""
+
+    completion: Completion
+    seconds: float
 
 
 class Answered(NamedTuple):

@@ -14,13 +14,27 @@ from dataclasses import asdict
 from pathlib import Path
 
 from summeter._version import __version__
-from summeter.engine.executors.fleet import Ask, Assignment, NetworkName, Note, Outcome, ResultsWanted, Setup, Trouble
+from summeter.engine.executors.fleet import (
+    Ask,
+    Assignment,
+    Called,
+    CallWanted,
+    NetworkName,
+    Note,
+    Outcome,
+    ResultsWanted,
+    Setup,
+    Trouble,
+)
 from summeter.engine.plan import Unit
 from summeter.engine.progress import Progress
 from summeter.engine.tools import toolbox
 from summeter.engine.worker import Worker
 from summeter.interrupt import STOP
+from summeter.models.base import Completion, Request
+from summeter.models.layers.item_timeout import handed_over
 from summeter.models.local.batcher import LocalUsage
+from summeter.models.structured import BoundLLM
 from summeter.records import UsageError, first_error
 from summeter.runs.worker_parts import SUFFIX, Part, write_part
 
@@ -49,7 +63,8 @@ class Member:
             logging.getLogger("summeter").addHandler(self._notes)
             with suppress(OSError):
                 os.chdir(setup.folder)  # where relative paths of models and settings begin
-        self._tools = toolbox({}, self._networks())
+        llms = {own.role: BoundLLM(DriverLLM(own.model, ask), own.settings) for own in setup.llms}
+        self._tools = toolbox(llms, self._networks())
         self._loop = asyncio.new_event_loop()
         self._slots = asyncio.Semaphore(setup.slots)
         self._ended = 0.0  # when the latest bundle was
@@ -150,6 +165,26 @@ class Member:
             new[model] = LocalUsage(**{name: now[name] - before[name] for name in now})
             self._reported[model] = LocalUsage(**now)
         return new
+
+
+class DriverLLM:
+    """A model as a worker reaches it: its driver makes the call, so that a run has one account of requests, tokens and
+    money, one store of replies, and keys on one machine, however many workers it has."""
+
+    def __init__(self, model: str, ask: Ask) -> None:
+        self.id = model
+        self._ask = ask
+
+    async def complete(self, request: Request) -> Completion:
+        """The reply; raises what the call raised at the driver."""
+        with handed_over() as handed:
+            wanted = CallWanted(self.id, request, handed.allowance)
+            called: Called = await asyncio.wrap_future(self._ask(wanted))
+            handed.took = called.seconds
+        return called.completion
+
+    async def close(self) -> None:
+        """Nothing to let go of: connections are the driver's."""
 
 
 class WorkerResults:

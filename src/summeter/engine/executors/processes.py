@@ -233,9 +233,9 @@ def work(pipe: Connection, setup: bytes) -> None:
 
     def ask(question: Any) -> Future[Any]:
         number = next(numbers)
-        asked[number] = Future()
-        say(_Question(number, question))
-        return asked[number]
+        future = asked[number] = Future()
+        say(_Question(number, question))  # which may be answered at once
+        return future
 
     try:
         from summeter.engine.executors.member import Member

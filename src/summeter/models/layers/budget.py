@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
@@ -95,6 +96,7 @@ class BudgetGuard(Layer):
         self._budget = budget
         self._price = price
         self._replies = self._reply_tokens = self._prompt_tokens = self._thought_tokens = 0
+        self._longest_reply, self._densest_prompt = 0, 0.0
 
     async def complete(self, request: Request) -> Completion:
         thought = expected(request)
@@ -106,7 +108,14 @@ class BudgetGuard(Layer):
             tokens_in = round(thought.tokens_in * self._prompt_tokens / max(1, self._thought_tokens))
             return Expected(tokens_in, self._reply_tokens // self._replies)
 
-        wanted = await self._budget.reserve(lambda: self._spent(*now()))
+        def most() -> Expected:
+            # Calls under way that each take a little more than the mean would together pass the budget. What is set
+            # aside too much for them is given back.
+            if not self._replies:
+                return thought
+            return Expected(math.ceil(thought.tokens_in * self._densest_prompt), self._longest_reply)
+
+        wanted = await self._budget.reserve(lambda: self._spent(*most()))
         took = Spent()
         try:
             completion = await self.llm.complete(request)
@@ -118,6 +127,8 @@ class BudgetGuard(Layer):
             self._reply_tokens += tokens_out
             self._prompt_tokens += tokens_in
             self._thought_tokens += thought.tokens_in
+            self._longest_reply = max(self._longest_reply, tokens_out)
+            self._densest_prompt = max(self._densest_prompt, tokens_in / max(1, thought.tokens_in))
             return completion
         finally:
             self._budget.settle(wanted, took)

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from summeter.interrupt import checked, raise_if_stopped
 from summeter.records import ModelError
@@ -17,6 +17,13 @@ from summeter.records import ModelError
 T = TypeVar("T")
 
 _RUNNING: ContextVar[ItemTimeout | None] = ContextVar("summeter_item_timeout", default=None)
+
+
+class Allowance(NamedTuple):
+    """Seconds that an item has left, of those it had."""
+
+    left: float
+    seconds: float
 
 
 class ItemTimeout:
@@ -28,13 +35,26 @@ class ItemTimeout:
         self._seconds = self._left = seconds
         self._since = self._loop.time()
         self._waiting = 0
+        self._charged = self._since
         self.over = False
 
     def pause(self) -> None:
         if not self._waiting and not self.over:
-            self._left -= self._loop.time() - self._since
+            self._charged = self._loop.time()
+            self._left -= self._charged - self._since
             self._timeout.reschedule(None)
         self._waiting += 1
+
+    @property
+    def allowance(self) -> Allowance:
+        """What is left now; only while it is paused."""
+        return Allowance(self._left, self._seconds)
+
+    def charge(self, seconds: float) -> None:
+        """Count so many seconds of the pause after all; what calls at the same time took counts once."""
+        now = self._loop.time()
+        self._left -= min(seconds, now - self._charged)
+        self._charged = now
 
     def resume(self) -> None:
         self._waiting -= 1
@@ -75,6 +95,53 @@ async def within(seconds: float | None, work: Awaitable[T]) -> T:
         if not timeout.expired():
             raise
         raise overdue(seconds) from error
+
+
+async def counted(allowance: Allowance | None, work: Awaitable[T]) -> tuple[T, float]:
+    """Await work of an item whose time is kept elsewhere (`handed_over`); also the seconds to charge it with."""
+    if allowance is None:
+        return await work, 0.0
+    timeout = asyncio.timeout(max(0.0, allowance.left))
+    try:
+        async with timeout:
+            clock = ItemTimeout(timeout, max(0.0, allowance.left))
+            token = _RUNNING.set(clock)
+            try:
+                result = await work
+                clock.pause()
+                return result, allowance.left - clock.allowance.left
+            finally:
+                clock.over = True
+                _RUNNING.reset(token)
+    except TimeoutError as error:
+        if not timeout.expired():
+            raise
+        raise overdue(allowance.seconds) from error
+
+
+class HandedOver:
+    """Work that another process does for an item, and whose time it counts. `allowance` is None where there is no
+    limit; `took` is set to the seconds that the work is to be charged with."""
+
+    def __init__(self, allowance: Allowance | None) -> None:
+        self.allowance = allowance
+        self.took = 0.0
+
+
+@contextmanager
+def handed_over() -> Iterator[HandedOver]:
+    """Around a wait for work that another process does: pauses the item's timeout, and charges it with what it took."""
+    clock = _RUNNING.get()
+    if clock is None:
+        yield HandedOver(None)
+        return
+    clock.pause()
+    handed = HandedOver(clock.allowance)
+    try:
+        yield handed
+    finally:
+        clock.charge(handed.took)
+        clock.resume()
 
 
 @contextmanager
