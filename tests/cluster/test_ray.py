@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 from engine.judges import Killer, Lengths, Moody, rows
+from engine.test_worker_calls import EACH, MODEL, behave, prompts, run_on
 from engine.test_workers import files, without_times
+from models.server import StubServer
 
 from summeter.engine.api import evaluate
 from summeter.engine.executors.ray import RayExecutor
-from summeter.records import AccessError
+from summeter.records import AccessError, BudgetError
 from summeter.runs.worker_parts import PARTS
 
 
@@ -69,3 +71,18 @@ def test_a_node_is_killed_in_the_middle(tmp_path: Path, nodes: Any) -> None:
     killer.join()
     assert run.manifest.status == "complete"
     assert files(run.folder) == files(evaluate(rows(40), [judge], out=tmp_path / "whole").folder)
+
+
+def test_actors_ask_a_model_through_their_driver(tmp_path: Path, nodes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STUB_API_KEY", "sk-secret-stub")
+    four = RayExecutor(address=nodes.address, workers=4, cpus_per_worker=0.5)
+    budget = 120 * EACH
+    with StubServer(behave) as server:
+        with pytest.raises(BudgetError, match="carries on"):
+            run_on(server, 40, tmp_path / "run", executor=four, max_tokens=budget)
+        assert 0.9 * budget <= len(server.calls) * EACH <= budget
+        run = run_on(server, 40, tmp_path / "run", executor=four)
+    assert set(prompts(server).values()) == {1}
+    assert run.manifest.usage[MODEL].calls == len(server.calls) == 200
+    alone = evaluate(rows(40), ["finesure"], replay=run.folder, out=tmp_path / "alone")
+    assert files(run.folder) == files(alone.folder)
