@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from summeter.data.faults import Faults, Report, path_of
 from summeter.data.human import CROWD, RAW, HumanBlock, Subject, check_human, check_key_facts, voters_of
-from summeter.data.human_judgments import list_id_of, span_readers, to_block, to_judgments
+from summeter.data.human_judgments import SpanAnnotators, list_id_of, span_readers, to_block, to_judgments
 from summeter.data.presets.base import Record, near_span
 from summeter.data.rows import FlatRow
 from summeter.records import Document, Fault, Judgment, Span, Summary
@@ -53,6 +53,26 @@ class SystemNames:
         return system
 
 
+class _Often:
+    """Something that is true of many rows: told once, at the first of them, with the count."""
+
+    def __init__(self, words: str) -> None:
+        self._words = words
+        self._first: Fault | None = None
+        self._count = 0
+
+    def note(self, place: Fault) -> None:
+        """One more row; the message of the place is the name that the words tell."""
+        self._first = self._first or place
+        self._count += 1
+
+    def warn(self, faults: Faults) -> None:
+        if self._first is not None:
+            file, line, field, name = self._first
+            more = f" (and so in {self._count - 1:,} more rows)" if self._count > 1 else ""
+            faults.of(file).warn(line, field, self._words.format(name) + more)
+
+
 class _Block(NamedTuple):
     """A block as it came (it is far smaller than a checked one), its summary (by index), and where it stands."""
 
@@ -62,22 +82,66 @@ class _Block(NamedTuple):
     content: dict[str, Any]
 
 
-class Gatherer:
-    """Takes checked rows one by one; faults go to `faults`."""
+class _Rows:
+    """The rows of some documents: what they say of these, their summaries, and the blocks of people's judgments."""
 
-    def __init__(self, faults: Faults, language: str = "en") -> None:
+    def __init__(self) -> None:
+        self.documents: dict[str, _Draft] = {}
+        self.summaries: list[Summary] = []
+        self.names = SystemNames()
+        self.blocks: list[_Block] = []
+        self.sets: set[str] = set()
+
+    def subject(self, index: int) -> Subject:
+        """A summary with the key facts of its document."""
+        summary = self.summaries[index]
+        draft = self.documents[summary.document_id]
+        return Subject(summary, draft.key_facts, draft.list_id)
+
+    def checked(self) -> Iterator[tuple[Subject, HumanBlock]]:
+        """Each block with what it speaks of."""
+        for block in self.blocks:
+            subject = self.subject(block.summary)
+            yield subject, HumanBlock.model_validate(block.content, context=subject.summary)
+
+    def leave_out(self, indexes: set[int]) -> None:
+        """Take some of the summaries out, with documents that then have none."""
+        kept = [index for index in range(len(self.summaries)) if index not in indexes]
+        place = {old: new for new, old in enumerate(kept)}
+        self.summaries = [self.summaries[index] for index in kept]
+        self.blocks = [block._replace(summary=place[block.summary]) for block in self.blocks if block.summary in place]
+        documents = {summary.document_id for summary in self.summaries}
+        self.documents = {doc_id: draft for doc_id, draft in self.documents.items() if doc_id in documents}
+
+    def judgments(self, name: str, annotators: SpanAnnotators) -> Iterator[Judgment]:
+        """The judgments of a set; `annotators` are those of all the data."""
+        readers: dict[tuple[str, str], list[str]] = {}
+        if annotators.marked or any(block.content.get("spans") for block in self.blocks):
+            readers = span_readers(((each.summary, block) for each, block in self.checked()), annotators)
+        for subject, block in self.checked():
+            read_by = readers.get((subject.summary.document_id, subject.summary.system), ())
+            yield from to_judgments(block, subject, name, read_by)
+
+
+class Gatherer:
+    """Takes checked rows one by one; faults go to `faults`.
+
+    All the rows come together (`finish`), or `part` by part: then no document stands in two parts, and `end` says
+    what is true of all of them. `annotators` are those of all the data, where they are known from an earlier reading.
+    """
+
+    def __init__(self, faults: Faults, language: str = "en", annotators: SpanAnnotators | None = None) -> None:
         self._faults = faults
         self._language = language
         self._splitter = splitter_of(language)
-        self._documents: dict[str, _Draft] = {}
-        self._summaries: list[Summary] = []
-        self._names = SystemNames()
-        self._repeated: list[Fault] = []
-        self._unlike: list[Fault] = []
-        self._shared_ids: list[Fault] = []
-        self._blocks: list[_Block] = []
-        self._sets: set[str] = set()
-        self._lost_voters: set[str] = set()
+        self._rows = _Rows()
+        self._taken = 0
+        self._repeated = _Often("repeats a document and system of an earlier row; it is kept as a summary by {!r}")
+        self._shared_ids = _Often("is that of another document as well; this one is kept as {!r}")
+        self._unlike = _Often("differs from that of earlier rows of document {!r}; all references are kept")
+        self._known = annotators
+        self.annotators = SpanAnnotators()
+        """Those of the parts that were given out."""
 
     def add(self, line: int, row: FlatRow, faults: Faults, *, keep_faulty: bool = True) -> None:
         """One row. Its faults go to `faults`; a faulty one is then not taken, or taken (`keep_faulty`) so that the rows
@@ -90,27 +154,29 @@ class Gatherer:
         block = None
         if summary is not None and human:
             block = check_human(human, summary, fault, warn)
-        draft = self._documents.get(doc_id) or _Draft(doc_id, place, row.document)
+        rows = self._rows
+        draft = rows.documents.get(doc_id) or _Draft(doc_id, place, row.document)
         draft.check(place, row, faults)
         if faults.count and not keep_faulty:
             return
-        self._documents[doc_id] = draft
+        rows.documents[doc_id] = draft
         if draft.join(place, row):
-            self._unlike.append(Fault(faults.file, line, "references", doc_id))
+            self._unlike.note(Fault(faults.file, line, "references", doc_id))
         if summary is None:
             return
-        name = self._names.take(doc_id, system)
+        name = rows.names.take(doc_id, system)
         if name != system:
-            self._repeated.append(Fault(faults.file, line, "system", name))
+            self._repeated.note(Fault(faults.file, line, "system", name))
             summary = summary.model_copy(update={"system": name})
         if block is not None:
-            self._sets |= block.sets
-            self._blocks.append(_Block(faults.file, line, len(self._summaries), human))
-        self._summaries.append(summary)
+            rows.sets |= block.sets
+            rows.blocks.append(_Block(faults.file, line, len(rows.summaries), human))
+        rows.summaries.append(summary)
+        self._taken += 1
 
     def note_lost(self, human: Any) -> None:
         """Some or all of a block was left out; those who voted in it are not taken for annotators of spans alone."""
-        self._lost_voters |= voters_of(human)
+        self.annotators.said_more |= voters_of(human)
 
     def with_own_id(self, record: Record, cells: Mapping[str, Any]) -> Mapping[str, Any]:
         """The row, with `ID#2` as its document's id where another document has the id already."""
@@ -118,34 +184,58 @@ class Gatherer:
         if doc_id is None:
             return cells
         name, number = str(doc_id), 1
-        while (known := self._documents.get(name)) is not None and known.text != text:
+        while (known := self._rows.documents.get(name)) is not None and known.text != text:
             number += 1
             name = f"{doc_id}#{number}"
         if number == 1:
             return cells
-        self._shared_ids.append(Fault(record.file, record.line, "doc_id", name))
+        self._shared_ids.note(Fault(record.file, record.line, "doc_id", name))
         return {**cells, "doc_id": name}
 
     def finish(self) -> Flat:
-        """All rows were added. Key facts are counted now: a row may bring those of an earlier one."""
-        if not self._summaries and not self._faults.count:
+        """All rows were added. Raises InputError with the faults of all of them."""
+        left_out = self._check_key_facts()
+        self.end()
+        return self._flat(left_out)
+
+    def part(self) -> Flat | None:
+        """The rows since the last part; None where there is a fault, as nothing is made of the data then."""
+        left_out = self._check_key_facts()
+        flat = None if self._faults.count else self._flat(left_out)
+        self._rows = _Rows()
+        return flat
+
+    def end(self) -> None:
+        """All rows were added: warn of what is true of many. Raises InputError for faults, and where none was taken."""
+        if not self._taken and not self._faults.count:
             left = "has no row that is not at fault" if self._faults.dropped else "holds no rows"
             self._faults.fail(None, None, f"{left}; give one row per summary")
-        left_out = self._check_key_facts()
-        self._warn()
+        for often in (self._repeated, self._shared_ids, self._unlike):
+            often.warn(self._faults)
         self._faults.stop()
+
+    def _flat(self, left_out: set[int]) -> Flat:
+        rows = self._rows
         if left_out:
-            self._leave_out(left_out)
-        documents = {doc_id: draft.document(self._language) for doc_id, draft in self._documents.items()}
-        makers = {name: self._maker(name) for name in (RAW, CROWD) if name in self._sets}
-        return Flat(documents, tuple(self._summaries), makers)
+            rows.leave_out(left_out)
+        if any(block.content.get("spans") is not None for block in rows.blocks):
+            for _, block in rows.checked():
+                self.annotators.note(block)
+        documents = {doc_id: draft.document(self._language) for doc_id, draft in rows.documents.items()}
+        annotators = self._known or self.annotators
+        makers: dict[str, Callable[[], Iterator[Judgment]]] = {
+            name: partial(rows.judgments, name, annotators) for name in (RAW, CROWD) if name in rows.sets
+        }
+        return Flat(documents, tuple(rows.summaries), makers)
 
     def _check_key_facts(self) -> set[int]:
-        """The indexes of the summaries that are left out for blocks that do not fit their key facts."""
+        """The indexes of the summaries that are left out for blocks that do not fit their key facts, which are counted
+        only now: a row may bring those of an earlier one."""
         left_out = set()
-        for number, block in enumerate(self._blocks):
+        rows = self._rows
+        for number, block in enumerate(rows.blocks):
             own = Faults(block.file)
-            check_key_facts(block.content, len(self._subject(block.summary).key_facts), _at(own.add, block.line))
+            check_key_facts(block.content, len(rows.subject(block.summary).key_facts), _at(own.add, block.line))
             if not own.count:
                 continue
             faults = self._faults.of(block.file)
@@ -158,57 +248,8 @@ class Gatherer:
             for _, line, field, message in own.listed:
                 name = (field or "").removeprefix("human.")
                 faults.drop(line, field, message, "field", content.pop(name, None))
-            self._blocks[number] = block._replace(content=content)
+            rows.blocks[number] = block._replace(content=content)
         return left_out
-
-    def _leave_out(self, indexes: set[int]) -> None:
-        kept = [index for index in range(len(self._summaries)) if index not in indexes]
-        place = {old: new for new, old in enumerate(kept)}
-        self._summaries = [self._summaries[index] for index in kept]
-        self._blocks = [
-            block._replace(summary=place[block.summary]) for block in self._blocks if block.summary in place
-        ]
-        documents = {summary.document_id for summary in self._summaries}
-        self._documents = {doc_id: draft for doc_id, draft in self._documents.items() if doc_id in documents}
-
-    def _warn(self) -> None:
-        """Say once, with the count, what is true of many rows."""
-        for faults, words in (
-            (self._repeated, "repeats a document and system of an earlier row; it is kept as a summary by {!r}"),
-            (self._shared_ids, "is that of another document as well; this one is kept as {!r}"),
-            (self._unlike, "differs from that of earlier rows of document {!r}; all references are kept"),
-        ):
-            if faults:
-                file, line, field, name = faults[0]
-                more = f" (and so in {len(faults) - 1:,} more rows)" if len(faults) > 1 else ""
-                self._faults.of(file).warn(line, field, words.format(name) + more)
-
-    def _checked(self) -> Iterator[tuple[Subject, HumanBlock]]:
-        for block in self._blocks:
-            subject = self._subject(block.summary)
-            yield subject, HumanBlock.model_validate(block.content, context=subject.summary)
-
-    @cached_property
-    def _readers(self) -> dict[tuple[str, str], list[str]]:
-        """Who looked for spans in which summary."""
-        if not any(block.content.get("spans") for block in self._blocks):
-            return {}
-        return span_readers(((subject.summary, block) for subject, block in self._checked()), self._lost_voters)
-
-    def _maker(self, name: str) -> Callable[[], Iterator[Judgment]]:
-        def make() -> Iterator[Judgment]:
-            for subject, block in self._checked():
-                summary = subject.summary
-                yield from to_judgments(
-                    block, subject, name, self._readers.get((summary.document_id, summary.system), ())
-                )
-
-        return make
-
-    def _subject(self, index: int) -> Subject:
-        summary = self._summaries[index]
-        draft = self._documents[summary.document_id]
-        return Subject(summary, draft.key_facts, draft.list_id)
 
     def _summary(self, line: int, row: FlatRow, doc_id: str, system: str, faults: Faults) -> Summary | None:
         try:

@@ -174,15 +174,34 @@ def _span_labels(block: HumanBlock, subject: Subject, readers: Iterable[str]) ->
             )
 
 
+class SpanAnnotators:
+    """Who marked spans in any summary of the data, and who said more of a summary with `spans` than where they are."""
+
+    def __init__(self) -> None:
+        self.marked: set[str] = set()
+        self.said_more: set[str] = set()
+
+    def note(self, block: HumanBlock) -> None:
+        """Take the names of a block."""
+        if block.spans is not None:
+            self.marked |= {span.judge for span in block.spans if not unnamed(span.judge)}
+            self.said_more |= block.annotators
+
+    @property
+    def only_spans(self) -> set[str]:
+        """Those who gave nothing but spans."""
+        return self.marked - {PEOPLE} - self.said_more
+
+
 def span_readers(
-    blocks: Iterable[tuple[Summary, HumanBlock]], others: Iterable[str] = ()
+    blocks: Iterable[tuple[Summary, HumanBlock]], annotators: SpanAnnotators
 ) -> dict[tuple[str, str], list[str]]:
     """Who looked for spans in which (document, system), whether or not they marked any.
 
     Having marked nothing leaves no trace of its own. An annotator of spans has read a summary whose block names him
     or her anywhere; one who gave nothing but spans has read every summary with `spans` of each document in which he
     or she marked something. Aggregated spans were looked for wherever `spans` is given. An annotator without a name
-    has read no other summary. `others` gave more than spans, in votes that were left out.
+    has read no other summary. `annotators` are those of all the data, of which `blocks` may be a part.
     """
     markers: dict[str, set[str]] = {}
     own: dict[tuple[str, str], set[str]] = {}
@@ -193,11 +212,10 @@ def span_readers(
             own[item] = {span.judge for span in block.spans}
             voters[item] = block.annotators
             markers.setdefault(summary.document_id, set()).update(own[item])
-    everyone = {judge for judges in own.values() for judge in judges if not unnamed(judge)}
-    only_spans = everyone.difference({PEOPLE}, others, *voters.values())
-    everywhere = everyone & {PEOPLE}
+    only_spans = annotators.only_spans
+    everywhere = annotators.marked & {PEOPLE}
     return {
-        item: sorted(own[item] | (everyone & voters[item]) | (markers[item[0]] & only_spans) | everywhere)
+        item: sorted(own[item] | (annotators.marked & voters[item]) | (markers[item[0]] & only_spans) | everywhere)
         for item in own
     }
 

@@ -11,6 +11,7 @@ from summeter.data.faults import Faults, FieldPath
 from summeter.data.flat import Flat, Gatherer
 from summeter.data.formats import NotJSON, parse_json
 from summeter.data.human import PER_KEY_FACT, PER_SENTENCE
+from summeter.data.human_judgments import SpanAnnotators
 from summeter.data.presets.base import Joined, LayoutError, Preset, Record
 from summeter.data.rows import Columns, FlatRow, check
 from summeter.records import Fault, Message, Parameter
@@ -30,9 +31,12 @@ _SHORT = 1000
 class Intake:
     """Takes rows one by one into a `Gatherer`. In each, either nothing is at fault, or `faults.on_fault` decides."""
 
-    def __init__(self, faults: Faults, columns: Columns, language: str) -> None:
+    def __init__(
+        self, faults: Faults, columns: Columns, language: str, annotators: SpanAnnotators | None = None
+    ) -> None:
+        """`annotators`: see `Gatherer`."""
         self._faults, self._columns = faults, columns
-        self._gatherer = Gatherer(faults, language)
+        self._gatherer = Gatherer(faults, language, annotators)
         self._hints = _Hints()
 
     def take(self, record: Record) -> None:
@@ -100,10 +104,24 @@ class Intake:
         self._hints.note(row)
 
     def finish(self) -> Flat:
-        """All rows were taken."""
+        """All rows were taken. Raises InputError with every fault."""
+        self._note_columns()
+        return self._gatherer.finish()
+
+    def part(self) -> Flat | None:
+        """What the rows since the last part say, whose documents no later row may speak of; None once there is a
+        fault."""
+        return self._gatherer.part()
+
+    def end(self) -> SpanAnnotators:
+        """All rows were taken, part by part. Returns who marked spans. Raises InputError with every fault."""
+        self._note_columns()
+        self._gatherer.end()
+        return self._gatherer.annotators
+
+    def _note_columns(self) -> None:
         self._columns.finish(self._faults)
         self._hints.finish(self._faults)
-        return self._gatherer.finish()
 
 
 def _less(cells: Cells, faults: Iterable[Fault], dropped: list[Loss]) -> Cells | None:
