@@ -327,3 +327,35 @@ def test_real_data_are_fine(shared: Path) -> None:
     result = run("validate", shared / "data" / "qags_xsum.jsonl.gz")
     assert result.exit_code == 0
     assert result.stdout.splitlines()[-1] == "no faults"
+
+
+def test_shard_and_the_commands_that_read_shards(tmp_path: Path) -> None:
+    source = tmp_path / "mine.jsonl"
+    rows = [
+        {"doc_id": f"d{number}", "system": system, "document": f"It rained on day {number}.", "summary": "It rained."}
+        for system in ("ash", "birch")
+        for number in range(5)
+    ]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    folder = tmp_path / "shards"
+    arguments = ["shard", source, "-o", folder, "--documents-per-shard", "2", "--licence", "MIT"]
+    result = run(*arguments)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        f"mine: 5 documents and 10 summaries in 3 shards  (hash {load(folder).hash[:12]})", f"written to {folder}",
+    ]  # fmt: skip
+    result = run("validate", folder)
+    assert result.exit_code == 0
+    assert "5 documents, 10 summaries" in result.stdout
+    assert "licence: MIT" in result.stdout
+    assert json.loads(run("show", folder, "--json").stdout)["rows"][0]["systems"] == {"ash": 5, "birch": 5}
+    assert run("export", folder, "-o", tmp_path / "out.jsonl").exit_code == 0
+    out = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert sorted(out, key=lambda row: (row["system"], row["doc_id"])) == rows
+    refused = run(*arguments)
+    assert isinstance(refused.exception, UsageError)
+    assert "already holds a dataset in shards" in str(refused.exception)
+    (folder / "shard-00001" / "summaries.jsonl").write_text("", encoding="utf-8")
+    damaged = run("validate", folder)
+    assert damaged.exit_code == 2
+    assert "shard-00001: summaries.jsonl: was changed after import; it belongs to shard 2 of 3" in damaged.stdout

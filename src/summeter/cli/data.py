@@ -99,9 +99,11 @@ def validate(
     overview: list[str] = []
     try:
         dataset = read_data(data, map_, preset, format_, language=language, documents=documents or ())
-        for judgments in dataset.judgment_sets:
-            sum(1 for _ in dataset.iter_judgments(judgments))  # a folder's are checked when they are read
-        warnings, overview = dataset.warnings, _overview(dataset)
+        warnings = dataset.warnings
+        for part in dataset.parts():
+            for judgments in part.judgment_sets:
+                sum(1 for _ in part.iter_judgments(judgments))  # a folder's are checked when they are read
+        overview = _overview(dataset)
     except InputError as error:
         faults = error.faults
     if as_json:
@@ -225,6 +227,40 @@ def sample(
     drawn = sample_dataset(read_data(data, map_, preset, format_, language=language), documents, seed=seed)
     save(drawn, folder, force=force)
     typer.echo("\n".join([*_overview(drawn), f"written to {folder}"]))
+
+
+@app.command()
+def shard(
+    data: Annotated[list[str], typer.Argument(metavar="DATA...", help=_SEVERAL)],
+    folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="The folder of shards to write.")],
+    documents_per_shard: Annotated[
+        int, typer.Option("--documents-per-shard", metavar="N", min=1, help="How many documents a shard has.")
+    ] = 1000,
+    map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
+    documents: Documents = None,
+    on_fault: Annotated[OnFault, typer.Option("--on-fault", help=_ON_FAULT)] = OnFault.ERROR,
+    name: Annotated[str | None, typer.Option("--name", help="Default: the file's name.")] = None,
+    version: Annotated[str | None, typer.Option("--version", help="Of the data.")] = None,
+    licence: Annotated[str | None, typer.Option("--licence", help="Of the data, for example CC-BY-4.0.")] = None,
+    citation: Annotated[str | None, typer.Option("--citation", help="What to cite.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace shards that are already there.")] = False,
+) -> None:  # fmt: skip
+    """Write DATA in shards, for data that do not fit in memory: a flat file is read row by row."""
+    from summeter.cli.common import mapping
+    from summeter.data.sharding import shard as shard_data
+
+    card = {"name": name, "version": version, "licence": licence, "citation": citation}
+    with _reading(data) as on_read:
+        sharded = shard_data(
+            data[0] if len(data) == 1 else data, folder, documents_per_shard=documents_per_shard, map=mapping(map_),
+            preset=preset, format=format_, language=language, documents=documents or (), on_fault=on_fault.value,
+            on_read=on_read, card={key: value for key, value in card.items() if value is not None}, force=force,
+        )  # fmt: skip
+    warn(sharded.warnings)
+    manifest = sharded.source.manifest
+    size = f"{manifest.documents:,} documents and {manifest.summaries:,} summaries in {len(manifest.shards):,} shards"
+    typer.echo(f"{manifest.card.name}: {size}  (hash {sharded.hash[:12]})")
+    typer.echo("\n".join([*_terms(sharded, preset), *_dropped(sharded, folder), f"written to {folder}"]))
 
 
 @app.command()

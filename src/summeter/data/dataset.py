@@ -1,12 +1,14 @@
-"""Dataset: documents, summaries, key facts and any number of named judgment sets, in memory.
+"""Dataset: documents, summaries, key facts and any number of named judgment sets; in memory, or in shards on disk.
 
-`load` reads a flat file or a dataset folder, `save` writes the folder, `flat_rows` gives the flat rows back.
+`load` reads a flat file or a dataset folder, `save` writes the folder, `flat_rows` gives the flat rows back. Shards are
+written by `data.sharding`.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
@@ -14,6 +16,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from summeter.data import folder as folders
+from summeter.data.atomic import building
 from summeter.data.faults import Dropped, Faults, OnFault, meant
 from summeter.data.flat import flat_row, splitter_of
 from summeter.data.folder import Card
@@ -25,6 +28,7 @@ from summeter.data.layout import Table, joined, read_tables, records, with_docum
 from summeter.data.presets import Preset, preset_named
 from summeter.data.presets.base import Joined, Record
 from summeter.data.rows import EMPTY, Columns
+from summeter.data.shards import Shard, Shards, is_sharded, write_manifest
 from summeter.records import (
     Document,
     FactOrigin,
@@ -35,7 +39,6 @@ from summeter.records import (
     Parameter,
     Summary,
     UsageError,
-    canonical,
 )
 
 FLAT_SETS = (RAW, CROWD)
@@ -62,11 +65,11 @@ class Dataset:
         dropped: Iterable[Dropped] = (),
         fact_origins: Mapping[str, tuple[FactOrigin, ...]] = MappingProxyType({}),
     ) -> None:
-        self.documents: Mapping[str, Document] = MappingProxyType(dict(documents))
-        self.summaries = tuple(summaries)
+        self._documents: Mapping[str, Document] = MappingProxyType(dict(documents))
+        self._summaries = tuple(summaries)
         self.warnings = tuple(warnings)
         self.dropped = tuple(dropped)
-        self.fact_origins = MappingProxyType(_fitting(fact_origins, self.documents))
+        self._fact_origins = MappingProxyType(_fitting(fact_origins, self._documents))
         self._makers = dict(judgments)
         self._made: dict[str, tuple[Judgment, ...]] = {}
         self._card = card
@@ -77,8 +80,32 @@ class Dataset:
 
     def __repr__(self) -> str:
         sets = ", ".join(self.judgment_sets) or "none"
-        size = f"{len(self.documents)} documents, {len(self)} summaries"
-        return f"Dataset({self._card.name!r}: {size}, judgment sets: {sets})"
+        size = f"{self.document_count} documents, {len(self)} summaries"
+        return f"{type(self).__name__}({self._card.name!r}: {size}, judgment sets: {sets})"
+
+    @property
+    def documents(self) -> Mapping[str, Document]:
+        """The documents by id, in order."""
+        return self._documents
+
+    @property
+    def summaries(self) -> tuple[Summary, ...]:
+        """The summaries, in order."""
+        return self._summaries
+
+    @property
+    def fact_origins(self) -> Mapping[str, tuple[FactOrigin, ...]]:
+        """Where the key facts of a document come from, by its id, as far as that is known."""
+        return self._fact_origins
+
+    @property
+    def document_count(self) -> int:
+        """The number of documents."""
+        return len(self._documents)
+
+    def parts(self) -> Iterator[Dataset]:
+        """The dataset part by part, each in memory: itself, or one shard after the other."""
+        yield self
 
     @property
     def card(self) -> Card:
@@ -89,8 +116,10 @@ class Dataset:
     def hash(self) -> str:
         """SHA-256 over the documents and summaries in their order: what evaluators see, without human judgments."""
         sha256 = hashlib.sha256()
-        for record in (*self.documents.values(), *self.summaries):
-            sha256.update(canonical(record.model_dump()).encode("utf-8") + b"\n")
+        for document in self.documents.values():
+            sha256.update(folders.hashed_line(document))
+        for summary in self.summaries:
+            sha256.update(folders.hashed_line(summary))
         return sha256.hexdigest()
 
     @property
@@ -104,6 +133,11 @@ class Dataset:
         return tuple(
             dict.fromkeys(document.domain for document in self.documents.values() if document.domain is not None)
         )
+
+    @property
+    def splitters(self) -> tuple[str, ...]:
+        """Who drew the sentences of summaries, in the order of their names."""
+        return tuple(sorted({summary.splitter for summary in self.summaries}))
 
     @property
     def judgment_sets(self) -> tuple[str, ...]:
@@ -207,6 +241,134 @@ class Dataset:
         return self._with(card=card)
 
 
+WHOLE = 200_000
+"""Summaries of a dataset in shards up to which it is read into memory where something asks for all of it."""
+
+
+class ShardedDataset(Dataset):
+    """A dataset in shards on disk, which need not fit in memory: `parts`, `items` and `iter_judgments` read one shard
+    after the other (and the next one ahead), each checked against its hash.
+
+    Whatever asks for all documents or summaries at once (`documents`, `summaries`, most `with_` methods) gets them,
+    in the order of `items`, where there are at most `WHOLE` summaries; else it raises UsageError. A shard that is
+    missing or changed raises InputError that names it, where it is read.
+    """
+
+    def __init__(self, source: Shards, dropped: Iterable[Dropped] = ()) -> None:
+        super().__init__({}, (), dict.fromkeys(source.manifest.sets, lambda: iter(())), source.manifest.card)
+        self.source = source
+        self.dropped = tuple(dropped)
+
+    def __len__(self) -> int:
+        return self.source.manifest.summaries
+
+    @property
+    def document_count(self) -> int:
+        return self.source.manifest.documents
+
+    @cached_property
+    def hash(self) -> str:
+        """As of the same data in memory, their summaries in the order of their documents."""
+        return self.source.manifest.card.hash
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        return self.source.manifest.systems
+
+    @property
+    def domains(self) -> tuple[str, ...]:
+        return self.source.manifest.domains
+
+    @property
+    def splitters(self) -> tuple[str, ...]:
+        return self.source.manifest.splitters
+
+    def parts(self) -> Iterator[Dataset]:
+        with ThreadPoolExecutor(1, "shards") as ahead:
+            reading = [ahead.submit(self._part, shard) for shard in self.source.manifest.shards[:1]]
+            for shard in (*self.source.manifest.shards[1:], None):
+                part = reading.pop().result()
+                if shard is not None:
+                    reading.append(ahead.submit(self._part, shard))
+                yield part
+                del part
+
+    def _part(self, shard: Shard) -> Dataset:
+        content = self.source.read(shard)
+        return Dataset(content.documents, content.summaries, content.judgments, content.card,
+                       fact_origins=content.fact_origins)  # fmt: skip
+
+    def items(self) -> Iterator[tuple[Document, list[Summary]]]:
+        for part in self.parts():
+            yield from part.items()
+
+    def iter_judgments(self, name: str) -> Iterator[Judgment]:
+        super().iter_judgments(name)  # UsageError for an unknown name
+        return self._all_judgments(name)
+
+    def _all_judgments(self, name: str) -> Iterator[Judgment]:
+        for part in self.parts():
+            if name in part.judgment_sets:
+                yield from part.iter_judgments(name)
+
+    @cached_property
+    def whole(self) -> Dataset:
+        """All of it in memory. Raises UsageError where that is too much."""
+        if len(self) > WHOLE:
+            raise UsageError(
+                f"{self.source.folder} holds {len(self):,} summaries in {len(self.source.manifest.shards):,} shards, "
+                f"and this needs all of them in memory, which is done for up to {WHOLE:,}; take one of the shards, or "
+                f"a part of the documents (summeter data sample {self.source.folder} -n N -o FOLDER)"
+            )
+        documents: dict[str, Document] = {}
+        summaries: list[Summary] = []
+        origins: dict[str, tuple[FactOrigin, ...]] = {}
+        for part in self.parts():
+            documents.update(part.documents)
+            summaries += part.summaries
+            origins.update(part.fact_origins)
+        makers = {name: partial(self.iter_judgments, name) for name in self.judgment_sets}
+        return Dataset(documents, summaries, makers, self._card, dropped=self.dropped, fact_origins=origins)
+
+    @property
+    def documents(self) -> Mapping[str, Document]:
+        return self.whole.documents
+
+    @property
+    def summaries(self) -> tuple[Summary, ...]:
+        return self.whole.summaries
+
+    @property
+    def fact_origins(self) -> Mapping[str, tuple[FactOrigin, ...]]:
+        return self.whole.fact_origins
+
+    def judgments(self, name: str) -> tuple[Judgment, ...]:
+        return self.whole.judgments(name)
+
+    def _with(self, **changes: Any) -> Dataset:
+        if changes.keys() != {"card"}:
+            return self.whole._with(**changes)
+        manifest = self.source.manifest.model_copy(update=changes)
+        return ShardedDataset(self.source._replace(manifest=manifest), self.dropped)
+
+    def with_documents(self, doc_ids: Iterable[str]) -> Dataset:
+        """As of data in memory: only the documents that are named are held."""
+        wanted = frozenset(doc_ids)
+        documents: dict[str, Document] = {}
+        summaries: list[Summary] = []
+        origins: dict[str, tuple[FactOrigin, ...]] = {}
+        for part in self.parts():
+            here = part.with_documents(wanted & part.documents.keys())
+            documents.update(here.documents)
+            summaries += here.summaries
+            origins.update(here.fact_origins)
+        for doc_id in sorted(wanted - documents.keys()):
+            raise UsageError(f"there is no document {doc_id!r}")
+        makers = {name: partial(_of_documents, partial(self.iter_judgments, name), wanted) for name in self._makers}
+        card = self._card.model_copy(update={"counts": {}, "files": {}})
+        return Dataset(documents, summaries, makers, card, fact_origins=origins)
+
+
 def _fitting(
     origins: Mapping[str, tuple[FactOrigin, ...]], documents: Mapping[str, Document]
 ) -> dict[str, tuple[FactOrigin, ...]]:
@@ -258,43 +420,24 @@ def load(  # noqa: PLR0913 - one keyword for each way in which data differ
     Raises InputError with every fault found, UsageError for an impossible call, InstallError for Parquet or XLSX
     without the package that reads it.
     """
-    layout = None if preset is None else preset_named(preset)
-    texts, article_hub = _fetched([documents] if isinstance(documents, str | Path) else list(documents))
-    paths, hub = _fetched(_paths(data))
-    takes_folders = layout is not None and any(part.files for part in layout.parts)
-    if paths and len(paths) == 1 and _is_folder(paths[0]) and not takes_folders:
-        if map or preset or format or texts:
-            raise UsageError(
-                f"{paths[0]} is a folder; ",
-                Parameter("map"),
-                ", ",
-                Parameter("preset"),
-                " and ",
-                Parameter("format"),
-                " are for flat files",
-            )
-        return _load_folder(Path(paths[0]), verify=verify)
-    if paths and len(paths) > 1 and layout is None and not (len(hub) == 1 and len(hub[0].files) == len(paths)):
-        raise UsageError("several files are the parts of one layout; name it with ", Parameter("preset", "NAME"))
-    faults = Faults("rows" if paths is None else file_name(paths[0]), on_fault)
-    faults.columns_known = layout is None and not map
+    source = Source.of(data, map=map, preset=preset, format=format, language=language, documents=documents,
+                       on_fault=on_fault, on_read=on_read)  # fmt: skip
+    if source.folder is not None:
+        return _load_shards(source.folder) if is_sharded(source.folder) else _load_folder(source.folder, verify=verify)
+    faults = source.faults()
     columns = Columns(map)
     intake = Intake(faults, columns, language)
-    source = _Source(data, paths, format, texts, on_read)
-    if layout is None:
+    if source.layout is None:
         for record in source.flat(faults):
             intake.take(record)
     else:
-        for row in source.joined(layout, columns, faults):
-            intake.turn(layout, row)
+        for row in source.joined(source.layout, columns, faults):
+            intake.turn(source.layout, row)
     flat = intake.finish()
-    card = Card(name=_name_of(paths, layout), splitter=splitter_of(language))
-    if layout is not None:
-        card = card.model_copy(update={"licence": layout.licence, "citation": layout.citation})
-    if every := [*hub, *article_hub]:
-        card = card.model_copy(update=_of_hub(card, every))
-    warnings = [*(warning for source in every for warning in source.warnings), *faults.warnings]
-    return Dataset(flat.documents, flat.summaries, flat.judgments, card, warnings, faults.dropped)
+    return Dataset(
+        flat.documents, flat.summaries, flat.judgments, source.card,
+        [*source.warnings, *faults.warnings], faults.dropped,
+    )  # fmt: skip
 
 
 def _fetched(paths: Sequence[str | Path] | None) -> tuple[Any, list[Fetched]]:
@@ -335,14 +478,64 @@ def _name_of(paths: Sequence[str | Path] | None, layout: Preset | None) -> str:
     return "stdin" if str(paths[0]) == "-" else Path(paths[0]).name.partition(".")[0] or Path(paths[0]).name
 
 
-class _Source(NamedTuple):
-    """What is to be read: rows, or files in a format (None: by their names); and where the documents are."""
+class Source(NamedTuple):
+    """What is to be read: a dataset folder, or flat rows, or files in a format (None: by their names), of a `layout`
+    or flat; and where the documents are. `hub` is what was fetched."""
 
     data: Any
     paths: Sequence[str | Path] | None
+    folder: Path | None
+    layout: Preset | None
+    renamed: bool
     format: str | None
+    language: str
     documents: Sequence[str | Path]
+    hub: Sequence[Fetched]
+    on_fault: OnFault
     on_read: OnRead | None
+
+    @classmethod
+    def of(  # noqa: PLR0913 - those of `load`
+        cls, data: str | Path | Rows | Sequence[str | Path], *, map: Mapping[str, str] | None,  # noqa: A002
+        preset: str | None, format: str | None, language: str,  # noqa: A002
+        documents: str | Path | Sequence[str | Path], on_fault: OnFault, on_read: OnRead | None,
+    ) -> Source:  # fmt: skip
+        """What the keywords of `load` name. Raises UsageError for those that do not fit each other."""
+        layout = None if preset is None else preset_named(preset)
+        texts, article_hub = _fetched([documents] if isinstance(documents, str | Path) else list(documents))
+        paths, hub = _fetched(_paths(data))
+        folder = None
+        takes_folders = layout is not None and any(part.files for part in layout.parts)
+        if paths and len(paths) == 1 and _is_folder(paths[0]) and not takes_folders:
+            if map or preset or format or texts:
+                raise UsageError(
+                    f"{paths[0]} is a folder; ", Parameter("map"), ", ", Parameter("preset"), " and ",
+                    Parameter("format"), " are for flat files",
+                )  # fmt: skip
+            folder = Path(paths[0])
+        elif paths and len(paths) > 1 and layout is None and not (len(hub) == 1 and len(hub[0].files) == len(paths)):
+            raise UsageError("several files are the parts of one layout; name it with ", Parameter("preset", "NAME"))
+        return cls(data, paths, folder, layout, bool(map), format, language, texts, [*hub, *article_hub], on_fault,
+                   on_read)  # fmt: skip
+
+    def faults(self) -> Faults:
+        """Where the faults of a reading are noted."""
+        faults = Faults("rows" if self.paths is None else file_name(self.paths[0]), self.on_fault)
+        faults.columns_known = self.layout is None and not self.renamed
+        return faults
+
+    @property
+    def card(self) -> Card:
+        """The card of the data, before they are read."""
+        card = Card(name=_name_of(self.paths, self.layout), splitter=splitter_of(self.language))
+        if self.layout is not None:
+            card = card.model_copy(update={"licence": self.layout.licence, "citation": self.layout.citation})
+        return card.model_copy(update=_of_hub(card, self.hub)) if self.hub else card
+
+    @property
+    def warnings(self) -> list[Fault]:
+        """What is to be said of data that came from a hub."""
+        return [warning for source in self.hub for warning in source.warnings]
 
     def flat(self, faults: Faults) -> Iterator[Record]:
         """The flat rows of the one file."""
@@ -416,6 +609,35 @@ def _rows(data: Rows, faults: Faults) -> Iterator[Row]:
     for number, cells in enumerate(data, 1):
         if (row := storable(Row(number, dict(cells)), faults)) is not None:
             yield row
+
+
+def keep(dataset: Dataset, folder: Path) -> None:
+    """Write what a run keeps of its data into `folder`, in place of an earlier such: a copy; of shards, their list,
+    which names their place and their hashes."""
+    if isinstance(dataset, ShardedDataset):
+        with building(folder) as fresh:
+            place = str(dataset.source.folder.resolve())
+            write_manifest(fresh, dataset.source.manifest.model_copy(update={"place": place}))
+    else:
+        save(dataset, folder, force=True)
+
+
+def is_kept(dataset: Dataset, folder: Path) -> bool:
+    """Whether a folder holds what `keep` writes, as it was written."""
+    if not isinstance(dataset, ShardedDataset):
+        return folders.is_intact(folder)
+    if not is_sharded(folder):
+        return False
+    try:
+        kept = Shards.open(folder)
+    except InputError:
+        return False
+    own = dataset.source
+    return kept.folder == own.folder.resolve() and kept.manifest.differs(own.manifest) is None
+
+
+def _load_shards(folder: Path) -> ShardedDataset:
+    return ShardedDataset(Shards.open(folder), folders.read_dropped(folder))
 
 
 def _load_folder(folder: Path, *, verify: bool) -> Dataset:

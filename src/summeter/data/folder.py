@@ -33,6 +33,7 @@ from summeter.records import (
     Record,
     Summary,
     UsageError,
+    canonical,
 )
 
 CARD = "dataset.json"
@@ -163,12 +164,13 @@ def write(
     return sealed
 
 
-def read(folder: Path, *, verify: bool) -> Content:
-    """Read a folder; judgment sets are read when asked for. Raises InputError, also for changed files."""
+def read(folder: Path, *, verify: bool, advice: str | None = None) -> Content:
+    """Read a folder; judgment sets are read when asked for. Raises InputError, also for changed files; `advice` is what
+    to do about these (default: how to keep the change)."""
     card = _card(folder)
     names = _files(folder)
     if verify:
-        _verify(folder, card, names)
+        _verify(folder, card, names, advice)
     given = [row for _, row in _records(folder / KEY_FACTS, _GivenFacts)]
     facts = {row.document_id: row.facts for row in given}
     documents = _documents(folder / DOCUMENTS, facts)
@@ -204,6 +206,11 @@ def read_dropped(folder: Path) -> list[Dropped]:
     return dropped
 
 
+def hashed_line(record: Document | Summary) -> bytes:
+    """A record as the hash of a dataset reads it: documents, then summaries, in their order."""
+    return canonical(record.model_dump()).encode("utf-8") + b"\n"
+
+
 def file_hash(path: Path) -> str:
     """SHA-256 of a file, in hex."""
     with path.open("rb") as handle:
@@ -232,9 +239,9 @@ def _card(folder: Path) -> Card:
         raise _as_input_error(path, None, error) from error
 
 
-def _verify(folder: Path, card: Card, names: list[str]) -> None:
+def _verify(folder: Path, card: Card, names: list[str], advice: str | None = None) -> None:
     faults = Faults(str(folder))
-    accept = f"to keep the change, check it and seal it: summeter data import {folder} -o {folder} --force"
+    accept = advice or f"to keep the change, check it and seal it: summeter data import {folder} -o {folder} --force"
     for name, known in card.files.items():
         changed = name in names and file_hash(folder / name) != known
         if name not in names or changed:

@@ -164,7 +164,22 @@ def counts(dataset: Dataset, judgments: Mapping[str, int] | None = None) -> dict
     counted unless their numbers are at hand."""
     if judgments is None:
         judgments = {name: sum(1 for _ in dataset.iter_judgments(name)) for name in dataset.judgment_sets}
-    card, documents, summaries = dataset.card, dataset.documents.values(), dataset.summaries
+    card, total = dataset.card, Counter[str]()
+    systems, domains = Counter[str](), Counter[str]()
+    for part in dataset.parts():
+        documents, summaries = part.documents.values(), part.summaries
+        total.update(
+            documents=len(documents),
+            summaries=len(summaries),
+            sentences=sum(len(summary.sentences) for summary in summaries),
+            given_sentences=sum(summary.splitter == "given" for summary in summaries),
+            key_facts=sum(len(document.key_facts) for document in documents),
+            with_key_facts=sum(bool(document.key_facts) for document in documents),
+            with_references=sum(bool(document.references) for document in documents),
+            empty_summaries=sum(not summary.text.strip() for summary in summaries),
+        )
+        systems.update(summary.system for summary in summaries)
+        domains.update(document.domain for document in documents if document.domain is not None)
     return {
         "name": card.name,
         "version": card.version,
@@ -172,16 +187,9 @@ def counts(dataset: Dataset, judgments: Mapping[str, int] | None = None) -> dict
         "citation": card.citation,
         "hash": card.hash,
         "splitter": card.splitter,
-        "documents": len(documents),
-        "summaries": len(summaries),
-        "sentences": sum(len(summary.sentences) for summary in summaries),
-        "given_sentences": sum(summary.splitter == "given" for summary in summaries),
-        "key_facts": sum(len(document.key_facts) for document in documents),
-        "with_key_facts": sum(bool(document.key_facts) for document in documents),
-        "with_references": sum(bool(document.references) for document in documents),
-        "empty_summaries": sum(not summary.text.strip() for summary in summaries),
-        "systems": dict(Counter(summary.system for summary in summaries)),
-        "domains": dict(Counter(document.domain for document in documents if document.domain is not None)),
+        **total,
+        "systems": dict(systems),
+        "domains": dict(domains),
         "judgment_sets": {name: judgments[name] for name in dataset.judgment_sets},
     }
 

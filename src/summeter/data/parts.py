@@ -97,7 +97,7 @@ def sample(dataset: Dataset, documents: int, *, seed: int = 0) -> Dataset:
     seeds give equal samples, whatever the order of the documents. Raises UsageError for a number below 1, or above
     that of the documents.
     """
-    total = len(dataset.documents)
+    total = dataset.document_count
     if not 1 <= documents <= total:
         raise UsageError(f"a sample of {documents} documents cannot be drawn from {total}")
     draw = random.Random(seed)
@@ -163,8 +163,9 @@ def _check_target(folder: Path, *, force: bool) -> None:
 def _strata(dataset: Dataset) -> dict[str, list[str]]:
     """The documents of each domain, all in the order of names."""
     strata: dict[str, list[str]] = {}
-    for doc_id, document in sorted(dataset.documents.items(), key=lambda pair: (pair[1].domain or "", pair[0])):
-        strata.setdefault(document.domain or "", []).append(doc_id)
+    domains = ((document.domain or "", document.id) for document, _ in dataset.items())
+    for domain, doc_id in sorted(domains):
+        strata.setdefault(domain, []).append(doc_id)
     return strata
 
 

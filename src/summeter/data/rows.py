@@ -109,6 +109,13 @@ class Columns:
         self._columns: dict[str, None] = {}
         self._kept: dict[str, None] = {}
 
+    def cell(self, cells: Mapping[str, Any], field: str) -> Any:
+        """What a row holds of a field, as `apply` would have it; None where that is nothing."""
+        column = self.renamed.get(field)
+        if column is not None and column in cells:
+            return cells[column]
+        return None if field in self._mapped else cells.get(field)
+
     def apply(self, row: Row | Record, faults: Faults) -> dict[str, Any]:
         """The row's cells by field; unknown columns keep their names."""
         self._columns.update(dict.fromkeys(row.cells))

@@ -1,0 +1,210 @@
+"""The shards of a dataset: a folder of dataset folders, each with some of the documents, sealed by shards.json.
+
+    DATA/   shards.json . shard-00000/ . shard-00001/ ...
+
+shards.json lists the shards in order, each with its counts and the SHA-256 of its dataset.json, which in turn holds
+those of its files. It is written last: a folder without it is no dataset. A run keeps only shards.json, with `place`
+saying where the shards lie.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import IO, Literal, NamedTuple, Self
+
+from pydantic import Field, ValidationError
+
+from summeter.data import folder as folders
+from summeter.data.atomic import write_lines, write_text
+from summeter.data.faults import Dropped
+from summeter.data.folder import Card, Content
+from summeter.records import Document, InputError, Parameter, Record, Summary, UsageError
+
+MANIFEST = "shards.json"
+SHARD_DOCUMENTS = 1000
+"""Documents of a shard, where nobody says otherwise: with ten summaries each some 50 MB in memory."""
+_AGAIN = "bring it back as it was, or shard the data again"
+_SPILL = ".summaries"
+
+
+class Shard(Record):
+    """A shard: its folder's name, how much is in it, and the SHA-256 of its dataset.json."""
+
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    documents: int
+    summaries: int
+    hash: str
+
+
+class Manifest(Record):
+    """The whole of shards.json. The `card` is that of all shards together, and its hash that of the documents and
+    summaries of all, document by document; `sets` names the judgment sets, each with its aspects. `place` is the folder
+    of the shards where that is not the manifest's own."""
+
+    layout: Literal["summeter-shards/1"] = "summeter-shards/1"
+    card: Card
+    systems: tuple[str, ...]
+    domains: tuple[str, ...]
+    splitters: tuple[str, ...]
+    sets: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    shards: tuple[Shard, ...]
+    place: str | None = None
+
+    @property
+    def documents(self) -> int:
+        """How many documents there are."""
+        return sum(shard.documents for shard in self.shards)
+
+    @property
+    def summaries(self) -> int:
+        """How many summaries there are."""
+        return sum(shard.summaries for shard in self.shards)
+
+    def differs(self, other: Manifest) -> str | None:
+        """The first shard of `other` that is not as here, by name; None where all are."""
+        own = {shard.name: shard for shard in self.shards}
+        changed = (shard.name for shard in other.shards if own.get(shard.name) != shard)
+        return next(changed, None if len(own) == len(other.shards) else self.shards[-1].name)
+
+
+class Shards(NamedTuple):
+    """The shards in a folder, with the manifest that lists them."""
+
+    folder: Path
+    manifest: Manifest
+
+    @classmethod
+    def open(cls, folder: Path) -> Shards:
+        """Raises InputError where the manifest is damaged."""
+        manifest = read_manifest(folder)
+        return cls(folder if manifest.place is None else Path(manifest.place), manifest)
+
+    def read(self, shard: Shard) -> Content:
+        """What a shard holds. Raises InputError naming the shard where it is missing, or not as it was written."""
+        folder = self.folder / shard.name
+        number = 1 + self.manifest.shards.index(shard)
+        which = f"shard {number:,} of {len(self.manifest.shards):,}"
+        if not (folder / folders.CARD).is_file():
+            raise InputError.at(folder, None, None, f"{which} is missing; {_AGAIN}")
+        if folders.file_hash(folder / folders.CARD) != shard.hash:
+            message = f"{which} was changed after the data were sharded; {_AGAIN}"
+            raise InputError.at(folder / folders.CARD, None, None, message)
+        return folders.read(folder, verify=True, advice=f"it belongs to {which}: {_AGAIN}")
+
+
+def is_sharded(folder: Path) -> bool:
+    """Whether the folder holds shards, or says where they lie."""
+    return (folder / MANIFEST).is_file()
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """The manifest in a folder. Raises InputError where it is damaged."""
+    path = folder / MANIFEST
+    try:
+        return Manifest.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"])) or None
+        raise InputError.at(path, None, field, f"damaged: {first['msg']}; {_AGAIN}") from error
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest in one step."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / MANIFEST, json.dumps(manifest.model_dump(), ensure_ascii=False, indent=1) + "\n")
+
+
+def check_target(folder: Path, *, force: bool) -> None:
+    """Raise UsageError unless shards may be written to `folder`."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if not folder.is_dir() or not is_sharded(folder):
+        raise UsageError(f"{folder} exists and is not a dataset in shards; nothing was written: choose another folder")
+    if not force:
+        raise UsageError(
+            f"{folder} already holds a dataset in shards; choose another folder, or replace it with ",
+            Parameter("force", "True"),
+        )
+
+
+class ShardWriter:
+    """Writes shards into a new folder, one by one; `seal` ends with the manifest. Memory holds one shard at a time, and
+    what each system and domain is called."""
+
+    def __init__(self, folder: Path, card: Card) -> None:
+        """`card` is that of all shards together, as far as it is known before they are written."""
+        self._folder, self._card = folder, card
+        self._shards: list[Shard] = []
+        self._counts = Counter[str]()
+        self._sets: dict[str, dict[str, None]] = {}
+        self._systems: dict[str, None] = {}
+        self._domains: dict[str, None] = {}
+        self._splitters: set[str] = set()
+        self._hash = hashlib.sha256()
+
+    def __enter__(self) -> Self:
+        # The hash is over all documents, then all summaries: these wait in a file.
+        self._spill: IO[bytes] = (self._folder / _SPILL).open("w+b")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._spill.close()
+        (self._folder / _SPILL).unlink(missing_ok=True)
+
+    def add(self, content: Content) -> None:
+        """Write a shard. One without documents is none."""
+        if not content.documents:
+            return
+        documents, summaries = self._note(content.documents, content.summaries)
+        name = f"shard-{len(self._shards):05}"
+        own = hashlib.sha256(documents + summaries).hexdigest()
+        card = self._card.model_copy(
+            update={"name": f"{self._card.name}-{len(self._shards):05}", "hash": own, "counts": {}, "files": {}}
+        )
+        sealed = folders.write(
+            self._folder / name, content.documents, content.summaries, content.judgments, card,
+            fact_origins=content.fact_origins,
+        )  # fmt: skip
+        self._counts.update(sealed.counts)
+        for judgment_set, make in content.judgments.items():
+            self._sets.setdefault(judgment_set, {}).update((judgment.aspect, None) for judgment in make())
+        self._shards.append(
+            Shard(
+                name=name, documents=len(content.documents), summaries=len(content.summaries),
+                hash=folders.file_hash(self._folder / name / folders.CARD),
+            )
+        )  # fmt: skip
+
+    def _note(self, documents: Mapping[str, Document], summaries: Iterable[Summary]) -> tuple[bytes, bytes]:
+        """Take what the manifest says of them all; returns what their hash is over."""
+        first = b"".join(map(folders.hashed_line, documents.values()))
+        second = b"".join(map(folders.hashed_line, summaries))
+        self._hash.update(first)
+        self._spill.write(second)
+        for summary in summaries:
+            self._systems[summary.system] = None
+            self._splitters.add(summary.splitter)
+        self._domains.update((each.domain, None) for each in documents.values() if each.domain is not None)
+        return first, second
+
+    def seal(self, dropped: Iterable[Dropped] = ()) -> Manifest:
+        """Write the manifest, and what was left out of the data beside it."""
+        self._spill.seek(0)
+        while block := self._spill.read(1 << 20):
+            self._hash.update(block)
+        card = self._card.model_copy(
+            update={"hash": self._hash.hexdigest(), "counts": dict(sorted(self._counts.items())), "files": {}}
+        )
+        manifest = Manifest(
+            card=card, systems=tuple(self._systems), domains=tuple(self._domains),
+            splitters=tuple(sorted(self._splitters)), shards=tuple(self._shards),
+            sets={name: tuple(sorted(aspects)) for name, aspects in sorted(self._sets.items())},
+        )  # fmt: skip
+        if lines := [json.dumps(each._asdict(), ensure_ascii=False) for each in dropped]:
+            write_lines(self._folder / folders.DROPPED, lines)
+        write_manifest(self._folder, manifest)
+        return manifest
