@@ -289,4 +289,4 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
             tracemalloc.stop()
 
     few = peak(20)
-    assert peak(200) < few + 1_000_000  # the rows are 3 MB; up to 64 spilled shards have a buffer each
+    assert peak(200) < few + 1_500_000  # the rows are 3 MB; up to 64 spilled shards have a buffer each
