@@ -23,8 +23,10 @@ FOLDER = ROOT / "examples" / "cluster"
 # that are used here, by the field they stand under.
 POD = {
     "spec": {"containers", "volumes"},
-    "containers": {"name", "image", "resources", "volumeMounts", "command", "args", "env", "ports"},
+    "containers": {"name", "image", "resources", "envFrom", "volumeMounts", "command", "args", "env", "ports"},
     "resources": {"requests", "limits"},
+    "envFrom": {"secretRef"},
+    "secretRef": {"name", "optional"},
     "volumeMounts": {"name", "mountPath"},
     "volumes": {"name", "persistentVolumeClaim"},
     "persistentVolumeClaim": {"claimName"},
