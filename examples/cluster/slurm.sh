@@ -27,7 +27,7 @@ if [[ -n "${SUMMETER_VENV:-}" ]]; then
     source "$SUMMETER_VENV/bin/activate"
 fi
 
-head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+read -r head < <(scontrol show hostnames "$SLURM_JOB_NODELIST") || { echo "no nodes in $SLURM_JOB_NODELIST" >&2; exit 1; }
 port=$((20000 + SLURM_JOB_ID % 10000)) # two jobs that share a network do not meet
 cpus=$SLURM_CPUS_PER_TASK
 workers=$((SLURM_JOB_NUM_NODES * cpus - 1)) # one core is left to the driver
