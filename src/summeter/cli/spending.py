@@ -35,14 +35,16 @@ def dry_lines(rows: Sequence[Estimate]) -> Iterator[str]:
     names = _names([(row.judge, row.signature) for row in rows])
     for row in rows:
         units = "pairs" if row.unit == "pair" else "summaries"
-        yield f"  {names[row.signature]}: {row.items} {units}; {_wanted(row)}"
+        most = "at most " if row.at_most else ""
+        yield f"  {names[row.signature]}: {most}{row.items} {units}; {_wanted(row)}"
     asking = [row for row in rows if row.calls]
     if len(asking) > 1:
         why = next((row.reason for row in asking if row.cost is None), None)
         cost = None if why else sum(row.cost or 0.0 for row in asking)
         tokens_in, tokens_out = sum(row.tokens_in for row in asking), sum(row.tokens_out for row in asking)
+        most = "at most " if any(row.at_most for row in asking) else ""
         yield (
-            f"  together: {sum(row.calls for row in asking)} calls, about {tokens_in:,} tokens in and"
+            f"  together: {most}{sum(row.calls for row in asking)} calls, about {tokens_in:,} tokens in and"
             f" {tokens_out:,} out; {money(cost, why)}"
         )
     for model, context in {model: context for row in rows for model, context in (row.reads or {}).items()}.items():

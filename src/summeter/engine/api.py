@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Unpack
 from summeter.data.atomic import write_text
 from summeter.data.dataset import Dataset, save
 from summeter.data.folder import is_intact
-from summeter.engine.derive import derive, drop_outdated
+from summeter.engine.derive import derive, drop_outdated, rounds, wanted_in
 from summeter.engine.executors.drive import Driver, new_session
 from summeter.engine.executors.fleet import FleetExecutor, ModelName, NetworkName, Setup
 from summeter.engine.executors.local import LocalExecutor
@@ -207,6 +208,11 @@ def _open(folder: Path, plan: RunPlan, replay: str | Path | None, old: Manifest 
         _check_hashes(folder, old, new)
         _mend_data(folder / "data", plan.data)
         entries = {judge.signature: judge for judge in (*old.judges, *new.judges)}
+        whole = {judge.signature for judge in (*old.judges, *new.judges) if not judge.partial}
+        entries = {
+            signature: judge.model_copy(update={"partial": judge.partial and signature not in whole})
+            for signature, judge in entries.items()
+        }
         update = {
             "judges": tuple(entries.values()),
             "options": new.options,
@@ -291,21 +297,29 @@ class _Session:
         self.money.meters.update(bound.meters)
         networks = networks_of(plan, results, self.used, replay=self.replay)
         asking = [job for job in plan.jobs if not isinstance(job.evaluator, DerivedEvaluator)]
-        drop_outdated(plan, self.journal)
-        todo = units(plan.data, asking, self.journal.done, plan.options.limit)
-        within = takewhile(lambda _: budget is None or budget.reached is None, todo)
+        tools = toolbox(bound.llms, networks)
+        width = IN_FLIGHT if plan.options.batch and not self.replay else plan.options.concurrency
         try:
             with self.progress as show:
-                sizes = [unit.size for unit in units(plan.data, asking, self.journal.done, plan.options.limit)]
-                show.start(sum(sizes))
-                if self.executor is not None:
-                    await self._by_fleet(self.executor, asking, bound, known, results, within, len(sizes))
-                else:
-                    tools = toolbox(bound.llms, networks)
-                    worker = Worker(asking, self.journal, tools, known, show, plan.options.item_timeout)
-                    width = IN_FLIGHT if plan.options.batch and not self.replay else plan.options.concurrency
-                    async for _ in LocalExecutor(width).map(worker, within):
-                        pass
+                for number in range(rounds(plan.jobs)):
+                    if number > 0:
+                        known = await asyncio.to_thread(PreparedIndex, self.journal.folder, plan.jobs)
+                    wanted = await asyncio.to_thread(wanted_in, number, plan, self.journal)
+                    drop_outdated(plan, self.journal, wanted)
+                    left = partial(units, plan.data, asking, self.journal.done, plan.options.limit, wanted)
+                    sizes = [unit.size for unit in left()]
+                    if number > 0 and not sizes:
+                        continue
+                    show.start(sum(sizes))
+                    within = takewhile(lambda _: budget is None or budget.reached is None, left())
+                    if self.executor is not None:
+                        await self._by_fleet(self.executor, asking, bound, known, results, within, len(sizes))
+                    else:
+                        worker = Worker(asking, self.journal, tools, known, show, plan.options.item_timeout)
+                        async for _ in LocalExecutor(width).map(worker, within):
+                            pass
+                    if budget is not None and budget.reached is not None:
+                        break
         finally:
             await bound.close()
         if budget is not None and budget.reached is not None:
@@ -316,7 +330,7 @@ class _Session:
                 Parameter("max_tokens"),
                 " carries on",
             )
-        derive(plan.jobs, [job.entry for job in plan.jobs], plan.data, self.journal)
+        derive(plan.jobs, [job.entry for job in plan.jobs], plan.data, self.journal, plan.options.limit)
 
     async def _by_fleet(
         self, executor: FleetExecutor, asking: Sequence[Job], bound: Bound,

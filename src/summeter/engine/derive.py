@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Container, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from io import BytesIO
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
-from typing import IO, Self, overload
+from typing import IO, Self, TypeGuard, overload
 
 from summeter.data.dataset import Dataset
-from summeter.engine.plan import Job, RunPlan, item_key, units
+from summeter.engine.plan import Job, RunPlan, Wanted, item_key, units
 from summeter.engine.worker import FATAL, failure, reason_of, record, skipped
+from summeter.evaluators.base import Evaluator
 from summeter.evaluators.derived import DerivedEvaluator, ItemKey, MemberJudgments
 from summeter.records import Judgment, read_lines
 from summeter.runs.journal import Journal, judged_item
@@ -24,38 +25,98 @@ from summeter.scoring import dedupe
 log = logging.getLogger(__name__)
 
 
-def drop_outdated(plan: RunPlan, journal: Journal) -> None:
-    """Forget the judgments of derived judges whose members have something left to do in this session."""
+def rounds(jobs: Iterable[Job]) -> int:
+    """How often the judges are asked: once, and once more for each partial member of the longest cascade, since what it
+    must judge follows from what those before it have judged."""
+    return max((len(job.evaluator.members) for job in jobs if _is_cascade(job.evaluator)), default=1)
+
+
+def _is_cascade(evaluator: Evaluator) -> TypeGuard[DerivedEvaluator]:
+    return isinstance(evaluator, DerivedEvaluator) and any(member.partial for member in evaluator.members)
+
+
+def wanted_in(number: int, plan: RunPlan, journal: Journal) -> dict[str, Container[ItemKey]]:
+    """By signature, what judges are confined to in round `number`, from 0: at first partial ones to what is wanted of
+    them before anything is judged; later each to what is now wanted of it, and all others to nothing."""
+    wanted: dict[str, set[ItemKey]] = {job.signature: set() for job in plan.jobs if number > 0 or job.entry.partial}
+    entries = {job.signature: job.entry for job in plan.jobs}
+    for job in plan.jobs:
+        if not _is_cascade(evaluator := job.evaluator):
+            continue
+        items = _fit(evaluator, plan.data, plan.options.limit)
+        nothing = _JudgedItems(items, [_Nothing()] * len(evaluator.members))
+        for place, (member, signature) in enumerate(zip(evaluator.members, job.entry.members, strict=True)):
+            if not (member.partial and entries[signature].partial and number in (0, place)):
+                continue
+            first = evaluator.wanted(place, nothing)
+            if number == 0:
+                wanted[signature] |= {item for item in items if item in first}
+            else:
+                with _judged(items, [entries[name] for name in job.entry.members], journal.folder) as judged:
+                    now = evaluator.wanted(place, judged)
+                # What was wanted at first was asked in the first round; where it failed, the next session tries again.
+                wanted[signature] |= {item for item in items if item in now and item not in first}
+    return dict(wanted)
+
+
+def drop_outdated(plan: RunPlan, journal: Journal, wanted: Wanted) -> None:
+    """Forget the judgments of derived judges whose members have something left to do."""
     for job in plan.jobs:
         members = [other for other in plan.jobs if other.signature in job.entry.members]
-        if any(True for _ in units(plan.data, members, journal.done, plan.options.limit)):
+        if any(True for _ in units(plan.data, members, journal.done, plan.options.limit, wanted)):
             journal.drop(job.entry)
 
 
-def derive(jobs: Sequence[Job], judges: Sequence[JudgeEntry], data: Dataset, journal: Journal) -> None:
+def derive(
+    jobs: Sequence[Job], judges: Sequence[JudgeEntry], data: Dataset, journal: Journal, limit: int | None = None
+) -> None:
     """Compute those of the jobs that are derived judges and have an item left, in order, from what is in the journal.
 
     `judges` are those of the run. An item that a member could not judge at all is the derived judge's error too.
+    `limit` is how many documents a cascade is over.
     """
     entries = {judge.signature: judge for judge in judges}
     for job in jobs:
         if isinstance(job.evaluator, DerivedEvaluator):
             members = [entries[signature] for signature in job.entry.members]
-            _note_errors(job, _derive(job.evaluator, job, members, data, journal), journal)
+            _note_errors(job, _derive(job.evaluator, job, members, data, journal, limit), journal)
+
+
+def _fit(evaluator: Evaluator, data: Dataset, limit: int | None) -> list[ItemKey]:
+    """The items that can be judged."""
+    documents = islice(data.items(), limit)
+    items = (item for document, summaries in documents for item in evaluator.items(document, summaries))
+    return [item_key(item) for item in items if evaluator.skip_reason(item) is None]
 
 
 def _derive(
-    evaluator: DerivedEvaluator, job: Job, members: Sequence[JudgeEntry], data: Dataset, journal: Journal
-) -> list[ItemKey]:
+    evaluator: DerivedEvaluator, job: Job, members: Sequence[JudgeEntry], data: Dataset, journal: Journal,
+    limit: int | None,
+) -> list[ItemKey]:  # fmt: skip
     """Judge all items that every member has finished, unless that is done; returns the items that are left."""
     items = [item for document, summaries in data.items() for item in evaluator.items(document, summaries)]
     unfit = {item_key(item): skipped(job, item, why) for item in items if (why := evaluator.skip_reason(item))}
     fit = [key for item in items if (key := item_key(item)) not in unfit]
-    ready = [key for key in fit if all((member, *key) in journal.done for member in job.entry.members)]
+    read = fit
+    asked: list[Container[ItemKey]] = [fit_all := frozenset(fit)] * len(members)
+    if _is_cascade(evaluator):
+        read = _fit(evaluator, data, limit)
+        with _judged(read, members, journal.folder) as judged:
+            asked = [
+                evaluator.wanted(place, judged) if member.partial else fit_all
+                for place, member in enumerate(evaluator.members)
+            ]
+    ready = [
+        key for key in fit
+        if all((member, *key) in journal.done or key not in of_member
+               for member, of_member in zip(job.entry.members, asked, strict=True))
+    ]  # fmt: skip
+    if not _is_cascade(evaluator):
+        read = ready
     if any((job.signature, *key) not in journal.done for key in (*unfit, *ready)):
         journal.drop(job.entry)
         try:
-            _write(evaluator, job, members, ready, journal)
+            _write(evaluator, job, members, read, ready, journal)
         except FATAL:
             raise
         except Exception as error:
@@ -70,13 +131,15 @@ def _derive(
 
 
 def _write(
-    evaluator: DerivedEvaluator, job: Job, members: Sequence[JudgeEntry], ready: Sequence[ItemKey], journal: Journal
-) -> None:
+    evaluator: DerivedEvaluator, job: Job, members: Sequence[JudgeEntry], read: Sequence[ItemKey],
+    ready: Sequence[ItemKey], journal: Journal,
+) -> None:  # fmt: skip
     silent = dict.fromkeys(ready)
-    with ExitStack() as stack:
-        files = [stack.enter_context(_MemberFile(journal.folder, judge.file)) for judge in members]
-        rows = evaluator.derive(_JudgedItems(ready, files), job.signature)
+    with _judged(read, members, journal.folder) as judged:
+        rows = evaluator.derive(judged, job.signature)
         for key, judgments in groupby(rows, key=lambda row: row.target.item):
+            if read is not ready and key not in silent:
+                continue  # a judge that it is waiting for failed
             del silent[key]  # KeyError for an item that was not asked about, or comes twice
             record(journal, job.entry, key, list(judgments))
     for key in silent:
@@ -97,6 +160,21 @@ def _note_errors(job: Job, left: Sequence[ItemKey], journal: Journal) -> None:
         why = next((errors[of_member] for of_member in undone if of_member in errors), None)
         if why is not None and errors.get((job.signature, *key)) != why:
             journal.failed(failure(job.entry, key, "error", why, ()))
+
+
+@contextmanager
+def _judged(items: Sequence[ItemKey], members: Sequence[JudgeEntry], folder: Path) -> Iterator[_JudgedItems]:
+    """What the members have judged of the items, read while the files are open."""
+    with ExitStack() as stack:
+        yield _JudgedItems(items, [stack.enter_context(_MemberFile(folder, judge.file)) for judge in members])
+
+
+class _Nothing:
+    """A member that has judged nothing yet."""
+
+    def of(self, key: ItemKey) -> tuple[Judgment, ...]:
+        del key
+        return ()
 
 
 class _MemberFile:
@@ -130,7 +208,7 @@ class _MemberFile:
 class _JudgedItems(Sequence[MemberJudgments]):
     """What the members judged, read when it is asked for."""
 
-    def __init__(self, items: Sequence[ItemKey], files: Sequence[_MemberFile]) -> None:
+    def __init__(self, items: Sequence[ItemKey], files: Sequence[_MemberFile | _Nothing]) -> None:
         self._items, self._files = items, files
 
     def __len__(self) -> int:

@@ -70,7 +70,9 @@ class Estimate(NamedTuple):
     part of `tokens_in` which begins a prompt as an earlier one began, so that a provider's cache may serve it for
     less. `cost` is in US dollars with nothing from a cache, in `batch`es at their lower price; None where a price is
     unknown, and `reason` says which. `local` is how many inputs would go through each local model, by its id.
-    `reads` is what is known, by model string, of how much the models read whose context was not told.
+    `reads` is what is known, by model string, of how much the models read whose context was not told. `at_most`: the
+    judge is asked where a cascade's judges before it are not sure, which nobody knows before they have judged; the
+    figures are those of all items.
     """
 
     judge: str
@@ -86,6 +88,7 @@ class Estimate(NamedTuple):
     batch: bool = False
     local: dict[str, int] | None = None
     reads: dict[str, dict[str, Any]] | None = None
+    at_most: bool = False
 
 
 @with_options
@@ -147,6 +150,7 @@ async def _estimate(plan: RunPlan, job: Job, done: Container[DoneKey], sent: Sen
         batch=plan.options.batch,
         local=dict(local) or None,
         reads={model: plan.contexts[model].model_dump() for model in used if model in plan.contexts} or None,
+        at_most=job.entry.partial,
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from summeter.data.dataset import Dataset, load
 from summeter.engine.options import ALL, Options
-from summeter.engine.roles import ModelLookup, default_models, model_of, parts_of, recorded_models
+from summeter.engine.roles import ModelLookup, default_models, model_of, recorded_models
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import build
 from summeter.evaluators.derived import DerivedEvaluator
@@ -66,14 +66,15 @@ def jobs(
     Raises UsageError for a role without a model, and for no evaluators at all.
     """
     planned: dict[str, Job] = {}
+    whole: set[str] = set()  # signatures of those that judge every item
 
-    def add(evaluator: Evaluator, repeat: int, renamed: Mapping[str, str]) -> str:
+    def add(evaluator: Evaluator, repeat: int, renamed: Mapping[str, str], *, partial: bool = False) -> str:
         """Plan an evaluator, whose roles `renamed` go by other names in the run; returns its signature."""
         members: list[str] = []
         if isinstance(evaluator, DerivedEvaluator):
             for member in evaluator.members:
                 other = {"judge": renamed.get(member.role, member.role)} if member.role else {}
-                members.append(add(member.evaluator, repeat, {**renamed, **other}))
+                members.append(add(member.evaluator, repeat, {**renamed, **other}, partial=member.partial))
             evaluator.check_members(members)
         roles = {role: renamed.get(role, role) for role in evaluator.required_roles}
         bound = {role: model_of(evaluator, role, name, models) for role, name in roles.items()}
@@ -86,18 +87,31 @@ def jobs(
             members=tuple(members), roles={role: name for role, name in roles.items() if role != name},
             threshold=evaluator.decision_threshold, restricted=evaluator.restricted(bound),
         )  # fmt: skip
+        if not partial:
+            whole.add(signed)
         first = planned.setdefault(signed, Job(evaluator, entry, draw))
         if (merged := first.evaluator.merged(evaluator)) is not first.evaluator:
             settings = merged.model_dump(mode="json", exclude_defaults=True)
             planned[signed] = replace(first, evaluator=merged, entry=entry.model_copy(update={"settings": settings}))
         return signed
 
-    for evaluator in parts_of(evaluators):
+    for evaluator in _asked_whole(evaluators):
         for repeat in range(1, repeats + 1 if evaluator.samples else 2):
             add(evaluator, repeat, {})
     if not planned:
         raise UsageError("no evaluators given; give one or more with ", Parameter("evaluators"))
-    return list(planned.values())
+    return [
+        job if signed in whole else replace(job, entry=job.entry.model_copy(update={"partial": True}))
+        for signed, job in planned.items()
+    ]
+
+
+def _asked_whole(evaluators: Sequence[Evaluator]) -> Iterator[Evaluator]:
+    """The parts of all evaluators but for a cascade's partial members, which are planned with it."""
+    for evaluator in evaluators:
+        members = evaluator.members if isinstance(evaluator, DerivedEvaluator) else ()
+        partial = [member.evaluator for member in members if member.partial]
+        yield from (part for part in evaluator.parts() if part not in partial)
 
 
 class RunPlan(NamedTuple):
@@ -188,15 +202,28 @@ class ItemOrder(dict[ItemKey, int]):
         return self[document_id, system, None] + 1 + self[document_id, rival, None] // self.step
 
 
-def units(data: Dataset, work: Sequence[Job], done: Container[DoneKey], limit: int | None) -> Iterator[Unit]:
-    """The documents that still have something to judge, in the order of the data."""
+Wanted = Mapping[str, Container[ItemKey]]
+"""By signature, the items to which a judge is confined."""
+
+
+def units(
+    data: Dataset, work: Sequence[Job], done: Container[DoneKey], limit: int | None,
+    wanted: Wanted = MappingProxyType({}),
+) -> Iterator[Unit]:  # fmt: skip
+    """The documents that still have something to judge, in the order of the data; of a judge that is in `wanted`, only
+    what is wanted of it."""
+
+    def left(job: Job, item: Item) -> bool:
+        confined = wanted.get(job.signature)
+        return _key(job, item) not in done and (confined is None or item_key(item) in confined)
+
     for place, (document, summaries) in enumerate(data.items()):
         if limit is not None and place >= limit:
             return
         todo = {
-            index: left
+            index: items
             for index, job in enumerate(work)
-            if (left := tuple(item for item in job.evaluator.items(document, summaries) if _key(job, item) not in done))
+            if (items := tuple(item for item in job.evaluator.items(document, summaries) if left(job, item)))
         }
         if todo:
             yield Unit(document, todo)

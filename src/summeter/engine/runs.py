@@ -71,7 +71,8 @@ def rescore(folder: str | Path, *, plain_csv: bool = False) -> Run:
             journal.repair(judges)
             for judge in derived:
                 journal.drop(judge)
-            derive([Job(rebuild(judge.name, judge.settings), judge) for judge in derived], judges, run.data, journal)
+            jobs = [Job(rebuild(judge.name, judge.settings), judge) for judge in derived]
+            derive(jobs, judges, run.data, journal, run.manifest.options.get("limit"))
             journal.sort_files(judges, ItemOrder(run.data))
         ended = run.manifest.status
         begun = run.manifest.model_copy(update={"counts": {}})  # there may be more now, or fewer

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from summeter.evaluators.base import JudgmentBuilder as JudgmentBuilder
     from summeter.evaluators.base import Prepared as Prepared
     from summeter.evaluators.base import Tools as Tools
+    from summeter.evaluators.cascade import Cascade as Cascade
     from summeter.evaluators.derived import DerivedEvaluator as DerivedEvaluator
     from summeter.evaluators.derived import Member as Member
     from summeter.evaluators.derived import MemberJudgments as MemberJudgments

@@ -53,6 +53,7 @@ CATALOG: dict[str, str] = {
     "geval_plus.faithfulness": "summeter.evaluators.geval.plus:GEvalPlusFaithfulness",
     "geval_plus.rating": "summeter.evaluators.geval.plus:GEvalPlusRating",
     "ensemble": "summeter.evaluators.ensemble:Ensemble",
+    "cascade": "summeter.evaluators.cascade:Cascade",
     "regression": "summeter.evaluators.regression:Regression",
     "fused": "summeter.evaluators.fused:Fused",
 }

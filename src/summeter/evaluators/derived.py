@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from math import isfinite
 from typing import Any, NamedTuple
 
 from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.evaluators.catalog import build, split_outside
-from summeter.records import Item, Judgment, Target, Unit, UsageError
+from summeter.records import Item, Judgment, Status, Target, Unit, UsageError
+from summeter.scoring import summary_scores
 
 ItemKey = tuple[str, str, str | None]
 """(document, system, rival)."""
+
+Scale = tuple[float, float]
+UnitKey = tuple[Unit, int | None, str | None]
+"""(unit, index, list_id)."""
+
+SHARES: Scale = (0.0, 1.0)
 
 _AT_ROLE = re.compile(r"(?P<spec>.*)@(?P<role>[A-Za-z_][\w-]*)")
 
 
 class Member(NamedTuple):
     """A judge that a derived judge needs. `role` is the role whose model it asks instead of `judge`'s, where another
-    model is to answer."""
+    model is to answer. A `partial` one judges the items that `DerivedEvaluator.wanted` names, not all."""
 
     evaluator: Evaluator
     role: str | None = None
+    partial: bool = False
 
     @property
     def name(self) -> str:
@@ -37,7 +45,8 @@ class Member(NamedTuple):
 
 
 class MemberJudgments(NamedTuple):
-    """What the members judged of one item, in the order of `DerivedEvaluator.members`."""
+    """What the members judged of one item, in the order of `DerivedEvaluator.members`; nothing of a partial member that
+    was not asked about it (yet)."""
 
     item: ItemKey
     by_member: tuple[tuple[Judgment, ...], ...]
@@ -68,6 +77,10 @@ class DerivedEvaluator(Evaluator):
     **Signature.** `signature_fields` must change with whatever changes the judgments: with the members and their
     settings above all (`Member.evaluator.sign({})` holds them). The models of the members stand in it by role, and the
     run's manifest lists the signatures of the members.
+
+    **Members that judge some items only** (`Member.partial`): the engine asks `wanted` which, once before any work and
+    again whenever a member has judged what was wanted of it. `wanted` and `derive` then get every item that can be
+    judged, with what there is; `derive` writes about those that are decided.
 
     **What it cannot do.** Members and derived judge judge the same items: summaries, or pairs (`pairs`).
 
@@ -103,6 +116,15 @@ class DerivedEvaluator(Evaluator):
         `judged` holds every finished item in the order of the data. It is read from the run's files as it is gone
         through, and may be gone through several times; `judged[5]` reads one item.
         """
+
+    def wanted(self, place: int, judged: Sequence[MemberJudgments]) -> Container[ItemKey]:
+        """The items that the partial member at `place` must judge, from what the members before it have judged.
+
+        A pure function, like `derive`. Before any work it is asked with nothing judged, then member by member, each
+        time with all that the members before have judged of what was wanted of them.
+        """
+        del judged
+        raise NotImplementedError(f"{self.name} does not say what its member {place} must judge")
 
     def check_members(self, signatures: Sequence[str]) -> None:
         """Called before any work with the members' signatures in this run, in their order. Raises UsageError where it
@@ -167,3 +189,68 @@ def _built(text: str, aspect: str | None) -> Evaluator:
     if aspect is None or "aspect" not in type(evaluator).model_fields or "aspect" in evaluator.model_fields_set:
         return evaluator
     return type(evaluator)(**{**evaluator.model_dump(exclude_unset=True), "aspect": aspect})
+
+
+class Opinion(NamedTuple):
+    """What one member says of one unit: its judgment, or why there is none. `value` is a share of the member's scale,
+    None also where its label is a word."""
+
+    member: Member
+    judgment: Judgment | None
+    value: float | None
+    status: Status
+    reason: str
+
+
+def scale_of(member: Member) -> Scale:
+    """The ends of a member's values: those of its rating scale, else 0 and 1."""
+    return member.evaluator.rating_scale or SHARES
+
+
+def common_units(rows_by_member: Sequence[tuple[Member, list[Judgment]]]) -> list[UnitKey] | None:
+    """The units that all members judged alike, in order; None where they did not. Who judged nothing has no say."""
+    keys_by_member = [
+        [_key(row) for row in rows] for _, rows in rows_by_member if any(row.status == "ok" for row in rows)
+    ]
+    if not keys_by_member:
+        return None
+    kinds = {(unit, list_id) for keys in keys_by_member for unit, _, list_id in keys}
+    return list(dict.fromkeys(key for keys in keys_by_member for key in keys)) if len(kinds) == 1 else None
+
+
+def _key(judgment: Judgment) -> UnitKey:
+    return judgment.target.unit, judgment.target.index, judgment.target.list_id
+
+
+def opinion_of_unit(member: Member, rows: Sequence[Judgment], key: UnitKey) -> Opinion:
+    """What a member says of one unit."""
+    judgment = next((row for row in rows if _key(row) == key), rows[0] if rows else None)
+    if judgment is None:
+        return Opinion(member, None, None, "error", "no judgment")
+    if judgment.status != "ok" or _key(judgment) != key:
+        status: Status = "error" if judgment.status == "ok" else judgment.status
+        return Opinion(member, None, None, status, judgment.reason or "no judgment of this unit")
+    raw = judgment.value if judgment.value is not None else judgment.label
+    # A label in words has no value, and can only vote.
+    value = as_share(float(raw), scale_of(member)) if isinstance(raw, int | float) else None
+    return Opinion(member, judgment, value, "ok", "")
+
+
+def opinion_of_summary(member: Member, rows: Sequence[Judgment]) -> Opinion:
+    """A member's score of the summary, as a run reports it."""
+    scores = summary_scores(rows, {member.evaluator.name: member.evaluator.reduce})
+    score = next(iter(scores), None)
+    if score is None or score.value is None:
+        status: Status = "error" if score is None else score.status
+        return Opinion(member, None, None, status, (score.reason if score else None) or "no judgment")
+    return Opinion(member, _whole(rows), as_share(score.value, scale_of(member)), "ok", "")
+
+
+def _whole(rows: Sequence[Judgment]) -> Judgment | None:
+    """The one judgment of a whole summary, where that is what there is."""
+    return rows[0] if len(rows) == 1 and rows[0].target.unit == "summary" else None
+
+
+def as_share(value: float, scale: Scale) -> float:
+    """A value on a scale as a share of it."""
+    return (value - scale[0]) / (scale[1] - scale[0])

@@ -11,32 +11,31 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
 from statistics import fmean
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from summeter.evaluators.aspects import ASPECTS
-from summeter.evaluators.derived import DerivedEvaluator, ItemKey, Member, MemberJudgments, named_members
-from summeter.records import HASH, Judgment, Status, Unit, UsageError, digest
-from summeter.scoring import summary_scores
+from summeter.evaluators.derived import (
+    SHARES,
+    DerivedEvaluator,
+    ItemKey,
+    Member,
+    MemberJudgments,
+    Opinion,
+    Scale,
+    UnitKey,
+    common_units,
+    named_members,
+    opinion_of_summary,
+    opinion_of_unit,
+    scale_of,
+)
+from summeter.records import HASH, Judgment, Status, UsageError, digest
 
 How = Literal["auto", "majority", "mean"]
-Scale = tuple[float, float]
-UnitKey = tuple[Unit, int | None, str | None]
 
-SHARES: Scale = (0.0, 1.0)
 GRAVITY: tuple[Status, ...] = ("error", "refused", "unparsed", "skipped")
-
-
-class Opinion(NamedTuple):
-    """What one member says of one unit: its judgment, or why there is none. `value` is a share of the member's scale,
-    None also where its label is a word."""
-
-    member: Member
-    judgment: Judgment | None
-    value: float | None
-    status: Status
-    reason: str
 
 
 class Ensemble(DerivedEvaluator):
@@ -101,13 +100,13 @@ class Ensemble(DerivedEvaluator):
     @property
     def scale(self) -> Scale:
         """The members' scale where they have one; else 0 to 1."""
-        scales = {_scale(member) for member in self.members}
+        scales = {scale_of(member) for member in self.members}
         return scales.pop() if len(scales) == 1 else SHARES
 
     @property
     def rating_scale(self) -> Scale | None:
         """`scale` where a member rates."""
-        return self.scale if any(_scale(member) != SHARES for member in self.members) else None
+        return self.scale if any(scale_of(member) != SHARES for member in self.members) else None
 
     def signature_fields(self) -> Mapping[str, object]:
         """The members with their signatures; the scale of ratings."""
@@ -132,12 +131,12 @@ class Ensemble(DerivedEvaluator):
         ]
         calls = dict.fromkeys(call for _, rows in rows_by_member for row in rows for call in row.calls)
         models = dict.fromkeys(row.model for _, rows in rows_by_member for row in rows if row.model is not None)
-        units: Sequence[UnitKey | None] = _units(rows_by_member) or [None]
+        units: Sequence[UnitKey | None] = common_units(rows_by_member) or [None]
         for key in units:
             if key is None:
-                opinions = [_of_summary(member, rows) for member, rows in rows_by_member]
+                opinions = [opinion_of_summary(member, rows) for member, rows in rows_by_member]
             else:
-                opinions = [_of_unit(member, rows, key) for member, rows in rows_by_member]
+                opinions = [opinion_of_unit(member, rows, key) for member, rows in rows_by_member]
             unit, index, list_id = key or ("summary", None, None)
             yield self.judgment(
                 item,
@@ -216,59 +215,6 @@ def _majority(verdicts: Sequence[Opinion]) -> dict[str, Any]:
         "evidence": next((row.evidence for row in agreeing if row.evidence), ()),
         "reason": f"{most} of {len(rows)} say {label}: {shown}",
     }
-
-
-def _scale(member: Member) -> Scale:
-    """The ends of a member's values: those of a rating's scale, else 0 and 1."""
-    return member.evaluator.rating_scale or SHARES
-
-
-def _units(rows_by_member: Sequence[tuple[Member, list[Judgment]]]) -> list[UnitKey] | None:
-    """The units that all members judged alike, in order; None where they did not. Who judged nothing has no say."""
-    keys_by_member = [
-        [_key(row) for row in rows] for _, rows in rows_by_member if any(row.status == "ok" for row in rows)
-    ]
-    if not keys_by_member:
-        return None
-    kinds = {(unit, list_id) for keys in keys_by_member for unit, _, list_id in keys}
-    return list(dict.fromkeys(key for keys in keys_by_member for key in keys)) if len(kinds) == 1 else None
-
-
-def _key(judgment: Judgment) -> UnitKey:
-    return judgment.target.unit, judgment.target.index, judgment.target.list_id
-
-
-def _of_unit(member: Member, rows: Sequence[Judgment], key: UnitKey) -> Opinion:
-    judgment = next((row for row in rows if _key(row) == key), rows[0] if rows else None)
-    if judgment is None:
-        return Opinion(member, None, None, "error", "no judgment")
-    if judgment.status != "ok" or _key(judgment) != key:
-        status: Status = "error" if judgment.status == "ok" else judgment.status
-        return Opinion(member, None, None, status, judgment.reason or "no judgment of this unit")
-    raw = judgment.value if judgment.value is not None else judgment.label
-    # A label in words has no value, and can only vote.
-    value = _shared(float(raw), _scale(member)) if isinstance(raw, int | float) else None
-    return Opinion(member, judgment, value, "ok", "")
-
-
-def _of_summary(member: Member, rows: Sequence[Judgment]) -> Opinion:
-    """A member's score of the summary, as a run reports it."""
-    scores = summary_scores(rows, {member.evaluator.name: member.evaluator.reduce})
-    score = next(iter(scores), None)
-    if score is None or score.value is None:
-        status: Status = "error" if score is None else score.status
-        return Opinion(member, None, None, status, (score.reason if score else None) or "no judgment")
-    return Opinion(member, _whole(rows), _shared(score.value, _scale(member)), "ok", "")
-
-
-def _whole(rows: Sequence[Judgment]) -> Judgment | None:
-    """The one judgment of a whole summary, where that is what there is."""
-    return rows[0] if len(rows) == 1 and rows[0].target.unit == "summary" else None
-
-
-def _shared(value: float, scale: Scale) -> float:
-    """A value on a scale as a share of it."""
-    return (value - scale[0]) / (scale[1] - scale[0])
 
 
 def _members(of: str, aspect: str | None) -> tuple[Member, ...]:

@@ -16,6 +16,7 @@ from summeter.meta.context import Context
 from summeter.meta.matrix import Scores, composite_scores, model_names, scores_of
 from summeter.records import Judgment, UsageError
 from summeter.runs.run import RunFolder
+from summeter.runs.totals import without
 from summeter.scoring.scores import Composite, composite_rule
 from summeter.scoring.table import JudgmentTable, Question
 from summeter.stats.base import Ints
@@ -80,7 +81,7 @@ def judge_input(run: RunLike) -> JudgeInput:
     if isinstance(run, JudgeInput):
         return run
     if isinstance(run, RunFolder):
-        return JudgeInput(_checked(run.table()), run.reduce, context_of(run.data))
+        return JudgeInput(_checked(without(run.table(), run.partial)), run.reduce, context_of(run.data))
     return JudgeInput(_table(run))
 
 

@@ -40,7 +40,8 @@ class JudgeEntry(Record):
     raw outputs rather than made by the run. `members` are the signatures of the judges that a derived judge is computed
     from; `roles` names the roles of the run that its own roles took, where they are others (`{"judge": "second"}`).
     `threshold` is the value from which on it labels 1, where its labels are thresholds of its values. `restricted`
-    names weights that it is meant for and whose licence forbids commercial use.
+    names weights that it is meant for and whose licence forbids commercial use. `partial`: it judged what a cascade
+    asked of it alone, which is no fair picture of the data: it has no scores of its own.
     """
 
     name: str
@@ -57,6 +58,7 @@ class JudgeEntry(Record):
     roles: dict[str, str] = Field(default_factory=dict)
     threshold: float | None = None
     restricted: tuple[str, ...] = ()
+    partial: bool = False
 
 
 class DataEntry(Record):

@@ -158,6 +158,11 @@ class RunFolder:
         """How each judge's units become a score."""
         return {judge.name: judge.reduce for judge in self.manifest.judges}
 
+    @property
+    def partial(self) -> frozenset[str]:
+        """The signatures of judges that judged only what a cascade asked of them: they have no scores of their own."""
+        return frozenset(judge.signature for judge in self.manifest.judges if judge.partial)
+
     def judgments(self) -> list[Judgment]:
         """Every judgment, the last one a question, in order of writing; an item that failed for good is
         there too, as one judgment an aspect with status "error"."""
@@ -307,7 +312,7 @@ class RunFolder:
         return self.once("totals", self._add_up)
 
     def _add_up(self) -> RunTotals:
-        return RunTotals.of(self.tables(), self.reduce, self.domains(), self.seed)
+        return RunTotals.of(self.tables(), self.reduce, self.domains(), self.seed, self.partial)
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """What `make` gives, under a key; made again only where the run has gone on."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -67,17 +67,20 @@ class RunTotals:
 
     @classmethod
     def of(
-        cls, tables: Iterable[JudgmentTable], reduce: Mapping[str, str], domains: Mapping[str, str | None], seed: int
-    ) -> RunTotals:
+        cls, tables: Iterable[JudgmentTable], reduce: Mapping[str, str], domains: Mapping[str, str | None], seed: int,
+        partial: Collection[str] = (),
+    ) -> RunTotals:  # fmt: skip
         """Add up a run, whose judgments come in parts, all those of an item (and of a pair, either way round) in one.
-        `reduce` says how a judge's units become a score, `domains` where each document belongs."""
+        `reduce` says how a judge's units become a score, `domains` where each document belongs; the judges signed
+        `partial` have no scores."""
         parts: list[ScoreTable] = []
         pairs: list[Preference] = []
         replies, statuses, work = ReplyCounter(), Counter[str](), dict[str, Work]()
         truncated = Truncated(0, 0)
         for table in tables:
-            parts.append(unit_scores(table, reduce))
-            pairs += preferences(table)
+            scored = without(table, partial)
+            parts.append(unit_scores(scored, reduce))
+            pairs += preferences(scored)
             replies.add(table)
             counts = np.bincount(table.status.codes, minlength=len(table.status.names)).tolist()
             statuses.update({name: n for name, n in zip(table.status.names, counts, strict=True) if name and n})
@@ -96,6 +99,14 @@ class RunTotals:
             coverage=coverage(scores, ((row.n, row.missing) for row in pairs)),
             work=work,
         )
+
+
+def without(table: JudgmentTable, partial: Collection[str]) -> JudgmentTable:
+    """The judgments but for those of the judges signed `partial`."""
+    if not partial:
+        return table
+    kept = np.array([name not in partial for name in table.signature.names], np.bool_)
+    return table.take(kept[table.signature.codes])
 
 
 def _truncated(table: JudgmentTable) -> Truncated:

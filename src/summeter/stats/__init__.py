@@ -48,6 +48,7 @@ from .preference import (
     tally,
 )
 from .resample import Bootstrap, Interval, of_rows
+from .risk import RiskBound, certified, risk_bound, risk_p_value
 from .significance import (
     FEWEST,
     Flips,
@@ -98,6 +99,7 @@ __all__ = [
     "PairDifference",
     "PairPreference",
     "PpiMean",
+    "RiskBound",
     "Spread",
     "Statistic",
     "Status",
@@ -108,6 +110,7 @@ __all__ = [
     "bootstrap_deviation",
     "bradley_terry",
     "calibrate_ties",
+    "certified",
     "chain",
     "classification_interval",
     "classify",
@@ -146,6 +149,8 @@ __all__ = [
     "points",
     "ppi_mean",
     "rater_deviation",
+    "risk_bound",
+    "risk_p_value",
     "sign_flips",
     "span_f1",
     "tally",
