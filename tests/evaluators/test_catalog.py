@@ -185,7 +185,8 @@ EDGES: dict[str, tuple[dict[str, Any], dict[str, set[str]]]] = {
              "key_facts": ["桥长十四米"]}, {}),
     "a very long sentence": ({"summary": "The bridge is wide and " * 500 + "old."}, {}),
     # Nothing in it is a word: the overlap judges and the embedded one have nothing to compare.
-    "no words": ({"summary": "... !!! 🎻"}, {"support": OK | SKIPPED, "cascade": OK | SKIPPED, **dict.fromkeys(NO_WORDS, SKIPPED)}),
+    "no words": ({"summary": "... !!! 🎻"}, {"support": OK | SKIPPED, "cascade": OK | SKIPPED,
+                                             **dict.fromkeys(NO_WORDS, SKIPPED)}),
 }  # fmt: skip
 
 
