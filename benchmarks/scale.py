@@ -286,7 +286,7 @@ def watched(*words: str) -> Peak:
     """Run a command of summeter and look at its processes five times a second."""
     begin = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-m", "summeter", *words], env=os.environ | ONE_THREAD, stdout=sys.stderr
+        [sys.executable, "-m", "summeter", *words], env=os.environ | ONE_THREAD, stdout=subprocess.DEVNULL
     )
     driver, worker, together = 0.0, 0.0, 0.0
     while process.poll() is None:
@@ -348,6 +348,8 @@ def memory(arguments: argparse.Namespace) -> None:
             "compare, compacted": ["meta", "compare", str(run), "--json"],
         }
         for stage, words in stages.items():
+            if arguments.stages and stage not in arguments.stages:
+                continue
             peak = watched(*words)
             size = sum(file.stat().st_size for file in place.rglob("*") if file.is_file()) / 1e6
             paces.setdefault(stage, []).append(1000 * peak.seconds / count)
@@ -409,6 +411,7 @@ def main(given: Sequence[str] | None = None) -> None:
     mode.add_argument("--beside", type=int, default=10_000, help="the smaller run that it is compared with")
     mode.add_argument("--judge", nargs="+", default=["abstractiveness", "rouge"])
     mode.add_argument("--workers", type=int, default=0, help="0: in one process")
+    mode.add_argument("--stages", nargs="+", metavar="STAGE", help="as the table names them (default: all)")
     mode.add_argument("--at", type=Path, help="a folder on a disk with room (default: the temporary folder)")
     mode.add_argument("--keep", action="store_true", help="leave the files there")
     arguments = parser.parse_args(given)
