@@ -1,0 +1,47 @@
+"""Local networks in workers: opened there, their results kept with the run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from engine.judges import rows
+from engine.test_workers import files
+
+from summeter.engine.api import evaluate
+from summeter.engine.executors.processes import ProcessExecutor
+from summeter.records import ReplayMiss
+from summeter.runs.results import RESULTS, ResultStore
+from summeter.runs.run import PROGRESS
+
+TWO = ProcessExecutor(workers=2)
+JUDGE = "support[network=true]"
+
+
+def test_networks_judge_in_workers_as_in_one_process(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime", reason="needs onnxruntime: make neural")
+    alone = evaluate(rows(8), [JUDGE], out=tmp_path / "one")
+    run = evaluate(rows(8), [JUDGE], out=tmp_path / "two", executor=TWO)
+    # What is computed together decides on the last digits.
+    for mine, other in zip(run.judgments(), alone.judgments(), strict=True):
+        assert mine.model_dump(exclude={"value", "reason"}) == other.model_dump(exclude={"value", "reason"})
+        assert mine.value == pytest.approx(other.value, abs=1e-4)
+    (model, there), (_, wanted) = run.manifest.local.copy().popitem(), alone.manifest.local.copy().popitem()
+    assert model.startswith("embedded/support@")
+    assert (there.asked, there.tokens > 0) == (wanted.asked, True)
+    with ResultStore(run.folder / RESULTS) as own, ResultStore(alone.folder / RESULTS) as other:
+        assert own.counts() == other.counts()
+
+    # What the run holds is asked of the driver: nothing is computed again, by a replay or where progress was lost.
+    again = evaluate(rows(8), [JUDGE], out=tmp_path / "again", replay=run.folder, executor=TWO)
+    assert files(again.folder) == files(run.folder)
+    facts = files(run.folder)
+    (run.folder / PROGRESS).unlink()
+    before = run.manifest.local[model].computed
+    more = evaluate(rows(8), [JUDGE], out=run.folder, executor=TWO)
+    assert more.manifest.local[model].computed == before
+    assert files(more.folder) == facts
+
+    with pytest.raises(ReplayMiss, match="holds no") as missed:
+        evaluate(rows(9), [JUDGE], out=tmp_path / "miss", replay=run.folder, executor=TWO)
+    assert "on document d8" in str(missed.value.__cause__)
