@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -11,12 +15,13 @@ from typing import Any
 import pytest
 from engine.judges import Killer, Lengths, Moody, rows
 from engine.test_worker_calls import EACH, MODEL, behave, prompts, run_on
-from engine.test_workers import files, without_times
+from engine.test_workers import files, wait_for, without_times
 from models.server import StubServer
 
 from summeter.engine.api import evaluate
 from summeter.engine.executors.ray import RayExecutor
-from summeter.records import AccessError, BudgetError
+from summeter.engine.runs import Run
+from summeter.records import AccessError, BudgetError, UsageError
 from summeter.runs.worker_parts import PARTS
 
 
@@ -86,3 +91,56 @@ def test_actors_ask_a_model_through_their_driver(tmp_path: Path, nodes: Any, mon
     assert run.manifest.usage[MODEL].calls == len(server.calls) == 200
     alone = evaluate(rows(40), ["finesure"], replay=run.folder, out=tmp_path / "alone")
     assert files(run.folder) == files(alone.folder)
+
+
+def test_what_a_run_holds_is_asked_of_the_driver(tmp_path: Path, ray: RayExecutor) -> None:
+    pytest.importorskip("onnxruntime", reason="needs onnxruntime: make neural")
+    first = evaluate(rows(4), ["support[network=true]"], out=tmp_path / "first", executor=ray)
+    again = evaluate(rows(4), ["support[network=true]"], out=tmp_path / "again", executor=ray, replay=first.folder)
+    assert files(again.folder) == files(first.folder)
+
+
+def test_an_address_where_no_cluster_is(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"Ray cannot be reached at 127\.0\.0\.1:1: .*refused"):
+        evaluate(rows(2), [Lengths()], out=tmp_path / "run", executor=RayExecutor(address="127.0.0.1:1"))
+
+
+SCRIPT = """
+import sys
+from engine.judges import Killer, rows
+import summeter as sm
+
+out, flags, address = sys.argv[1:]
+judge = Killer(flags=flags, documents=tuple(f"d{n}" for n in range(60)), kind="slow")
+sm.evaluate(rows(60), [judge], out=out, executor=sm.RayExecutor(address=address, workers=2), concurrency=1)
+"""
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+def test_a_driver_that_ends_takes_its_actors_along(tmp_path: Path, nodes: Any, sent: signal.Signals) -> None:
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path / "run"), str(tmp_path), nodes.address]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    with subprocess.Popen(command, env=env, stderr=subprocess.PIPE) as child:
+        wait_for((tmp_path / "d8").exists)
+        child.send_signal(sent)
+        child.communicate(timeout=60)
+    count = wait_until_calm(tmp_path)
+    assert 8 < count < 60  # nobody judges any more
+    if sent == signal.SIGINT:
+        assert Run(tmp_path / "run").manifest.status == "interrupted"
+    subprocess.run(command, env=env, check=True, capture_output=True, timeout=120)
+    judge = Killer(flags=str(tmp_path), documents=tuple(f"d{n}" for n in range(60)), kind="slow")
+    assert Run(tmp_path / "run").manifest.status == "complete"
+    assert files(tmp_path / "run") == files(evaluate(rows(60), [judge], out=tmp_path / "whole").folder)
+
+
+def wait_until_calm(folder: Path) -> int:
+    """The number of documents that were begun, once it stays."""
+    count = -1
+    for _ in range(30):
+        now = len(list(folder.glob("d*")))
+        if now == count:
+            return count
+        count = now
+        time.sleep(2)
+    raise AssertionError("the actors go on")

@@ -8,6 +8,7 @@ import math
 import os
 import pickle
 import signal
+import socket
 import sys
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -122,12 +123,13 @@ class RayFleet:
         with _handlers_kept():
             try:
                 if address is not None:
+                    _knock(address)
                     ray.init(address=address, **quiet)
                     return
                 workers = self._settings.workers or len(os.sched_getaffinity(0))
                 cpus = math.ceil(workers * self._settings.cpus_per_worker)
                 ray.init(address="local", num_cpus=cpus, include_dashboard=False, **quiet)
-            except (ConnectionError, ValueError, RuntimeError) as error:
+            except (OSError, ValueError, RuntimeError) as error:
                 where = "on this machine" if address is None else f"at {address}"
                 raise UsageError(f"Ray cannot be reached {where}: {error}") from error
 
@@ -246,6 +248,13 @@ class RayFleet:
         if self._ours:
             with _handlers_kept():
                 ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """OSError where nobody listens at HOST:PORT: Ray itself tries for many minutes."""
+    host, _, port = address.rpartition(":")
+    if host and "/" not in host and port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
 
 
 @contextmanager
