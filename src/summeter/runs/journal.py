@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import errno
 import json
+import logging
 import os
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ from pydantic_core import from_json
 
 from summeter.data.atomic import sweep, write_lines, write_text, writing
 from summeter.records import Fault, Judgment, UsageError, read_lines
+from summeter.runs.forms import SUFFIX, compact_file, damaged_line, expand_file, lines_of
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.runs.progress import (
     PROGRESS,
@@ -35,11 +37,11 @@ from summeter.runs.progress import (
     ProgressTable,
     checksum,
     confirmed_parts,
-    damaged_line,
-    whole_lines,
 )
 from summeter.runs.run import FAILURES, MANIFEST, Failure, checksums_of, prepared_rows
 from summeter.stats.base import Bools, Ints
+
+log = logging.getLogger(__name__)
 
 
 class Journal:
@@ -89,6 +91,7 @@ class Journal:
         """Read what is finished, and drop what a killed or failed writer left unconfirmed, or what is damaged. Returns
         what was damaged: the lines that could not be read, the items whose judgments have changed."""
         damaged: list[Fault] = []
+        self._expand()
         for name in (PROGRESS, FAILURES):
             _cut_torn_line(self.folder / name)
         self._drop_damaged_failures(damaged)
@@ -107,6 +110,25 @@ class Journal:
         if older or not sound.all() or len(damaged) > before:
             write_lines(self.folder / PROGRESS, items.take(sound).lines())
         return damaged
+
+    def compact(self) -> list[str]:
+        """Put Parquet in the place of the files of a finished run, each in one step; returns the names of the files.
+
+        Whatever ends it, each file is there in the one form or the other. Raises InputError where the run is damaged.
+        """
+        self._close_files()
+        kinds = {PROGRESS: "progress", FAILURES: "failures"}
+        files = [(self.folder / name, kind) for name, kind in kinds.items()]
+        for kind in ("judgments", "prepared"):
+            files += [(file, kind) for file in sorted((self.folder / kind).glob("*.jsonl"))]
+        return [str(file.relative_to(self.folder)) for file, kind in files if compact_file(file, kind)]
+
+    def _expand(self) -> None:
+        """Put JSON lines in the place of Parquet: only they grow."""
+        files = [file for place in (".", "judgments", "prepared") for file in (self.folder / place).glob(f"*{SUFFIX}")]
+        expanded = [expand_file(file.with_suffix(".jsonl")) for file in files]
+        if any(expanded):
+            log.warning("%s: the run was compact; to go on, its files are JSON lines again", self.folder)
 
     def _drop_damaged_failures(self, damaged: list[Fault]) -> None:
         file, faults = self.folder / FAILURES, list[Fault]()
@@ -136,9 +158,9 @@ class Journal:
         file = self.folder / "judgments" / f"{judge.file}.jsonl"
         _cut_torn_line(file)
         if not lost.any() and (parts := confirmed_parts(file, items)) is not None:
-            end = parts[-1]
+            end = parts.ends[-1]
             if file.exists() and end < file.stat().st_size:
-                damaged.extend(_damaged_behind(file, end, int(items.judgments.sum())))
+                damaged.extend(_damaged_behind(file, end, parts.lines))
                 os.truncate(file, end)
             return ~lost, items.checksum
         lines = JudgmentLines(file, items)
@@ -147,7 +169,7 @@ class Journal:
         damaged.extend(lines.alterations())
         kept = (lines.of >= 0) & sound[lines.of]  # the last row, at -1, is masked by the first condition
         if not kept.all():
-            rest = (line for line, keep in zip(whole_lines(file), kept.tolist(), strict=True) if keep)
+            rest = (line for line, keep in zip(lines_of(file), kept.tolist(), strict=True) if keep)
             write_lines(file, (line.decode().removesuffix("\n") for line in rest))
         return sound, lines.checksums
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from summeter.records import Fault, Judgment, Record, read_lines
+from summeter.records import Fault, Judgment, Record
+from summeter.runs.forms import SUFFIX, damaged_line, lines_of, records_of, stored
 from summeter.scoring.table import Groups, Names, Vocabulary, part_of, read_columns
 from summeter.stats.base import Bools, Ints
 
@@ -167,13 +170,14 @@ class ProgressTable:
     def __init__(self, key: Sequence[Names], judgments: Ints, checksum: Ints, prepared: Names) -> None:
         """`key` has the columns of a `DoneKey`."""
         self.signature, self.document, self.system, self.rival = key
-        self.judgments, self.checksum, self.prepared = judgments, checksum, prepared
+        self.judgments, self.checksum, self.prepared = judgments, np.array(checksum), prepared
 
     @classmethod
     def read(cls, file: Path, damaged: list[Fault] | None = None) -> ProgressTable:
         """Raises InputError naming file and line of a damaged line; given a list, notes it there and reads on."""
-        large = file.exists() and file.stat().st_size > _AS_RECORDS
-        table = (_scan(file) if large else None) or cls.of(read_lines(file, Done, damaged))
+        place = stored(file)
+        large = place.exists() and (place.suffix == SUFFIX or place.stat().st_size > _AS_RECORDS)
+        table = (_scan(place) if large else None) or cls.of(records_of(file, Done, damaged))
         groups = Groups.by(table.signature, table.document, table.system, table.rival)
         if len(groups) < len(table):
             last = np.zeros(len(groups), np.int64)
@@ -264,28 +268,43 @@ def checksum(lines: Iterable[bytes]) -> int:
     return sum(map(crc32, lines)) & 0xFFFFFFFF
 
 
-def confirmed_parts(file: Path, items: ProgressTable) -> list[int] | None:
-    """Where the lines of these items begin and end in a file of judgments, from its start one item after the other: its
-    parts of some 32 MB, each of whole items. None where they are not there so, and where some have no checksum. Reads
+class Parts(NamedTuple):
+    """Where the parts of a file of judgments begin, and where the last one ends: its bytes, or, of Parquet, its rows.
+    `lines` is how many there are; `more`, whether others stand behind them."""
+
+    ends: list[int]
+    lines: int
+    more: bool = False
+
+
+def confirmed_parts(file: Path, items: ProgressTable) -> Parts | None:
+    """The parts, some 32 MB each and each of whole items, that the lines of these items make in a file of judgments,
+    from its start one item after the other. None where they are not there so, and where some have no checksum. Reads
     the lines without parsing them."""
-    if not file.exists():
-        return None if len(items) else [0]
-    end, parts = 0, [0]
-    with file.open("rb") as lines:
+    place = stored(file)
+    if not place.exists():
+        return None if len(items) else Parts([0], 0)
+    in_rows = place.suffix == SUFFIX
+    ends, size, row = [0], 0, 0
+    begun = 0
+    with closing(lines_of(file)) as lines:
         for many, wanted in zip(items.judgments.tolist(), items.checksum.tolist(), strict=True):
-            if end - parts[-1] >= PART:
-                parts.append(end)
+            if size - begun >= PART:
+                ends.append(row if in_rows else size)
+                begun = size
             own = list(islice(lines, many))
             if checksum(own) != wanted:
                 return None
-            end += sum(map(len, own))
-    return [*parts, end]
+            size += sum(map(len, own))
+            row += many
+        more = next(lines, None) is not None
+    return Parts([*ends, row if in_rows else size], row, more)
 
 
 _READ = """
 CREATE TABLE progress AS SELECT signature, document_id, system, rival, judgments, prepared,
     coalesce(checksum, -1) AS checksum
-FROM read_json(?, format = 'newline_delimited', columns = {columns})
+FROM {source}
 """
 _LINE = {
     **dict.fromkeys(("signature", "document_id", "system", "rival", "prepared"), "VARCHAR"),
@@ -299,23 +318,33 @@ WHERE signature IS NULL OR document_id IS NULL OR system IS NULL OR judgments IS
 
 def _scan(file: Path) -> ProgressTable | None:
     """The lines of a large file by DuckDB, part by part; None where some line is none of progress."""
-    import duckdb
-
+    if file.suffix == SUFFIX:
+        return _scanned(file, "read_parquet(?)")
     kinds = "{" + ", ".join(f"'{name}': '{kind}'" for name, kind in _LINE.items()) + "}"
     tables = []
     for start, end in _stretches(file):
-        with part_of(file, start, end) as part, duckdb.connect() as connection:
-            try:
-                connection.execute(_READ.format(columns=kinds), [str(part)])
-            except duckdb.Error:
-                return None
-            if connection.execute(_ABSENT).fetchall()[0][0]:
-                return None
-            names = ("signature", "document_id", "system", "rival", "prepared")
-            columns = read_columns(connection, "progress", names, ("judgments", "checksum"))
-            key = [columns[name] for name in names[:4]]
-            tables.append(ProgressTable(key, columns["judgments"], columns["checksum"], columns["prepared"]))
-    return ProgressTable.concat(tables)
+        with part_of(file, start, end) as part:
+            table = _scanned(part, f"read_json(?, format = 'newline_delimited', columns = {kinds})")
+        if table is None:
+            return None
+        tables.append(table)
+    return ProgressTable.concat(tables) if tables else None
+
+
+def _scanned(file: Path, source: str) -> ProgressTable | None:
+    import duckdb
+
+    names = ("signature", "document_id", "system", "rival", "prepared")
+    with duckdb.connect() as connection:
+        try:
+            connection.execute(_READ.format(source=source), [str(file)])
+        except duckdb.Error:
+            return None
+        if connection.execute(_ABSENT).fetchall()[0][0]:
+            return None
+        columns = read_columns(connection, "progress", names, ("judgments", "checksum"))
+    key = [columns[name] for name in names[:4]]
+    return ProgressTable(key, columns["judgments"], columns["checksum"], columns["prepared"])
 
 
 def _stretches(file: Path) -> Iterator[tuple[int, int]]:
@@ -345,7 +374,7 @@ class JudgmentLines:
         self.file, self.items = file, items
         self.damaged: list[Fault] = []
         keys, sums, read = bytearray(), array("L"), bytearray()
-        for number, line in enumerate(whole_lines(file), 1):
+        for number, line in enumerate(lines_of(file), 1):
             sums.append(crc32(line))
             try:
                 keys += hashed(*Judgment.model_validate_json(line).target.item)
@@ -353,7 +382,7 @@ class JudgmentLines:
             except ValidationError as error:
                 keys += bytes(KEY_BYTES - 1) + b"\1"
                 read.append(0)
-                self.damaged.append(damaged_line(file, number, error))
+                self.damaged.append(damaged_line(stored(file), number, error))
         places = ItemIndex(items.keys()).places(np.frombuffer(bytes(keys), dtype=_KEY))
         self.of = np.where(np.frombuffer(bytes(read), np.uint8) == 1, places, -1)
         self._sums = np.array(sums, np.uint32)
@@ -381,19 +410,5 @@ class JudgmentLines:
             if sum(set(self._sums[lines].tolist())) & 0xFFFFFFFF != self.items.checksum[row]:
                 document, system, _ = self.items.item(row)
                 what = f"judgments of document {document!r}, system {system!r} are not as they were written"
-                faults.append(Fault(str(self.file), int(lines[0]) + 1, None, what))
+                faults.append(Fault(str(stored(self.file)), int(lines[0]) + 1, None, what))
         return faults
-
-
-def damaged_line(file: Path, number: int, error: ValidationError) -> Fault:
-    """What is wrong with a line, and where."""
-    first = error.errors()[0]
-    field = ".".join(map(str, first["loc"])) or None
-    return Fault(str(file), number, field, f"damaged: {first['msg']}")
-
-
-def whole_lines(file: Path) -> Iterator[bytes]:
-    """The lines of a file, if it is there, without a torn last one."""
-    if file.exists():
-        with file.open("rb") as lines:
-            yield from (line for line in lines if line.endswith(b"\n"))

@@ -22,7 +22,8 @@ from pydantic import ValidationError, model_validator
 
 from summeter.data.dataset import Dataset, load
 from summeter.data.folder import document_domains, is_dataset
-from summeter.records import Fault, InputError, Judgment, Record, Status, UsageError, digest, read_lines
+from summeter.records import Fault, InputError, Judgment, Record, Status, UsageError, digest
+from summeter.runs.forms import lines_of, records_of, stored
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.runs.progress import (
     PROGRESS,
@@ -31,10 +32,10 @@ from summeter.runs.progress import (
     DoneKey,
     ItemIndex,
     JudgmentLines,
+    Parts,
     ProgressTable,
     confirmed_parts,
     hashed,
-    whole_lines,
 )
 from summeter.runs.totals import RunTotals
 from summeter.scoring import JudgmentTable, PairScore, Score, SystemTable, dedupe, to_frame
@@ -95,7 +96,7 @@ def prepared_rows(file: Path, damaged: list[Fault] | None = None) -> Iterator[tu
     there and reads on.
     """
     start = 0
-    for number, line in enumerate(whole_lines(file), 1):
+    for number, line in enumerate(lines_of(file), 1):
         try:
             row = json.loads(line)
             same = row["id"] == digest([row["document_id"], row["data"], row["status"]], 12)
@@ -104,7 +105,7 @@ def prepared_rows(file: Path, damaged: list[Fault] | None = None) -> Iterator[tu
         if same:
             yield start, row
         else:
-            fault = Fault(str(file), number, None, "damaged: not a row of prepared data")
+            fault = Fault(str(stored(file)), number, None, "damaged: not a row of prepared data")
             if damaged is None:
                 raise InputError([fault])
             damaged.append(fault)
@@ -127,7 +128,7 @@ class RunFolder:
         self._given = None if data is None else ref(data)
         self._data: Dataset | None = None
         self._made: dict[Hashable, tuple[object, Any]] = {}
-        self._checked: dict[str, tuple[object, list[int] | None]] = {}
+        self._checked: dict[str, tuple[object, Parts | None]] = {}
 
     @property
     def data(self) -> Dataset:
@@ -220,11 +221,11 @@ class RunFolder:
         file = self.file_of(judge)
         _, parts = self._checked[file.name]
         rows = left.items.of_judge(judge.signature)
-        if parts is None or len(parts) <= 2 or not left.items.rival.take(rows).equal(None).all():
-            yield JudgmentTable.read(file, repeats=True)
+        if parts is None or len(parts.ends) <= 2 or not left.items.rival.take(rows).equal(None).all():
+            yield JudgmentTable.read(stored(file), repeats=True)
             return
-        for start, end in pairwise(parts):
-            yield JudgmentTable.read_part(file, start, end)
+        for start, end in pairwise(parts.ends):
+            yield JudgmentTable.read_part(stored(file), start, end)
 
     def file_of(self, judge: JudgeEntry) -> Path:
         """Where a judge's judgments stand."""
@@ -247,7 +248,7 @@ class RunFolder:
         if items.has_checksums:
             running = self.manifest.status == "running"  # a writer may be ahead of its lines of progress
             parts = confirmed_parts(file, items)
-            if parts is None or (not running and parts[-1] < _stamp(file)[0]):
+            if parts is None or (not running and parts.more):
                 lines = JudgmentLines(file, items)
                 if faults := lines.damaged or lines.alterations():
                     advice = f"{_AGAIN}: what is damaged is judged anew"
@@ -296,7 +297,7 @@ class RunFolder:
 
     def progress(self) -> Iterator[Done]:
         """What is finished."""
-        return read_lines(self.folder / PROGRESS, Done)
+        return records_of(self.folder / PROGRESS, Done)
 
     def done(self) -> DoneItems:
         """Which items each judge has finished."""
@@ -304,7 +305,7 @@ class RunFolder:
 
     def failures(self) -> Iterator[Failure]:
         """Everything that went wrong, in order, also what later went well."""
-        return read_lines(self.folder / FAILURES, Failure)
+        return records_of(self.folder / FAILURES, Failure)
 
     @property
     def totals(self) -> RunTotals:
@@ -349,12 +350,9 @@ class RunFolder:
 
 def _may_repeat(file: Path, confirmed: int) -> bool:
     """Whether a question may stand twice in a file of judgments: only where it has more lines than are confirmed."""
-    if not file.exists():
+    if sum(1 for _ in lines_of(file)) <= confirmed:
         return False
-    with file.open("rb") as lines:
-        if sum(block.count(b"\n") for block in iter(lambda: lines.read(1 << 20), b"")) <= confirmed:
-            return False
-    table = JudgmentTable.read(file, repeats=True)
+    table = JudgmentTable.read(stored(file), repeats=True)
     return len(table.last_asked()) < len(table)
 
 
@@ -364,7 +362,7 @@ def _item_of(row: Judgment) -> DoneKey:
 
 def _of_items(file: Path, left: _Left) -> Iterator[Judgment]:
     """The judgments of finished items; each is taken from what is `left` of its item."""
-    for key, rows in groupby(read_lines(file, Judgment), _item_of):
+    for key, rows in groupby(records_of(file, Judgment), _item_of):
         place = left.place(key)
         for row in rows:
             if place is not None:
@@ -445,10 +443,11 @@ class _Finished:
 
 
 def _stamp(file: Path) -> tuple[int, int]:
-    """What changes when a file does."""
-    if not file.exists():
+    """What changes when a file, in either form, does."""
+    place = stored(file)
+    if not place.exists():
         return 0, 0
-    status = file.stat()
+    status = place.stat()
     return status.st_size, status.st_mtime_ns
 
 

@@ -23,9 +23,10 @@ from zlib import crc32
 from pydantic_core import from_json
 
 from summeter.records import InputError, Judgment
+from summeter.runs.forms import lines_of
 from summeter.runs.journal import Journal
 from summeter.runs.manifest import JudgeEntry
-from summeter.runs.progress import ItemKey, whole_lines
+from summeter.runs.progress import ItemKey
 from summeter.runs.results import Results
 from summeter.runs.run import FAILURES, Failure
 
@@ -186,7 +187,7 @@ class PartTaker:
         damaged: list[str] = []
         files = sorted(self.folder.glob(f"{session}*{SUFFIX}")) if self.folder.is_dir() else []
         waiting = [file for file in files if file not in self._taken]
-        known = set(whole_lines(self._journal.folder / FAILURES)) if waiting else set()
+        known = set(lines_of(self._journal.folder / FAILURES)) if waiting else set()
         for file in waiting:
             try:
                 self.take(file, known)
