@@ -104,10 +104,15 @@ def is_dataset(path: Path) -> bool:
     return (path / CARD).is_file()
 
 
+def check_intact(folder: Path) -> None:
+    """Raise InputError, by file, unless the files of a dataset are as they were written."""
+    _verify(folder, _card(folder), _files(folder))
+
+
 def is_intact(folder: Path) -> bool:
     """Whether the folder holds a dataset whose files are as they were written."""
     try:
-        _verify(folder, _card(folder), _files(folder))
+        check_intact(folder)
     except (InputError, OSError):
         return False
     return True

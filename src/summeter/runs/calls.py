@@ -79,6 +79,10 @@ class CallStore(KeyValueFile):
         """CREATE TABLE IF NOT EXISTS calls (key TEXT PRIMARY KEY, created REAL NOT NULL, model TEXT NOT NULL,
         request TEXT NOT NULL, completion TEXT NOT NULL, checksum INTEGER)""",
     )
+    ABSORB = (
+        """INSERT OR IGNORE INTO calls SELECT key, created, model, request, completion, checksum
+        FROM other.calls ORDER BY other.calls.rowid""",
+    )
     TABLE, VALUE, CONTENT, NAME = "calls", "completion", "recorded calls", "call store"
 
     def __init__(
@@ -132,9 +136,6 @@ class CallStore(KeyValueFile):
         read = ", ".join(f"json_extract({sound}, '$.{name}')" for name in CallTokens._fields[2:])
         rows = self.rows(f"SELECT key, model, {read} FROM calls ORDER BY rowid")  # noqa: S608 - names of our own
         return [CallTokens._make((key, model, *map(token_count, counts), batch)) for key, model, *counts, batch in rows]
-
-    def __len__(self) -> int:
-        return int(self.rows("SELECT count(*) FROM calls")[0][0])
 
     def __iter__(self) -> Iterator[Call]:
         """Every call, in the order of storing; calls stored meanwhile may or may not be among them."""

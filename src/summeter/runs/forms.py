@@ -126,7 +126,7 @@ def compact_file(file: Path, kind: str) -> bool:
 
     target = file.with_suffix(SUFFIX)
     fresh = target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
-    read = "read_json_objects(?, format = 'newline_delimited', maximum_object_size = 1073741824)"
+    read = "read_json_objects(?, format = 'newline_delimited')"
     fields = f"unnest(json_transform(json, '{json.dumps(FIELDS[kind])}'))"
     lines = f"SELECT {fields}, json::VARCHAR AS line FROM {read}"  # noqa: S608 - names of our own
     try:

@@ -41,6 +41,9 @@ from summeter.runs.progress import (
 from summeter.runs.run import FAILURES, MANIFEST, Failure, checksums_of, prepared_rows
 from summeter.stats.base import Bools, Ints
 
+SEALS = "checksums.json"
+"""The checksums of the facts of a run that has ended (`runs.seals`); none while it is written."""
+
 log = logging.getLogger(__name__)
 
 
@@ -91,6 +94,7 @@ class Journal:
         """Read what is finished, and drop what a killed or failed writer left unconfirmed, or what is damaged. Returns
         what was damaged: the lines that could not be read, the items whose judgments have changed."""
         damaged: list[Fault] = []
+        (self.folder / SEALS).unlink(missing_ok=True)
         self._expand()
         for name in (PROGRESS, FAILURES):
             _cut_torn_line(self.folder / name)
@@ -324,6 +328,20 @@ def _damaged_behind(file: Path, end: int, number: int) -> Iterator[Fault]:
                 Judgment.model_validate_json(line)
             except ValidationError as error:
                 yield damaged_line(file, place, error)
+
+
+def is_being_written(folder: Path) -> bool:
+    """Whether a process has the run open to write it."""
+    import fcntl
+
+    if not (folder / ".lock").is_file():
+        return False
+    with (folder / ".lock").open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def _lock(folder: Path) -> IO[bytes]:

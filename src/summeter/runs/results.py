@@ -60,6 +60,12 @@ class ResultStore(KeyValueFile):
         checksum INTEGER)
         WITHOUT ROWID""",
     )
+    ABSORB = (
+        "INSERT OR IGNORE INTO models (name) SELECT name FROM other.models ORDER BY id",
+        """INSERT OR IGNORE INTO results SELECT theirs.key, main.models.id, theirs.value, theirs.checksum
+        FROM other.results AS theirs JOIN other.models AS named ON named.id = theirs.model
+        JOIN main.models ON main.models.name = named.name""",
+    )
     TABLE, VALUE, CONTENT, NAME = "results", "value", "stored results", "result store"
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:

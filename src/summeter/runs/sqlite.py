@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import shutil
 import sqlite3
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -99,13 +100,15 @@ class KeyValueFile:
     memory. Raises UsageError where a file that is only read is not there, InputError for a file of another kind.
 
     `MARK` and `VERSION` tell the files of a store from any others; `TABLE` has the columns `key`, `checksum` (which
-    files of version 1 have not) and `VALUE`; `CONTENT` and `NAME` are for messages."""
+    files of version 1 have not) and `VALUE`; `ABSORB` copies what a database `other` has beyond it; `CONTENT` and
+    `NAME` are for messages."""
 
     MARK: ClassVar[int]
     VERSION: ClassVar[int] = 2
     SCHEMA: ClassVar[tuple[str, ...]]
     TABLE: ClassVar[str]
     VALUE: ClassVar[str]
+    ABSORB: ClassVar[tuple[str, ...]]
     CONTENT: ClassVar[str]
     NAME: ClassVar[str]
 
@@ -150,6 +153,41 @@ class KeyValueFile:
             raise InputError.at(self.path or "memory", None, None, f"{where}; restore the file, or make a new run")
         log.warning("%s: %s; it is made anew", self.path, where)
         self.write(lambda connection: connection.execute(f"DELETE FROM {self.TABLE} WHERE key = ?", (key,)))  # noqa: S608
+
+    def __len__(self) -> int:
+        """How many values there are."""
+        return int(self.rows(f"SELECT count(*) FROM {self.TABLE}")[0][0])  # noqa: S608 - a name of ours
+
+    def damaged(self) -> list[str]:
+        """The keys of the values that are not as they were stored. InputError for damaged pages."""
+        ((state,), *_) = self.rows("PRAGMA quick_check(1)")
+        if state != "ok":
+            raise self._unreadable(state)
+        if not self._sums:
+            return []
+        sql = f"SELECT key, {self.VALUE}, checksum FROM {self.TABLE}"  # noqa: S608 - names of ours
+
+        def walk(connection: sqlite3.Connection) -> list[str]:
+            return [
+                key.hex() if isinstance(key, bytes) else key
+                for key, value, checksum in connection.execute(sql)
+                if checksum is not None and checksum != checksum_of(key, value)
+            ]
+
+        return self._locked(walk)
+
+    def absorb(self, file: Path) -> None:
+        """Take in what another file of the same kind holds; the value that is here already stays."""
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / file.name
+            with type(self)(file, readonly=True) as other:
+                other.copy_to(copy)
+            type(self)(copy).close()  # of the present version
+            self.rows("ATTACH ? AS other", (str(copy),))
+            try:
+                self.write(lambda connection: [connection.execute(sql) for sql in self.ABSORB])
+            finally:
+                self.rows("DETACH other")
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         """The rows a statement gives."""

@@ -1,0 +1,167 @@
+"""`summeter runs`: what lies in folders of runs, and what can be done with a whole run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from summeter.cli.common import AsJson, Out, print_json
+
+if TYPE_CHECKING:
+    from summeter.runs.inspect import RunState
+
+app = typer.Typer(no_args_is_help=True, add_completion=False)
+
+Folder = Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.", exists=True, file_okay=False)]
+
+
+@app.callback()
+def _group() -> None:
+    """Folders of runs: what lies there, merging, compacting, verifying."""
+
+
+@app.command("list")
+def list_(
+    folder: Annotated[
+        Path, typer.Argument(metavar="[FOLDER]", help="Where runs lie, at any depth.", exists=True, file_okay=False)
+    ] = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """List the runs in FOLDER: status, how far their judges are, size, when they were last written."""
+    from summeter.runs.inspect import runs_in, state
+    from summeter.tables import Table
+
+    states = [state(run) for run in runs_in(folder)]
+    if as_json:
+        print_json(_row(each) for each in states)
+        return
+    if not states:
+        typer.echo(f"no run lies in {folder}")
+        return
+    heads = ["run", "status", "documents", "summaries", "judges", "done", "size", "updated"]
+    rows = [
+        [
+            each.run, _status(each), f"{each.documents:,}", f"{each.summaries:,}", str(len(each.judges)), _done(each),
+            _bytes(each.size), (each.updated or "")[:16].replace("T", " "),
+        ]
+        for each in states
+    ]  # fmt: skip
+    typer.echo(Table.of(heads, rows, align="llrrrrrl").text())
+
+
+@app.command()
+def info(run: Folder, as_json: AsJson = False) -> None:
+    """Say what lies in RUN: its judges and how far each is, its data, its size by kind."""
+    from summeter.runs.inspect import state
+
+    about = state(run)
+    if as_json:
+        print_json([_row(about)])
+        return
+    lines = [f"{about.run}: {_status(about)}"]
+    if about.reason is not None:
+        lines.append(about.reason)
+    if about.source is not None and about.hash is not None:
+        size = f"{about.documents:,} documents, {about.summaries:,} summaries"
+        lines.append(f"data: {about.source} ({size}, hash {about.hash[:12]})")
+        lines.append(f"begun {about.created}, last written {about.updated}")
+    for judge in about.judges:
+        done = f"{judge.done:,} pairs" if judge.of is None else f"{judge.done:,} of {judge.of:,} summaries"
+        lines.append(f"{judge.signature}: {done}")
+    if about.counts:
+        lines.append("judgments: " + ", ".join(f"{number:,} {status}" for status, number in about.counts.items()))
+    kinds = ", ".join(f"{kind} {_bytes(size)}" for kind, size in about.bytes.items() if size)
+    lines.append(f"on disk: {_bytes(about.size)} ({kinds})")
+    typer.echo("\n".join(lines))
+
+
+@app.command()
+def verify(run: Folder, as_json: AsJson = False) -> None:
+    """Hold RUN against the checksums recorded when it ended. Exit with 2 where a file is damaged, missing or new."""
+    from summeter.records import InputError
+    from summeter.runs.seals import verify as check
+
+    faults = check(run)
+    if as_json:
+        print_json((fault._asdict() for fault in faults), intact=not faults)
+        if faults:
+            raise typer.Exit(2)
+        return
+    if faults:
+        raise InputError(faults)
+    typer.echo(f"{run}: every file is as it was written")
+
+
+@app.command()
+def merge(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN...", help="The folders of two runs or more.")],
+    out: Out,
+) -> None:
+    """Make one run of several: over the same data, or over parts of data without a document in common.
+
+    An item that two of them judged by one signature counts once; where they judged it otherwise, nothing is merged.
+    """
+    from summeter.engine.merge import merge as together
+
+    run = together(runs, out)
+    judges = f"{len(run.manifest.judges)} judge{'s' * (len(run.manifest.judges) != 1)}"
+    typer.echo(f"{out}: {sum(run.manifest.counts.values()):,} judgments by {judges}, {run.manifest.status}")
+
+
+@app.command()
+def compact(run: Folder) -> None:
+    """Turn the judgments of RUN, and what goes with them, into Parquet, which every command reads.
+
+    Carrying the run on turns them back first.
+    """
+    from summeter.runs.inspect import state
+    from summeter.runs.seals import compact as make_compact
+
+    before = state(run).size
+    if files := make_compact(run):
+        many = f"{len(files)} file{'s are' if len(files) > 1 else ' is'}"
+        typer.echo(f"{run}: {many} Parquet now, {_bytes(before)} became {_bytes(state(run).size)}")
+    else:
+        typer.echo(f"{run}: nothing to do, it is compact")
+
+
+@app.command()
+def rm(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="The folders of runs.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Remove runs, stored calls and all. What is no run, or is being written, stays."""
+    from summeter.runs.inspect import remove, state
+
+    states = [state(run) for run in runs]
+    if not yes:
+        for each in states:
+            typer.echo(f"{each.run}: {_status(each)}, {_bytes(each.size)}")
+        typer.confirm(f"Remove {len(states)} run{'s' * (len(states) != 1)} for good?", abort=True)
+    for run in runs:
+        remove(run)
+        typer.echo(f"removed {run}")
+
+
+def _row(about: RunState) -> dict[str, object]:
+    return {**about.model_dump(mode="json"), "size": about.size}
+
+
+def _status(about: RunState) -> str:
+    status = "being written" if about.writing else "killed" if about.status == "running" else about.status
+    return f"{status}, compact" if about.compact else status
+
+
+def _done(about: RunState) -> str:
+    """How much is done of what its judges judge one by one."""
+    of = sum(judge.of or 0 for judge in about.judges)
+    return f"{sum(judge.done for judge in about.judges if judge.of) / of:.0%}" if of else ""
+
+
+def _bytes(size: int) -> str:
+    for unit, number in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= number:
+            return f"{size / number:.1f} {unit}"
+    return f"{size} B"

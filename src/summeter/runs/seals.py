@@ -1,0 +1,147 @@
+"""Checksums of a run's facts, recorded when it has ended, and whether they still hold.
+
+    RUN/checksums.json   the SHA-256 of every file of facts; of the stores how much is in them, since their files change
+                         without their content; none while the run is written
+
+run.json and the data have checksums of their own, and so have stored calls and results, one by one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from summeter.data.atomic import write_text
+from summeter.data.folder import check_intact, file_hash, is_dataset
+from summeter.records import Fault, InputError, SummeterError
+from summeter.runs.batches import BATCHES
+from summeter.runs.calls import CallStore
+from summeter.runs.forms import stored
+from summeter.runs.journal import SEALS, Journal
+from summeter.runs.progress import PROGRESS
+from summeter.runs.results import RESULTS, ResultStore
+from summeter.runs.run import CALLS, FAILURES, RunFolder, read_manifest
+from summeter.runs.sqlite import KeyValueFile
+
+_SCHEMA = "summeter-checksums/1"
+_FOLDERS = ("judgments", "prepared", "prompts", "files")
+_STORES: dict[str, type[KeyValueFile]] = {CALLS: CallStore, RESULTS: ResultStore}
+_WITHOUT = "remove it, and the run is checked without it"
+_AGAIN = "bring it back as it was, or give the command that made the run again"
+
+
+def facts(folder: Path) -> list[Path]:
+    """The files of a run that hold facts, but run.json, the data and the stores."""
+    single = [stored(folder / name) for name in (PROGRESS, FAILURES)] + [folder / BATCHES]
+    inside = [file for name in _FOLDERS for file in sorted((folder / name).rglob("*"))]
+    return [file for file in (*single, *inside) if file.is_file() and not file.name.startswith(".")]
+
+
+def seal(folder: Path) -> None:
+    """Record the checksums of a run that has ended."""
+    files = {str(file.relative_to(folder)): file_hash(file) for file in facts(folder)}
+    stores = {}
+    for name, kind in _STORES.items():
+        if (folder / name).is_file():
+            with kind(folder / name, readonly=True) as store:
+                stores[name] = len(store)
+    text = json.dumps({"schema": _SCHEMA, "files": files, "stores": stores}, ensure_ascii=False, indent=1)
+    write_text(folder / SEALS, text + "\n")
+
+
+def compact(folder: Path) -> list[str]:
+    """Put Parquet in the place of a run's judgments, what was prepared, progress and failures; returns which files were
+    JSON lines before. The new files' checksums are recorded.
+
+    Whatever ends it, no file is lost, and the same again finishes it. Raises UsageError for what is no run, or is being
+    written, InputError where a file is not as it was written: such a run is not made compact.
+    """
+    read_manifest(folder)
+    with Journal(folder) as journal:
+        if faults := [fault for fault in verify(folder) if Path(fault.file) != folder]:
+            raise InputError(faults)
+        (folder / SEALS).unlink(missing_ok=True)  # those of the files that go
+        files = journal.compact()
+        seal(folder)
+    return files
+
+
+def verify(folder: Path) -> list[Fault]:
+    """What is not as it was when the run ended, file by file; nothing where all is.
+
+    A run without recorded checksums (one that was killed, or of an earlier version) is held against its lines of
+    progress. Raises UsageError for a folder that is no run, InputError where run.json itself is damaged.
+    """
+    manifest = read_manifest(folder)
+    faults = [*_of_data(folder), *_of_stores(folder, recorded := _recorded(folder))]
+    if recorded is not None:
+        return [*_of_files(folder, recorded["files"]), *faults]
+    if manifest.status == "running":
+        message = "the run has not ended, or was killed: no checksums are recorded; its lines of progress were checked"
+        faults.append(Fault(str(folder), None, None, message))
+    try:
+        run = RunFolder(folder)
+        for _ in run.tables():
+            pass
+        run.check_prepared()
+    except InputError as error:
+        faults = [*error.faults, *faults]
+    return faults
+
+
+def _recorded(folder: Path) -> dict[str, Any] | None:
+    file = folder / SEALS
+    if not file.is_file():
+        return None
+    try:
+        recorded = json.loads(file.read_bytes())
+        if recorded["schema"] != _SCHEMA or not isinstance(recorded["files"], dict):
+            raise ValueError(f"not of the form {_SCHEMA}")
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError.at(file, None, None, f"damaged: {error}; {_WITHOUT}") from error
+    return dict(recorded)
+
+
+def _of_files(folder: Path, recorded: dict[str, str]) -> Iterator[Fault]:
+    there = {str(file.relative_to(folder)): file for file in facts(folder)}
+    for name, known in recorded.items():
+        if name not in there:
+            yield Fault(str(folder / name), None, None, f"is missing; {_AGAIN}")
+        elif file_hash(there[name]) != known:
+            yield Fault(str(folder / name), None, None, f"is not as it was when the run ended; {_AGAIN}")
+    for name in there.keys() - recorded.keys():
+        yield Fault(str(folder / name), None, None, "was added after the run had ended; take it out")
+
+
+def _of_data(folder: Path) -> Iterator[Fault]:
+    data = folder / "data"
+    if not data.is_dir():
+        yield Fault(str(data), None, None, f"is missing; {_AGAIN}")
+    elif is_dataset(data):
+        try:
+            check_intact(data)
+        except InputError as error:
+            yield from error.faults
+
+
+def _of_stores(folder: Path, recorded: dict[str, Any] | None) -> Iterator[Fault]:
+    known: dict[str, int] = {} if recorded is None else recorded.get("stores", {})
+    for name, kind in _STORES.items():
+        file = folder / name
+        if not file.is_file():
+            if name in known:
+                yield Fault(str(file), None, None, f"is missing; {_AGAIN}")
+            continue
+        try:
+            with kind(file, readonly=True) as store:
+                there, damaged = len(store), store.damaged()
+        except SummeterError as error:
+            yield Fault(str(file), None, None, f"cannot be read: {error}")
+            continue
+        if damaged:
+            more = f" and {len(damaged) - 1:,} more" if len(damaged) > 1 else ""
+            yield Fault(str(file), None, None, f"{damaged[0][:12]}{more} not as stored; {_AGAIN}")
+        if there < known.get(name, 0):
+            yield Fault(str(file), None, None, f"holds {there:,} of {known[name]:,} {kind.CONTENT}; {_AGAIN}")
