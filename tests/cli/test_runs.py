@@ -1,0 +1,123 @@
+"""`summeter runs`: what it prints, asks and refuses, and how it ends."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from engine.judges import rows
+
+from summeter.cli.main import main
+from summeter.engine.api import evaluate
+from summeter.runs.inspect import state
+from summeter.runs.journal import Journal
+
+
+def call(arguments: list[str]) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["runs", *arguments])
+    return int(ended.value.code or 0)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    evaluate(rows(), ["abstractiveness"], out=tmp_path / "runs" / "first")
+    evaluate(rows(), ["rouge"], out=tmp_path / "runs" / "deep" / "second", limit=1)
+    return tmp_path / "runs"
+
+
+def test_runs_are_listed_wherever_they_lie(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(["list", str(folder)]) == 0
+    heads, second, first = capsys.readouterr().out.splitlines()
+    assert heads.split() == ["run", "status", "documents", "summaries", "judges", "done", "size", "updated"]
+    assert second.split()[:6] == [str(folder / "deep" / "second"), "complete", "3", "6", "1", "33%"]
+    assert first.split()[:6] == [str(folder / "first"), "complete", "3", "6", "1", "100%"]
+    manifest = folder / "first" / "run.json"
+    manifest.write_text("{}")
+    assert call(["list", str(folder), "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert listed["schema"] == "summeter/1"
+    assert [row["status"] for row in listed["rows"]] == ["complete", "damaged"]
+    assert "run.json" in listed["rows"][1]["reason"]
+    shutil.rmtree(folder / "deep")
+    shutil.rmtree(folder / "first")
+    assert call(["list", str(folder)]) == 0
+    assert capsys.readouterr().out == f"no run lies in {folder}\n"
+
+
+def test_info_says_what_lies_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = folder / "deep" / "second"
+    assert call(["info", str(run)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"{run}: complete"
+    assert lines[1].startswith("data: rows (3 documents, 6 summaries, hash ")
+    assert lines[3].startswith("rouge|")
+    assert lines[3].endswith(": 2 of 6 summaries")
+    assert lines[-1].startswith("on disk: ")
+    with Journal(run):
+        assert call(["info", str(run), "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["rows"]
+    assert row["writing"]
+    assert not row["compact"]
+    assert row["judges"][0]["done"] == 2
+    assert row["size"] == sum(row["bytes"].values()) == state(run).size
+    assert set(row["bytes"]) == {"data", "judgments", "other", "views"}
+    assert call(["info", str(folder)]) == 2
+    assert "is not a run" in capsys.readouterr().err
+
+
+def test_compact_verify_and_merge(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = folder / "first", folder / "deep" / "second"
+    assert call(["compact", str(first)]) == 0
+    assert "2 files are Parquet now" in capsys.readouterr().out
+    assert call(["compact", str(first)]) == 0
+    assert "it is compact" in capsys.readouterr().out
+    assert call(["list", str(folder)]) == 0
+    assert "complete, compact" in capsys.readouterr().out
+    assert call(["verify", str(first)]) == 0
+    assert "every file is as it was written" in capsys.readouterr().out
+    assert call(["merge", str(first), str(second), "-o", str(folder / "both")]) == 0
+    assert "by 2 judges, complete" in capsys.readouterr().out
+    (file,) = (first / "judgments").iterdir()
+    file.write_bytes(b"PAR1")
+    assert call(["verify", str(first)]) == 2
+    assert f"{file}: is not as it was when the run ended" in capsys.readouterr().err
+    assert call(["verify", str(first), "--json"]) == 2
+    told = json.loads(capsys.readouterr().out)
+    assert (told["intact"], [row["file"] for row in told["rows"]]) == (False, [str(file)])
+    assert call(["merge", str(first), "-o", str(folder / "one")]) == 2
+    assert "at least 2 runs" in capsys.readouterr().err
+
+
+def test_the_commands_of_the_page_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "deep" / "second").rename(folder / "second")
+    monkeypatch.chdir(folder.parent)
+    page = (Path(__file__).parents[2] / "docs" / "running.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^\$ summeter runs (.*?)(?: *#.*)?$", page, re.MULTILINE)
+    assert [command.split()[0] for command in commands] == ["list", "info", "verify", "merge", "compact", "rm"]
+    assert [call(shlex.split(command)) for command in commands] == [0] * 6
+    assert sorted(path.name for path in folder.iterdir()) == ["both", "deep", "first"]
+
+
+def test_rm_asks_and_refuses(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = folder / "first", folder / "deep" / "second"
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    assert call(["rm", str(first)]) == 130
+    assert "Remove 1 run for good?" in capsys.readouterr().out
+    assert first.exists()
+    with Journal(second):
+        assert call(["rm", "--yes", str(second)]) == 2
+        assert "another process is writing this run" in capsys.readouterr().err
+    (folder / "no run").mkdir()
+    assert call(["rm", "--yes", str(first), str(folder / "no run")]) == 2
+    assert "is not a run" in capsys.readouterr().err
+    assert first.exists()
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    assert call(["rm", str(first), str(second)]) == 0
+    assert "Remove 2 runs for good?" in capsys.readouterr().out
+    assert sorted(path.name for path in folder.rglob("*")) == ["deep", "no run"]

@@ -1,0 +1,166 @@
+"""Several runs as one: the same bytes as a run made in one go; contradictions named; whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engine.judges import Lengths, Moody, rows
+from runs.test_views import judge as script
+from runs.test_views import rows as pairs
+
+from summeter.engine.api import evaluate
+from summeter.engine.merge import merge
+from summeter.engine.runs import Run
+from summeter.records import InputError, UsageError
+from summeter.runs.journal import Journal
+from summeter.runs.run import RunFolder
+from summeter.runs.seals import compact, verify
+
+VIEWS = ("scores.jsonl", "scores.csv", "summary.json")
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    files = [*folder.rglob("*.jsonl"), *folder.glob("scores.csv"), *folder.glob("summary.json")]
+    return {str(file.relative_to(folder)): file.read_bytes() for file in files}
+
+
+def test_judges_of_two_runs_are_one_run(tmp_path: Path) -> None:
+    one = evaluate(rows(), [Lengths()], out=tmp_path / "one")
+    other = evaluate(rows(), ["abstractiveness"], out=tmp_path / "other")
+    whole = evaluate(rows(), [Lengths(), "abstractiveness"], out=tmp_path / "whole")
+    merged = merge([one.folder, other.folder], tmp_path / "merged")
+    assert content(merged.folder) == content(whole.folder)
+    assert merged.manifest.status == "complete"
+    assert merged.manifest.counts == whole.manifest.counts
+    assert verify(merged.folder) == []
+    again = evaluate(rows(), [Lengths(), "abstractiveness", "rouge"], out=merged.folder)
+    assert again.manifest.status == "complete"
+
+
+def test_documents_judged_apart_are_one_run_in_the_order_of_the_data(tmp_path: Path) -> None:
+    data = rows()
+    few = evaluate(data, [Lengths()], out=tmp_path / "few", limit=1)
+    whole = evaluate(data, [Lengths()], out=tmp_path / "whole")
+    more = evaluate(data, [Lengths(), "abstractiveness"], out=tmp_path / "more")
+    compact(more.folder)
+    merged = merge([few.folder, whole.folder, more.folder], tmp_path / "merged")
+    assert content(merged.folder) == content(
+        evaluate(data, [Lengths(), "abstractiveness"], out=tmp_path / "both").folder
+    )
+    assert merged.manifest.options["limit"] is None
+
+
+def test_parts_of_the_data_are_one_run_over_all(tmp_path: Path) -> None:
+    data = rows()
+    ids = list(dict.fromkeys(row["doc_id"] for row in data))
+    parts = [[row for row in data if row["doc_id"] in some] for some in (ids[:1], ids[1:])]
+    runs = [
+        evaluate(part, [Lengths(), "abstractiveness"], out=tmp_path / f"part{number}").folder
+        for number, part in enumerate(parts)
+    ]
+    merged = merge(runs, tmp_path / "merged")
+    whole = evaluate(data, [Lengths(), "abstractiveness"], out=tmp_path / "whole")
+    assert content(merged.folder) == content(whole.folder)
+    assert merged.manifest.data.hash == whole.manifest.data.hash
+    assert len(merged.data) == len(data)
+    # The other way round the documents stand in the order of the runs.
+    turned = merge(runs[::-1], tmp_path / "turned")
+    assert list(turned.data.documents) == [*ids[1:], *ids[:1]]
+    assert turned.judgments()[0].target.document_id == ids[1]
+    assert turned.manifest.counts == whole.manifest.counts
+
+
+def test_data_that_agree_in_part_are_refused(tmp_path: Path) -> None:
+    data = rows()
+    other: list[dict[str, Any]] = [{**row, "summary": "Otherwise."} for row in data]
+    runs = [evaluate(each, [Lengths()], out=tmp_path / name).folder for name, each in (("a", data), ("b", other))]
+    with pytest.raises(UsageError, match=r"different data that both have the document 'd0'"):
+        merge(runs, tmp_path / "merged")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+
+
+def test_a_contradiction_is_named_and_nothing_is_made(tmp_path: Path) -> None:
+    one = evaluate(rows(), [Lengths()], out=tmp_path / "one")
+    other = evaluate(rows(), [Lengths()], out=tmp_path / "other")
+    (file,) = (other.folder / "judgments").iterdir()
+    (other.folder / "checksums.json").unlink()
+    with Journal(other.folder) as journal:
+        journal.repair(other.manifest.judges)
+        journal.drop(other.manifest.judges[0])
+    original = Lengths.judge
+
+    class Changed(Lengths):
+        async def judge(self, item: Any, prepared: Any, tools: Any) -> Any:
+            judgments = await original(self, item, prepared, tools)
+            last = item.document.id == "d1" and item.summary.system == "b"
+            return [row.model_copy(update={"reason": "otherwise"}) if last else row for row in judgments]
+
+    evaluate(rows(), [Changed()], out=other.folder)
+    with pytest.raises(UsageError, match=r"one and .*other contradict each other: lengths.* 'd1', system 'b', o"):
+        merge([one.folder, other.folder], tmp_path / "merged")
+    assert not (tmp_path / "merged").exists()
+    file.write_bytes(file.read_bytes()[:-30])
+    with pytest.raises(InputError, match=file.name):
+        merge([other.folder, one.folder], tmp_path / "merged")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "other"]
+
+
+def test_calls_preferences_and_errors_are_joined(tmp_path: Path) -> None:
+    data = pairs()
+    first = evaluate(data, ["h2h"], models=script(tmp_path, {}), out=tmp_path / "first", limit=2)
+    second = evaluate(data, ["h2h", Moody()], models=script(tmp_path, {}), out=tmp_path / "second")
+    merged = merge([first.folder, second.folder], tmp_path / "merged")
+    assert [row.line for row in merged.judgments()] == [row.line for row in second.judgments()]
+    assert (merged.folder / "pairs.jsonl").read_bytes() == (second.folder / "pairs.jsonl").read_bytes()
+    assert merged.manifest.status == second.manifest.status
+    assert list(merged.failures()) == list(second.failures())
+    replayed = evaluate(data, ["h2h"], replay=merged.folder, out=tmp_path / "replayed")
+    assert len(replayed.judgments()) == sum(row.judge == "h2h" for row in second.judgments())
+    (usage,) = merged.manifest.usage.values()
+    assert usage.calls == sum(each.calls for run in (first, second) for each in run.manifest.usage.values())
+
+
+def test_what_cannot_be_merged_is_told_before_anything_is_written(tmp_path: Path) -> None:
+    run = evaluate(rows(), [Lengths()], out=tmp_path / "run")
+    with pytest.raises(UsageError, match="at least 2 runs"):
+        merge([run.folder], tmp_path / "merged")
+    with pytest.raises(UsageError, match="is not a run"):
+        merge([run.folder, tmp_path], tmp_path / "merged")
+    with pytest.raises(UsageError, match="exists; a merge makes a new run"):
+        merge([run.folder, run.folder], run.folder)
+    assert not (tmp_path / "merged").exists()
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from summeter.runs.calls import CallStore
+from summeter.engine import merge
+
+def dying(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+setattr(merge, sys.argv[1], dying)
+merge.merge(sys.argv[2:4], sys.argv[4])
+"""
+
+
+@pytest.mark.parametrize("place", ["_write_failures", "finish"])
+def test_a_kill_in_the_middle_leaves_the_runs_and_no_half(tmp_path: Path, place: str) -> None:
+    runs = [evaluate(rows(), [each], out=tmp_path / name).folder for name, each in (("a", Lengths()), ("b", "rouge"))]
+    before = {run: json.dumps({name: text.hex() for name, text in content(run).items()}) for run in runs}
+    out = tmp_path / "merged"
+    command = [sys.executable, "-c", KILLED, place, *map(str, runs), str(out)]
+    assert subprocess.run(command, check=False).returncode == -9
+    assert not out.exists()
+    assert all(verify(run) == [] for run in runs)
+    merged = merge(runs, out)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "merged"]  # the half is swept
+    assert isinstance(merged, Run)
+    assert len(RunFolder(out).judgments()) == sum(len(RunFolder(run).judgments()) for run in runs)
+    assert before == {run: json.dumps({name: text.hex() for name, text in content(run).items()}) for run in runs}
