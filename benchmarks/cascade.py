@@ -99,6 +99,14 @@ def judgment(judge: str, item: int, value: float, label: int | None) -> Judgment
     )  # fmt: skip
 
 
+def both(
+    item: int, cheap: float, dear: float, cheap_label: int | None = None, dear_label: int | None = None
+) -> MemberJudgments:
+    """What the two judges say of an item."""
+    rows = judgment("cheap", item, cheap, cheap_label), judgment("dear", item, dear, dear_label)
+    return MemberJudgments((str(item), "s", None), ((rows[0],), (rows[1],)))
+
+
 def simulated(rng: np.random.Generator, items: int, *, ratings: bool) -> list[MemberJudgments]:
     """What both judges say of all items."""
     if ratings:
@@ -113,11 +121,8 @@ def simulated(rng: np.random.Generator, items: int, *, ratings: bool) -> list[Me
         cheap = 1 / (1 + np.exp(-SHIFT * z))  # P(dear = 1 | z)
         labels = [(int(own >= 0.5), int(other)) for own, other in zip(cheap, dear, strict=True)]
     return [
-        MemberJudgments(
-            (str(item), "s", None),
-            ((judgment("cheap", item, float(own), first),), (judgment("dear", item, float(other), last),)),
-        )
-        for item, (own, other, (first, last)) in enumerate(zip(cheap, dear, labels, strict=True))
+        both(item, float(own), float(other), *pair)
+        for item, (own, other, pair) in enumerate(zip(cheap, dear, labels, strict=True))
     ]
 
 

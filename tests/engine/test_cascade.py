@@ -2,30 +2,53 @@
 
 from __future__ import annotations
 
+import importlib.util
+import random
+import re
 import signal
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean
+from types import ModuleType
 from typing import Any, ClassVar
 
 import pytest
 from engine.test_run import files
 
+from summeter.cli.spending import run_lines
+from summeter.engine import derive as engine_derive
 from summeter.engine.api import evaluate
 from summeter.engine.dry import dry_run
 from summeter.engine.runs import Run, rescore
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
 from summeter.evaluators.cascade import Cascade
+from summeter.evaluators.catalog import build
 from summeter.evaluators.derived import Member
-from summeter.meta import correlate
-from summeter.records import Item, Judgment, ModelError
+from summeter.meta import correlate, estimate_last_judge
+from summeter.records import Item, Judgment, ModelError, UsageError
 
 asked: Counter[tuple[str, str]] = Counter()
 """(judge, document): how often it was asked."""
 BROKEN: set[str] = set()
 """Documents on which the dear judge fails."""
+
+
+def _simulation() -> ModuleType:
+    """benchmarks/cascade.py, which is no module of a package."""
+    file = Path(__file__).parents[2] / "benchmarks" / "cascade.py"
+    spec = importlib.util.spec_from_file_location("benchmark_cascade", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+simulation = _simulation()
 
 
 class Cheap(Evaluator):
@@ -275,6 +298,82 @@ def test_rescore_computes_it_from_what_is_there(tmp_path: Path) -> None:
     )
     before = files(run.folder)
     assert files(rescore(run.folder).folder) == before
+
+
+def test_what_was_saved_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_derive, "Cascade", Of)
+    run = evaluate(data(*HALF * 2), [Of(share=0.25, sample=40)], out=tmp_path / "run")
+    lines = [line for line in run_lines(run) if line.startswith("cascade")]
+    number = len(times("dear"))
+    assert lines[0] == "cascade: cheap decided 150 of 200 items, those with no value from 0.38 to 0.62"
+    saved = f"{(200 - number) / 200:.0%}"
+    assert lines[1] == f"cascade: dear judged {number} of 200 (40 of them the random sample); {saved} of its work saved"
+    assert lines[2].endswith(f"summeter meta estimate {run.folder} --last-judge")
+
+
+def test_the_last_judges_mean_is_estimated_from_the_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_derive, "Cascade", Of)
+    run = evaluate(data(*HALF * 4), [Of(band=[0.45, 0.65], sample=120)], out=tmp_path / "run")
+    row = estimate_last_judge(run).one(statistic="ppi_mean")
+    # It says 0 up to .39, 1 from .4 to .49, 0 from .5 to .6, 1 above: 50 of 100 values are 1.
+    assert row.low is not None
+    assert row.high is not None
+    assert row.low <= 0.5 <= row.high
+    assert (row.n, row.details["unlabelled"]) == (120, 280)
+    assert (row.gold_signature or "").startswith("dear|")
+    # What the cascade says without its sample differs between .4 and .45 alone, where the cheap judge says 0.
+    machine = estimate_last_judge(run).one(statistic="machine_mean")
+    assert machine.value == pytest.approx(0.45)
+    with pytest.raises(UsageError, match="no cascade with a sample"):
+        estimate_last_judge(evaluate(data([95]), [Of(band=[0, 1])], out=tmp_path / "without"))
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ("cascade[first=finesure,then=support]", "names 2 judges"),
+        ("cascade[first=support,then=support]", "support is named twice"),
+        ("cascade[first=support,then=rts[aspect=fluency]]", "judge no aspect in common"),
+        ("cascade[first=support,then=lengthy]", "no evaluator 'lengthy'"),
+        ("cascade[first=support,then=h2h]", "cannot be part of another judge"),
+        ("cascade[band=[.6,.4]]", "LOW not above HIGH"),
+        ("cascade[band=[.4,.6],share=.3]", "a band or a share, not both"),
+        ("cascade[share=.3,error=.1]", "error is for band=auto"),
+        ("cascade[band=[[.4,.6],[.1,.2]]]", "1 bands are needed"),
+        ("cascade[sample=0]", "band=auto needs a sample"),
+        ("cascade[error=1.5]", "error: "),
+        ("cascade[bands=auto]", "did you mean band"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_any_work(spec: str, why: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(why)):
+        build(spec)
+
+
+def test_a_rating_judge_learns_from_a_part_of_the_sample_where_it_may_decide() -> None:
+    """The cheap judge is right about 1 and 5 and a point off elsewhere."""
+    rng = random.Random(0)
+    judged = []
+    for item in range(1000):
+        dear = rng.choice([1, 2, 3, 4, 5])
+        cheap = dear if dear in (1, 5) else dear + rng.choice([-1, 1]) if dear == 3 else dear
+        judged.append(simulation.both(item, cheap, dear))
+    plan = simulation.Simulated(ratings=True, error=0.02, sample=300).plan(judged)
+    (stage,) = plan.stages
+    assert stage.band is not None
+    assert stage.band[0] >= 2
+    assert stage.band[1] <= 4
+    assert stage.bound is not None
+    assert stage.bound.high <= 0.02
+
+
+@pytest.mark.parametrize("ratings", [False, True])
+def test_the_bound_holds_in_simulated_draws(ratings: bool) -> None:
+    """A small version of benchmarks/cascade.py."""
+    got = list(simulation.draws(30, 600, 200, 0.1, ratings=ratings))
+    assert fmean(draw.error <= 0.1 for draw in got) >= 0.95
+    assert fmean(draw.band <= 0.1 for draw in got) >= 0.85
+    assert fmean(draw.saved for draw in got) > 0.3
 
 
 def test_a_dry_run_says_at_most(tmp_path: Path) -> None:

@@ -393,12 +393,24 @@ def estimate(
         Population, typer.Option(help="Draw documents anew too, or only their labels.")
     ] = Population.POPULATION,
     seed: Annotated[int, typer.Option(help="Of the simulation.")] = 0,
+    last_judge: Annotated[
+        bool, typer.Option("--last-judge", help="What a cascade's last judge would say of all, from its random sample.")
+    ] = False,
 ) -> list[Study]:
     """Estimate systems' scores from many machine judgments and a random sample of people's, without the bias."""
     from summeter.meta import estimate as study
     from summeter.meta import simulate as simulated
 
     keywords: dict[str, Any] = {**given.keywords, "confidence": confidence, "tuned": not plain}
+    if last_judge:
+        from summeter.meta import estimate_last_judge
+
+        def estimate_of_last(run: RunFolder) -> Study:
+            pairs, by = pairs_of(pair, run.data.systems, "--pair"), given.options["by"]
+            how: dict[str, Any] = {"confidence": confidence, "tuned": not plain, "by": by}
+            return estimate_last_judge(run, pairs=pairs, power=power, difference=difference, **how)
+
+        return given.each_run(estimate_of_last)
 
     def estimate_of(run: RunFolder, gold: Dataset) -> Study:
         if simulate is not None:

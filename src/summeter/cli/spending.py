@@ -11,6 +11,7 @@ from summeter.cli.common import in_options, option
 if TYPE_CHECKING:
     from summeter.engine.dry import Estimate
     from summeter.engine.runs import Run
+    from summeter.evaluators.cascade import StagePlan
     from summeter.runs.manifest import LocalTaken, Taken
 
 
@@ -94,7 +95,44 @@ def run_lines(run: Run) -> Iterator[str]:
         if used is not None and used.calls and used.items:
             each = round((used.tokens_in + used.tokens_out) / used.items)
             yield f"  {names[judge.signature]}: {each:,} tokens an item; {money(used.cost, used.reason)}"
+    yield from _cascades(run)
     yield from _agreement(run)
+
+
+def _cascades(run: Run) -> Iterator[str]:
+    """What each cascade's judges decided, the error that this adds, and what was saved."""
+    if not any(judge.name == "cascade" for judge in run.manifest.judges):
+        return
+    from summeter.engine.derive import cascades
+
+    with cascades(run) as each:
+        for entry, cascade, judged in each:
+            plan = cascade.plan(judged)
+            last, items = len(cascade.members) - 1, len(judged)
+            for stage in plan.stages:
+                decided = f"{stage.decided:,} of {stage.reached:,} items"
+                yield f"cascade: {stage.member.name} decided {decided}{_bounded(stage)}"
+            of_last = {item for item, place in plan.decider.items() if place == last} | plan.sample
+            name = cascade.members[last].name
+            sampled = f" ({len(plan.sample):,} of them the random sample)" if plan.sample else ""
+            used = run.manifest.judge_usage.get(entry.members[last])
+            share = (items - len(of_last)) / items if items else 0.0
+            worth = ""
+            if used is not None and used.items and used.cost:
+                worth = f", about {money(used.cost / used.items * (items - len(of_last)), None)}"
+            yield f"cascade: {name} judged {len(of_last):,} of {items:,}{sampled}; {share:.0%} of its work saved{worth}"
+            if plan.sample:
+                command = f"summeter meta estimate {run.folder} --last-judge"
+                yield f"cascade: what {name} would say of all, by system: {command}"
+
+
+def _bounded(stage: StagePlan) -> str:
+    band = "" if stage.band is None else f", those with no value from {stage.band[0]:.3g} to {stage.band[1]:.3g}"
+    if stage.bound is None:
+        return band
+    return (
+        f"{band}; error at most {stage.bound.high:.3f} ({stage.bound.value:.3f} on {stage.bound.n:,} that both judged)"
+    )
 
 
 def _computed(usage: LocalTaken) -> str:

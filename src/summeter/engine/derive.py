@@ -14,12 +14,13 @@ from summeter.data.dataset import Dataset
 from summeter.engine.plan import Job, RunPlan, Wanted, item_key, units
 from summeter.engine.worker import FATAL, failure, reason_of, record, skipped
 from summeter.evaluators.base import Evaluator
+from summeter.evaluators.cascade import Cascade
 from summeter.evaluators.derived import DerivedEvaluator, ItemKey, MemberJudgments
 from summeter.records import Judgment, read_lines
 from summeter.runs.journal import Journal, judged_item
 from summeter.runs.manifest import JudgeEntry
 from summeter.runs.progress import DoneKey
-from summeter.runs.run import FAILURES, Failure
+from summeter.runs.run import FAILURES, Failure, RunFolder
 from summeter.scoring import dedupe
 
 log = logging.getLogger(__name__)
@@ -80,6 +81,22 @@ def derive(
         if isinstance(job.evaluator, DerivedEvaluator):
             members = [entries[signature] for signature in job.entry.members]
             _note_errors(job, _derive(job.evaluator, job, members, data, journal, limit), journal)
+
+
+@contextmanager
+def cascades(run: RunFolder) -> Iterator[Sequence[tuple[JudgeEntry, Cascade, Sequence[MemberJudgments]]]]:
+    """The cascades of a run, with what their judges have judged of each item, read while this is open."""
+    entries = {judge.signature: judge for judge in run.manifest.judges}
+    limit = run.manifest.options.get("limit")
+    with ExitStack() as stack:
+        found = []
+        for entry in entries.values():
+            if entry.name == Cascade.name and not entry.imported:
+                evaluator = Cascade(**entry.settings)
+                members = [entries[signature] for signature in entry.members]
+                judged = _judged(_fit(evaluator, run.data, limit), members, run.folder)
+                found.append((entry, evaluator, stack.enter_context(judged)))
+        yield found
 
 
 def _fit(evaluator: Evaluator, data: Dataset, limit: int | None) -> list[ItemKey]:

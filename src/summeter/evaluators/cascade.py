@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
@@ -63,9 +63,11 @@ class StagePlan(NamedTuple):
 @dataclass(frozen=True)
 class CascadePlan:
     """Who decides what. `decider` is the place of the judge that decides an item, or whose judgment is waited for;
-    `sample` the items that all judge. `alike`: all judges judge the same kind of unit."""
+    `by_band` likewise, as if the sample were not judged by all. `sample` are the items that all judge. `alike`: all
+    judges judge the same kind of unit."""
 
     sample: frozenset[ItemKey]
+    by_band: Mapping[ItemKey, int] = field(default_factory=dict)
     decider: Mapping[ItemKey, int] = field(default_factory=dict)
     stages: tuple[StagePlan, ...] = ()
     alike: bool = True
@@ -225,7 +227,11 @@ class Cascade(DerivedEvaluator):
 
     def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
         """The judgments of the judge that decided each item."""
-        plan, (aspect,) = self.plan(judged), self.measured
+        yield from self.judgments(judged, signature, self.plan(judged))
+
+    def judgments(self, judged: Iterable[MemberJudgments], signature: str, plan: CascadePlan) -> Iterator[Judgment]:
+        """Those that a plan gives, signed with `signature`."""
+        (aspect,) = self.measured
         for item, by_member in judged:
             place = plan.decider.get(item)
             if place is None:
@@ -248,8 +254,8 @@ class Cascade(DerivedEvaluator):
             stages.append(stage)
             decider |= dict.fromkeys(going, place + 1)
         last = len(self.members) - 1
-        decider |= {item: last for item in read.sample if item in decider and item in read.last_usable}
-        return CascadePlan(read.sample, decider, tuple(stages), alike)
+        sampled = {item: last for item in read.sample if item in decider and item in read.last_usable}
+        return CascadePlan(read.sample, decider, {**decider, **sampled}, tuple(stages), alike)
 
     def _stage(
         self, place: int, values: Mapping[ItemKey, Sequence[float] | None], read: _Read

@@ -20,7 +20,7 @@ from summeter.meta._classify import classify
 from summeter.meta._compare import compare_by_people, compare_evaluators, compare_scores, compare_systems
 from summeter.meta._correlate import correlate
 from summeter.meta._errors import errors
-from summeter.meta._estimate import estimate, simulate
+from summeter.meta._estimate import estimate, estimate_last_judge, simulate
 from summeter.meta._gate import gate
 from summeter.meta._overlap import easiness, overlap
 from summeter.meta._people import agreement_lines, agreement_with_people
@@ -59,6 +59,7 @@ __all__ = [
     "easiness",
     "errors",
     "estimate",
+    "estimate_last_judge",
     "gate",
     "load_calibration",
     "overlap",
