@@ -20,17 +20,20 @@ class Worker:
 
     ended: float = 0.0
 
-    def finish(self, units: Iterable[float], now: float) -> tuple[float, float]:
-        """When the last of these units, given by their seconds, is done, and what they took since those before."""
+    def finish(self, units: Iterable[float], now: float) -> float:
+        """When the last of these units, given by their seconds, is done."""
         self.free = self.free or [now] * self.slots
         end = now
         for seconds in units:
             begin = max(now, heapq.heappop(self.free))
             heapq.heappush(self.free, begin + seconds / self.speed)
             end = max(end, begin + seconds / self.speed)
-        took = max(0.0, end - max(now, self.ended))
-        self.ended = max(end, self.ended)
-        return end, took
+        return end
+
+    def took(self, begun: float, end: float) -> float:
+        """Seconds of a bundle since it was begun, or since the one before was done."""
+        took, self.ended = end - max(begun, self.ended), end
+        return took
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,8 @@ class Outcome:
 @dataclass(frozen=True)
 class _Result:
     bundle: Bundle[float]
-    took: float
+    worker: Worker
+    begun: float
 
 
 class Simulation:
@@ -88,7 +92,8 @@ class Simulation:
             at, _, name, what = heapq.heappop(self.events)
             now = max(now, at)
             if isinstance(what, _Result):
-                if self.plan.done(what.bundle.id, now, what.took):
+                took = what.worker.took(what.begun, at - self.latency)
+                if self.plan.done(what.bundle.id, now, took):
                     self.work += sum(what.bundle.units)
                 else:
                     self.lost += sum(what.bundle.units)
@@ -121,8 +126,9 @@ class Simulation:
         for bundle in self.plan.assign(now):
             takes = self.bundle_cost + self.unit_cost * len(bundle.units)
             now, self.busy = now + takes, self.busy + takes
-            done, took = self.crew[bundle.worker].finish(bundle.units, now + self.latency)
-            self._later(done + self.latency, bundle.worker, _Result(bundle, took))
+            worker, begun = self.crew[bundle.worker], now + self.latency
+            done = worker.finish(bundle.units, begun)
+            self._later(done + self.latency, bundle.worker, _Result(bundle, worker, begun))
             self.bundles += 1
         self.held = max(self.held, self.plan.held)
         return now

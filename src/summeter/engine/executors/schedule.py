@@ -40,6 +40,13 @@ RATE = 50.0
 GROWTH = 4.0
 """A bundle costs at most so many times what the most costly finished one did: the first measurements are rough."""
 
+ROUNDS = 8
+"""A worker with several slots gets bundles that fill all of them so many times, or else single units: a bundle takes as
+long as its longest unit, and until then nobody knows which of its slots are idle. Two times are enough where single
+units would be more than `BUSY` bundles a second."""
+
+BUSY = 200.0
+
 MEMORY = 10 * SECONDS
 """A measurement of so many seconds ago counts 1/e."""
 
@@ -367,7 +374,12 @@ class Scheduler(Generic[T]):
             return []
         most = 0.0 if rate is None else GROWTH * self._costliest
         if rate:
-            most = min(most, seconds / rate)
+            wanted = seconds / rate
+            mean = self._drawn_cost / self._drawn
+            rounds = ROUNDS if len(self._workers) / (rate * mean) <= BUSY else 2
+            if worker.slots > 1 and wanted < rounds * worker.slots * mean:
+                wanted = 0.0
+            most = min(most, wanted)
         tasks: list[_Task[T]] = []
         cost = 0.0
         while len(tasks) < min(room, self._largest) and self._look_ahead() and self._fresh:
