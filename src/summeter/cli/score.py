@@ -145,12 +145,16 @@ def _trained_here(data: Dataset, judges: list[Evaluator], bound: Mapping[str, st
     paths = [Path(name.path).expanduser() for name in names if name.source == "local"]
     folders = [path if path.is_dir() else path.with_name(path.name.partition("@")[0] or path.name) for path in paths]
     files = [model for judge in judges if isinstance(model := getattr(judge, "model", None), NumbersFile)]
-    texts = [document.text for document in data.documents.values()]
+    counts = dict.fromkeys([*folders, *(file.path.parent for file in files)], 0)
+    for part in data.parts() if counts else ():
+        texts = [document.text for document in part.documents.values()]
+        for folder in counts:
+            counts[folder] += fitted_among(folder, texts)
     return [
-        f"{folder} was trained on {count} of these {len(texts)} documents: its agreement with people on them flatters "
-        "it; its card has figures of documents that it was not trained on"
-        for folder in dict.fromkeys([*folders, *(file.path.parent for file in files)])
-        if (count := fitted_among(folder, texts))
+        f"{folder} was trained on {count} of these {data.document_count} documents: its agreement with people on them "
+        "flatters it; its card has figures of documents that it was not trained on"
+        for folder, count in counts.items()
+        if count
     ]
 
 

@@ -342,9 +342,6 @@ class ShardedDataset(Dataset):
     def fact_origins(self) -> Mapping[str, tuple[FactOrigin, ...]]:
         return self.whole.fact_origins
 
-    def judgments(self, name: str) -> tuple[Judgment, ...]:
-        return self.whole.judgments(name)
-
     def _with(self, **changes: Any) -> Dataset:
         if changes.keys() != {"card"}:
             return self.whole._with(**changes)

@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from summeter.data.atomic import write_text
-from summeter.data.dataset import Dataset, save
-from summeter.data.folder import is_intact
+from summeter.data.dataset import Dataset, ShardedDataset, is_kept, keep
+from summeter.data.shards import is_sharded
+from summeter.data.shards import read_manifest as read_shards
 from summeter.engine.derive import derive, drop_outdated, rounds, wanted_in
 from summeter.engine.executors.drive import Driver, new_session
 from summeter.engine.executors.fleet import FleetExecutor, ModelName, NetworkName, Setup
 from summeter.engine.executors.local import LocalExecutor
 from summeter.engine.options import OptionArgs, Options, with_options
-from summeter.engine.plan import Data, ItemOrder, Job, RunPlan, Unit, data_entry, make_plan, units
+from summeter.engine.plan import Data, ItemOrder, Job, RunPlan, Unit, data_entry, items_left, make_plan, units
 from summeter.engine.progress import Progress
 from summeter.engine.roles import contexts
 from summeter.engine.runs import Run, finish, new_manifest
@@ -192,6 +193,8 @@ def _before(folder: Path, data: Dataset) -> Manifest | None:
     if not (folder / MANIFEST).exists():
         return None
     old, entry = read_manifest(folder), data_entry(data)
+    if isinstance(data, ShardedDataset) and is_sharded(folder / "data"):
+        _check_shards(folder, data)
     if old.data.hash != entry.hash:
         raise UsageError(
             f"{folder} holds a run over other data ({old.data.source}, {old.data.summaries} summaries, "
@@ -199,6 +202,17 @@ def _before(folder: Path, data: Dataset) -> Manifest | None:
             Parameter("out"),
         )
     return old
+
+
+def _check_shards(folder: Path, data: ShardedDataset) -> None:
+    """UsageError naming the first shard that is not as it was when the run began."""
+    changed = read_shards(folder / "data").differs(data.source.manifest)
+    if changed is not None:
+        raise UsageError(
+            f"{data.source.folder / changed} is not as it was when the run in {folder} began; bring the shard back, or "
+            "choose another ",
+            Parameter("out"),
+        )
 
 
 def _open(folder: Path, plan: RunPlan, replay: str | Path | None, old: Manifest | None) -> Manifest:
@@ -225,17 +239,19 @@ def _open(folder: Path, plan: RunPlan, replay: str | Path | None, old: Manifest 
         return old.model_copy(update=update)
     for left in folder.glob(".data.*"):
         shutil.rmtree(left)
-    save(plan.data, folder / "data", force=True)
+    keep(plan.data, folder / "data")
     source = str(replay) if replay else None
     return new.model_copy(update={"replayed_from": source, "contexts": dict(plan.contexts)})
 
 
 def _mend_data(copy: Path, data: Dataset) -> None:
     """Write the run's copy of the data again where it is damaged or gone."""
-    if not is_intact(copy):
+    if is_kept(data, copy):
+        return
+    if not isinstance(data, ShardedDataset):
         log.warning("%s is damaged; the data are copied anew", copy)
-        shutil.rmtree(copy, ignore_errors=True)
-        save(data, copy)
+    shutil.rmtree(copy, ignore_errors=True)
+    keep(data, copy)
 
 
 def _check_hashes(folder: Path, old: Manifest, new: Manifest) -> None:
@@ -307,13 +323,13 @@ class _Session:
                     wanted = await asyncio.to_thread(wanted_in, number, plan, self.journal)
                     drop_outdated(plan, self.journal, wanted)
                     left = partial(units, plan.data, asking, self.journal.done, plan.options.limit, wanted)
-                    sizes = [unit.size for unit in left()]
-                    if number > 0 and not sizes:
+                    if number > 0 and not any(True for _ in left()):
                         continue
-                    show.start(sum(sizes))
+                    show.start(items_left(plan.data, asking, self.journal.done, plan.options.limit, wanted))
                     within = takewhile(lambda _: budget is None or budget.reached is None, left())
                     if self.executor is not None:
-                        await self._by_fleet(self.executor, asking, bound, known, results, within, len(sizes))
+                        count = sum(1 for _ in left())
+                        await self._by_fleet(self.executor, asking, bound, known, results, within, count)
                     else:
                         worker = Worker(asking, self.journal, tools, known, show, plan.options.item_timeout)
                         async for _ in LocalExecutor(width).map(worker, within):

@@ -64,7 +64,7 @@ def drop_outdated(plan: RunPlan, journal: Journal, wanted: Wanted) -> None:
     """Forget the judgments of derived judges whose members have something left to do."""
     for job in plan.jobs:
         members = [other for other in plan.jobs if other.signature in job.entry.members]
-        if any(True for _ in units(plan.data, members, journal.done, plan.options.limit, wanted)):
+        if members and any(True for _ in units(plan.data, members, journal.done, plan.options.limit, wanted)):
             journal.drop(job.entry)
 
 
@@ -106,14 +106,25 @@ def _fit(evaluator: Evaluator, data: Dataset, limit: int | None) -> list[ItemKey
     return [item_key(item) for item in items if evaluator.skip_reason(item) is None]
 
 
+def _sorted_out(job: Job, data: Dataset) -> tuple[list[ItemKey], dict[ItemKey, list[Judgment]]]:
+    """The items that can be judged, and the judgments that say why the others cannot."""
+    fit: list[ItemKey] = []
+    unfit: dict[ItemKey, list[Judgment]] = {}
+    for document, summaries in data.items():
+        for item in job.evaluator.items(document, summaries):
+            if why := job.evaluator.skip_reason(item):
+                unfit[item_key(item)] = skipped(job, item, why)
+            else:
+                fit.append(item_key(item))
+    return fit, unfit
+
+
 def _derive(
     evaluator: DerivedEvaluator, job: Job, members: Sequence[JudgeEntry], data: Dataset, journal: Journal,
     limit: int | None,
 ) -> list[ItemKey]:  # fmt: skip
     """Judge all items that every member has finished, unless that is done; returns the items that are left."""
-    items = [item for document, summaries in data.items() for item in evaluator.items(document, summaries)]
-    unfit = {item_key(item): skipped(job, item, why) for item in items if (why := evaluator.skip_reason(item))}
-    fit = [key for item in items if (key := item_key(item)) not in unfit]
+    fit, unfit = _sorted_out(job, data)
     read = fit
     asked: list[Container[ItemKey]] = [fit_all := frozenset(fit)] * len(members)
     if _is_cascade(evaluator):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from summeter.evaluators.derived import DerivedEvaluator
 from summeter.models.structured import Settings
 from summeter.records import Document, Item, Parameter, Summary, UsageError
 from summeter.runs.manifest import DataEntry, JudgeEntry, Manifest, ModelContext, stem
-from summeter.runs.progress import DoneKey, ItemKey
+from summeter.runs.progress import DoneItems, DoneKey, ItemKey
 
 if TYPE_CHECKING:
     from summeter.models.local.bind import Network
@@ -144,7 +145,7 @@ def make_plan(
     bound = {"judge": models} if isinstance(models, str) else dict(models or {})
     built = [build(evaluator) if isinstance(evaluator, str) else evaluator for evaluator in evaluators]
     dataset = data if isinstance(data, Dataset) else load(data)
-    if not dataset.documents:
+    if not dataset.document_count:
         raise UsageError("the data hold no summaries")
     bound = {**default_models(built), **({} if replay is None else recorded_models(replay)), **bound}
     if strange := [role for role in options.context if role != ALL and role not in bound]:
@@ -164,7 +165,7 @@ def make_plan(
 def data_entry(data: Dataset) -> DataEntry:
     """What a manifest says of the data."""
     return DataEntry(
-        source=data.card.name, hash=data.hash, documents=len(data.documents), summaries=len(data.summaries),
+        source=data.card.name, hash=data.hash, documents=data.document_count, summaries=len(data),
         splitter=splitter(data),
     )  # fmt: skip
 
@@ -174,32 +175,51 @@ def splitter(data: Dataset) -> str:
 
     `given+rules-1`: the summaries came with sentences, the documents were split by rules.
     """
-    drawn = sorted({summary.splitter for summary in data.summaries})
-    return "+".join(dict.fromkeys([*drawn, data.card.splitter]))
+    return "+".join(dict.fromkeys([*data.splitters, data.card.splitter]))
 
 
 def suit(work: Sequence[Job], data: Dataset) -> None:
     """Raises UsageError for an evaluator that has nothing to do in the data."""
-    systems = {summary.system for summary in data.summaries}
+    systems = set(data.systems)
     for job in work:
         if why := job.evaluator.incompatible(systems):
             raise UsageError(why)
 
 
-class ItemOrder(dict[ItemKey, int]):
-    """Item -> its place in the data. A pair, which is worked out when asked for, stands behind its first
-    summary, in the order of its second."""
+class ItemOrder:
+    """Item -> its place in the data: `order[document, system, rival]`. A pair stands behind its first summary, in the
+    order of its second. Memory holds some numbers a document, and each list of systems once.
+
+    >>> order = ItemOrder(load([{"doc_id": "d", "system": name, "document": "x", "summary": "y"} for name in "ab"]))
+    >>> order["d", "a", None] < order["d", "a", "b"] < order["d", "b", None], order.of_document("d")
+    (True, 0)
+    """
 
     def __init__(self, data: Dataset) -> None:
-        self.step = len(data.summaries) + 1
-        keys = ((document.id, summary.system, None) for document, summaries in data.items() for summary in summaries)
-        super().__init__((key, place * self.step) for place, key in enumerate(keys))
+        self._step = len(data) + 1
+        self._places: dict[str, int] = {}
+        self._first, self._systems = array("q"), list[dict[str, int]]()
+        known: dict[tuple[str, ...], dict[str, int]] = {}
+        first = 0
+        for document, summaries in data.items():
+            systems = tuple(summary.system for summary in summaries)
+            if systems not in known:
+                known[systems] = {system: place for place, system in enumerate(systems)}
+            self._places[document.id] = len(self._first)
+            self._first.append(first)
+            self._systems.append(known[systems])
+            first += len(systems)
 
-    def __missing__(self, key: ItemKey) -> int:
+    def __getitem__(self, key: ItemKey) -> int:
         document_id, system, rival = key
-        if rival is None:
-            raise KeyError(key)
-        return self[document_id, system, None] + 1 + self[document_id, rival, None] // self.step
+        document = self._places[document_id]
+        first, systems = self._first[document], self._systems[document]
+        place = (first + systems[system]) * self._step
+        return place if rival is None else place + 1 + first + systems[rival]
+
+    def of_document(self, document_id: str) -> int:
+        """The place of a document."""
+        return self._places[document_id]
 
 
 Wanted = Mapping[str, Container[ItemKey]]
@@ -227,6 +247,16 @@ def units(
         }
         if todo:
             yield Unit(document, todo)
+
+
+def items_left(
+    data: Dataset, work: Sequence[Job], done: DoneItems, limit: int | None, wanted: Wanted = MappingProxyType({})
+) -> int:
+    """How many items `units` has; where each summary is one, the data are not read for that."""
+    plain = all(type(job.evaluator).items is Evaluator.items and not job.evaluator.pairwise for job in work)
+    if limit is None and plain and not wanted:
+        return sum(len(data) - done.count(job.signature) for job in work)
+    return sum(unit.size for unit in units(data, work, done, limit, wanted))
 
 
 def _key(job: Job, item: Item) -> DoneKey:

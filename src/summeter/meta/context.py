@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from summeter.records import Document, Summary, UsageError
 from summeter.scoring.table import Groups, Names
@@ -31,8 +31,13 @@ class Context:
     @classmethod
     def of(cls, documents: Iterable[Document], summaries: Iterable[Summary]) -> Context:
         """From the documents and summaries of a data set."""
-        known = list(documents)
-        of_document = {document.id: document.extra for document in known}
+        of_document: dict[str, Mapping[str, Any]] = {}
+        domains: dict[str, str | None] = {}
+        splits: dict[str, str | None] = {}
+        for document in documents:
+            domains[document.id], splits[document.id] = document.domain, document.split
+            if document.extra:
+                of_document[document.id] = document.extra
         categories: dict[tuple[str, str], str | None] = {}
         extra: dict[str, dict[tuple[str, str], str]] = {}
         for summary in summaries:
@@ -41,10 +46,6 @@ class Context:
             for name, value in {**of_document.get(summary.document_id, {}), **summary.extra}.items():
                 if isinstance(value, str | int | float):
                     extra.setdefault(name, {})[item] = str(value)
-        domains, splits = (
-            {document.id: document.domain for document in known},
-            {document.id: document.split for document in known},
-        )
         return cls(domains, splits, categories, extra)
 
     def joined(self, other: Context) -> Context:

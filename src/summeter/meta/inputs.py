@@ -111,4 +111,7 @@ def _checked(table: JudgmentTable) -> JudgmentTable:
 
 def context_of(data: Dataset) -> Context:
     """Domains, categories and further columns of a data set."""
-    return Context.of(data.documents.values(), data.summaries)
+    return Context.of(
+        (document for part in data.parts() for document in part.documents.values()),
+        (summary for part in data.parts() for summary in part.summaries),
+    )

@@ -17,7 +17,7 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any, Protocol, Self
 
 import numpy as np
 from pydantic import ValidationError
@@ -45,6 +45,13 @@ SEALS = "checksums.json"
 """The checksums of the facts of a run that has ended (`runs.seals`); none while it is written."""
 
 log = logging.getLogger(__name__)
+
+
+class Order(Protocol):
+    """Where each item, and each document, stands in the data."""
+
+    def __getitem__(self, key: ItemKey) -> int: ...
+    def of_document(self, document_id: str) -> int: ...
 
 
 class Journal:
@@ -240,16 +247,14 @@ class Journal:
             self._broken = error
             raise
 
-    def sort_files(self, judges: Sequence[JudgeEntry], order: Mapping[ItemKey, int]) -> None:
+    def sort_files(self, judges: Sequence[JudgeEntry], order: Order) -> None:
         """Put the judgments, prepared rows, progress and failures into the order of the data, each file in one step."""
         self._close_files()
-        ranks: dict[str, int] = {}
-        for (document_id, _, _), rank in order.items():
-            ranks.setdefault(document_id, rank)
         for judge in judges:
             _sort_lines(self.folder / "judgments" / f"{judge.file}.jsonl", lambda line: (order[judged_item(line)[1:]],))
             _sort_lines(
-                self.folder / "prepared" / f"{judge.file}.jsonl", lambda line: (ranks[from_json(line)["document_id"]],)
+                self.folder / "prepared" / f"{judge.file}.jsonl",
+                lambda line: (order.of_document(from_json(line)["document_id"]),),
             )
         place = {judge.signature: index for index, judge in enumerate(judges)}
 

@@ -151,8 +151,13 @@ class RunFolder:
         given = self._data if self._given is None else self._given()
         if given is None and is_dataset(self._data_folder):
             return document_domains(self._data_folder)
-        given = given or self.data
-        return {document.id: document.domain for document in given.documents.values() if document.domain is not None}
+        given = self.data if given is None else given
+        return {
+            document.id: document.domain
+            for part in given.parts()
+            for document in part.documents.values()
+            if document.domain is not None
+        }
 
     @property
     def reduce(self) -> dict[str, str]:
