@@ -9,6 +9,7 @@ import numpy as np
 from engine.judges import Lengths, rows
 
 from summeter.engine.api import evaluate
+from summeter.engine.plan import ItemOrder
 from summeter.runs.journal import Journal
 from summeter.runs.progress import (
     PROGRESS,
@@ -94,12 +95,7 @@ def test_files_are_sorted_by_stretches_and_stay_as_they_are_where_in_order(tmp_p
     run = evaluate(rows(), [Lengths(), "abstractiveness"], out=tmp_path / "run")
     files = [run.folder / PROGRESS, *(run.folder / "judgments").iterdir(), *(run.folder / "prepared").iterdir()]
     wanted = {file: file.read_bytes() for file in files}
-    places = {
-        (document.id, summary.system, None): place
-        for place, (document, summary) in enumerate(
-            (document, summary) for document, summaries in run.data.items() for summary in summaries
-        )
-    }
+    places = ItemOrder(run.data)
     shuffle = np.random.default_rng(0)
     by_item: dict[str, list[bytes]] = {}
     for file, content in wanted.items():
