@@ -239,15 +239,21 @@ def test_a_driver_that_ends_takes_its_workers_along_and_is_carried_on(tmp_path: 
     assert files(run.folder) == files(evaluate(rows(30), [judge], out=tmp_path / "whole").folder)
 
 
-def test_a_script_without_a_main_guard_is_told_so(tmp_path: Path) -> None:
+OWN = "class Own(Killer):\n    pass\n\n\njudge = Own"
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_script_needs_a_main_guard_where_it_defines_judges(tmp_path: Path, *, own: bool) -> None:
     script = tmp_path / "script.py"
-    script.write_text(SCRIPT.replace('if __name__ == "__main__":', "if True:").replace("range(30)", "range(0)"))
+    text = SCRIPT.replace('if __name__ == "__main__":', "if True:").replace("range(30)", "range(0)")
+    script.write_text(text.replace("judge = Killer", OWN) if own else text)
     command = [sys.executable, str(script), str(tmp_path / "run"), str(tmp_path)]
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     ended = subprocess.run(command, env=env, capture_output=True, check=False, timeout=60)
-    assert ended.returncode == 1
-    assert b"must do so under `if __name__ == '__main__':`" in ended.stderr
-    assert b"WorkerError" in ended.stderr
+    assert ended.returncode == (1 if own else 0), ended.stderr
+    assert (b"must do so under `if __name__ == '__main__':`" in ended.stderr) is own
+    assert (b"WorkerError" in ended.stderr) is own
+    assert Run(tmp_path / "run").manifest.status == ("failed" if own else "complete")
 
 
 class TestParts:

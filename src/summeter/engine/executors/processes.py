@@ -16,6 +16,7 @@ from multiprocessing import current_process, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from multiprocessing.resource_tracker import ensure_running
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import Field
@@ -56,8 +57,10 @@ class ProcessExecutor(Record):
     def check(self) -> None:
         """UsageError where no processes can be begun."""
         if current_process().name.startswith(PREFIX):
-            # A script whose main module judges when it is imported: the worker imports it, too.
-            raise UsageError("a script that judges with workers must do so under `if __name__ == '__main__':`")
+            # The main module judges when it is imported, and defines what its workers need: they import it.
+            raise UsageError(
+                "a script that defines judges, and judges with workers, must do so under `if __name__ == '__main__':`"
+            )
 
     def fleet(self) -> ProcessFleet:
         """The processes, not yet begun."""
@@ -99,7 +102,7 @@ class ProcessFleet:
         process = get_context("spawn").Process(
             target=work, args=(theirs, self._packed), name=f"{PREFIX}{worker.replace(' ', '-')}", daemon=True
         )  # fmt: skip
-        with _environment(self._setup.environment), _without_interrupts():
+        with _environment(self._setup.environment), _without_interrupts(), _main_module(self._packed):
             process.start()
         theirs.close()
         self._members[worker] = _Process(worker, process, ours, self)
@@ -203,6 +206,18 @@ def _environment(names: Mapping[str, str]) -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+@contextmanager
+def _main_module(setup: bytes) -> Iterator[None]:
+    """A process that is begun within runs the main module once more only where what it is sent was defined there."""
+    main = sys.modules["__main__"]
+    if b"__main__" not in setup:
+        sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 @contextmanager
