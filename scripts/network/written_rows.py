@@ -96,10 +96,18 @@ def _of(text: dict[str, Any]) -> Iterator[Written]:
 def pairs(folder: Path = FOLDER) -> Iterator[tuple[str, str, str]]:
     """(premise, claim, label) of what is trained on; of longer texts the premise as the evaluator picks it."""
     yield from _picked(folder, development=False)
-    for text in _lines(folder, "twins"):
-        for true, false, _ in text["twins"]:
-            yield text["text"], true, "entail"
-            yield text["text"], false, "not"
+    for _, text, claim, supported in pairs_of_twins(folder):
+        yield text, claim, "entail" if supported else "not"
+
+
+def pairs_of_twins(folder: Path = FOLDER) -> Iterator[tuple[str, str, str, bool]]:
+    """(file, text, claim, whether it is supported) of `twins*`."""
+    for file in sorted(folder.glob("twins*.jsonl")):
+        with file.open(encoding="utf-8") as lines:
+            for text in map(json.loads, lines):
+                for true, false, _ in text["twins"]:
+                    yield file.stem, text["text"], true, True
+                    yield file.stem, text["text"], false, False
 
 
 def development(folder: Path = FOLDER) -> list[dict[str, str]]:

@@ -12,7 +12,7 @@ from summeter.evaluators.catalog import CATALOG, build
 
 SIGNATURES = {
     "support": [
-        "support|scorer:lexical@6314d873bfa187af|split:rules-1|v:1",
+        "support|scorer:lexical@785e1216b72721ab|split:rules-1|v:2",
     ],
     "abstractiveness": [
         "abstractiveness|v:1",

@@ -16,10 +16,10 @@ from summeter.evaluators.derived import DerivedEvaluator
 from summeter.evaluators.entailment.reasons import beside
 from summeter.evaluators.entailment.summac import SummaC
 from summeter.evaluators.fenice.evaluator import Fenice
+from summeter.evaluators.support.evaluator import Support
+from summeter.evaluators.support.network import combination
 from summeter.models.base import Entailment
 
-NO_LINE = {"support"}
-"""Judges whose label rests on more than the value."""
 SUMMARIES = ("Ada sold the mill. It rained in May. Nobody was hurt.", "The boat sank, and the crew swam home.")
 
 
@@ -46,6 +46,8 @@ def local_judges() -> list[Evaluator]:
         *lines,
         Fenice(step="nli_sent"),
         SummaC(labels="ec"),
+        Support(network=True),
+        Support(base_rate=0.9),
     ]
 
 
@@ -53,10 +55,13 @@ def local_judges() -> list[Evaluator]:
 def test_a_label_is_a_threshold_of_its_value(evaluator: Evaluator) -> None:
     source = document(*(f"Ada sold mill {at} in May." for at in range(12)))
     source = source.model_copy(update={"key_facts": ("Ada sold a mill.", "It snowed.")})
-    tools = Tools(signature="s", networks=networks(evaluator, nli=DrawnNLI()))
+    nli = DrawnNLI()
+    if isinstance(evaluator, Support):
+        nli.id = combination().card["network"]  # it takes the network that comes along, and no other
+    tools = Tools(signature="s", networks=networks(evaluator, nli=nli))
     rows = [row for some in judge(evaluator, source, *SUMMARIES, tools=tools) for row in some]
     labelled = [row for row in rows if row.status == "ok" and row.value is not None and row.label is not None]
-    if evaluator.name in NO_LINE or not labelled:
+    if not labelled:
         assert evaluator.decision_threshold is None
         return
     line = evaluator.decision_threshold
@@ -73,4 +78,4 @@ def test_a_number_beside_the_line_shows_its_side() -> None:
 def test_the_run_says_where_the_line_is(tmp_path: Path) -> None:
     rows = [{"doc_id": "d", "system": "s", "document": "Ada sold the mill.", "summary": "Ada sold it."}]
     run = evaluate(rows, ["support"], out=tmp_path / "run")
-    assert [entry.threshold for entry in run.manifest.judges] == [None]
+    assert [entry.threshold for entry in run.manifest.judges] == [0.5]

@@ -31,7 +31,7 @@ def nli() -> LocalNLI:
 
 
 def test_the_combination_was_fitted_on_the_weights_that_are_shipped(nli: LocalNLI) -> None:
-    assert nli.id == combination().network
+    assert nli.id == combination().card["network"]
 
 
 def test_plain_cases(nli: LocalNLI) -> None:
@@ -64,7 +64,7 @@ def test_a_run_brings_it_along_and_signs_it(tmp_path: Path) -> None:
     assert first.value is not None
     assert second.value is not None
     assert first.value > second.value
-    assert f"support:{combination().network}" in first.signature
+    assert f"support:{combination().card['network']}" in first.signature
     assert combination().digest in first.signature
     again = evaluate(ROWS, ["support[network=true]"], out=tmp_path / "run")
     assert [one.value for one in again.judgments()] == [one.value for one in run.judgments()]
@@ -72,7 +72,7 @@ def test_a_run_brings_it_along_and_signs_it(tmp_path: Path) -> None:
 
 
 def nli_id() -> str:
-    return combination().network
+    return combination().card["network"]
 
 
 def test_another_network_is_refused_and_unknown_ones_are_named() -> None:

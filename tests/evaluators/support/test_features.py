@@ -22,18 +22,12 @@ def test_shares_by_hand():
     # Claim words: the mayor opened a school in lima (7); content: mayor, open, school, lima.
     found = measured("The mayor opened a school in Lima.", SOURCE).features
     assert found["words"] == pytest.approx(3 / 4)  # school is missing
-    assert found["sentence"] == found["window"] == pytest.approx(3 / 4)
+    assert found["sentence"] == pytest.approx(3 / 4)
     assert found["unigrams"] == pytest.approx(6 / 7)
-    assert found["bigrams"] == pytest.approx(4 / 6)  # a school, school in are new
-    assert found["trigrams"] == pytest.approx(2 / 5)  # the mayor opened, mayor opened a
     assert found["near"] == pytest.approx(1 / 3)  # mayor open; not open school, school lima
-    assert found["copied"] == pytest.approx(4 / 7)  # "the mayor opened a"; "in Lima" is too short
-    assert found["density"] == pytest.approx((4**2 + 2**2) / 7**2)
-    assert found["sequence"] == pytest.approx(6 / 7)
-    assert found["weakest"] == pytest.approx(2 / 3)
+    assert found["density"] == pytest.approx((4**2 + 2**2) / 7**2)  # "the mayor opened a", "in Lima"
     assert found["missing"] == pytest.approx(math.log(2))
-    assert found["breaks"] == pytest.approx(math.log(3))
-    assert found["names"] == found["numbers"] == found["apart"] == found["swapped"] == 0
+    assert found["apart"] == 0
 
 
 def test_everyday_words_count_less():
@@ -51,33 +45,19 @@ def test_a_relative_counts_half():
 def test_a_copy_is_perfect():
     found = measured("It cost 14 million dollars.", SOURCE).features
     assert all(found[name] == pytest.approx(1) for name in SHARES)
-    assert all(found[name] == 0 for name in PENALTIES if name != "length")
+    assert all(found[name] == 0 for name in PENALTIES)
 
 
 def test_number_found_only_as_another_quantity_is_missing():
-    assert measured("Prices rose 4 percent", "It cost $4.").features["numbers"] == pytest.approx(math.log(2))
-    assert measured("It cost $4", "It cost 4 or so.").features["numbers"] == 0
-    assert measured("a thousand men", "1,000 men").features["numbers"] == 0
+    def gone(claim, text):
+        return [number.value for number in measured(claim, text).numbers]
+
+    assert gone("Prices rose 4 percent", "It cost $4.") == [4]
+    assert gone("It cost $4", "It cost 4 or so.") == []
+    assert gone("a thousand men", "1,000 men") == []
 
 
-def test_negation_on_either_side():
-    text = "The mayor did not open the bridge."
-    assert measured("The mayor opened the bridge.", text).unnegated
-    assert measured("The mayor never opened the bridge.", "The mayor opened the bridge.").negated
-    same = measured("The mayor never opened the bridge.", text)
-    assert not same.negated
-    assert not same.unnegated
-
-
-def test_opposites_and_their_absence():
-    text = "Profits fell in May."
-    ((ours, theirs),) = measured("Profits rose in May.", text).opposite
-    assert (ours.key, theirs.key) == ("ris", "fall")
-    assert measured("Profits rose, then fell.", "Profits fell.").opposite == ()
-
-
-def test_swapped_roles_and_splices():
-    assert measured("Peru beat Chile", "Chile beat Peru.").features["swapped"] == 1
+def test_splices():
     apart = measured("The mayor baked bread", "The mayor spoke. Nobody baked. A baker sold bread.")
     # mayor and bake share no sentence; neither do bake and bread.
     assert apart.features["apart"] == pytest.approx(math.log(3))

@@ -11,19 +11,19 @@ import pytest
 from evaluators.networks import TableNLI
 
 from summeter.evaluators.support import network
+from summeter.evaluators.support.checks import CONFLICTS
 from summeter.evaluators.support.evidence import prepare
-from summeter.evaluators.support.network import BOUND, Combination, log_odds, score
+from summeter.evaluators.support.network import BOUND, log_odds, score
 from summeter.evaluators.support.premises import ROOM, premises
-from summeter.evaluators.support.scorer import LexicalScorer, Look
-from summeter.evaluators.support.weights import Calibration
+from summeter.evaluators.support.weights import Calibration, Model, Weights
 from summeter.models.base import Entailment
 from summeter.records import UsageError
 
 TEXT = "Profits rose 14 percent in May. It rained all week. Staff numbers fell in May."
 SPANS = [(0, 31), (32, 51), (52, 78)]
-# A score is its own probability between -10 and 10, scaled; supported from 0 on.
-LINE = Calibration(((-10.0, 0.0), (10.0, 1.0)), ((0.0, 0.0),))
-JOINT = Combination("table/nli", 0.5, {"source": LINE, "summary": LINE}, {}, "0")
+# Words count as their share, the network half; the score is the log-odds.
+SIMPLE = Weights(0.0, {"words": 1.0, "network": 0.5}, dict.fromkeys(CONFLICTS, 0.6), Calibration(1.0, 0.0))
+JOINT = Model({"source": SIMPLE, "summary": SIMPLE}, {}, {"network": "table/nli"}, "0")
 
 
 @pytest.fixture(autouse=True)
@@ -39,10 +39,8 @@ def test_the_joint_score_is_the_words_score_and_a_share_of_the_log_odds() -> Non
     claim = "Staff fell."
     nli = TableNLI({("Staff numbers fell in May.", claim): (0.8, 0.15, 0.05)})
     (verdict,) = scored([claim], nli)
-    look = LexicalScorer().look(claim, prepare(TEXT, SPANS))
-    assert isinstance(look, Look)
-    # ln(.8 / .2) = 1.386294; half of it is added; the line turns z into (z + 10) / 20.
-    assert verdict.probability == pytest.approx((look.score + 0.5 * 1.3862943611 + 10) / 20, abs=1e-9)
+    # Both words are there: 1. ln(.8 / .2) = 1.386294; half of it is added.
+    assert verdict.probability == pytest.approx(1 / (1 + math.exp(-1 - 0.5 * 1.3862943611)), abs=1e-9)
     assert verdict.evidence[0] == (52, 78)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
 from summeter.evaluators.entailment.premises import sentences_of
-from summeter.evaluators.support.findings import unmatched
+from summeter.evaluators.support.checks import unmatched
 from summeter.models.base import Embedder, Kind
 from summeter.records import Document, Item, Judgment, Span
 

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
+from summeter.evaluators.support.checks import LONGEST
 from summeter.evaluators.support.evidence import Evidence
 from summeter.evaluators.support.evidence import prepare as index
 from summeter.evaluators.support.key_facts import key_facts as facts_of_document
 from summeter.evaluators.support.network import MODEL, combination, score
-from summeter.evaluators.support.reasons import LONGEST
 from summeter.evaluators.support.scorer import LexicalScorer
 from summeter.evaluators.support.scorer import Support as Verdict
-from summeter.evaluators.support.weights import Use
+from summeter.evaluators.support.weights import THRESHOLD, Use
 from summeter.models.base import NLI, Kind
 from summeter.records import Document, Item, Judgment, KeyFacts, Side, Span, Unit
 from summeter.text.split import split
@@ -24,18 +24,18 @@ from summeter.text.split import split
 class Support(Evaluator):
     """Is each sentence of the summary supported by the document, and is each key fact in the summary?
 
-    faithfulness: share of sentences that the scorer decides are supported;
+    faithfulness: share of sentences that are supported (label 1: their value is at least .5);
     completeness: share of key facts the summary supports, by the same scorer; conciseness: share of
     sentences that carry some key fact. Key facts are the given ones, else the sentences of the first
     reference, else sentences of the document picked by a local rule (`key_facts.py`), at most
     `max_key_facts`. `network`: a small NLI network that comes with summeter is weighed beside the words
     (`summeter[local]`; better labels, and better on edited and fused claims; slower). Every verdict names
-    its evidence and its reasons. Values are calibrated probabilities; `docs/quality.md` shows how far they
-    can be trusted.
+    its evidence and its reasons. Values are probabilities, calibrated where half of the claims are supported;
+    `base_rate` moves them to another share. `docs/quality.md` shows how far they can be trusted.
     """
 
     name: ClassVar[str] = "support"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
     summary: ClassVar[str] = "embedded local evaluator: evidence, numbers, names and negation checked in the document"
     aspects: ClassVar[tuple[str, ...]] = ("faithfulness", "completeness", "conciseness")
     roles: ClassVar[tuple[str, ...]] = ("support",)
@@ -44,6 +44,12 @@ class Support(Evaluator):
 
     network: bool = False
     max_key_facts: int = Field(default=8, ge=1)
+    base_rate: float = Field(default=0.5, gt=0, lt=1)
+
+    @property
+    def decision_threshold(self) -> float:
+        """A sentence is supported, a key fact present, from this probability on."""
+        return THRESHOLD
 
     def signature_fields(self) -> dict[str, object]:
         """The scorer's id, which hashes weights and rules, and changed settings."""
@@ -77,50 +83,56 @@ class Support(Evaluator):
         facts = KeyFacts.of(prepared.data["key_facts"], prepared.data["origin"])
         nli = tools.nli("support") if self.network else None
         source = tools.once("source", lambda: index(item.document.text, _places(item.document.sentences)))
-        verdicts = await _verdicts(item.sentences, source, "source", nli)
+        verdicts = await self._verdicts(item.sentences, source, "source", nli)
         faithful = [
             _judgment(builder, "faithfulness", ("sentence", place), verdict, "document")
             for place, verdict in enumerate(verdicts)
         ]
-        return [*faithful, *await _coverage(item, facts, builder, nli)]
+        return [*faithful, *await self._coverage(item, facts, builder, nli)]
 
+    async def _verdicts(self, claims: Sequence[str], evidence: Evidence, use: Use, nli: NLI | None) -> list[Verdict]:
+        """By words and network, or by the words alone where there is none."""
+        if nli is None:
+            return LexicalScorer(use, base_rate=self.base_rate).score(claims, evidence)
+        return await score(claims, evidence, use, nli, self.base_rate)
 
-async def _verdicts(claims: Sequence[str], evidence: Evidence, use: Use, nli: NLI | None) -> list[Verdict]:
-    """By words and network, or by the words alone where there is none."""
-    return LexicalScorer(use).score(claims, evidence) if nli is None else await score(claims, evidence, use, nli)
+    async def _coverage(self, item: Item, facts: KeyFacts, builder: JudgmentBuilder, nli: NLI | None) -> list[Judgment]:
+        """Each key fact against the summary; then each sentence by the key fact it carries best."""
+        if not facts.facts:
+            why = "no key facts: none given, no reference, and the document has no sentence to take one from"
+            return [builder.failed(aspect, "skipped", why) for aspect in ("completeness", "conciseness")]
+        spans = _places(item.summary.sentences)
+        verdicts = await self._verdicts(facts.texts, index(item.summary.text, spans), "summary", nli)
+        present = [
+            _judgment(builder, "completeness", ("key_fact", place), verdict, "summary", list_id=facts.id)
+            for place, verdict in enumerate(verdicts)
+        ]
+        return present + [self._carries(builder, place, facts, verdicts) for place in range(len(spans))]
 
-
-async def _coverage(item: Item, facts: KeyFacts, builder: JudgmentBuilder, nli: NLI | None) -> list[Judgment]:
-    """Each key fact against the summary; then each sentence by the key fact it carries best."""
-    if not facts.facts:
-        why = "no key facts: none given, no reference, and the document has no sentence to take one from"
-        return [builder.failed(aspect, "skipped", why) for aspect in ("completeness", "conciseness")]
-    spans = _places(item.summary.sentences)
-    verdicts = await _verdicts(facts.texts, index(item.summary.text, spans), "summary", nli)
-    present = [
-        _judgment(builder, "completeness", ("key_fact", place), verdict, "summary", list_id=facts.id)
-        for place, verdict in enumerate(verdicts)
-    ]
-    return present + [_carries(builder, place, facts, verdicts) for place in range(len(spans))]
-
-
-def _carries(builder: JudgmentBuilder, place: int, facts: KeyFacts, whole: Sequence[Verdict]) -> Judgment:
-    """The key fact a sentence carries best: alone, or as evidence for one that takes several sentences."""
-    text, span = builder.item.sentences[place], builder.item.summary.sentences[place]
-    alone = LexicalScorer("summary").decide(facts.texts, index(text, [(0, len(text))]))
-    candidates = [
-        (bool(verdict.supported), verdict.probability, -number)
-        for number, (here, there) in enumerate(zip(alone, whole, strict=True))
-        for verdict in (here, there)
-        if verdict.probability is not None
-        and (verdict is here or any(span.start < end and start < span.end for start, end in there.evidence))
-    ]
-    if not candidates:
-        return builder.failed("conciseness", "skipped", "no key fact has words to compare", "sentence", place)
-    carries, probability, negative = max(candidates)
-    outcome = f"carries key fact {1 - negative}" if carries else f"carries no key fact; nearest: {1 - negative}"
-    reason = f"{outcome} ({_shortened(facts.texts[-negative], LONGEST - len(outcome) - 3)})"
-    return builder.ok("conciseness", "sentence", place, value=probability, label=int(carries), reason=reason)
+    def _carries(self, builder: JudgmentBuilder, place: int, facts: KeyFacts, whole: Sequence[Verdict]) -> Judgment:
+        """The key fact a sentence carries best: alone, or as evidence for one that takes several sentences."""
+        text, span = builder.item.sentences[place], builder.item.summary.sentences[place]
+        scorer = LexicalScorer("summary", base_rate=self.base_rate)
+        alone = scorer.probabilities(facts.texts, index(text, [(0, len(text))]))
+        together = [
+            verdict.probability
+            if any(span.start < end and start < span.end for start, end in verdict.evidence)
+            else None
+            for verdict in whole
+        ]
+        candidates = [
+            (probability, -number)
+            for probabilities in (alone, together)
+            for number, probability in enumerate(probabilities)
+            if probability is not None
+        ]
+        if not candidates:
+            return builder.failed("conciseness", "skipped", "no key fact has words to compare", "sentence", place)
+        probability, negative = max(candidates)
+        carries = probability >= THRESHOLD
+        outcome = f"carries key fact {1 - negative}" if carries else f"carries no key fact; nearest: {1 - negative}"
+        reason = f"{outcome} ({_shortened(facts.texts[-negative], LONGEST - len(outcome) - 3)})"
+        return builder.ok("conciseness", "sentence", place, value=probability, label=int(carries), reason=reason)
 
 
 def _shortened(text: str, length: int) -> str:

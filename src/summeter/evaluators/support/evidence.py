@@ -43,6 +43,11 @@ class Evidence:
             scaled[number.value * times].append((times, number))
         return dict(scaled)
 
+    @cached_property
+    def folded(self) -> str:
+        """The letters and digits of the text without what stands between them, in one case."""
+        return "".join(filter(str.isalnum, self.text)).casefold()
+
     def sentence_of(self, position: int) -> int:
         """Index of the sentence the word at this position stands in."""
         return bisect_right(self.bounds, position) - 1

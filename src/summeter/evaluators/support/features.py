@@ -1,51 +1,36 @@
 """What is measured of a claim against an evidence text, each number oriented and explained.
 
 Shares lie in 0..1 and more is better; penalties are at least 0 and more is worse. The scorer's weights are kept
-non-negative for shares and non-positive for penalties, so no feature can ever count against its meaning.
+non-negative for shares and non-positive for penalties, so no feature can ever count against its meaning. Conflicts
+(another number, a negation, exchanged roles) are no features: `checks.py` finds them.
 """
 
 import math
-from bisect import bisect_left, insort
-from collections import Counter
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from summeter.evaluators.support.analysis import Word, opposites
+from summeter.evaluators.support.analysis import Word
 from summeter.evaluators.support.evidence import PREFIX, Evidence
 from summeter.evaluators.support.numbers import Number
 from summeter.interrupt import checkpoint
-from summeter.text.lcs import lcs_length
 
 SHARES = (
     "words",  # content words found anywhere, rare ones counting more
-    "window",  # the same within the best three neighbouring sentences
     "sentence",  # the same within the best single sentence
     "unigrams",  # all words found anywhere (ROUGE-1 precision on stems, unclipped)
-    "bigrams",  # neighbouring words found as neighbours (ROUGE-2 precision on stems, unclipped)
-    "trigrams",
     "near",  # neighbouring content words found near each other, in this order
-    "copied",  # words inside copied fragments of at least three words (Grusky et al. 2018, coverage)
-    "density",  # sum of squared fragment lengths over squared claim length: 1 for one contiguous copy
-    "sequence",  # longest common subsequence with the best window
-    "weakest",  # content words found in the claim's least supported stretch of three
+    "density",  # sum of squared lengths of copied fragments over squared claim length: 1 for one contiguous copy
 )
 PENALTIES = (
     "missing",  # ln(1 + weighted number of content words found nowhere)
-    "breaks",  # ln(1 + number of neighbouring pairs that are no neighbours in the evidence)
     "apart",  # ln(1 + neighbouring content words that are both found but share no sentence): a splice
-    "numbers",  # ln(1 + numbers of the claim that are not in the evidence)
-    "names",  # ln(1 + capitalised words that are not in the evidence)
-    "negated",  # 1 if the claim negates what the best sentence does not
-    "unnegated",  # 1 if the best sentence negates what the claim does not
-    "opposite",  # ln(1 + claim words missing in the best sentence whose opposite stands there)
-    "swapped",  # share of content word pairs in the opposite order of the best sentence
-    "length",  # ln(number of words)
 )
 FEATURES = SHARES + PENALTIES
-REVISION = "3"  # raise when a feature, the stemmer, a word list or the rule of decision changes: it is signed
+REVISION = "4"  # raise when a feature, a check, the stemmer or a word list changes: it is signed
 SIZES = (1, 2, 3, 5)
 RELATIVE = 0.5  # credit for a word of which only a relative (same first letters) is found
 _NEAR = 4
@@ -60,9 +45,6 @@ class Measured:
     missing: tuple[Word, ...]  # content words, other than numbers, found nowhere
     elsewhere: tuple[Word, ...]  # found, but not in the best window
     numbers: tuple[Number, ...]  # numbers found nowhere
-    negated: bool
-    unnegated: bool
-    opposite: tuple[tuple[Word, Word], ...]  # claim word, evidence word
 
 
 def _kin(key: str, evidence: Evidence) -> tuple[str, ...]:
@@ -101,19 +83,17 @@ def _sliding(table: np.ndarray, size: int) -> np.ndarray:
     return best
 
 
-def _windows(table: np.ndarray, weights: np.ndarray) -> tuple[dict[int, float], int, tuple[int, int]]:
-    """Best coverage for each window size, the best sentence, and the best window: a longer one must gain a tenth."""
-    firsts: list[int] = []
-    shares: dict[int, float] = {}
+def _windows(table: np.ndarray, weights: np.ndarray) -> tuple[float, tuple[int, int]]:
+    """Coverage of the best sentence, and the best window: a longer one must gain a tenth."""
+    shares: list[float] = []
     best, chosen = -1.0, (0, 0)
     for size in SIZES:
         covered = weights @ _sliding(table, size) / weights.sum()
         first = int(np.argmax(covered))
-        firsts.append(first)
-        shares[size] = float(covered[first])
-        if shares[size] > best + 0.1:
-            best, chosen = shares[size], (first, min(first + size, table.shape[1]))
-    return shares, firsts[0], chosen
+        shares.append(float(covered[first]))
+        if shares[-1] > best + 0.1:
+            best, chosen = shares[-1], (first, min(first + size, table.shape[1]))
+    return shares[0], chosen
 
 
 def _fragment_lengths(keys: Sequence[str], evidence: Evidence) -> list[int]:
@@ -165,52 +145,6 @@ def _any_within(positions: Sequence[int], first: int, last: int) -> bool:
     return at < len(positions) and positions[at] <= last
 
 
-def _weakest(values: Sequence[float], size: int = 3) -> float:
-    """Lowest mean over ``size`` neighbours: one wrong phrase makes a sentence wrong, however long it is."""
-    size = min(size, len(values))
-    return min(sum(values[i : i + size]) / size for i in range(len(values) - size + 1))
-
-
-def _ordering(content: Sequence[str], others: Sequence[str]) -> float:
-    """Share of pairs of content words that stand the other way round; words that occur twice are left out."""
-    counts, counts_there = Counter(content), Counter(others)
-    places = {key: i for i, key in enumerate(others) if counts_there[key] == 1}
-    order = [places[key] for key in content if key in places and counts[key] == 1]
-    if len(order) < 2:
-        return 0.0
-    inversions, before = 0, list[int]()
-    for place in order:
-        checkpoint()
-        inversions += len(before) - bisect_left(before, place)
-        insort(before, place)
-    return inversions / (len(order) * (len(order) - 1) // 2)
-
-
-def _negations(claim: Sequence[Word], there: Sequence[Word]) -> tuple[bool, bool]:
-    """Whether only the claim, or only the part of the best sentence that the claim speaks of, is negated."""
-    keys = {word.key for word in claim if word.content}
-    hits = [i for i, word in enumerate(there) if word.content and word.key in keys]
-    if len(hits) < max(2, len(keys) / 2):
-        return False, False
-    region = there[max(0, hits[0] - 3) : hits[-1] + 1]
-    claim_negated = any(word.negation for word in claim)
-    region_negated = any(word.negation for word in region)
-    return claim_negated and not region_negated, region_negated and not claim_negated
-
-
-def _opposites(claim: Sequence[Word], there: Sequence[Word]) -> tuple[tuple[Word, Word], ...]:
-    present = {word.key: word for word in there}
-    claim_keys = {word.key for word in claim}
-    table = opposites()
-    pairs = []
-    for word in claim:
-        if word.key in table and word.key not in present:
-            against = next((key for key in sorted(table[word.key]) if key in present and key not in claim_keys), None)
-            if against is not None:
-                pairs.append((word, present[against]))
-    return tuple(pairs)
-
-
 def measure(claim: Sequence[Word], evidence: Evidence, common: Mapping[str, float]) -> Measured:
     """All features of one claim. ``common`` gives everyday words (stems) a weight below 1.
 
@@ -222,23 +156,10 @@ def measure(claim: Sequence[Word], evidence: Evidence, common: Mapping[str, floa
     weights = np.array([common.get(key, 1.0) for key in kinds])
     table = _credits(kinds, evidence)
     anywhere = table.max(axis=1)
-    shares, closest, best = _windows(table, weights)
+    share, best = _windows(table, weights)
     inside = table[:, best[0] : best[1]].max(axis=1)
     credit = dict(zip(kinds, anywhere, strict=True))
     here = dict(zip(kinds, inside, strict=True))
-
-    there = evidence.words_of(closest, closest + 1)
-    around = [word.key for word in evidence.words_of(*best)]
-    pairs = list(pairwise(keys))
-    triples = list(zip(keys, keys[1:], keys[2:], strict=False))
-    found_pairs = sum(pair in evidence.pairs for pair in pairs)
-    found_triples = sum(
-        any(
-            position + 2 < len(evidence.words) and evidence.words[position + 2].key == third
-            for position in evidence.pairs.get((first, second), ())
-        )
-        for first, second, third in triples
-    )
     near = _near(content, evidence)
     rows = {key: table[i] > 0 for i, key in enumerate(kinds)}
     apart = sum(
@@ -248,35 +169,16 @@ def measure(claim: Sequence[Word], evidence: Evidence, common: Mapping[str, floa
     unigrams = sum(key in evidence.places for key in keys) / len(keys)
     gone = [w for w in content if w.number and (w.key not in evidence.places or _conflicts(w.number, evidence))]
     missing = tuple(word for word in content if word.number is None and credit[word.key] == 0)
-    absent = {word.start for word in missing}
-    names = [word for i, word in enumerate(claim) if i and word.capital and word.start in absent]
-    negated, unnegated = _negations(claim, there)
-    opposite = _opposites(claim, there)
-    size = len(keys)
     lost = sum(common.get(word.key, 1.0) * (1 - credit[word.key]) for word in content)
     features = {
         "words": float(weights @ anywhere / weights.sum()),
-        "window": shares[3],
-        "sentence": shares[1],
+        "sentence": share,
         "unigrams": unigrams,
         # A claim of one word has no pairs: its words speak for it.
-        "bigrams": found_pairs / len(pairs) if pairs else unigrams,
-        "trigrams": found_triples / len(triples) if triples else unigrams,
         "near": sum(near) / len(near) if near else unigrams,
-        "copied": sum(length for length in lengths if length >= min(3, size)) / size,
-        "density": sum(length * length for length in lengths) / size**2,
-        "sequence": lcs_length(keys, around) / size,
-        "weakest": _weakest([credit[word.key] for word in content]),
+        "density": sum(length * length for length in lengths) / len(keys) ** 2,
         "missing": math.log1p(lost),
-        "breaks": math.log1p(len(pairs) - found_pairs),
         "apart": math.log1p(apart),
-        "numbers": math.log1p(len(gone)),
-        "names": math.log1p(len(names)),
-        "negated": float(negated),
-        "unnegated": float(unnegated),
-        "opposite": math.log1p(len(opposite)),
-        "swapped": _ordering([w.key for w in content], [w.key for w in there]),
-        "length": math.log(size),
     }
     return Measured(
         features=features,
@@ -284,7 +186,4 @@ def measure(claim: Sequence[Word], evidence: Evidence, common: Mapping[str, floa
         missing=missing,
         elsewhere=tuple(word for word in content if credit[word.key] > 0 and here[word.key] == 0),
         numbers=tuple(word.number for word in gone if word.number is not None),
-        negated=negated,
-        unnegated=unnegated,
-        opposite=opposite,
     )

@@ -7,19 +7,14 @@ out of its training (`combination.json`, by `scripts/network/combine.py`).
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
-from summeter.data.shipped import shipped_text
 from summeter.evaluators.support.evidence import Evidence
 from summeter.evaluators.support.premises import premises
 from summeter.evaluators.support.scorer import LexicalScorer, Look, Support
-from summeter.evaluators.support.weights import Calibration, Use, calibrations, shipped
+from summeter.evaluators.support.weights import Model, Use, shipped
 from summeter.models.base import NLI, Entailment
 from summeter.records import Parameter, UsageError
 
@@ -28,22 +23,6 @@ BOUND = 5.0
 """No answer of the network counts as more certain than these log-odds: it is sure of some of its errors."""
 SURE = 0.7
 """From this probability on the network's answer is given as a reason."""
-
-
-@dataclass(frozen=True)
-class Combination:
-    """`weight`: how much the network's log-odds count beside the score of the words, the same in every use, so that
-    uses differ in probability but never in order. `network`: the id of the weights whose answers it was fitted on."""
-
-    network: str
-    weight: float
-    calibration: Mapping[Use, Calibration]
-    card: Mapping[str, Any]
-    digest: str
-
-    def score(self, words: float, entailments: Sequence[Entailment]) -> float:
-        """The joint score of a claim."""
-        return words + self.weight * log_odds(entailments)
 
 
 def log_odds(entailments: Sequence[Entailment]) -> float:
@@ -58,34 +37,25 @@ def log_odds(entailments: Sequence[Entailment]) -> float:
 
 
 @cache
-def combination() -> Combination:
-    """What comes with the package."""
-    stored = json.loads(shipped_text(str(__package__), "combination.json"))
-    model = stored["model"]
-    text = json.dumps([shipped().digest, model], sort_keys=True, separators=(",", ":"))
-    return Combination(
-        network=model["network"],
-        weight=model["weight"],
-        calibration=calibrations(model["calibration"]),
-        card=stored["card"],
-        digest=hashlib.sha256(text.encode()).hexdigest()[:16],
-    )
+def combination() -> Model:
+    """What words and network are weighed by, as it comes with the package; the card names the network."""
+    return shipped("combination")
 
 
-async def score(claims: Sequence[str], evidence: Evidence, use: Use, nli: NLI) -> list[Support]:
+async def score(claims: Sequence[str], evidence: Evidence, use: Use, nli: NLI, base_rate: float = 0.5) -> list[Support]:
     """One verdict for each claim, in order, as `LexicalScorer.score` gives them, the network included.
 
     Raises UsageError for another network than the one the combination was fitted on.
     """
     joint = combination()
-    if nli.id != joint.network:
+    known = joint.card["network"]
+    if nli.id != known:
         raise UsageError(
-            f"support weighs the answers of {joint.network}, and the role 'support' is bound to {nli.id}; leave "
-            "it out of ",
+            f"support weighs the answers of {known}, and the role 'support' is bound to {nli.id}; leave it out of ",
             Parameter("models"),
             ". For a network of your own there are summac and fenice",
         )
-    scorer = LexicalScorer(use)
+    scorer = LexicalScorer(use, joint, base_rate)
     looks = [scorer.look(claim, evidence) for claim in claims]
     texts = [premises(evidence, look.keys) if isinstance(look, Look) else () for look in looks]
     pairs = [(text, claim) for claim, some in zip(claims, texts, strict=True) for text in some]
@@ -98,7 +68,7 @@ async def score(claims: Sequence[str], evidence: Evidence, use: Use, nli: NLI) -
             continue
         own = entailments[last : last + len(some)]
         last += len(some)
-        verdict = scorer.decided(look, evidence, joint.score(look.score, own), joint.calibration[use])
+        verdict = scorer.verdict(look, evidence, log_odds(own))
         verdicts.append(verdict._replace(reasons=_reasons(verdict, own)))
     return verdicts
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from summeter.evaluators.support.analysis import Word, analyse
 from summeter.evaluators.support.evidence import Evidence
@@ -13,13 +14,36 @@ from summeter.evaluators.support.features import Measured
 from summeter.evaluators.support.numbers import Number
 
 _LONGEST: Final = 48  # characters of a quotation
+_SHORT: Final = 3  # letters of a word that is told by its capitals
 _CLAUSE_ENDS: Final = frozenset(",;:.!?()—")
+
+
+Kind = Literal[
+    "number",
+    "unit",
+    "negation",
+    "opposite",
+    "sibling",
+    "roles",
+    "speaker",
+    "name",
+    "stranger",
+    "pronoun",
+    "word",
+    "replaced",
+    "quantifier",
+    "modality",
+    "cause",
+    "missing",
+    "elsewhere",
+    "form",
+]
 
 
 class Finding(NamedTuple):
     """Something a person can check: its kind, its text, and the claim's words it accounts for."""
 
-    kind: str
+    kind: Kind
     text: str
     words: tuple[Word, ...] = ()
 
@@ -59,6 +83,12 @@ class Side:
     def quote(self, first: Word, last: Word | None = None) -> str:
         """A stretch of the text as written."""
         return shown(self.text, first.start, (last or first).end)
+
+    def joined(self, word: Word) -> str:
+        """The word with all that stands beside it without a space: the whole of e-mail, or of U.S."""
+        start = max(self.text.rfind(space, 0, word.start) for space in " \n\t") + 1
+        ends = [end for end in (self.text.find(space, word.end) for space in " \n\t") if end >= 0]
+        return self.text[start : min(ends, default=len(self.text))]
 
     def lower(self, word: Word) -> str:
         """The word as written, in lower case."""
@@ -100,12 +130,14 @@ class Side:
 
 @dataclass(frozen=True)
 class Scene:
-    """A claim and the evidence with the window found for it; ``named`` is what the evidence is called."""
+    """A claim and the evidence with the window found for it; ``named`` is what the evidence is called. ``accounted``:
+    where the claim's words start that a finding accounts for so far."""
 
     claim: Side
     measured: Measured
     evidence: Evidence
     named: str
+    accounted: set[int] = field(default_factory=set)
 
     @classmethod
     def of(cls, claim: str, measured: Measured, evidence: Evidence, named: str) -> Scene:
@@ -149,9 +181,24 @@ class Scene:
         return self.evidence.text[start:end].rstrip("\"'”’ \n").endswith(("?", "？", "؟"))
 
     @cached_property
-    def missing(self) -> frozenset[int]:
+    def missing(self) -> tuple[Word, ...]:
+        """Content words of the claim that stand nowhere in the evidence, however they are joined there."""
+        return tuple(word for word in self.measured.missing if not self._joined_otherwise(word))
+
+    def _joined_otherwise(self, word: Word) -> bool:
+        """e-mail for email, U.S. for US: whether its letters, with those joined to it, make words of the evidence."""
+        stretch = self.claim.joined(word)
+        letters = "".join(filter(str.isalnum, stretch))
+        if letters.casefold() not in self.evidence.folded:
+            return False
+        pattern = r"[\W_]?".join(map(re.escape, letters))
+        same_case = len(letters) <= _SHORT  # US is not us
+        return bool(re.search(rf"(?<!\w){pattern}(?!\w)", self.evidence.text, 0 if same_case else re.IGNORECASE))
+
+    @cached_property
+    def absent_starts(self) -> frozenset[int]:
         """Where the claim's words start that stand nowhere in the evidence."""
-        return frozenset(word.start for word in self.measured.missing)
+        return frozenset(word.start for word in self.missing)
 
     def instead(self, claimed: str, other: str) -> str:
         """'claimed', where the source says 'other'."""

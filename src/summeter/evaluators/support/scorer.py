@@ -4,16 +4,18 @@ The scorer prepares an evidence text once and then scores any number of claims a
 sees of a claim together with what the embedded network says.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 from summeter.evaluators.support.analysis import Word, analyse
+from summeter.evaluators.support.checks import CONFLICTS, findings, reasons_for
 from summeter.evaluators.support.evidence import Evidence, prepare
 from summeter.evaluators.support.features import Measured, measure
-from summeter.evaluators.support.reasons import reasons_for
-from summeter.evaluators.support.weights import Calibration, Use, Weights, shipped
+from summeter.evaluators.support.scene import Finding, Kind, Scene
+from summeter.evaluators.support.weights import NETWORK, THRESHOLD, Model, Use, shipped
 from summeter.interrupt import checkpoint
 
 
@@ -22,22 +24,30 @@ class Support(NamedTuple):
 
     ``probability`` lies in 0..1, or is None when there is nothing to check (``reasons`` say why). ``evidence`` are
     (start, end) spans in code points of the evidence text, best first; empty when nothing in it speaks of the claim.
-    ``supported`` is the scorer's decision, which may rest on more than the probability; None where that is None.
     """
 
     probability: float | None
     evidence: tuple[tuple[int, int], ...]
     reasons: tuple[str, ...]
-    supported: bool | None
+
+    @property
+    def supported(self) -> bool | None:
+        """Whether the probability is at least THRESHOLD; None where there is none."""
+        return None if self.probability is None else self.probability >= THRESHOLD
 
 
 class Look(NamedTuple):
-    """What the words of a claim show: what was measured, the stems of its content words, the score they give."""
+    """What the words of a claim show: what was measured, the stems of its content words, what was found against it."""
 
-    claim: str
     measured: Measured
     keys: frozenset[str]
-    score: float
+    scene: Scene
+    findings: Sequence[Finding]
+
+    @property
+    def conflicts(self) -> dict[Kind, int]:
+        """How many findings of each kind count against the score."""
+        return dict(Counter(finding.kind for finding in self.findings if finding.kind in CONFLICTS))
 
 
 def _spans(measured: Measured, evidence: Evidence, keys: frozenset[str]) -> tuple[tuple[int, int], ...]:
@@ -71,17 +81,14 @@ def _trimmed(text: str, span: tuple[int, int]) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class LexicalScorer:
-    """Support by word overlap, continuity and a few checks (numbers, negation, opposites), weighed by a small
-    logistic model.
+    """Support by word overlap, continuity and the table of checks, weighed by a small logistic model.
 
     Deterministic, CPU only, no download; about a hundred microseconds to a few milliseconds a claim. It reads the
     whole evidence text, however long. It knows words, not meaning: a faithful paraphrase in other words scores low.
     ``named`` says what the evidence text is: the "source" of summary sentences, or the "summary" that key facts are
-    looked for in. Reasons call it so, and it picks calibration and decision (short facts are worded more freely
-    than summary sentences, so less overlap means as much); the order of claims is the same in both.
-
-    A claim is decided supported when its score reaches what a claim that copies as much needs
-    (`Calibration.least`), and every number of it stands in the text.
+    looked for in. Reasons call it so, and it picks the weights (short facts are worded more freely than summary
+    sentences, so less overlap means as much). ``base_rate`` is the share of claims that are supported where it is used:
+    probabilities are calibrated for one half, and moved to it.
 
     >>> scorer = LexicalScorer()
     >>> text = "Profits rose 14 percent in May. Staff numbers fell."
@@ -92,16 +99,17 @@ class LexicalScorer:
     """
 
     named: Use = "source"
-    weights: Weights | None = None
+    model: Model | None = None
+    base_rate: float = 0.5
 
     @property
-    def _weights(self) -> Weights:
-        return self.weights if self.weights is not None else shipped()
+    def _model(self) -> Model:
+        return self.model if self.model is not None else shipped()
 
     @property
     def id(self) -> str:
         """``lexical@`` and the hash of weights, word list and feature revision."""
-        return f"lexical@{self._weights.digest}"
+        return f"lexical@{self._model.digest}"
 
     def prepare(self, text: str, sentences: Sequence[tuple[int, int]]) -> Evidence:
         """Index the text. Raises ValueError if the spans overlap or leave it."""
@@ -109,53 +117,40 @@ class LexicalScorer:
 
     def score(self, claims: Sequence[str], evidence: Evidence) -> list[Support]:
         """One verdict for each claim, in order; None where claim or evidence has no words to check."""
-        return [self._one(claim, evidence) for claim in claims]
+        looks = (self.look(claim, evidence) for claim in claims)
+        return [look if isinstance(look, Support) else self.verdict(look, evidence) for look in looks]
 
-    def decide(self, claims: Sequence[str], evidence: Evidence) -> list[Support]:
-        """The verdicts of `score` without evidence and reasons, which take most of the time."""
-        calibration = self._weights.calibration[self.named]
-        looks = [self.look(claim, evidence) for claim in claims]
-        return [
-            look
-            if isinstance(look, Support)
-            else Support(calibration.probability(look.score), (), (), _supported(look, look.score, calibration))
-            for look in looks
-        ]
-
-    def _one(self, claim: str, evidence: Evidence) -> Support:
-        look = self.look(claim, evidence)
-        if isinstance(look, Support):
-            return look
-        return self.decided(look, evidence, look.score, self._weights.calibration[self.named])
+    def probabilities(self, claims: Sequence[str], evidence: Evidence) -> list[float | None]:
+        """The probabilities of `score` without evidence and reasons."""
+        looks = (self.look(claim, evidence) for claim in claims)
+        return [None if isinstance(look, Support) else self.probability(look) for look in looks]
 
     def look(self, claim: str, evidence: Evidence) -> Look | Support:
-        """What the words show, not yet decided; a verdict where there is nothing to check."""
+        """What the words show, not yet weighed; a verdict where there is nothing to check."""
         checkpoint()
         words = _claim_words(claim)
         if not any(word.content for word in words):
-            return Support(None, (), ("no content words to check",), None)
+            return Support(None, (), ("no content words to check",))
         if not evidence.words:
-            return Support(None, (), (f"the {self.named} has no words",), None)
-        measured = measure(words, evidence, self._weights.common)
+            return Support(None, (), (f"the {self.named} has no words",))
+        measured = measure(words, evidence, self._model.common)
         keys = frozenset(word.key for word in words if word.content)
-        return Look(claim, measured, keys, self._weights.score(measured.features))
+        return Look(measured, keys, *findings(claim, measured, evidence, self.named))
 
-    def decided(self, look: Look, evidence: Evidence, score: float, calibration: Calibration) -> Support:
-        """The verdict on a claim with this score, by this calibration."""
-        supported = _supported(look, score, calibration)
-        return Support(
-            calibration.probability(score),
-            _spans(look.measured, evidence, look.keys),
-            reasons_for(look.claim, look.measured, evidence, self.named, supported=supported),
-            supported,
-        )
+    def probability(self, look: Look, network: float | None = None) -> float:
+        """The calibrated probability; ``network``: the log-odds of the embedded network, where the weights have it."""
+        features = look.measured.features if network is None else {**look.measured.features, NETWORK: network}
+        weights = self._model.uses[self.named]
+        return weights.calibration.probability(weights.score(features, look.conflicts), self.base_rate)
+
+    def verdict(self, look: Look, evidence: Evidence, network: float | None = None) -> Support:
+        """The verdict on a claim that was looked at."""
+        probability = self.probability(look, network)
+        reasons = reasons_for(look.scene, look.findings, supported=probability >= THRESHOLD)
+        return Support(probability, _spans(look.measured, evidence, look.keys), reasons)
 
 
 @lru_cache(maxsize=512)
 def _claim_words(claim: str) -> Sequence[Word]:
     # A key fact is asked of every summary of its document and of every sentence of each: read it once.
     return analyse(claim)
-
-
-def _supported(look: Look, score: float, calibration: Calibration) -> bool:
-    return score >= calibration.least(look.measured.features["copied"]) and not look.measured.numbers

@@ -1,4 +1,4 @@
-"""The fitted weights of the lexical scorer, stored as JSON beside the code and hashed into its name."""
+"""The fitted weights of the scorers, stored as JSON beside the code and hashed into their names."""
 
 import hashlib
 import json
@@ -6,81 +6,81 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from summeter.data.shipped import shipped_text
+from summeter.evaluators.support.checks import CONFLICTS
 from summeter.evaluators.support.features import FEATURES, REVISION
+from summeter.evaluators.support.scene import Kind
 
 # What is asked of the scorer: a sentence against its source, or a short fact against a summary.
 Use = Literal["source", "summary"]
+THRESHOLD: Final = 0.5
+"""The probability from which on a claim is labelled supported."""
+NETWORK: Final = "network"
+"""The name of the embedded network's log-odds among the coefficients."""
+MOST: Final = 2
+"""Findings of one kind that count."""
+_SMALLEST = 1e-9
 
 
 class Calibration(NamedTuple):
-    """What a score means in one use of the scorer.
+    """What a score means: the log-odds of support are ``slope`` * score + ``shift``, where half of the claims are
+    supported."""
 
-    ``knots`` are (score, probability) pairs, both rising: between them the probability is interpolated, below the
-    first it decays exponentially, above the last it stays. ``decision`` are (copied share, score) pairs: the score
-    from which a claim of which that share is copied counts as supported, interpolated between them, constant beyond.
-    A claim that copies is held to more, because words in common are cheap there: a splice of two sentences has them
-    all. One threshold for both would call nearly every reworded sentence unsupported.
-    """
+    slope: float
+    shift: float
 
-    knots: tuple[tuple[float, float], ...]
-    decision: tuple[tuple[float, float], ...]
+    def probability(self, score: float, base_rate: float = 0.5) -> float:
+        """Calibrated probability of support, in 0..1, where the share ``base_rate`` of claims is supported.
 
-    def probability(self, score: float) -> float:
-        """Calibrated probability of support, in 0..1.
-
-        >>> Calibration(((0.0, 0.1), (1.0, 0.3)), ((0.0, 0.5),)).probability(0.5)
-        0.2
+        >>> Calibration(2.0, -1.0).probability(0.5)
+        0.5
+        >>> round(Calibration(2.0, -1.0).probability(0.5, base_rate=0.8), 3)
+        0.8
         """
-        first, least = self.knots[0]
-        if score < first:
-            return least * math.exp(score - first)
-        for (left, low), (right, high) in pairwise(self.knots):
-            if score < right:
-                return low + (high - low) * (score - left) / (right - left)
-        return self.knots[-1][1]
-
-    def least(self, copied: float) -> float:
-        """The score a claim needs to count as supported, when this share of its words is copied.
-
-        >>> Calibration((), ((0.5, 1.0), (1.0, 3.0))).least(0.75)
-        2.0
-        """
-        first, lowest = self.decision[0]
-        if copied <= first:
-            return lowest
-        for (left, low), (right, high) in pairwise(self.decision):
-            if copied < right:
-                return low + (high - low) * (copied - left) / (right - left)
-        return self.decision[-1][1]
+        return _sigmoid(self.slope * score + self.shift + math.log(base_rate / (1 - base_rate)))
 
 
 @dataclass(frozen=True)
 class Weights:
-    """A linear score of the features, its calibration by use, and the weights of everyday words."""
+    """What makes a score of features and findings, in one use: log-odds that the claim's words speak for it
+    (``intercept`` and ``coefficients``, by feature), the probability that a finding of a kind is an error
+    (``checks``), and what the score means."""
 
+    intercept: float
     coefficients: Mapping[str, float]
-    calibration: Mapping[Use, Calibration]
+    checks: Mapping[Kind, float]
+    calibration: Calibration
+
+    def score(self, features: Mapping[str, float], conflicts: Mapping[Kind, int]) -> float:
+        """Log-odds that the words speak for the claim and that none of the conflicts is an error.
+
+        >>> weights = Weights(0.0, {"words": 2.0}, {"number": 0.5}, Calibration(1.0, 0.0))
+        >>> round(weights.score({"words": 0.0}, {"number": 1}), 4)  # ln(.25 / .75)
+        -1.0986
+        """
+        words = self.intercept + sum(weight * features[name] for name, weight in self.coefficients.items())
+        sound = math.prod((1 - self.checks[kind]) ** min(count, MOST) for kind, count in conflicts.items())
+        if sound == 1:  # exact, however large the score
+            return words
+        probability = max(_sigmoid(words) * sound, _SMALLEST)
+        return math.log(probability / (1 - probability))
+
+
+@dataclass(frozen=True)
+class Model:
+    """The weights of each use, the weights below 1 of everyday words, and what is known of both."""
+
+    uses: Mapping[Use, Weights]
     common: Mapping[str, float]
     card: Mapping[str, Any]
     digest: str
 
-    def score(self, features: Mapping[str, float]) -> float:
-        """Weighted sum of the features; the same in every use, so uses differ in probability but never in order."""
-        return float(sum(weight * features[name] for name, weight in self.coefficients.items()))
 
-
-def calibrations(stored: Mapping[Use, Any]) -> dict[Use, Calibration]:
-    """Calibrations as they are stored, by use."""
-    return {
-        use: Calibration(
-            tuple((z, p) for z, p in calibration["knots"]), tuple((c, z) for c, z in calibration["decision"])
-        )
-        for use, calibration in stored.items()
-    }
+def _sigmoid(score: float) -> float:
+    """1 / (1 + exp(-score)) without overflow."""
+    return 1 / (1 + math.exp(-score)) if score >= 0 else math.exp(score) / (1 + math.exp(score))
 
 
 def _read(name: str) -> Any:
@@ -88,23 +88,23 @@ def _read(name: str) -> Any:
 
 
 def digest(model: Mapping[str, Any], common: Mapping[str, float]) -> str:
-    """First 16 hex digits of the SHA-256 of model, everyday words and the revision of the feature code."""
+    """First 16 hex digits of the SHA-256 of model, everyday words and the revision of the code that measures."""
     text = json.dumps([REVISION, model, common], sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-@cache
-def shipped() -> Weights:
-    """The weights that come with the package. Raises ValueError if they belong to other features."""
-    stored, common = _read("weights.json"), _read("common.json")
-    model = stored["model"]
-    unknown = set(model["coefficients"]) - set(FEATURES)
+def weights_of(stored: Mapping[str, Any]) -> Weights:
+    """Weights as they are stored. Raises ValueError if they belong to other features or checks."""
+    unknown = set(stored["coefficients"]) - {*FEATURES, NETWORK} or set(stored["checks"]) ^ set(CONFLICTS)
     if unknown:
-        raise ValueError(f"weights.json names features this version does not measure: {sorted(unknown)}")
-    return Weights(
-        coefficients=model["coefficients"],
-        calibration=calibrations(model["calibration"]),
-        common=common,
-        card=stored["card"],
-        digest=digest(model, common),
-    )
+        raise ValueError(f"the stored weights are not those of this version's features and checks: {sorted(unknown)}")
+    calibration = Calibration(*stored["calibration"])
+    return Weights(stored["intercept"], stored["coefficients"], stored["checks"], calibration)
+
+
+@cache
+def shipped(name: Literal["weights", "combination"] = "weights") -> Model:
+    """What comes with the package: the weights of the words, or (combination) of words and network."""
+    stored, common = _read(f"{name}.json"), _read("common.json")
+    uses = {use: weights_of(weights) for use, weights in stored["model"].items()}
+    return Model(uses, common, stored["card"], digest(stored["model"], common))

@@ -1,7 +1,9 @@
-"""What a person can check of a claim: numbers, names and words that the source does not have, or has otherwise.
+"""What a person can check of a claim: one table of checks, and the reasons that are written from what they find.
 
-Each check in `CHECKS` reads a scene (a claim beside the sentence that speaks of it) and yields findings; then come
-those about words that no other check accounts for.
+`CHECKS` is in the order of importance. Each check reads a scene (a claim beside the sentence that speaks of it) and
+yields what it finds: a text that a person checks in a second, and the claim's words that it accounts for. No word is
+reported twice: a check sees which words those before it account for (`Scene.accounted`). The kinds in `CONFLICTS` count
+against the claim's score (`weights.py`).
 """
 
 from __future__ import annotations
@@ -9,13 +11,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
-from typing import Final, Literal
+from itertools import pairwise
+from typing import Final, Literal, NamedTuple
 
 from summeter.evaluators.support import lexicon
 from summeter.evaluators.support.analysis import Word, analyse, opposites, stem
 from summeter.evaluators.support.evidence import Evidence
+from summeter.evaluators.support.features import Measured
 from summeter.evaluators.support.numbers import Number, letters
-from summeter.evaluators.support.scene import Finding, Scene, Side, shown
+from summeter.evaluators.support.scene import Finding, Kind, Scene, Side, shown
 from summeter.interrupt import checkpoint
 
 _SHOWN: Final = 3  # words named in one finding
@@ -24,7 +28,8 @@ _REPORTING: Final = frozenset(stem(word) for word in lexicon.REPORTING)
 _DENYING: Final = frozenset(stem(word) for word in lexicon.DENYING)
 
 
-Check = Callable[[Scene], Iterator[Finding]]
+Raw = tuple[str, Sequence[Word]]
+"""What a check finds: the text of the finding, and the claim's words that it accounts for."""
 
 
 def _listed(quotes: Iterable[str], most: int = _SHOWN) -> tuple[str, int]:
@@ -76,33 +81,39 @@ def _other_words() -> dict[float, frozenset[str]]:
     return {value: frozenset(words) for value, words in table.items()}
 
 
-def numbers(scene: Scene) -> Iterator[Finding]:
-    """Numbers that stand nowhere first, then those of another unit or beside another word."""
-    taken: set[int] = set()
+def numbers_absent(scene: Scene) -> Iterator[Raw]:
+    """Numbers that stand nowhere."""
     for number in scene.measured.numbers:
         checkpoint()
         if _in_other_form(scene, number) is None:
-            finding = _absent(scene, number)
-            taken.update(word.start for word in finding.words)
-            yield finding
+            yield _absent(scene, number)
+    for word in scene.missing:  # digits that are no number: a code, or more than a float holds
+        if scene.claim.lower(word).isdecimal():
+            at = scene.claim.places[word.start]
+            other = _slot(scene, at, at)
+            yield (scene.absent(scene.claim.quote(word), other and scene.line.quote(*other)), (word,))
+
+
+def numbers_otherwise(scene: Scene) -> Iterator[Raw]:
+    """Numbers that stand in the source with another unit, or beside another word."""
     claim = scene.claim
     for at, word in enumerate(claim.words):
         checkpoint()
         ordinal = word.number is not None and claim.text[word.end - 1].isalpha() and claim.text[word.start].isdigit()
-        if ordinal or word.number is None or word.start in taken or word.key not in scene.evidence.places:
+        if ordinal or word.number is None or word.start in scene.accounted or word.key not in scene.evidence.places:
             continue
         other = _other_money(scene, at) or _other_unit(scene, at) or _other_company(scene, at)
         if other:
             yield other
 
 
-def other_forms(scene: Scene) -> Iterator[Finding]:
+def other_forms(scene: Scene) -> Iterator[Raw]:
     """Numbers that the source has in words the comparison does not know."""
     for number in scene.measured.numbers:
         other = _in_other_form(scene, number)
         if other is not None:
             claimed = shown(scene.claim.text, number.start, number.end)
-            yield Finding("form", f"'{claimed}' stands in the {scene.named} only as '{other}'")
+            yield (f"'{claimed}' stands in the {scene.named} only as '{other}'", ())
 
 
 def _in_other_form(scene: Scene, number: Number) -> str | None:
@@ -129,13 +140,13 @@ def _of_score(scene: Scene, number: Number) -> bool:
     return not scene.claim.number_edges.isdisjoint((number.start - 1, number.end + 1))
 
 
-def _absent(scene: Scene, number: Number) -> Finding:
+def _absent(scene: Scene, number: Number) -> Raw:
     claim = scene.claim
     at = claim.places[number.start]
     word = claim.words[at]
     after = next(claim.ahead(at, 1), None)
-    if after and after.start in scene.missing and number.kind == "plain":
-        return Finding("number", scene.absent(claim.quote(word, after), None), (word, after))
+    if after and after.start in scene.absent_starts and number.kind == "plain":
+        return (scene.absent(claim.quote(word, after), None), (word, after))
     claimed = claim.quote(word)
     nearest = _nearest(scene, at)
     if nearest is None:
@@ -144,7 +155,7 @@ def _absent(scene: Scene, number: Number) -> Finding:
         claimed, tail = _signed(claim.text, number), f"; nearest: {_marked(_signed(scene.evidence.text, nearest))}"
     else:
         tail = f"; nearest: {_marked(shown(scene.evidence.text, nearest.start, nearest.end))}"
-    return Finding("number", f"{_marked(claimed)} is not in the {scene.named}{tail}", (word,))
+    return (f"{_marked(claimed)} is not in the {scene.named}{tail}", (word,))
 
 
 def _signed(text: str, number: Number) -> str:
@@ -185,7 +196,7 @@ def _beside(side: Side, at: int) -> set[str]:
     return {word.key for word in (*side.words[max(0, at - 1) : at], *side.words[at + 1 : at + 2])}
 
 
-def _other_money(scene: Scene, at: int) -> Finding | None:
+def _other_money(scene: Scene, at: int) -> Raw | None:
     """£25,000 where the source says €25,000."""
     word = scene.claim.words[at]
     number = word.number
@@ -196,7 +207,7 @@ def _other_money(scene: Scene, at: int) -> Finding | None:
     if mine is None or not same or None in others or mine in others:
         return None
     text = scene.instead(_signed(scene.claim.text, number), _signed(scene.evidence.text, same[0]))
-    return Finding("unit", text, scene.claim.words[at : at + 2])
+    return (text, scene.claim.words[at : at + 2])
 
 
 def _currency(text: str, number: Number) -> str | None:
@@ -208,10 +219,10 @@ def _currency(text: str, number: Number) -> str | None:
     return _CURRENCIES.get(written, written.rstrip("s"))
 
 
-def _other_unit(scene: Scene, at: int) -> Finding | None:
+def _other_unit(scene: Scene, at: int) -> Raw | None:
     """20 g where the source says 20 mg: the number stands there, the word behind it does not."""
     word, after, source = scene.claim.words[at], next(scene.claim.ahead(at, 1), None), scene.source
-    if after is None or after.start not in scene.missing:
+    if after is None or after.start not in scene.absent_starts:
         return None
     for place in scene.evidence.places[word.key]:
         behind = next(source.ahead(place, 1), None)
@@ -219,11 +230,11 @@ def _other_unit(scene: Scene, at: int) -> Finding | None:
             continue
         unit = _UNIT.match(source.text, source.words[place].end)
         other = shown(source.text, source.words[place].start, unit.end() if unit else behind.end)
-        return Finding("unit", scene.instead(scene.claim.quote(word, after), other), (word, after))
+        return (scene.instead(scene.claim.quote(word, after), other), (word, after))
     return None
 
 
-def _other_company(scene: Scene, at: int) -> Finding | None:
+def _other_company(scene: Scene, at: int) -> Raw | None:
     """3 people injured where the source has 12 people injured and 3 killed: both numbers stand there, exchanged."""
     claim, source, line = scene.claim, scene.source, scene.line
     word = claim.words[at]
@@ -243,7 +254,7 @@ def _other_company(scene: Scene, at: int) -> Finding | None:
         bound = next((counted for counted in mine if counted.key in shared), None)
         if bound is not None:
             text = scene.instead(claim.quote(word, bound), line.quote(other, shared[bound.key]))
-            return Finding("unit", text, (word,))
+            return (text, (word,))
     return None
 
 
@@ -263,7 +274,7 @@ def _counted(side: Side, at: int) -> list[Word]:
 Phrase = tuple[Word, ...]
 
 
-def siblings(scene: Scene) -> Iterator[Finding]:
+def siblings(scene: Scene) -> Iterator[Raw]:
     """June for May, the third for the second, weeks for months: the claim has one of a group, its sentence another."""
     for at, word in enumerate(scene.claim.words):
         if not word.content or word.key in scene.line.keys:
@@ -274,7 +285,7 @@ def siblings(scene: Scene) -> Iterator[Finding]:
         other = _sibling(scene, at, groups) if groups else None
         if other is not None:
             pair = scene.claim.quote(word), scene.line.quote(other)
-            yield Finding("word", (scene.absent if word.start in scene.missing else scene.instead)(*pair), (word,))
+            yield ((scene.absent if word.start in scene.absent_starts else scene.instead)(*pair), (word,))
 
 
 def _forms(text: str) -> tuple[str, ...]:
@@ -292,7 +303,7 @@ def _sibling(scene: Scene, at: int, groups: Sequence[frozenset[str]]) -> Word | 
     return None
 
 
-def names_elsewhere(scene: Scene) -> Iterator[Finding]:
+def names_elsewhere(scene: Scene) -> Iterator[Raw]:
     """Names that the source knows, where the sentence that speaks of the claim has another name in their place."""
     strange = [
         word for word in scene.claim.names if word.key not in scene.line.keys and word.key in scene.evidence.places
@@ -300,10 +311,10 @@ def names_elsewhere(scene: Scene) -> Iterator[Finding]:
     for phrase in _phrases(scene, strange):
         other = _in_place(scene, phrase)
         if other is not None:
-            yield Finding("name", scene.instead(scene.claim.quote(phrase[0], phrase[-1]), other), phrase)
+            yield (scene.instead(scene.claim.quote(phrase[0], phrase[-1]), other), phrase)
 
 
-def others_in_place(scene: Scene) -> Iterator[Finding]:
+def others_in_place(scene: Scene) -> Iterator[Raw]:
     """The tenant must, where the sentence that speaks of the claim has the landlord must."""
     for at, word in enumerate(scene.claim.words):
         if not word.content or word.capital or word.number:
@@ -313,47 +324,55 @@ def others_in_place(scene: Scene) -> Iterator[Finding]:
             continue
         place = _slot(scene, at, at)
         if place is not None and not place[-1].capital and not place[-1].number:
-            yield Finding("word", scene.instead(scene.claim.quote(word), scene.line.quote(*place)), (word,))
+            yield (scene.instead(scene.claim.quote(word), scene.line.quote(*place)), (word,))
 
 
-def names_missing(scene: Scene, used: frozenset[int]) -> Iterator[Finding]:
+def names_missing(scene: Scene) -> Iterator[Raw]:
     """Names that stand nowhere, each with the name in its place."""
-    for phrase in _phrases(scene, (word for word in scene.measured.missing if word.start not in used)):
+    for phrase in _phrases(scene, (word for word in scene.missing if word.start not in scene.accounted)):
         # Capitalised inside the sentence; at its start two words must be.
         if phrase[-1].capital and (phrase[0].start != scene.claim.words[0].start or len(phrase) > 1):
             other = _in_place(scene, phrase) or _like(scene, phrase)
-            yield Finding("name", scene.absent(scene.claim.quote(phrase[0], phrase[-1]), other), phrase)
+            yield (scene.absent(scene.claim.quote(phrase[0], phrase[-1]), other), phrase)
 
 
-def words_missing(scene: Scene, used: frozenset[int]) -> Iterator[Finding]:
-    """Other words that stand nowhere: those with something in their place, then the rest in one line."""
-    claim, rest = scene.claim, []
-    left = [word for word in scene.measured.missing if word.start not in used and not _is_accounted(scene, word)]
+def words_replaced(scene: Scene) -> Iterator[Raw]:
+    """Other words that stand nowhere, where the sentence that speaks of the claim has something in their place."""
+    for phrase, other in _unknown(scene):
+        if other is not None:
+            yield (scene.absent(scene.claim.quote(phrase[0], phrase[-1]), other), phrase)
+
+
+def words_missing(scene: Scene) -> Iterator[Raw]:
+    """The rest of what stands nowhere, in one line."""
+    phrases = [phrase for phrase, _ in _unknown(scene)]
+    if phrases:
+        texts, count = _listed(f"'{scene.claim.quote(phrase[0], phrase[-1])}'" for phrase in phrases)
+        text = f"{texts} {'has' if count == 1 else 'have'} no support in the {scene.named}"
+        yield (text, tuple(word for phrase in phrases for word in phrase))
+
+
+def _unknown(scene: Scene) -> Iterator[tuple[Phrase, str | None]]:
+    """What stands nowhere and no finding accounts for yet, with what the core sentence has in its place."""
+    claim = scene.claim
+    left = [word for word in scene.missing if word.start not in scene.accounted and not _is_excused(scene, word)]
     for phrase in _phrases(scene, left):
         first, last = claim.places[phrase[0].start], claim.places[phrase[-1].start]
         place = None if phrase[0].key in _REPORTING else _slot(scene, first, last)
-        if place is not None:
-            text = scene.absent(claim.quote(phrase[0], phrase[-1]), scene.line.quote(*place))
-            yield Finding("word", text, phrase)
-        else:
-            rest.append(phrase)
-    if rest:
-        texts, count = _listed(f"'{claim.quote(phrase[0], phrase[-1])}'" for phrase in rest)
-        text = f"{texts} {'has' if count == 1 else 'have'} no support in the {scene.named}"
-        yield Finding("missing", text, tuple(word for phrase in rest for word in phrase))
+        yield phrase, place and scene.line.quote(*place)
 
 
-def words_elsewhere(scene: Scene, used: frozenset[int]) -> Iterator[Finding]:
+def words_elsewhere(scene: Scene) -> Iterator[Raw]:
     """Words that stand in the source, but not beside the rest."""
-    words = [word for word in scene.measured.elsewhere if word.start not in used]
+    words = [word for word in scene.measured.elsewhere if word.start not in scene.accounted]
     if words:
         texts, count = _listed(f"'{scene.claim.quote(word)}'" for word in words)
         verb = "stands" if count == 1 else "stand"
         text = f"{texts} {verb} elsewhere in the {scene.named}, not beside the rest"
-        yield Finding("elsewhere", text, tuple(words))
+        yield (text, tuple(words))
 
 
-def _is_accounted(scene: Scene, word: Word) -> bool:
+def _is_excused(scene: Scene, word: Word) -> bool:
     """Whether the source has it in another form: a sign of money, a negation, a doubt."""
     text, line = scene.claim.lower(word), scene.line
     # The source's "14%" has no word for "per cent"; its number was compared with the sign.
@@ -496,7 +515,7 @@ def _denials(side: Side) -> list[tuple[Word, Word]]:
     return denials
 
 
-def negation(scene: Scene) -> Iterator[Finding]:
+def negation(scene: Scene) -> Iterator[Raw]:
     """What one side denies and the other says outright; what both deny cancels out."""
     claim, line = scene.claim, scene.line
     denials, denials_there = _denials(claim), _denials(line)
@@ -509,16 +528,16 @@ def negation(scene: Scene) -> Iterator[Finding]:
     if not denials and not any(word.key in _DENYING for word in claim.words):
         for first, about in denials_there:
             if about.key in claim.keys - denied:
-                yield Finding("negation", f"negated in the {scene.named}: '{line.quote(first, about)}'")
+                yield (f"negated in the {scene.named}: '{line.quote(first, about)}'", ())
                 return
     for first, about in denials:
         pool = line if about.key in line.keys else scene.window
         if about.key in pool.keys and not _denies(pool):
-            yield Finding("negation", f"negated here, not in the {scene.named}: '{claim.quote(first, about)}'")
+            yield (f"negated here, not in the {scene.named}: '{claim.quote(first, about)}'", ())
             return
 
 
-def _answered_no(scene: Scene) -> Iterator[Finding]:
+def _answered_no(scene: Scene) -> Iterator[Raw]:
     """The claim says what the source asks, and the answer is no."""
     if scene.core + 1 >= len(scene.evidence.sentences):
         return
@@ -526,11 +545,11 @@ def _answered_no(scene: Scene) -> Iterator[Finding]:
     for at, word in enumerate(answer.words[:3]):
         if word.negation:
             last = next(answer.ahead(at, 1), word)
-            yield Finding("negation", f"negated in the {scene.named}: '{answer.quote(word, last)}'")
+            yield (f"negated in the {scene.named}: '{answer.quote(word, last)}'", ())
             return
 
 
-def opposite(scene: Scene) -> Iterator[Finding]:
+def opposite(scene: Scene) -> Iterator[Raw]:
     """Opposites; those that are grammar words (after, before) only in front of the same word."""
     denied = {about.start for _, about in _denials(scene.claim)}
     denied_there = {about.start for _, about in _denials(scene.line)}
@@ -544,7 +563,7 @@ def opposite(scene: Scene) -> Iterator[Finding]:
             other = present[key]
             if other.start not in denied_there and (word.content or _same_next(scene, word, other)):
                 text = scene.instead(scene.claim.quote(word), scene.line.quote(other))
-                yield Finding("opposite", text, (word,))
+                yield (text, (word,))
                 break
 
 
@@ -553,7 +572,7 @@ def _same_next(scene: Scene, word: Word, other: Word) -> bool:
     return bool(here and there and here.key == there.key)
 
 
-def roles(scene: Scene) -> Iterator[Finding]:
+def roles(scene: Scene) -> Iterator[Raw]:
     """Who did it to whom: the words beside a shared word stand on its other sides in the source."""
     claim, line = scene.claim, scene.line
     # Only where order says who: not in German, where a verb may have its subject behind it.
@@ -568,7 +587,7 @@ def roles(scene: Scene) -> Iterator[Finding]:
             continue
         if any(other.key == verb.key and _crossed(beside, line, place) for place, other in enumerate(line.words)):
             text = f"'{claim.quote(beside[0], beside[1])}' is the other way round in the {scene.named}"
-            yield Finding("roles", text)
+            yield (text, ())
             return
 
 
@@ -603,7 +622,7 @@ def _crossed(beside: tuple[Word, Word, bool], line: Side, place: int) -> bool:
     return left.key in behind - before and right.key in before - behind
 
 
-def speaker(scene: Scene) -> Iterator[Finding]:
+def speaker(scene: Scene) -> Iterator[Raw]:
     """A dialogue's line is given to somebody who neither speaks it nor is named in it."""
     if not scene.claim.words or not scene.claim.words[0].capital:
         return
@@ -615,10 +634,10 @@ def speaker(scene: Scene) -> Iterator[Finding]:
     marks = [(match.start("name"), match["name"].strip()) for match in _SPEAKER.finditer(text)]
     own = [speaker for start, speaker in marks if start <= scene.line.words[0].start]
     if own and own[-1] not in scene.claim.text and name in {speaker for _, speaker in marks}:
-        yield Finding("name", f"'{name}' does not say this in the {scene.named}; '{own[-1]}' does", (subject,))
+        yield (f"'{name}' does not say this in the {scene.named}; '{own[-1]}' does", (subject,))
 
 
-def pronoun(scene: Scene) -> Iterator[Finding]:
+def pronoun(scene: Scene) -> Iterator[Raw]:
     """He where the source speaks of her only, or the reverse."""
     for own, other in ((lexicon.MALE, lexicon.FEMALE), (lexicon.FEMALE, lexicon.MALE)):
         here = next((word for word in scene.claim.words if scene.claim.lower(word) in own), None)
@@ -626,11 +645,11 @@ def pronoun(scene: Scene) -> Iterator[Finding]:
             continue
         there = next((word for word in scene.line.words if scene.line.lower(word) in other), None)
         if there:
-            yield Finding("word", scene.instead(scene.claim.quote(here), scene.line.quote(there)), (here,))
+            yield (scene.instead(scene.claim.quote(here), scene.line.quote(there)), (here,))
             return
 
 
-def quantifier(scene: Scene) -> Iterator[Finding]:
+def quantifier(scene: Scene) -> Iterator[Raw]:
     """All where the source says some, in front of the same word."""
     claim, window = scene.claim, scene.window
     for at, word in enumerate(claim.words):
@@ -648,7 +667,7 @@ def quantifier(scene: Scene) -> Iterator[Finding]:
         ]
         if others and rank not in {lexicon.QUANTIFIERS[window.lower(other)] for other in others}:
             there = window.quote(others[0], scene.source.following(others[0]))
-            yield Finding("quantifier", scene.instead(claim.quote(word, counted), there), (word,))
+            yield (scene.instead(claim.quote(word, counted), there), (word,))
             return
 
 
@@ -665,7 +684,7 @@ def _mood(side: Side, at: int) -> tuple[str, Word | None] | None:
     return ("done", None) if text.endswith("ed") or lexicon.irregular().get(text, text) != text else None
 
 
-def modality(scene: Scene) -> Iterator[Finding]:
+def modality(scene: Scene) -> Iterator[Raw]:
     """Will where the source says may; done where the source says it will be."""
     claim, line = scene.claim, scene.line
     unsettled = any(claim.lower(word) in lexicon.UNSETTLED for word in claim.words)
@@ -682,11 +701,11 @@ def modality(scene: Scene) -> Iterator[Finding]:
             continue
         mood_there, same = there[0]
         first = mood_there[1] if mood_there and mood_there[1] else same
-        yield Finding("modality", scene.instead(claim.quote(modal or word, word), line.quote(first, same)), (word,))
+        yield (scene.instead(claim.quote(modal or word, word), line.quote(first, same)), (word,))
         return
 
 
-def cause(scene: Scene) -> Iterator[Finding]:
+def cause(scene: Scene) -> Iterator[Raw]:
     """A cause that the source does not name, between things that stand in different sentences."""
     claim, window = scene.claim, scene.window
     at = next((i for i, word in enumerate(claim.words) if claim.lower(word) in lexicon.CAUSES), None)
@@ -696,7 +715,7 @@ def cause(scene: Scene) -> Iterator[Finding]:
     behind = {word.key for word in claim.words[at + 1 :] if word.content}
     if before and behind and not _together(scene.evidence, before, behind):
         word = claim.words[at]
-        yield Finding("cause", f"'{claim.quote(word)}': the {scene.named} does not link the two", (word,))
+        yield (f"'{claim.quote(word)}': the {scene.named} does not link the two", (word,))
 
 
 def _together(evidence: Evidence, before: set[str], behind: set[str]) -> bool:
@@ -709,33 +728,112 @@ def _together(evidence: Evidence, before: set[str], behind: set[str]) -> bool:
     return False
 
 
-CHECKS: Final[tuple[Check, ...]] = (
-    numbers, siblings, negation, opposite, roles, speaker, pronoun, quantifier, modality, cause, names_elsewhere,
-    others_in_place,
-)  # fmt: skip
-# Of two findings about the same words the one whose kind comes first is kept.
-_ORDER: Final = (
-    "number", "unit", "negation", "opposite", "roles", "name", "word", "quantifier", "modality", "cause", "missing",
-    "elsewhere", "form",
-)  # fmt: skip
+class Check(NamedTuple):
+    """A row of the table: the kind of what it finds, the predicate that finds it, and what that counts.
+
+    "decisive": where it finds something, the claim is more likely wrong than right, however well its words match;
+    "conflict": it counts as far as the fit says; "measured": the features have counted it.
+    """
+
+    kind: Kind
+    find: Callable[[Scene], Iterator[Raw]]
+    counts: Literal["decisive", "conflict", "measured"]
 
 
-def findings(scene: Scene) -> list[Finding]:
-    """All findings against the claim, most important first; no word of the claim is reported twice."""
-    against = [finding for check in CHECKS for finding in check(scene)]
-    used = _used(against)
-    names = list(names_missing(scene, used))
-    rest = [*names, *words_missing(scene, used | _used(names))]
-    rest += [*words_elsewhere(scene, used | _used(rest)), *other_forms(scene)]
-    kept: list[Finding] = []
-    reported: set[int] = set()
-    for finding in sorted([*against, *rest], key=lambda finding: _ORDER.index(finding.kind)):
-        starts = {word.start for word in finding.words}
-        if not starts or not starts <= reported:
-            kept.append(finding)
-            reported |= starts
-    return kept
+CHECKS: Final = (
+    Check("number", numbers_absent, "decisive"),
+    Check("unit", numbers_otherwise, "decisive"),
+    Check("negation", negation, "decisive"),
+    Check("opposite", opposite, "decisive"),
+    Check("sibling", siblings, "decisive"),
+    Check("roles", roles, "decisive"),
+    Check("speaker", speaker, "decisive"),
+    Check("name", names_elsewhere, "conflict"),
+    Check("stranger", names_missing, "decisive"),
+    Check("pronoun", pronoun, "decisive"),
+    Check("word", others_in_place, "conflict"),
+    Check("replaced", words_replaced, "conflict"),
+    Check("quantifier", quantifier, "decisive"),
+    Check("modality", modality, "conflict"),
+    Check("cause", cause, "decisive"),
+    Check("missing", words_missing, "measured"),
+    Check("elsewhere", words_elsewhere, "measured"),
+    Check("form", other_forms, "measured"),
+)
+CONFLICTS: Final = tuple(check.kind for check in CHECKS if check.counts != "measured")
 
 
-def _used(against: Iterable[Finding]) -> frozenset[int]:
-    return frozenset(word.start for finding in against for word in finding.words)
+def findings(claim: str, measured: Measured, evidence: Evidence, named: str) -> tuple[Scene, list[Finding]]:
+    """The scene of a claim and all that is found against it, the most important first."""
+    scene = Scene.of(claim, measured, evidence, named)
+    against: list[Finding] = []
+    for check in CHECKS:
+        for text, words in check.find(scene):
+            starts = {word.start for word in words}
+            if not starts or not starts <= scene.accounted:
+                against.append(Finding(check.kind, text, tuple(words)))
+                scene.accounted.update(starts)
+    return scene, against
+
+
+# Reasons: at most MOST, the most telling first, each of at most LONGEST characters and true as it stands.
+
+MOST = 3
+LONGEST = 140
+CAUTION = "caution: "
+_NEAR = 5
+_ABSENT: Final[frozenset[Kind]] = frozenset(
+    ("number", "sibling", "name", "stranger", "pronoun", "word", "replaced", "speaker", "missing")
+)
+
+
+def reasons_for(scene: Scene, against: Sequence[Finding], *, supported: bool) -> tuple[str, ...]:
+    """Why the claim is decided as it is, most telling first.
+
+    A supported claim gets what speaks for it; findings against it are marked as cautions. Where nothing is found
+    against one that is not supported, the reason is how its words are joined.
+    """
+    if not supported:
+        texts = [finding.text for finding in against] or [_unjoined(scene)]
+        return tuple(_short(text) for text in texts[:MOST])
+    cautions = [CAUTION + finding.text for finding in against if _worth(finding, scene)]
+    return tuple(_short(text) for text in (*cautions[: MOST - 1], _for(scene.measured, against)))
+
+
+def _worth(finding: Finding, scene: Scene) -> bool:
+    """Whether a reader of a supported sentence should look: a name, a conflict, a number; not words that say little."""
+    if finding.kind == "elsewhere":
+        return any(word.capital for word in finding.words)
+    if finding.kind != "missing":
+        return finding.kind != "form"
+    light = lexicon.LIGHT | lexicon.REPORTING
+    return not all(scene.claim.lower(word) in light or word.key in light for word in finding.words)
+
+
+def _for(measured: Measured, against: Sequence[Finding]) -> str:
+    """What speaks for a supported claim."""
+    if any(finding.kind in _ABSENT for finding in against):
+        return "the other content words found here"
+    if measured.features["density"] == 1:
+        return "copied word for word from here"
+    return "all content words found here"
+
+
+def _unjoined(scene: Scene) -> str:
+    """Two neighbours of the claim that no sentence of the window has close to each other."""
+    content = [word for word in scene.claim.words if word.content and word.key not in ("cent", "percent")]
+    lines = [[word.key for word in scene.part(i, i + 1).words] for i in range(*scene.measured.best)]
+    for left, right in pairwise(content):
+        if left.key != right.key and not any(_close(left.key, right.key, line) for line in lines):
+            quotes = f"'{scene.claim.quote(left)}' and '{scene.claim.quote(right)}' stand in the {scene.named}"
+            return f"{quotes}, but not joined like this"
+    return f"its words stand in the {scene.named}, but not joined like this"
+
+
+def _close(first: str, second: str, line: Sequence[str]) -> bool:
+    firsts, seconds = ([at for at, key in enumerate(line) if key == wanted] for wanted in (first, second))
+    return any(abs(here - there) <= _NEAR for here in firsts for there in seconds)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1].rstrip() + "…"
