@@ -155,9 +155,9 @@ SIGNATURES = {
         "ensemble|judge:p/m|t:0|of:rts+mcq+stareval|members:d1342c2ab3891b02|scale:1-5|split:rules-1|v:1",
     ],
     "cascade": [
-        "support|scorer:lexical@6314d873bfa187af|split:rules-1|v:1",
+        "support|scorer:lexical@785e1216b72721ab|split:rules-1|v:2",
         "finesure.fact_check|judge:p/m|t:0|prompt:0cc7b57b0317834e|split:rules-1|v:2",
-        "cascade|judge:p/m|t:0|first:support|then:finesure.fact_check|members:d24cba1e4cf0b437|split:rules-1|v:1",
+        "cascade|judge:p/m|t:0|first:support|then:finesure.fact_check|members:ae41bfe58c06b3d7|split:rules-1|v:1",
     ],
     "h2h[order=ab]": [
         "h2h|judge:p/m|t:0|aspect:coherence|prompt:034d1d32fe0cd6a5|order:ab|v:2",
