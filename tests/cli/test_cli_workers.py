@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,6 +40,11 @@ def test_what_the_options_mean() -> None:
 def test_what_contradicts_itself(given: tuple[Kind | None, int | None, str | None, float, float], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         executor_of(*given)
+
+
+def test_nothing_of_ray_is_imported_before_it_is_used() -> None:
+    code = "import sys, summeter as sm, summeter.cli.score; sm.RayExecutor(workers=2); sys.exit('ray' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_without_ray_the_command_says_what_to_install(

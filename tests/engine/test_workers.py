@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from engine.fleets import ThreadExecutor, unasked
 from engine.judges import Killer, Lengths, Moody, rows
+from engine.test_derived import Centred
 
 from summeter.data.dataset import load
 from summeter.engine.api import evaluate
@@ -50,7 +51,7 @@ def without_times(run: Run) -> list[dict[str, Any]]:
 
 class TestTheSameRun:
     def test_by_two_processes_and_by_one(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-        judges = [Lengths(), Lengths(most=9), Moody(kind="bug"), "support", "abstractiveness"]
+        judges = [Lengths(), Lengths(most=9), Moody(kind="bug"), "support", "abstractiveness", Centred()]
         alone = evaluate(rows(30), judges, out=tmp_path / "one", limit=25)
         caplog.clear()
         run = evaluate(rows(30), judges, out=tmp_path / "two", limit=25, executor=TWO)

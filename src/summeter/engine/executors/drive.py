@@ -95,6 +95,7 @@ class Driver:
         (self.parts.folder / setup.session).touch()  # a worker that sees it sees the run's folder
         try:
             await self.fleet.open(setup, self._answer)
+            self.progress.note("waiting for workers")
             for _ in range(min(self.fleet.workers, total)):
                 await self._start()
             while not self._scheduler.finished:
@@ -136,6 +137,7 @@ class Driver:
         match event:
             case Ready(worker, place):
                 self._ready.add(worker)
+                self.progress.note("")
                 log.info("%s is ready (%s)", worker, place)
                 self._failed_starts = 0
                 self._scheduler.join(worker, self._now(), self._slots)
