@@ -15,6 +15,7 @@ from summeter.evaluators.support.checks import CONFLICTS
 from summeter.evaluators.support.evidence import prepare
 from summeter.evaluators.support.network import BOUND, log_odds, score
 from summeter.evaluators.support.premises import ROOM, premises
+from summeter.evaluators.support.scorer import LexicalScorer
 from summeter.evaluators.support.weights import Calibration, Model, Weights
 from summeter.models.base import Entailment
 from summeter.records import UsageError
@@ -29,6 +30,7 @@ JOINT = Model({"source": SIMPLE, "summary": SIMPLE}, {}, {"network": "table/nli"
 @pytest.fixture(autouse=True)
 def joint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network, "combination", lambda: JOINT)
+    monkeypatch.setattr(network, "DOUBT", (0.0, 1.0))  # every claim is asked about, but where a test says otherwise
 
 
 def scored(claims: Sequence[str], nli: Any) -> list[Any]:
@@ -72,6 +74,32 @@ def test_a_claim_without_words_is_not_asked_about() -> None:
     assert first.probability is None
     assert second.probability is not None
     assert {claim for _, claim in nli.asked} == {"It rained."}
+
+
+def test_it_is_asked_where_words_leave_doubt_and_they_decide_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    claims = ["Profits rose 14 percent in May.", "Staff sang.", "Zebras grazed beside 41 lakes."]
+    evidence = prepare(TEXT, SPANS)
+    alone = LexicalScorer().score(claims, evidence)
+    copied, doubted, foreign = (verdict.probability for verdict in alone)
+    assert copied is not None
+    assert doubted is not None
+    assert foreign is not None
+    assert foreign < doubted < copied
+    monkeypatch.setattr(network, "DOUBT", ((foreign + doubted) / 2, (doubted + copied) / 2))
+    nli = TableNLI()
+    verdicts = scored(claims, nli)
+    assert {claim for _, claim in nli.asked} == {"Staff sang."}
+    assert [verdicts[0], verdicts[2]] == [alone[0], alone[2]]
+    assert verdicts[1].probability != alone[1].probability
+
+
+def test_what_is_in_doubt_does_not_depend_on_the_base_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network, "DOUBT", (0.3, 0.7))
+    rare, usual = TableNLI(), TableNLI()
+    claims = ["Profits rose in May.", "Staff sang."]
+    for nli, rate in ((rare, 0.02), (usual, 0.5)):
+        asyncio.run(score(claims, prepare(TEXT, SPANS), "source", nli, rate))
+    assert rare.asked == usual.asked
 
 
 def test_a_number_that_is_not_there_decides_whatever_the_network_says() -> None:

@@ -12,7 +12,7 @@ from summeter.evaluators.support.checks import LONGEST
 from summeter.evaluators.support.evidence import Evidence
 from summeter.evaluators.support.evidence import prepare as index
 from summeter.evaluators.support.key_facts import key_facts as facts_of_document
-from summeter.evaluators.support.network import MODEL, combination, score
+from summeter.evaluators.support.network import DOUBT, MODEL, combination, score
 from summeter.evaluators.support.scorer import LexicalScorer
 from summeter.evaluators.support.scorer import Support as Verdict
 from summeter.evaluators.support.weights import THRESHOLD, Use
@@ -29,9 +29,9 @@ class Support(Evaluator):
     sentences that carry some key fact. Key facts are the given ones, else the sentences of the first
     reference, else sentences of the document picked by a local rule (`key_facts.py`), at most
     `max_key_facts`. `network`: a small NLI network that comes with summeter is weighed beside the words
-    (`summeter[local]`; better labels, and better on edited and fused claims; slower). Every verdict names
-    its evidence and its reasons. Values are probabilities, calibrated where half of the claims are supported;
-    `base_rate` moves them to another share. `docs/quality.md` shows how far they can be trusted.
+    where they leave doubt (`summeter[local]`; better labels, and better on edited and fused claims; slower). Every
+    verdict names its evidence and its reasons. Values are probabilities, calibrated where half of the claims are
+    supported; `base_rate` moves them to another share. `docs/quality.md` shows how far they can be trusted.
     """
 
     name: ClassVar[str] = "support"
@@ -53,7 +53,7 @@ class Support(Evaluator):
 
     def signature_fields(self) -> dict[str, object]:
         """The scorer's id, which hashes weights and rules, and changed settings."""
-        joint = {"joint": combination().digest} if self.network else {}
+        joint = {"joint": combination().digest, "doubt": list(DOUBT)} if self.network else {}
         return {"scorer": LexicalScorer().id, **joint, **super().signature_fields()}
 
     @property

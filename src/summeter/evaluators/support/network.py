@@ -1,8 +1,9 @@
 """Words and the embedded network together: one score, one calibrated probability.
 
 The network (an NLI cross-encoder that comes with summeter, `models/embedded/support`) reads the claim beside the
-sentences that share most words with it. Its weight, and what the joint score means, was fitted on data kept
-out of its training (`combination.json`, by `scripts/network/combine.py`).
+sentences that share most words with it, where the words leave doubt; elsewhere they decide alone. Its weight, and what
+the joint score means, was fitted on data kept out of its training (`combination.json`, by
+`scripts/network/combine.py`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ from summeter.records import Parameter, UsageError
 MODEL = "embedded/support"
 BOUND = 5.0
 """No answer of the network counts as more certain than these log-odds: it is sure of some of its errors."""
+DOUBT = (0.35, 0.75)
+"""The network is asked about claims to which the words alone, where half of the claims are supported, give a
+probability between these. Both are calibrated: a probability means the same whoever gave it. Chosen on
+human.jsonl.gz: 18 % of the tokens are not read, and the mean AUROC of its seven sources stays within .002."""
 SURE = 0.7
 """From this probability on the network's answer is given as a reason."""
 
@@ -43,7 +48,8 @@ def combination() -> Model:
 
 
 async def score(claims: Sequence[str], evidence: Evidence, use: Use, nli: NLI, base_rate: float = 0.5) -> list[Support]:
-    """One verdict for each claim, in order, as `LexicalScorer.score` gives them, the network included.
+    """One verdict for each claim, in order, as `LexicalScorer.score` gives them, the network included where the words
+    leave doubt.
 
     Raises UsageError for another network than the one the combination was fitted on.
     """
@@ -55,9 +61,9 @@ async def score(claims: Sequence[str], evidence: Evidence, use: Use, nli: NLI, b
             Parameter("models"),
             ". For a network of your own there are summac and fenice",
         )
-    scorer = LexicalScorer(use, joint, base_rate)
-    looks = [scorer.look(claim, evidence) for claim in claims]
-    texts = [premises(evidence, look.keys) if isinstance(look, Look) else () for look in looks]
+    words, both = LexicalScorer(use, base_rate=base_rate), LexicalScorer(use, joint, base_rate)
+    looks = [words.look(claim, evidence) for claim in claims]
+    texts = [premises(evidence, look.keys) if isinstance(look, Look) and in_doubt(look, use) else () for look in looks]
     pairs = [(text, claim) for claim, some in zip(claims, texts, strict=True) for text in some]
     entailments = await nli.classify(pairs)
     verdicts: list[Support] = []
@@ -66,11 +72,20 @@ async def score(claims: Sequence[str], evidence: Evidence, use: Use, nli: NLI, b
         if isinstance(look, Support):
             verdicts.append(look)
             continue
+        if not some:
+            verdicts.append(words.verdict(look, evidence))
+            continue
         own = entailments[last : last + len(some)]
         last += len(some)
-        verdict = scorer.verdict(look, evidence, log_odds(own))
+        verdict = both.verdict(look, evidence, log_odds(own))
         verdicts.append(verdict._replace(reasons=_reasons(verdict, own)))
     return verdicts
+
+
+def in_doubt(look: Look, use: Use) -> bool:
+    """Whether the network is asked about a claim."""
+    least, most = DOUBT
+    return least <= LexicalScorer(use).probability(look) <= most
 
 
 def _reasons(verdict: Support, entailments: Sequence[Entailment]) -> tuple[str, ...]:
