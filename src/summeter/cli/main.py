@@ -32,6 +32,7 @@ COMMANDS = {
     "outputs": ("outputs:app", "Bring in outputs of earlier experiments."),
     "annotate": ("annotate:app", "Have people judge summaries; lose no answer."),
     "meta": ("meta:app", "Judge the judges: runs against people."),
+    "advise": ("advise:command", "Say which judge suits your data, and why."),
     "bench": ("bench:app", "Build a benchmark of summaries, or run one."),
     "train": ("train:train", "Train a judge on people's labels."),
     "audit": ("audit:app", "Try what a judge withstands."),

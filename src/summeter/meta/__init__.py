@@ -12,6 +12,7 @@ module):
 """
 
 from summeter.choices import AggregationRule, Average, Items, Level, Tie, Use
+from summeter.meta._advise import advise
 from summeter.meta._agree import agree, override_rate
 from summeter.meta._bias import bias
 from summeter.meta._calibrate import Calibration, calibrate, calibration_study, load_calibration, save_calibration
@@ -43,6 +44,7 @@ __all__ = [
     "Study",
     "Tie",
     "Use",
+    "advise",
     "agree",
     "agreement_lines",
     "agreement_with_people",

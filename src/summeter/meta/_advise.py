@@ -1,0 +1,347 @@
+"""Which judge for these data? Agreement with people, cost, systems, length, and what more labels would settle.
+
+One statistic serves all judges of an aspect, so that they can be compared: AUROC where people said yes or no (of a
+judge that says only 0 and 1 it is the balanced accuracy), else Spearman's correlation. It is taken over sentences where
+people and every judge have them, else over summaries.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from statistics import NormalDist
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+
+from summeter.choices import Coefficient, Level
+from summeter.meta._bias import length_rows, lengths_of
+from summeter.meta._correlate import rows_interval
+from summeter.meta.grids import paired_matrices
+from summeter.meta.inputs import Gold
+from summeter.meta.matrix import PairedScores
+from summeter.meta.results import Row, Study, interval_row, judge_key, judge_labels, named, resampling
+from summeter.meta.selection import Selection, SelectionArgs, all_pairs, checks_keywords, choose, meta_input
+from summeter.records import UsageError, judge_names
+from summeter.runs.calls import CallStore
+from summeter.runs.run import CALLS, RunFolder
+from summeter.stats import Interval, classification_interval
+from summeter.stats.base import Floats
+from summeter.stats.classification import Area
+from summeter.stats.correlation import correlation_of
+from summeter.stats.resample import Resampling, Weighted
+from summeter.tables import Column, Table, number
+from summeter.tables import interval as shown_interval
+
+STUDY = "advise"
+AUROC, SPEARMAN = "auroc", Coefficient.SPEARMAN.value
+FREE = "no model was paid for"
+_SIDE = NormalDist().inv_cdf(0.975)
+
+
+class Candidate(NamedTuple):
+    """A judge on one aspect: its agreement, its US dollars per 1,000 summaries (None, and why, where unknown)."""
+
+    run: RunFolder
+    pairs: PairedScores
+    statistic: str
+    agreement: Interval
+    cost: float | None
+    reason: str | None
+
+    def fields(self) -> dict[str, Any]:
+        """What names it in a row."""
+        about = {"study": STUDY, "level": self.pairs.level.value, "average": "pooled"}
+        return {**named(self.pairs.judge, self.pairs.gold), **about}
+
+
+@checks_keywords
+def advise(
+    runs: RunFolder | Sequence[RunFolder],
+    gold: Gold | None = None,
+    *,
+    level: str | None = None,
+    resamples: int = 1000,
+    seed: int = 0,
+    **selection: Unpack[SelectionArgs],
+) -> Study:
+    """Which of the judges in these runs should judge such data?
+
+    `gold` is by default what people judged in the first run's data. `level` is "sentence" or "summary", by default
+    sentences where people and all judges judged these. Rows of the study "advise": for each judge `auroc` or
+    `spearman` (also for each system), with `details.frontier` (no judge agrees better for less money) and
+    `details.recommended`; `cost_per_1000` and `seconds_per_1000` (US dollars, and seconds that models took, one call
+    after the other, for 1,000 summaries); `length_gap` (by how much more than people's its scores go with the length
+    of a summary); for the best judge and the next one ("A-B") the `difference`, and
+    `documents_needed`, how many labelled documents would tell them apart. The recommendation stands in the notes.
+
+    Recommended is the cheapest judge that the labels do not tell from the best one. Raises UsageError where no judge
+    has an aspect in common with people.
+    """
+    folders = [runs] if isinstance(runs, RunFolder) else list(runs)
+    if not folders:
+        raise UsageError("no run given")
+    chosen, resample = Selection(**selection), resampling(max(1, resamples), seed=seed)
+    people = folders[0].data if gold is None else gold
+    where = None if level is None else choose(Level, level, "level")
+    found = _candidates(folders, people, chosen, where, resample)
+    names = judge_names(judge_key(candidate.pairs.judge) for candidate in found)
+    rows: list[Row] = []
+    notes: list[str] = []
+    for aspect in dict.fromkeys(candidate.pairs.gold.aspect for candidate in found):
+        of_aspect = [candidate for candidate in found if candidate.pairs.gold.aspect == aspect]
+        named_candidates = {names[judge_key(candidate.pairs.judge)]: candidate for candidate in of_aspect}
+        block, said = _of_aspect(aspect, named_candidates, resample)
+        rows += block
+        notes += said
+    rows += _lengths(folders, people, chosen, resample)
+    return Study(STUDY, rows, notes)
+
+
+def overview(study: Study) -> Table:
+    """A line a judge and aspect: agreement, price, time, the system on which it agrees least, the lean to length, and
+    marks: `frontier` where no judge agrees better for less money, `use` where it is recommended."""
+    whole = [row for row in study if row.statistic in (AUROC, SPEARMAN) and row.system is None]
+    names = judge_labels(whole)
+    lines = []
+    for name, row in zip(names, whole, strict=True):
+        own = study.where(signature=row.signature, aspect=row.aspect, gold_aspect=row.gold_aspect)
+        figures = {each.statistic: each.value for each in own if each.system is None}
+        systems = [(each.value, each.system) for each in own.where(statistic=row.statistic)
+                   if each.system is not None and each.value is not None]  # fmt: skip
+        least = min(systems, default=None)
+        marks = [mark for key, mark in (("frontier", "frontier"), ("recommended", "use")) if row.details[key]]
+        lines.append((
+            name, row.aspect if row.aspect == row.gold_aspect else f"{row.aspect}:{row.gold_aspect}", row.level,
+            row.statistic, row.value, shown_interval(row.low, row.high), row.n, figures.get("cost_per_1000"),
+            figures.get("seconds_per_1000"), None if least is None else f"{least[1]} {least[0]:.3f}",
+            figures.get("length_gap"), ", ".join(marks),
+        ))  # fmt: skip
+    columns = (
+        Column("judge"), Column("aspect"), Column("level"), Column("statistic"), Column("value", show=number),
+        Column("interval"), Column("n"), Column("$ per 1000", show=number), Column("s per 1000", show=number),
+        Column("least on"), Column("length gap", show=number), Column(""),
+    )  # fmt: skip
+    return Table(columns, tuple(lines))
+
+
+def _candidates(
+    runs: Sequence[RunFolder], gold: Gold, chosen: Selection, where: Level | None, resample: Resampling
+) -> list[Candidate]:
+    by_level: dict[Level, dict[tuple[str, str, str], tuple[RunFolder, PairedScores]]] = {}
+    lost: UsageError | None = None
+    for level in [where] if where is not None else [Level.SENTENCE, Level.SUMMARY]:
+        there = by_level.setdefault(level, {})
+        for run in runs:
+            try:
+                for pairs in all_pairs(meta_input(run, gold, chosen), level, chosen):
+                    there.setdefault((pairs.gold.aspect, pairs.judge.signature, pairs.judge.aspect), (run, pairs))
+            except UsageError as error:
+                lost = error
+    found = []
+    for aspect in dict.fromkeys(key[0] for there in by_level.values() for key in there):
+        of_aspect = [{key: own for key, own in there.items() if key[0] == aspect} for there in by_level.values()]
+        # Sentences where every judge has them, else summaries.
+        best = max(of_aspect, key=len)
+        found += [_candidate(run, pairs, resample) for run, pairs in best.values()]
+    if not found:
+        raise lost or UsageError("nobody judged what people judged")
+    return found
+
+
+def _candidate(run: RunFolder, pairs: PairedScores, resample: Resampling) -> Candidate:
+    labels = bool(np.isin(pairs.y[~np.isnan(pairs.y)], (0.0, 1.0)).all())
+    if labels:
+        agreement = classification_interval(pairs.y, pairs.x, AUROC, resample(pairs.document.codes))
+    else:
+        agreement = rows_interval(pairs, SPEARMAN, resample)
+    return Candidate(run, pairs, AUROC if labels else SPEARMAN, agreement, *_cost(run, pairs.judge.signature))
+
+
+def _cost(run: RunFolder, signature: str) -> tuple[float | None, str | None]:
+    """US dollars for 1,000 summaries, or why nobody knows."""
+    parts = signature.split(" + ")  # a composite's parts
+    entries = [judge for judge in run.manifest.judges if judge.signature in parts]
+    if entries and all(judge.imported for judge in entries):
+        return None, "its judgments were imported"
+    total = 0.0
+    for judge in entries:
+        used = run.manifest.judge_usage.get(judge.signature)
+        if used is None or not used.calls:
+            continue
+        if used.cost is None or not used.items:
+            return None, used.reason or "it judged nothing"
+        total += 1000 * used.cost / used.items
+    return total, None
+
+
+def _seconds(run: RunFolder, signature: str) -> float | None:
+    """Seconds that the calls behind 1,000 summaries took, added up; None where none is known."""
+    work = [run.totals.work[part] for part in signature.split(" + ") if part in run.totals.work]
+    if not (run.folder / CALLS).is_file() or not any(each.items for each in work):
+        return None
+    total, timed = 0.0, 0
+    with CallStore(run.folder / CALLS, readonly=True) as store:
+        for each in work:
+            for completion in store.values(tuple(each.calls)).values():
+                seconds = json.loads(completion).get("seconds")
+                if isinstance(seconds, int | float):
+                    total, timed = total + 1000 * seconds / max(1, each.items), timed + 1
+    return total if timed else None
+
+
+def _of_aspect(aspect: str, named: Mapping[str, Candidate], resample: Resampling) -> tuple[list[Row], list[str]]:
+    """The rows of the judges of one aspect, and the recommendation."""
+    ranked = sorted(
+        (name for name, own in named.items() if own.agreement.value is not None),
+        key=lambda name: (-(named[name].agreement.value or 0.0), named[name].cost is None, named[name].cost or 0.0),
+    )
+    gaps = {name: _difference(named[ranked[0]], named[name], resample) for name in ranked[1:]}
+    equal = [ranked[0], *(name for name, gap in gaps.items() if not _apart(gap))] if ranked else []
+    priced = [name for name in equal if named[name].cost is not None]
+    best = (
+        min(priced, key=lambda name: named[name].cost or 0.0) if priced and named[ranked[0]].cost is not None else None
+    )
+    recommended = best if best is not None else ranked[0] if ranked else None
+    rows: list[Row] = []
+    for name, own in named.items():
+        details = {"frontier": name in ranked and _on_frontier(own, named.values()), "recommended": name == recommended}
+        rows.append(interval_row(own.agreement, own.fields(), statistic=own.statistic, details=details))
+        rows.append(
+            Row(**own.fields(), statistic="cost_per_1000", value=own.cost, n=len(own.pairs.document.used()),
+                status="undefined" if own.cost is None else "ok", reason=own.reason)
+        )  # fmt: skip
+        seconds = _seconds(own.run, own.pairs.judge.signature)
+        rows.append(
+            Row(**own.fields(), statistic="seconds_per_1000", value=seconds, n=len(own.pairs.document.used()),
+                status="undefined" if seconds is None else "ok",
+                reason="the run holds no call of it that was timed" if seconds is None else None)
+        )  # fmt: skip
+        rows += _by_system(own, resample)
+    if recommended is None:
+        return rows, [f"{aspect}: no judge can be recommended: {next(iter(named.values())).agreement.reason}"]
+    if len(ranked) == 1:
+        return rows, [f"{_use(aspect, recommended, named)} It is the only judge of {aspect} here."]
+    other = recommended if recommended != ranked[0] else ranked[1]
+    gap = gaps[other]
+    more = documents_needed(gap)
+    about = {
+        **named[ranked[0]].fields(),
+        "pair": f"{ranked[0]}-{other}",
+        "judge": None,
+        "signature": None,
+        "model": None,
+    }
+    rows.append(interval_row(gap.interval, about, statistic="difference", details={"of": named[other].statistic}))
+    rows.append(
+        Row(**about, statistic="documents_needed", value=None if more is None else float(more), n=gap.documents,
+            status="undefined" if more is None else "ok",
+            reason="the two agree with people alike, or no interval could be had" if more is None else None)
+    )  # fmt: skip
+    return rows, [f"{_use(aspect, recommended, named)} {_why(ranked[0], other, recommended, gap, more, named)}"]
+
+
+def _use(aspect: str, name: str, named: Mapping[str, Candidate]) -> str:
+    own = named[name]
+    spread = shown_interval(own.agreement.low, own.agreement.high)
+    price = own.reason if own.cost is None else f"${own.cost:.2f} per 1,000 summaries" if own.cost else FREE
+    number = f"{own.statistic} {own.agreement.value:.3f} {spread} on {own.agreement.n:,} {_plural(own.pairs.level)}"
+    return f"{aspect}: use {name} ({number}; {price})."
+
+
+def _plural(level: Level) -> str:
+    return "summaries" if level is Level.SUMMARY else f"{level.value.replace('_', ' ')}s"
+
+
+def _why(
+    best: str, other: str, recommended: str, gap: Difference, more: int | None, named: Mapping[str, Candidate]
+) -> str:
+    spread = shown_interval(gap.interval.low, gap.interval.high)
+    ahead = f"{best} is ahead of {other} by {gap.interval.value or 0.0:.3f} {spread}"
+    if _apart(gap):
+        return f"{ahead}, which the labels tell apart."
+    labels = "" if more is None else f"; about {more:,} labelled documents would (there are {gap.documents:,})"
+    cheaper = ""
+    if recommended != best and (named[best].cost or 0.0) > (named[other].cost or 0.0):
+        cheaper = f" and costs ${named[best].cost:.2f} per 1,000 summaries"
+    return f"{ahead}{cheaper}, but the labels do not tell them apart{labels}."
+
+
+class Difference(NamedTuple):
+    """How much better one judge agrees than another, on what both and people judged."""
+
+    interval: Interval
+    documents: int
+
+
+def _difference(first: Candidate, second: Candidate, resample: Resampling) -> Difference:
+    """Documents are drawn for both judges alike."""
+    keys = [_keys(candidate.pairs) for candidate in (first, second)]
+    common = [key for key in keys[0] if key in keys[1]]
+    rows = [np.array([at[key] for key in common], np.int64) for at in keys]
+    one, two = (candidate.pairs.take(at) for candidate, at in zip((first, second), rows, strict=True))
+    bootstrap = resample(one.document.codes)
+    parts: list[Weighted] = []
+    for pairs in (one, two):
+        if first.statistic == AUROC:
+            parts.append(Area(pairs.y, pairs.x, bootstrap.codes))
+        else:
+            parts.append(correlation_of(pairs.x, pairs.y, bootstrap.codes, SPEARMAN))
+
+    def difference(weights: Floats) -> Floats:
+        return np.asarray(parts[0](weights) - parts[1](weights))
+
+    return Difference(bootstrap.interval(difference, width=len(common)), len(one.document.used()))
+
+
+def _keys(pairs: PairedScores) -> dict[tuple[str | None, str | None, int], int]:
+    labels = zip(pairs.document.labels(), pairs.system.labels(), pairs.index.tolist(), strict=True)
+    return {key: at for at, (key, kept) in enumerate(zip(labels, pairs.kept.tolist(), strict=True)) if kept}
+
+
+def _apart(gap: Difference) -> bool:
+    low, high = gap.interval.low, gap.interval.high
+    return low is not None and high is not None and (low > 0 or high < 0)
+
+
+def documents_needed(gap: Difference) -> int | None:
+    """How many labelled documents would give the difference an interval without 0: its width falls with their root."""
+    value, low, high = gap.interval.value, gap.interval.low, gap.interval.high
+    if not value or low is None or high is None:
+        return None
+    deviation = (high - low) / (2 * _SIDE)
+    return math.ceil(gap.documents * (_SIDE * deviation / abs(value)) ** 2)
+
+
+def _on_frontier(own: Candidate, others: Any) -> bool:
+    if own.cost is None or own.agreement.value is None:
+        return False
+    return not any(
+        other.cost is not None and other.agreement.value is not None
+        and (other.cost, -other.agreement.value) != (own.cost, -own.agreement.value)
+        and other.cost <= own.cost and other.agreement.value >= own.agreement.value
+        for other in others
+    )  # fmt: skip
+
+
+def _by_system(own: Candidate, resample: Resampling) -> Iterator[Row]:
+    if len(own.pairs.system.used()) < 2:
+        return
+    for system, part in own.pairs.split("system"):
+        each = _candidate(own.run, part, resample) if part.n > 1 else None
+        if each is not None and each.statistic == own.statistic:
+            yield interval_row(each.agreement, own.fields(), statistic=own.statistic, system=system)
+
+
+def _lengths(runs: Sequence[RunFolder], gold: Gold, chosen: Selection, resample: Resampling) -> Iterator[Row]:
+    for run in runs:
+        lengths = lengths_of(run, gold, "words")
+        try:
+            matrices = paired_matrices(meta_input(run, gold, chosen), chosen)
+        except UsageError:
+            continue  # people judged no summaries as a whole, or this run has none of their aspects
+        for row in chain.from_iterable(length_rows(matrix, lengths, "words", resample) for matrix in matrices):
+            if row.statistic == "length_gap":
+                yield row.model_copy(update={"study": STUDY})
