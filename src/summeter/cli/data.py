@@ -232,7 +232,9 @@ def sample(
 @app.command()
 def shard(
     data: Annotated[list[str], typer.Argument(metavar="DATA...", help=_SEVERAL)],
-    folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="The folder of shards to write.")],
+    folder: Annotated[
+        str, typer.Option("-o", "--output", metavar="FOLDER", help="The folder of shards to write, or s3://BUCKET/PATH.")
+    ],
     documents_per_shard: Annotated[
         int, typer.Option("--documents-per-shard", metavar="N", min=1, help="How many documents a shard has.")
     ] = 1000,
@@ -331,8 +333,9 @@ def _terms(dataset: Dataset, preset: str | None) -> list[str]:
     return [*lines, *([f"as released: {'; '.join(released)}"] if released else [])]
 
 
-def _dropped(dataset: Dataset, folder: Path) -> list[str]:
+def _dropped(dataset: Dataset, folder: str | Path) -> list[str]:
     from summeter.data.folder import DROPPED
+    from summeter.data.remote import joined
 
     if not dataset.dropped:
         return []
@@ -341,7 +344,7 @@ def _dropped(dataset: Dataset, folder: Path) -> list[str]:
     parts = [
         f"{count:,} {what}{'' if count == 1 else 's'}" for count, what in ((rows, "row"), (fields, "field")) if count
     ]
-    return [f"left out: {' and '.join(parts)}; each with its reason in {folder / DROPPED}"]
+    return [f"left out: {' and '.join(parts)}; each with its reason in {joined(folder, DROPPED)}"]
 
 
 def _count(faults: int, warnings: int) -> str:

@@ -27,6 +27,7 @@ from summeter.data.intake import Intake
 from summeter.data.layout import Table, joined, read_tables, records, with_documents
 from summeter.data.presets import Preset, preset_named
 from summeter.data.presets.base import Joined, Record
+from summeter.data.remote import is_remote
 from summeter.data.rows import EMPTY, Columns
 from summeter.data.shards import Shard, Shards, is_sharded, write_manifest
 from summeter.records import (
@@ -420,7 +421,9 @@ def load(  # noqa: PLR0913 - one keyword for each way in which data differ
     source = Source.of(data, map=map, preset=preset, format=format, language=language, documents=documents,
                        on_fault=on_fault, on_read=on_read)  # fmt: skip
     if source.folder is not None:
-        return _load_shards(source.folder) if is_sharded(source.folder) else _load_folder(source.folder, verify=verify)
+        if is_sharded(source.folder):
+            return _load_shards(source.folder)
+        return _load_folder(Path(source.folder), verify=verify)
     faults = source.faults()
     columns = Columns(map)
     intake = Intake(faults, columns, language)
@@ -464,6 +467,8 @@ def _paths(data: str | Path | Rows | Sequence[str | Path]) -> list[str | Path] |
 
 
 def _is_folder(path: str | Path) -> bool:
+    if is_remote(path):
+        return is_sharded(path)
     return str(path) != "-" and Path(path).is_dir()
 
 
@@ -481,7 +486,7 @@ class Source(NamedTuple):
 
     data: Any
     paths: Sequence[str | Path] | None
-    folder: Path | None
+    folder: str | Path | None
     layout: Preset | None
     renamed: bool
     format: str | None
@@ -501,7 +506,7 @@ class Source(NamedTuple):
         layout = None if preset is None else preset_named(preset)
         texts, article_hub = _fetched([documents] if isinstance(documents, str | Path) else list(documents))
         paths, hub = _fetched(_paths(data))
-        folder = None
+        folder: str | Path | None = None
         takes_folders = layout is not None and any(part.files for part in layout.parts)
         if paths and len(paths) == 1 and _is_folder(paths[0]) and not takes_folders:
             if map or preset or format or texts:
@@ -509,7 +514,7 @@ class Source(NamedTuple):
                     f"{paths[0]} is a folder; ", Parameter("map"), ", ", Parameter("preset"), " and ",
                     Parameter("format"), " are for flat files",
                 )  # fmt: skip
-            folder = Path(paths[0])
+            folder = str(paths[0]) if is_remote(paths[0]) else Path(paths[0])
         elif paths and len(paths) > 1 and layout is None and not (len(hub) == 1 and len(hub[0].files) == len(paths)):
             raise UsageError("several files are the parts of one layout; name it with ", Parameter("preset", "NAME"))
         return cls(data, paths, folder, layout, bool(map), format, language, texts, [*hub, *article_hub], on_fault,
@@ -613,8 +618,7 @@ def keep(dataset: Dataset, folder: Path) -> None:
     which names their place and their hashes."""
     if isinstance(dataset, ShardedDataset):
         with building(folder) as fresh:
-            place = str(dataset.source.folder.resolve())
-            write_manifest(fresh, dataset.source.manifest.model_copy(update={"place": place}))
+            write_manifest(fresh, dataset.source.manifest.model_copy(update={"place": dataset.source.place}))
     else:
         save(dataset, folder, force=True)
 
@@ -630,11 +634,12 @@ def is_kept(dataset: Dataset, folder: Path) -> bool:
     except InputError:
         return False
     own = dataset.source
-    return kept.folder == own.folder.resolve() and kept.manifest.differs(own.manifest) is None
+    return kept.place == own.place and kept.manifest.differs(own.manifest) is None
 
 
-def _load_shards(folder: Path) -> ShardedDataset:
-    return ShardedDataset(Shards.open(folder), folders.read_dropped(folder))
+def _load_shards(folder: str | Path) -> ShardedDataset:
+    dropped = [] if is_remote(folder) else folders.read_dropped(Path(folder))
+    return ShardedDataset(Shards.open(folder), dropped)
 
 
 def _load_folder(folder: Path, *, verify: bool) -> Dataset:

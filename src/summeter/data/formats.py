@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Literal, NamedTuple, cast
 
 from summeter.data.faults import Faults, describe
+from summeter.data.remote import is_remote, opened
 from summeter.records import InstallError, Parameter, UsageError
 
 Format = Literal["jsonl", "json", "csv", "tsv", "parquet", "xlsx", "lines", "pickle"]
@@ -98,7 +99,7 @@ def format_to_read(path: str | Path, named: str | None, faults: Faults) -> Forma
     try:
         return format_of(path, named)
     except UsageError:
-        if named is not None or Path(path).exists():
+        if named is not None or is_remote(path) or Path(path).exists():
             raise
         faults.fail(None, None, "no such file or folder")
         return None
@@ -276,7 +277,7 @@ def _opened(path: str | Path, on_read: OnRead | None = None) -> Iterator[BinaryI
     if str(path) == "-":
         yield sys.stdin.buffer
         return
-    with Path(path).open("rb") as file:
+    with opened(str(path)) if is_remote(path) else Path(path).open("rb") as file:
         handle = file if on_read is None else cast("BinaryIO", io.BufferedReader(_Counted(file, on_read), 1 << 20))
         if Path(path).suffix.lower() == ".gz":
             with io.BufferedReader(_Unpacked(handle)) as unpacked:

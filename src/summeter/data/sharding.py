@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from summeter.data import shards
-from summeter.data.atomic import building
 from summeter.data.dataset import Dataset, Rows, ShardedDataset, Source, load
 from summeter.data.faults import Dropped, Faults, OnFault
 from summeter.data.folder import Card, Content
@@ -21,8 +20,9 @@ from summeter.data.formats import OnRead
 from summeter.data.human_judgments import SpanAnnotators
 from summeter.data.intake import Intake
 from summeter.data.presets.base import Record
+from summeter.data.remote import is_remote
 from summeter.data.rows import Columns
-from summeter.data.shards import SHARD_DOCUMENTS, Shards, ShardWriter
+from summeter.data.shards import SHARD_DOCUMENTS, Shards, ShardWriter, building_shards
 from summeter.records import (
     Document,
     FactOrigin,
@@ -68,7 +68,7 @@ def shard(  # noqa: PLR0913 - one keyword for each way in which data differ, as 
     """
     if documents_per_shard < 1:
         raise UsageError(Parameter("documents_per_shard"), f" is {documents_per_shard}; give at least 1")
-    target = Path(folder)
+    target = folder if is_remote(folder) else Path(folder)
     shards.check_target(target, force=force)
     if isinstance(data, Dataset):
         return _shard_dataset(data, target, documents_per_shard, card or {})
@@ -81,17 +81,17 @@ def shard(  # noqa: PLR0913 - one keyword for each way in which data differ, as 
         sharded.warnings = whole.warnings
         return sharded
     streamed = _Streamed(source, map, documents_per_shard, card or {})
-    with building(target) as fresh:
+    with building_shards(target) as fresh:
         streamed.write(fresh)
     sharded = ShardedDataset(Shards.open(target), streamed.dropped)
     sharded.warnings = streamed.warnings
     return sharded
 
 
-def _shard_dataset(data: Dataset, target: Path, size: int, card: Mapping[str, str]) -> ShardedDataset:
+def _shard_dataset(data: Dataset, target: str | Path, size: int, card: Mapping[str, str]) -> ShardedDataset:
     named = data.with_card(**card)
     documents = _documents(data)
-    with building(target) as fresh, ShardWriter(fresh, named.card) as writer:
+    with building_shards(target) as fresh, ShardWriter(fresh, named.card) as writer:
         while chunk := list(islice(documents, size)):
             writer.add(_content(chunk, named.card))
         writer.seal(data.dropped)

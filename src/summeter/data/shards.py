@@ -12,16 +12,21 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Literal, NamedTuple, Self
 
 from pydantic import Field, ValidationError
 
 from summeter.data import folder as folders
-from summeter.data.atomic import write_lines, write_text
+from summeter.data import remote
+from summeter.data.atomic import building, write_lines, write_text
 from summeter.data.faults import Dropped
 from summeter.data.folder import Card, Content
+from summeter.data.remote import is_remote, joined
 from summeter.records import Document, InputError, Parameter, Record, Summary, UsageError
 
 MANIFEST = "shards.json"
@@ -72,20 +77,41 @@ class Manifest(Record):
 
 
 class Shards(NamedTuple):
-    """The shards in a folder, with the manifest that lists them."""
+    """The shards in a folder, or at an address of remote storage, with the manifest that lists them."""
 
-    folder: Path
+    folder: str | Path
     manifest: Manifest
 
     @classmethod
-    def open(cls, folder: Path) -> Shards:
+    def open(cls, folder: str | Path) -> Shards:
         """Raises InputError where the manifest is damaged."""
         manifest = read_manifest(folder)
-        return cls(folder if manifest.place is None else Path(manifest.place), manifest)
+        place = folder if manifest.place is None else manifest.place
+        return cls(str(place) if is_remote(place) else Path(place), manifest)
+
+    @property
+    def place(self) -> str:
+        """Where they are, for one who looks from another folder."""
+        return str(self.folder) if is_remote(self.folder) else str(Path(self.folder).resolve())
 
     def read(self, shard: Shard) -> Content:
         """What a shard holds. Raises InputError naming the shard where it is missing, or not as it was written."""
-        folder = self.folder / shard.name
+        folder = joined(self.folder, shard.name)
+        if isinstance(folder, Path):
+            return self._read(shard, folder)
+        with TemporaryDirectory(prefix="summeter-shard-") as place:
+            copy = Path(place) / shard.name
+            remote.download(folder, copy)
+            try:
+                content = self._read(shard, copy)
+                # The files go with the folder, so that the judgments are read now.
+                sets = {name: tuple(make()) for name, make in content.judgments.items()}
+            except InputError as error:
+                faults = [each._replace(file=each.file.replace(str(copy), folder)) for each in error.faults]
+                raise InputError(faults) from None
+        return content._replace(judgments={name: partial(iter, rows) for name, rows in sets.items()})
+
+    def _read(self, shard: Shard, folder: Path) -> Content:
         number = 1 + self.manifest.shards.index(shard)
         which = f"shard {number:,} of {len(self.manifest.shards):,}"
         if not (folder / folders.CARD).is_file():
@@ -96,16 +122,18 @@ class Shards(NamedTuple):
         return folders.read(folder, verify=True, advice=f"it belongs to {which}: {_AGAIN}")
 
 
-def is_sharded(folder: Path) -> bool:
+def is_sharded(folder: str | Path) -> bool:
     """Whether the folder holds shards, or says where they lie."""
-    return (folder / MANIFEST).is_file()
+    path = joined(folder, MANIFEST)
+    return path.is_file() if isinstance(path, Path) else remote.is_file(path)
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: str | Path) -> Manifest:
     """The manifest in a folder. Raises InputError where it is damaged."""
-    path = folder / MANIFEST
+    path = joined(folder, MANIFEST)
+    content = path.read_bytes() if isinstance(path, Path) else remote.read_bytes(path)
     try:
-        return Manifest.model_validate_json(path.read_bytes())
+        return Manifest.model_validate_json(content)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or None
@@ -118,17 +146,42 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     write_text(folder / MANIFEST, json.dumps(manifest.model_dump(), ensure_ascii=False, indent=1) + "\n")
 
 
-def check_target(folder: Path, *, force: bool) -> None:
+def check_target(folder: str | Path, *, force: bool) -> None:
     """Raise UsageError unless shards may be written to `folder`."""
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+    if is_remote(folder):
+        there = bool(remote.names(str(folder)))
+    else:
+        there = Path(folder).exists() and (not Path(folder).is_dir() or any(Path(folder).iterdir()))
+    if not there:
         return
-    if not folder.is_dir() or not is_sharded(folder):
+    if not is_sharded(folder):
         raise UsageError(f"{folder} exists and is not a dataset in shards; nothing was written: choose another folder")
     if not force:
         raise UsageError(
             f"{folder} already holds a dataset in shards; choose another folder, or replace it with ",
             Parameter("force", "True"),
         )
+
+
+@contextmanager
+def building_shards(target: str | Path) -> Iterator[Path]:
+    """A new folder to fill; it takes the place of `target` when the block ends without an error.
+
+    On remote storage an earlier list of shards goes first and the new one comes last, so that no list names shards
+    that are not whole.
+    """
+    if not is_remote(target):
+        with building(target) as fresh:
+            yield fresh
+        return
+    with TemporaryDirectory(prefix="summeter-shards-") as place:
+        fresh = Path(place)
+        yield fresh
+        files = sorted(str(path.relative_to(fresh)) for path in fresh.rglob("*") if path.is_file())
+        for name in sorted(remote.names(str(target)), key=lambda name: name != MANIFEST):
+            remote.remove(str(joined(target, name)))
+        for name in sorted(files, key=lambda name: name == MANIFEST):
+            remote.upload(fresh / name, str(joined(target, name)))
 
 
 class ShardWriter:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from summeter.data.atomic import write_text
 from summeter.data.dataset import Dataset, ShardedDataset, is_kept, keep
+from summeter.data.remote import joined
 from summeter.data.shards import is_sharded
 from summeter.data.shards import read_manifest as read_shards
 from summeter.engine.derive import derive, drop_outdated, rounds, wanted_in
@@ -209,8 +210,8 @@ def _check_shards(folder: Path, data: ShardedDataset) -> None:
     changed = read_shards(folder / "data").differs(data.source.manifest)
     if changed is not None:
         raise UsageError(
-            f"{data.source.folder / changed} is not as it was when the run in {folder} began; bring the shard back, or "
-            "choose another ",
+            f"{joined(data.source.folder, changed)} is not as it was when the run in {folder} began; bring the shard "
+            "back, or choose another ",
             Parameter("out"),
         )
 

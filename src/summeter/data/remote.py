@@ -1,0 +1,127 @@
+"""Data on remote storage, by fsspec: `s3://BUCKET/PATH`, `gs://...`, `az://...` (and fsspec's own `memory://`).
+
+Files are read as a stream. A folder of shards is read shard by shard, each fetched into a temporary folder; it is
+written to a temporary folder first, then object by object, its list last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from summeter.records import InputError, InstallError, UsageError
+
+PACKAGES = {"s3": "s3fs", "gs": "gcsfs", "az": "adlfs", "memory": "fsspec"}
+"""The package that reads each kind of storage."""
+_ADDRESS = re.compile(r"([a-z][a-z0-9+]*)://")
+
+
+def is_remote(path: object) -> bool:
+    """Whether a path names remote storage. Raises UsageError for a kind that is not read.
+
+    >>> is_remote("s3://bucket/rows.jsonl"), is_remote("rows.jsonl")
+    (True, False)
+    """
+    found = _ADDRESS.match(str(path))
+    if found is None:
+        return False
+    if found[1] not in PACKAGES:
+        kinds = ", ".join(f"{kind}://" for kind in PACKAGES if kind != "memory")
+        raise UsageError(f"cannot read {path}: of remote storage there are {kinds}")
+    return True
+
+
+def _storage(address: str) -> tuple[Any, str]:
+    """The file system of an address, and the path there. Raises InstallError without the package for it."""
+    package = PACKAGES[address.partition("://")[0]]
+    try:
+        from fsspec.core import url_to_fs
+
+        # What another program wrote since is seen.
+        system, path = url_to_fs(address, **({"use_listings_cache": False} if package == "s3fs" else {}))
+    except ImportError:
+        if package in {"gcsfs", "adlfs"}:
+            message = f"{address} needs {package}, which is not installed; add it with: pip install fsspec {package}"
+            raise InstallError(message) from None
+        raise InstallError.missing(package, "remote") from None
+    return system, path
+
+
+def joined(folder: str | Path, name: str) -> str | Path:
+    """A file or folder in a folder."""
+    return f"{str(folder).rstrip('/')}/{name}" if is_remote(folder) else Path(folder) / name
+
+
+def is_file(address: str) -> bool:
+    """Whether there is such an object. Raises InputError where the storage does not answer."""
+    with _told(address):
+        system, path = _storage(address)
+        return bool(system.isfile(path))
+
+
+def names(address: str) -> list[str]:
+    """Every object below an address, by its path from there."""
+    with _told(address):
+        system, path = _storage(address)
+        return sorted(found[len(path.rstrip("/")) + 1 :] for found in system.find(path))
+
+
+@contextmanager
+def opened(address: str) -> Iterator[BinaryIO]:
+    """An object, to be read. Raises FileNotFoundError where there is none, OSError where it cannot be read."""
+    system, path = _storage(address)
+    try:
+        stream = system.open(path, "rb")
+    except OSError:
+        raise
+    except Exception as error:  # each kind of storage has errors of its own
+        raise OSError(str(error) or type(error).__name__) from error
+    with stream as handle:
+        yield cast("BinaryIO", handle)
+
+
+def read_bytes(address: str) -> bytes:
+    """The content of an object. Raises InputError where it cannot be read."""
+    with _told(address):
+        system, path = _storage(address)
+        return bytes(system.cat_file(path))
+
+
+def download(address: str, folder: Path) -> None:
+    """Fetch all objects below an address into a folder. Raises InputError where one cannot be read."""
+    for name in names(address):
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(read_bytes(f"{address}/{name}"))
+
+
+def upload(file: Path, address: str) -> None:
+    """Write a file as an object, whole or not at all."""
+    with _told(address):
+        system, path = _storage(address)
+        system.pipe_file(path, file.read_bytes())
+
+
+def remove(address: str) -> None:
+    """Remove an object."""
+    with _told(address):
+        system, path = _storage(address)
+        system.rm_file(path)
+
+
+@contextmanager
+def _told(address: str) -> Iterator[None]:
+    """Errors of the storage as InputError with the address."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise InputError.at(address, None, None, "no such file") from None
+    except (InstallError, InputError):
+        raise
+    except Exception as error:  # each kind of storage has errors of its own
+        raise InputError.at(
+            address, None, None, f"cannot be read or written: {error or type(error).__name__}"
+        ) from error
