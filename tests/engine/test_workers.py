@@ -18,7 +18,7 @@ from engine.fleets import ThreadExecutor, unasked
 from engine.judges import Killer, Lengths, Moody, rows
 from engine.test_derived import Centred
 
-from summeter.data.dataset import load
+from summeter.data.dataset import Dataset, load
 from summeter.engine.api import evaluate
 from summeter.engine.executors.fleet import Assignment, Setup
 from summeter.engine.executors.member import Member
@@ -147,6 +147,21 @@ class TestTheDriver:
         (tmp_path / "s").touch()
         with pytest.raises(UsageError, match="install the same"):
             Member(replace(setup, version="0"), unasked, alone=False)
+
+
+def test_workers_read_the_data_no_more_often_than_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Data in shards are read from disk each time."""
+    read = Dataset.items
+    times: Counter[str] = Counter()
+
+    def items(data: Dataset) -> Any:
+        times[place] += 1
+        return read(data)
+
+    monkeypatch.setattr(Dataset, "items", items)
+    for place, executor in (("here", None), ("workers", ThreadExecutor())):
+        evaluate(rows(3), [Lengths()], out=tmp_path / place, executor=executor)
+    assert times["workers"] <= times["here"]
 
 
 def test_what_a_bundle_takes_is_not_what_it_waits(tmp_path: Path) -> None:

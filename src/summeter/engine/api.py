@@ -329,7 +329,9 @@ class _Session:
                     show.start(items_left(plan.data, asking, self.journal.done, plan.options.limit, wanted))
                     within = takewhile(lambda _: budget is None or budget.reached is None, left())
                     if self.executor is not None:
-                        count = sum(1 for _ in left())
+                        begun = any(self.journal.done.count(job.signature) for job in asking)
+                        new = not begun and not wanted and plan.options.limit is None
+                        count = plan.data.document_count if new else sum(1 for _ in left())
                         await self._by_fleet(self.executor, asking, bound, known, results, within, count)
                     else:
                         worker = Worker(asking, self.journal, tools, known, show, plan.options.item_timeout)
