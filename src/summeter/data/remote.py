@@ -6,11 +6,12 @@ written to a temporary folder first, then object by object, its list last.
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from summeter.records import InputError, InstallError, UsageError
 
@@ -79,8 +80,8 @@ def opened(address: str) -> Iterator[BinaryIO]:
         raise
     except Exception as error:  # each kind of storage has errors of its own
         raise OSError(str(error) or type(error).__name__) from error
-    with stream as handle:
-        yield cast("BinaryIO", handle)
+    with io.BufferedReader(stream) as handle:  # whose lines may have a limit, as those of fsspec may not
+        yield handle
 
 
 def read_bytes(address: str) -> bytes:
