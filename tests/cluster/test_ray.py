@@ -27,7 +27,7 @@ from summeter.runs.worker_parts import PARTS
 
 @pytest.fixture
 def ray(nodes: Any) -> Iterator[RayExecutor]:
-    """Two workers on the two nodes; a half of a CPU leaves room for both on one of them."""
+    """Two workers somewhere on the two nodes."""
     yield RayExecutor(address=nodes.address, workers=2)
     import ray
 

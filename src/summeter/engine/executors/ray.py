@@ -86,6 +86,7 @@ class RayFleet:
         self._actors: dict[str, Any] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._ours = False
+        self._seen = False  # whether a worker was ever ready
 
     @property
     def workers(self) -> int:
@@ -151,7 +152,6 @@ class RayFleet:
 
     async def _tell_of_waiting(self) -> None:
         """Say so where no worker finds room: Ray itself waits without a word."""
-        self._seen = False
         while not self._seen:
             await asyncio.sleep(PATIENCE)
             if not self._seen:
