@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 import pytest
+from engine.fleets import ThreadExecutor
 from engine.test_run import files
 
 from summeter.cli.spending import run_lines
@@ -285,6 +286,15 @@ def test_a_kill_in_either_round_asks_nothing_twice(tmp_path: Path, at: int) -> N
     whole = evaluate(data(*HALF * 2), [Of(sample=60)], out=tmp_path / "whole", concurrency=1)
     assert of(run) == of(whole)
     assert run.manifest.status == "complete"
+
+
+def test_workers_judge_as_one_process_does(tmp_path: Path) -> None:
+    alone = evaluate(data(*HALF * 2), [Of(sample=60)], out=tmp_path / "alone")
+    judged = times("dear")
+    asked.clear()
+    run = evaluate(data(*HALF * 2), [Of(sample=60)], out=tmp_path / "run", executor=ThreadExecutor(2))
+    assert times("dear") == judged
+    assert files(run.folder) == files(alone.folder)
 
 
 def test_rescore_computes_it_from_what_is_there(tmp_path: Path) -> None:
