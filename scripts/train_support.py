@@ -48,7 +48,7 @@ HERE = Path(__file__).resolve().parent.parent / "src/summeter/evaluators/support
 RIDGE, ROUNDS, EACH = 0.002, 3, 800
 LEAST, LARGEST = 0.6, 0.95
 """A decisive check is right more often than not, and none is right for certain."""
-DECISIVE = np.array([check.counts == "decisive" for check in CHECKS if check.counts != "measured"])
+DECISIVE = np.isin(CONFLICTS, [check.kind for check in CHECKS if check.counts == "decisive"])
 SIGNS = np.array([-1.0 if name in PENALTIES else 1.0 for name in FEATURES])
 
 

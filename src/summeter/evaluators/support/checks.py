@@ -479,6 +479,10 @@ def _like(scene: Scene, phrase: Phrase) -> str | None:
 # Words that both have, and that say the opposite, or less, or the other way round.
 
 _SPEAKER: Final = re.compile(r"^[ \t]*(?P<name>[^\W\d_][\w .'-]{0,30}?)[ \t]?:", re.MULTILINE)
+_SAYING: Final = frozenset(
+    map(stem, ("say", "announce", "report", "state", "note", "add", "explain", "warn", "argue", "claim"))
+)
+_ADDRESSING: Final = frozenset(map(stem, ("ask", "tell", "warn", "answer")))  # somebody, and who is who matters
 _MUTUAL: Final = frozenset(stem(word) for word in lexicon.SAME_BOTH_WAYS)
 _ENGLISH: Final = lexicon.words_of("the of and to for its his her their with from by")
 _BEING: Final = lexicon.words_of("be is am are was were been being get gets got")
@@ -490,9 +494,9 @@ _AUXILIARY: Final = lexicon.words_of(
 )
 
 
-def _denies(side: Side) -> bool:
-    """Whether anything in the words denies: not, fail, refuse."""
-    return any(word.negation or word.key in _DENYING for word in side.words)
+def _denies(side: Side, but: str | None = None) -> bool:
+    """Whether anything in the words denies: not, fail, refuse (``but`` this: who does not deny says it)."""
+    return any(word.negation or (word.key in _DENYING and word.key != but) for word in side.words)
 
 
 def _denials(side: Side) -> list[tuple[Word, Word]]:
@@ -532,7 +536,7 @@ def negation(scene: Scene) -> Iterator[Raw]:
                 return
     for first, about in denials:
         pool = line if about.key in line.keys else scene.window
-        if about.key in pool.keys and not _denies(pool):
+        if about.key in pool.keys and not _denies(pool, but=about.key):
             yield (f"negated here, not in the {scene.named}: '{claim.quote(first, about)}'", ())
             return
 
@@ -580,7 +584,13 @@ def roles(scene: Scene) -> Iterator[Raw]:
         return
     for at, verb in enumerate(claim.words):
         checkpoint()
-        if not verb.content or verb.capital or verb.number or verb.key in _REPORTING or verb.key == "percent":
+        if (
+            not verb.content
+            or verb.capital
+            or verb.number
+            or verb.key in _REPORTING - _ADDRESSING
+            or verb.key == "percent"
+        ):
             continue
         beside = _neighbours(claim, at)
         if beside is None or verb.key in _MUTUAL:
@@ -635,6 +645,32 @@ def speaker(scene: Scene) -> Iterator[Raw]:
     own = [speaker for start, speaker in marks if start <= scene.line.words[0].start]
     if own and own[-1] not in scene.claim.text and name in {speaker for _, speaker in marks}:
         yield (f"'{name}' does not say this in the {scene.named}; '{own[-1]}' does", (subject,))
+
+
+def attribution(scene: Scene) -> Iterator[Raw]:
+    """What one name says is given to another: 'according to Voss' where the sentence has 'Renz said'."""
+    claim, line = scene.claim, scene.line
+    mine, theirs = _who_says(claim), _who_says(line)
+    if not mine or not theirs or mine[-1].key in line.keys or theirs[-1].key in claim.keys:
+        return
+    if mine[-1].key in scene.evidence.places and mine[-1].start not in scene.accounted:
+        name, other = claim.quote(mine[0], mine[-1]), line.quote(theirs[0], theirs[-1])
+        yield (f"'{name}' does not say this in the {scene.named}; '{other}' does", mine)
+
+
+def _who_says(side: Side) -> Phrase:
+    """The name beside the first word of reporting, or behind "according to"."""
+    for at, word in enumerate(side.words):
+        if side.lower(word) == "according":
+            near = list(side.ahead(at, 5))
+        elif word.key in _SAYING:
+            near = list(side.behind(at, 3))[::-1]
+        else:
+            continue
+        names = tuple(other for other in near if other.capital and other.content)
+        if names:
+            return names
+    return ()
 
 
 def pronoun(scene: Scene) -> Iterator[Raw]:
@@ -709,10 +745,13 @@ def cause(scene: Scene) -> Iterator[Raw]:
     """A cause that the source does not name, between things that stand in different sentences."""
     claim, window = scene.claim, scene.window
     at = next((i for i, word in enumerate(claim.words) if claim.lower(word) in lexicon.CAUSES), None)
-    if at is None or any(window.lower(word) in lexicon.LINKS for word in window.words):
+    if at is None:
         return
     before = {word.key for word in claim.words[:at] if word.content}
     behind = {word.key for word in claim.words[at + 1 :] if word.content}
+    linked = any(window.lower(word) in lexicon.LINKS for word in window.words)
+    if linked and (scene.line.keys & behind or not any(key in scene.evidence.places for key in behind)):
+        return  # the sentence names a cause, and it may be this one
     if before and behind and not _together(scene.evidence, before, behind):
         word = claim.words[at]
         yield (f"'{claim.quote(word)}': the {scene.named} does not link the two", (word,))
@@ -748,6 +787,7 @@ CHECKS: Final = (
     Check("sibling", siblings, "decisive"),
     Check("roles", roles, "decisive"),
     Check("speaker", speaker, "decisive"),
+    Check("speaker", attribution, "decisive"),
     Check("name", names_elsewhere, "conflict"),
     Check("stranger", names_missing, "decisive"),
     Check("pronoun", pronoun, "decisive"),
@@ -760,7 +800,7 @@ CHECKS: Final = (
     Check("elsewhere", words_elsewhere, "measured"),
     Check("form", other_forms, "measured"),
 )
-CONFLICTS: Final = tuple(check.kind for check in CHECKS if check.counts != "measured")
+CONFLICTS: Final = tuple(dict.fromkeys(check.kind for check in CHECKS if check.counts != "measured"))
 
 
 def findings(claim: str, measured: Measured, evidence: Evidence, named: str) -> tuple[Scene, list[Finding]]:
