@@ -7,8 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from summeter.engine.api import evaluate
+from summeter.engine.outputs import import_outputs
 from summeter.engine.runs import Run, rescore
+from summeter.runs.views import SCORE_COLUMNS
+from summeter.tables import csv_line
 
 # Values by the order of showing; None where the reply cannot be read.
 Verdicts = Mapping[tuple[str, str, str], str]
@@ -86,3 +91,29 @@ def test_pairs_that_all_failed_are_rows_without_a_value(tmp_path: Path) -> None:
     (pair,) = run.pairs()
     assert (pair.value, pair.n, pair.missing, pair.flip_rate) == (None, 0, 3, None)
     assert len((run.folder / "pairs.jsonl").read_text().splitlines()) == 3
+
+
+def test_the_views_are_the_records_of_the_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = tmp_path / "raw.jsonl"
+    values = [0.1, 1e22, 1e-7, 5e-324, 3.0, -2.5, 0.1 + 0.2, 123456789.123456789]
+    names = ["aster", "=1+1", 'a "b", c', "ü\n\u2028", "", "-x", "\\", "birch"]
+    given = [
+        {"doc_id": f"d{n}", "system": name or "none", "document": "x", "summary": "y"} for n, name in enumerate(names)
+    ]
+    judged = [
+        {"doc_id": row["doc_id"], "system": row["system"], "evaluator": "mine", "aspect": "a", "value": value}
+        for row, value in zip(given, values, strict=True)
+    ]
+    raw.write_text("".join(json.dumps(row) + "\n" for row in judged[1:]))
+    monkeypatch.setattr("summeter.runs.views._AT_ONCE", 3)
+    run = import_outputs([*given, {**given[0], "system": "second"}], raw, tmp_path / "run")
+    scores = run.scores()
+    assert (run.folder / "scores.jsonl").read_bytes().decode() == "".join(
+        score.model_dump_json() + "\n" for score in scores
+    )
+    for plain in (False, True):
+        rescore(run.folder, plain_csv=plain)
+        lines = [csv_line(SCORE_COLUMNS)] + [
+            csv_line((getattr(score, name) for name in SCORE_COLUMNS), as_is=plain) for score in scores
+        ]
+        assert (run.folder / "scores.csv").read_bytes().decode() == "".join(f"{line}\n" for line in lines)

@@ -48,8 +48,18 @@ class Context:
                     extra.setdefault(name, {})[item] = str(value)
         return cls(domains, splits, categories, extra)
 
+    @classmethod
+    def later(cls, make: Callable[[], Context]) -> Context:
+        """What `make` gives, made when it is first asked for: of large data it takes a while."""
+        return _Later(make)
+
     def joined(self, other: Context) -> Context:
         """What either knows; where both know something, this one counts."""
+        if isinstance(self, _Later) or isinstance(other, _Later):
+            return _Later(lambda: self._with(other))
+        return self._with(other)
+
+    def _with(self, other: Context) -> Context:
         extra = {
             name: {**other.extra.get(name, {}), **self.extra.get(name, {})} for name in {**self.extra, **other.extra}
         }
@@ -83,6 +93,25 @@ class Context:
         pairs = zip(document.take(items.first).labels(), system.take(items.first).labels(), strict=True)
         values = Names.of([look(text or "", author or "") for text, author in pairs])
         return values.take(items.of)
+
+
+class _Later(Context):
+    """A context that is made when it is first asked for."""
+
+    def __init__(self, make: Callable[[], Context]) -> None:
+        object.__setattr__(self, "_make", make)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in _FIELDS:
+            made = vars(self).get("_made")
+            if made is None:
+                made = vars(self)["_make"]()
+                object.__setattr__(self, "_made", made)
+            return getattr(made, name)
+        return super().__getattribute__(name)
+
+
+_FIELDS = frozenset(("domains", "splits", "categories", "extra"))
 
 
 def _joined(own: Mapping[Key, str | None], other: Mapping[Key, str | None]) -> dict[Key, str | None]:

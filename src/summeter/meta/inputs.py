@@ -81,7 +81,9 @@ def judge_input(run: RunLike) -> JudgeInput:
     if isinstance(run, JudgeInput):
         return run
     if isinstance(run, RunFolder):
-        return JudgeInput(_checked(without(run.table(), run.partial)), run.reduce, context_of(run.data))
+        return JudgeInput(
+            _checked(without(run.table(), run.partial)), run.reduce, Context.later(lambda: context_of(run.data))
+        )
     return JudgeInput(_table(run))
 
 

@@ -354,7 +354,8 @@ class ItemView(NamedTuple):
 
 
 class ItemList(NamedTuple):
-    """Every summary, worst first, with what the views share. The views are made when they are asked for.
+    """Every summary, worst first, with what the views share. The views are made when they are asked for. `sample` says
+    which are listed of runs that are too large to list all.
 
     `filters` are the aspects that several sources judged, with these: the reader chooses whose verdicts are shown.
     """
@@ -370,6 +371,7 @@ class ItemList(NamedTuple):
     aspects: tuple[str, ...]
     people: bool
     ordered_by: str | None
+    sample: str | None = None
 
 
 class Page(NamedTuple):

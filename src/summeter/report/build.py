@@ -70,7 +70,8 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
         studies=studies(given),
         failures=failing.groups(),
         items=item_list,
-        comparisons=comparisons(run_views, judges, items.where),
+        # A sample would say something else of the differences; `meta compare` tells them over all summaries.
+        comparisons=() if item_list.sample else comparisons(run_views, judges, items.where),
         sources=tuple(judges),
         glossary=_glossary(item_list),
     )
@@ -115,7 +116,7 @@ def _run(view: RunView, judges: Sequence[Source]) -> RunBlock:
         data_name=data_name(view),
         documents=view.data.document_count,
         summaries=len(view.data),
-        judged=len(view.judged),
+        judged=len(view.judged) if view.listed is None else view.folder.judged(),
         systems=len(view.data.systems),
         domains=len(view.data.domains),
         counts={status: statuses[status] for status in _STATUSES if status in statuses},

@@ -10,10 +10,11 @@ from typing import overload
 from summeter.records import Document, Judgment, Status, Summary, error_types
 from summeter.report.blocks import Column, FactList, ItemList, ItemView, Source, Verdict, Vote
 from summeter.report.ranks import ColumnKey, label_of
-from summeter.report.views import RunView
+from summeter.report.views import DRAWN, WORST, RunView
 from summeter.report.words import Kind, decision_words, gloss, kind, reasons, verdict
 from summeter.scoring import COMPOSITE, Score
 from summeter.scoring.systems import FIRST
+from summeter.scoring.table import Question
 
 # (run, document id, system) -> the item's number on the page.
 Where = Mapping[tuple[int, str, str], int]
@@ -68,7 +69,7 @@ class ItemListBuilder:
         self._imported = {(judge.name, judge.signature) for judge in entries if judge.imported}
         self._thresholds = Thresholds(sources)
         self._columns = {key: number for number, key in enumerate(self.columns)}
-        self._scores = [view.scores.by_item() for view in views]
+        self._scores = [view.scores.by_item(view.listed) for view in views]
         gathered = _Gathered(views)
         self.documents = list(gathered.documents)
         self.systems = tuple(dict.fromkeys(summary.system for _, summary in gathered.items))
@@ -90,10 +91,12 @@ class ItemListBuilder:
         values: list[float | None] = [None] * len(gathered.items)
         if (lead := self._lead()) is None:
             return values
-        view = self.views[self.columns[lead].run]
-        for score in view.scores:
+        column = self.columns[lead]
+        view = self.views[column.run]
+        wanted = view.scores.question(Question(column.judge, column.signature, column.aspect))
+        for score in view.scores.take(wanted):
             item = gathered.where.get((view.place, score.doc_id, score.system))
-            if item is not None and _column_key(view, score) == self.columns[lead]:
+            if item is not None:
                 values[item] = score.value
         return values
 
@@ -114,6 +117,17 @@ class ItemListBuilder:
             aspects=tuple(dict.fromkeys(key.aspect for key in self.columns)),
             people=any(self._voted(item) for item in range(len(self.items))),
             ordered_by=None if lead is None else gloss(self.columns[lead].aspect).title,
+            sample=self._sample(),
+        )
+
+    def _sample(self) -> str | None:
+        """What the page lists of runs that are too large to list all."""
+        if not self.views or self.views[0].listed is None:
+            return None
+        total = sum(view.manifest.data.summaries for view in self.views)
+        return (
+            f"{len(self.items):,} of {total:,} summaries are listed: the {WORST:,} lowest, and {DRAWN:,} drawn at "
+            "random. All numbers above are over all summaries."
         )
 
     def _column(self, key: ColumnKey) -> Column:
@@ -303,7 +317,7 @@ class JudgeFilters:
 
 
 def _columns(views: Sequence[RunView]) -> list[ColumnKey]:
-    keys = dict.fromkeys(_column_key(view, score) for view in views for score in view.scores)
+    keys = dict.fromkeys(ColumnKey(view.place, *question) for view in views for question in view.scores.questions())
 
     def order(key: ColumnKey) -> tuple[int, int]:
         return key.run, FIRST.index(key.aspect) if key.aspect in FIRST else len(FIRST)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from string import ascii_uppercase
 
+import numpy as np
+
 from summeter.data.dataset import Dataset
 from summeter.records import JudgeKey, KeyFacts, judge_names
 from summeter.report.blocks import Source
@@ -14,16 +16,25 @@ from summeter.report.words import scale_of
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.runs.places import HumanReader, RunReader
 from summeter.runs.run import RunFolder, prepared_rows
-from summeter.scoring import PairScore, ScoreTable, SystemTable
+from summeter.scoring import COMPOSITE, PairScore, ScoreTable, SystemTable
+
+LISTED = 20_000
+"""Summaries up to which a page lists all; of more it lists the WORST by the score that ranks, and as many DRAWN."""
+WORST, DRAWN = 1000, 1000
+
+Summaries = frozenset[tuple[str, str]]
+"""(document, system) of some summaries."""
 
 
 @dataclass(frozen=True)
 class RunView:
-    """A run as a report reads it. `letter` tells runs apart where there are several, else it is empty."""
+    """A run as a report reads it. `letter` tells runs apart where there are several, else it is empty. `listed` are the
+    summaries that the page lists, None for all."""
 
     place: int
     letter: str
     folder: RunFolder
+    listed: Summaries | None = None
 
     @property
     def manifest(self) -> Manifest:
@@ -48,7 +59,7 @@ class RunView:
     @cached_property
     def items(self) -> RunReader:
         """The judgments of any summary, read when they are asked for."""
-        return RunReader(self.folder)
+        return RunReader(self.folder, self.listed)
 
     @cached_property
     def scores(self) -> ScoreTable:
@@ -78,7 +89,7 @@ class RunView:
     @cached_property
     def people(self) -> HumanReader:
         """Judgments of people on the same summaries, where the data hold any, read when they are asked for."""
-        return HumanReader(self.folder)
+        return HumanReader(self.folder, self.listed)
 
     @cached_property
     def key_facts(self) -> dict[str, KeyFacts]:
@@ -103,7 +114,25 @@ class RunView:
 def views(runs: Sequence[RunFolder]) -> list[RunView]:
     """One view a run; letters where there is more than one."""
     many = len(runs) > 1
-    return [RunView(place, _letter(place) if many else "", run) for place, run in enumerate(runs)]
+    listed = _listed(runs)
+    return [RunView(place, _letter(place) if many else "", run, listed) for place, run in enumerate(runs)]
+
+
+def _listed(runs: Sequence[RunFolder]) -> Summaries | None:
+    """The summaries that a page lists of runs that are too large to list all: the lowest by the first composite, else
+    the first score of the first run, and others drawn at random (seed 0); None where all are."""
+    if sum(run.manifest.data.summaries for run in runs) <= LISTED:
+        return None
+    scores = runs[0].totals.scores
+    if not len(scores):
+        return frozenset()
+    composite = scores.take(scores.aspect.equal(COMPOSITE))
+    lead = composite if len(composite) else scores.take(scores.question(scores.questions()[0]))
+    order = np.argsort(lead.value, kind="stable")  # unknown values last
+    worst, rest = order[:WORST], order[WORST:]
+    drawn = np.random.default_rng(0).choice(rest, min(DRAWN, len(rest)), replace=False)
+    chosen = lead.take(np.concatenate([worst, drawn]))
+    return frozenset(zip(chosen.document.labels(), chosen.system.labels(), strict=True))
 
 
 def _letter(place: int) -> str:

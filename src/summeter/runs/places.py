@@ -29,7 +29,9 @@ class SummaryReader:
     stand with both of its summaries.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, only: Container[tuple[str, str]] | None = None) -> None:
+        """`only` these summaries, if given, are found."""
+        self._only = only
         self._files: list[Path] = []
         self._laid_out: dict[Path, IO[bytes]] = {}
         self._copies = ExitStack()
@@ -57,7 +59,7 @@ class SummaryReader:
                 signature, document_id, *systems = _item(from_json(line))
                 if kept is None or (signature, document_id, *systems) in kept:
                     for system in systems:
-                        if system is not None:
+                        if system is not None and (self._only is None or (document_id, system) in self._only):
                             self._put((document_id, system), start, len(line))
                 start += len(line)
 
@@ -96,16 +98,16 @@ class SummaryReader:
 class HumanReader(SummaryReader):
     """What people said of the summaries in a run's own copy of the data."""
 
-    def __init__(self, run: RunFolder) -> None:
-        super().__init__()
+    def __init__(self, run: RunFolder, only: Container[tuple[str, str]] | None = None) -> None:
+        super().__init__(only)
         self._add(run.folder / "data" / JUDGMENTS / f"{RAW}.jsonl")
 
 
 class RunReader(SummaryReader):
     """The judgments of a run: those that `RunFolder.judgments` gives, one a question."""
 
-    def __init__(self, run: RunFolder) -> None:
-        super().__init__()
+    def __init__(self, run: RunFolder, only: Container[tuple[str, str]] | None = None) -> None:
+        super().__init__(only)
         self._models = {judge.signature: judge.model for judge in run.manifest.judges}
         done = run.done()
         for judge in run.manifest.judges:

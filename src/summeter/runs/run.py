@@ -39,6 +39,7 @@ from summeter.runs.progress import (
 )
 from summeter.runs.totals import RunTotals
 from summeter.scoring import JudgmentTable, PairScore, Score, SystemTable, dedupe, to_frame
+from summeter.scoring.table import Groups, Names
 from summeter.stats.base import Bools, Ints
 
 T = TypeVar("T")
@@ -303,6 +304,17 @@ class RunFolder:
     def progress(self) -> Iterator[Done]:
         """What is finished."""
         return records_of(self.folder / PROGRESS, Done)
+
+    def judged(self) -> int:
+        """How many summaries some judge has finished, or failed at for good, alone or in a pair."""
+        items = ProgressTable.read(self.folder / PROGRESS)
+        errors = [failure for failure in self.failures() if failure.status == "error"]
+        paired = np.flatnonzero(~items.rival.equal(None))
+        systems = [failure.system for failure in errors], [failure.rival for failure in errors if failure.rival]
+        documents = [failure.document_id for failure in errors], [each.document_id for each in errors if each.rival]
+        document = Names.concat([items.document, items.document.take(paired), *map(Names.of, documents)])
+        system = Names.concat([items.system, items.rival.take(paired), *map(Names.of, systems)])
+        return len(Groups.by(document, system))
 
     def done(self) -> DoneItems:
         """Which items each judge has finished."""

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from pydantic_core import to_json
 
 from summeter.data.atomic import write_lines, write_text
 from summeter.runs.run import RunFolder
 from summeter.runs.totals import RunTotals
-from summeter.scoring import Score
+from summeter.scoring import Score, ScoreTable
+from summeter.scoring.table import Names
 from summeter.tables import csv_line
 
 SCORE_COLUMNS = (
     "doc_id", "system", "judge", "signature", "model", "aspect", "value", "n", "missing", "status", "reason",
 )  # fmt: skip
 
+_AT_ONCE = 50_000
 PAIRS = "pairs.jsonl"
 
 
 def write_views(run: RunFolder, *, plain_csv: bool = False) -> None:
     """Write the views of `run` from its judgments; texts of scores.csv are inert (see `tables`) unless `plain_csv`."""
     totals = run.totals
-    write_lines(run.folder / "scores.jsonl", (score.model_dump_json() for score in totals.scores))
+    write_lines(run.folder / "scores.jsonl", _json_lines(totals.scores))
     write_lines(run.folder / "scores.csv", _csv(totals.scores, plain=plain_csv))
     if totals.preferences:
         write_lines(run.folder / PAIRS, (row.model_dump_json() for row in totals.preferences))
@@ -30,11 +36,49 @@ def write_views(run: RunFolder, *, plain_csv: bool = False) -> None:
     write_text(run.folder / "summary.json", json.dumps(_summary(totals), ensure_ascii=False, indent=1) + "\n")
 
 
-def _csv(scores: Iterable[Score], *, plain: bool) -> Iterator[str]:
+def _json_lines(scores: ScoreTable) -> Iterator[str]:
+    """`Score.model_dump_json` of every score, put together from the columns, each name encoded once."""
+    line = "{" + ",".join(f'"{name}":%s' for name in Score.model_fields) + "}"
+
+    def numbers(column: list[Any]) -> list[str]:
+        return to_json([None if number != number else number for number in column]).decode()[1:-1].split(",")  # noqa: PLR0124
+
+    for cells in _rows(scores, tuple(Score.model_fields), lambda name: to_json(name).decode(), numbers):
+        yield line % cells
+
+
+def _csv(scores: ScoreTable, *, plain: bool) -> Iterator[str]:
     """The lines of the table, without their line feeds; a text may hold some of its own."""
     yield csv_line(SCORE_COLUMNS)
-    for score in scores:
-        yield csv_line((getattr(score, column) for column in SCORE_COLUMNS), as_is=plain)
+
+    def text(name: str | None) -> str:
+        return csv_line((name, 0), as_is=plain).removesuffix(",0")
+
+    def numbers(column: list[Any]) -> list[str]:
+        return ["" if number != number else repr(number) for number in column]  # noqa: PLR0124 - NaN is no score
+
+    for cells in _rows(scores, SCORE_COLUMNS, text, numbers):
+        yield ",".join(cells)
+
+
+def _rows(
+    scores: ScoreTable,
+    columns: Sequence[str],
+    text: Callable[[str | None], str],
+    numbers: Callable[[list[Any]], list[str]],
+) -> Iterator[tuple[str, ...]]:
+    """The cells of every score as texts: each name is put into one by `text`, columns of numbers by `numbers`."""
+    table = [getattr(scores, "document" if name == "doc_id" else name) for name in columns]
+    names = [np.array([*map(text, column.names)], object) if isinstance(column, Names) else None for column in table]
+    for start in range(0, len(scores), _AT_ONCE):
+        part = slice(start, start + _AT_ONCE)
+        yield from zip(
+            *(
+                numbers(column[part].tolist()) if texts is None else texts[column.codes[part]].tolist()
+                for column, texts in zip(table, names, strict=True)
+            ),
+            strict=True,
+        )
 
 
 def _summary(totals: RunTotals) -> dict[str, object]:

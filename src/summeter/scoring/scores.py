@@ -8,7 +8,7 @@ faithfulness is the mean over claims instead, as the evaluator's `reduce` says.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, islice
@@ -134,13 +134,19 @@ class ScoreTable(Columns, Sequence[Score]):
             **names, value=None if isnan(value) else value, n=int(self.n[row]), missing=int(self.missing[row])
         )
 
-    def by_item(self) -> dict[tuple[str, str], array[int]]:
-        """(document, system) -> the rows of its scores."""
+    def by_item(self, only: Container[tuple[str, str]] | None = None) -> dict[tuple[str, str], array[int]]:
+        """(document, system) -> the rows of its scores; of these items `only`, if given."""
         rows: dict[tuple[str, str], array[int]] = {}
         items = zip(self.document.labels(), self.system.labels(), strict=True)
         for row, item in enumerate(items):
-            rows.setdefault(item, array("L")).append(row)
+            if only is None or item in only:
+                rows.setdefault(item, array("L")).append(row)
         return rows
+
+    def question(self, question: Question) -> Bools:
+        """Which rows answer a question."""
+        named = self.judge.equal(question.judge) & self.signature.equal(question.signature)
+        return named & self.aspect.equal(question.aspect)
 
     def questions(self) -> list[Question]:
         """The (judge, signature, aspect) there are, in order of first appearance."""

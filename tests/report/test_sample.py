@@ -1,0 +1,65 @@
+"""A page over runs that are too large to list all summaries: a stated sample, numbers over all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from summeter.engine.api import evaluate
+from summeter.report import html, views
+from summeter.report.build import page
+from summeter.runs.places import RunReader
+from summeter.runs.run import RunFolder
+
+ROWS = [
+    {
+        "doc_id": f"d{n}",
+        "system": system,
+        "document": f"It rained on day {n}. We stayed at home.",
+        "summary": " ".join(f"word{n}{place}" for place in range(n % 4)) + " It rained on day.",
+    }
+    for n in range(20)
+    for system in ("aster", "birch")
+]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunFolder:
+    return RunFolder(evaluate(ROWS, ["abstractiveness"], out=tmp_path / "run").folder)
+
+
+def test_a_large_run_lists_the_lowest_and_others_at_random(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = page([run])
+    assert whole.items.sample is None
+    assert len(whole.items.views) == len(ROWS)
+    for name, number in (("LISTED", 39), ("WORST", 5), ("DRAWN", 4)):
+        monkeypatch.setattr(views, name, number)
+        monkeypatch.setattr(f"summeter.report.items.{name}", number, raising=False)
+    sampled = page([run])
+    assert sampled.items.sample == (
+        "9 of 40 summaries are listed: the 5 lowest, and 4 drawn at random. All numbers above are over all summaries."
+    )
+    lowest = [view.scores for view in whole.items.views[:5]]
+    assert [view.scores for view in sampled.items.views[:5]] == lowest
+    assert len(sampled.items.views) == 9
+    assert sampled.tables == whole.tables
+    assert sampled.runs == whole.runs
+    assert page([run]).items.views[6].scores == sampled.items.views[6].scores  # the same are drawn each time
+    assert page([run, run]).comparisons == ()
+    assert len(page([run, run]).items.views) == 9
+
+
+def test_the_page_says_so(run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, number in (("LISTED", 39), ("WORST", 5), ("DRAWN", 4)):
+        monkeypatch.setattr(views, name, number)
+        monkeypatch.setattr(f"summeter.report.items.{name}", number, raising=False)
+    text = html([run], tmp_path / "page.html").read_text()
+    assert "9 of 40 summaries are listed" in text
+
+
+def test_a_reader_of_some_summaries_finds_no_others(run: RunFolder) -> None:
+    reader, whole = RunReader(run, {("d3", "aster")}), RunReader(run)
+    assert list(reader.items()) == [("d3", "aster")]
+    assert reader.read("d3", "aster") == whole.read("d3", "aster") != []
+    assert reader.read("d3", "birch") == []
