@@ -12,7 +12,9 @@ import pytest
 from engine.judges import Lengths, Moody, rows
 from runs.test_views import judge
 
+from summeter.data.sharding import shard
 from summeter.engine.api import evaluate
+from summeter.engine.merge import merge
 from summeter.engine.runs import Run, rescore
 from summeter.records import InputError, UsageError
 from summeter.runs.journal import SEALS, Journal
@@ -111,3 +113,23 @@ def test_checksums_go_while_a_run_is_written_and_come_back_at_its_end(run: Run) 
     assert json.loads((again.folder / SEALS).read_text())["files"].keys() == json.loads(recorded)["files"].keys()
     seal(again.folder)
     assert verify(again.folder) == []
+
+
+def test_data_in_shards_are_checked_where_they_lie_and_runs_over_them_merged(tmp_path: Path) -> None:
+    shards = shard(rows(), tmp_path / "shards", documents_per_shard=1)
+    run = evaluate(shards, [Lengths()], out=tmp_path / "run")
+    assert verify(run.folder) == []
+    few = evaluate(shards, [Lengths(), "abstractiveness"], out=tmp_path / "few", limit=2)
+    merged = merge([few.folder, run.folder], tmp_path / "merged")
+    (file,) = (run.folder / "judgments").iterdir()
+    assert (merged.folder / "judgments" / file.name).read_bytes() == file.read_bytes()
+    assert verify(merged.folder) == []
+    text = tmp_path / "shards" / "shard-00001" / "documents.jsonl"
+    text.write_bytes(flipped(text.read_bytes()))
+    (fault,) = verify(run.folder)
+    assert "shard-00001" in fault.file
+    card = tmp_path / "shards" / "shard-00000" / "dataset.json"
+    card.write_text(card.read_text() + " ")
+    assert verify(run.folder)[0].file == str(card)
+    shutil.rmtree(card.parent)
+    assert "is missing" in verify(run.folder)[0].message

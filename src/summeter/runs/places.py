@@ -7,6 +7,7 @@ from collections.abc import Container, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeVar
+from weakref import finalize
 
 from pydantic import ValidationError
 from pydantic_core import from_json
@@ -35,6 +36,7 @@ class SummaryReader:
         self._files: list[Path] = []
         self._laid_out: dict[Path, IO[bytes]] = {}
         self._copies = ExitStack()
+        finalize(self, self._copies.close)
         # (document, system) -> number of a file, start and length of lines that stand together; and so on.
         self._at: dict[tuple[str, str], array[int]] = {}
 

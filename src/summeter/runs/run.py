@@ -153,6 +153,8 @@ class RunFolder:
         if given is None and is_dataset(self._data_folder):
             return document_domains(self._data_folder)
         given = self.data if given is None else given
+        if not given.domains:
+            return {}
         return {
             document.id: document.domain
             for part in given.parts()
