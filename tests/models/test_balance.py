@@ -20,6 +20,7 @@ from summeter.models.base import Completion, Message, Request
 from summeter.models.context_length import context_lengths
 from summeter.models.layers.balance import FIRST, Balanced, Server
 from summeter.models.providers.provider import Options as EndpointOptions
+from summeter.models.providers.provider import base_urls
 from summeter.models.resolve import CallSettings, bind
 from summeter.records import ModelError, TransientError, UnreachableError, UsageError
 
@@ -281,6 +282,14 @@ def test_what_cannot_be_shared_is_a_usage_error() -> None:
         bind({"judge": "vllm/m"}, None, CallSettings(base_url="http://a/v1,http://a/v1"))
     with pytest.raises(UsageError, match="several servers are for models that are asked call by call"):
         bind({"judge": "openai-api/x/m"}, None, CallSettings(base_url="http://a/v1,http://b/v1", batch=True))
+
+
+@pytest.mark.parametrize("second", ["b:8000/v1", "ftp://b/v1", ",http://b/v1"])
+def test_an_address_without_its_scheme_is_no_path_of_the_one_before(second: str) -> None:
+    with pytest.raises(UsageError, match="address 1 holds a comma") as caught:
+        bind({"judge": "vllm/m"}, None, CallSettings(base_url=f"http://me:s3cret@a/v1,{second}"))
+    assert "s3cret" not in str(caught.value)
+    assert base_urls("http://a/v1?keep=1,2") == ("http://a/v1?keep=1,2",)
 
 
 def test_no_secret_of_any_address_is_kept() -> None:

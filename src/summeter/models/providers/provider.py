@@ -249,6 +249,12 @@ def base_urls(text: str | None) -> tuple[str | None, ...]:
     urls = tuple(re.split(r"\s*,\s*(?=https?://)", text.strip().rstrip(", "))) if text else (None,)
     if len(set(urls)) < len(urls):
         raise UsageError(Parameter("base_url"), " names an address twice")
+    for place, url in enumerate(urls, start=1):
+        if url is not None and "," in url.partition("?")[0]:
+            raise UsageError(  # it is not shown: it may hold a password
+                Parameter("base_url"), f": address {place} holds a comma; commas part addresses, each of which begins "
+                "with http:// or https://",
+            )  # fmt: skip
     return urls
 
 
