@@ -45,6 +45,14 @@ def test_the_same_run_by_actors_and_by_one_process(tmp_path: Path, ray: RayExecu
     assert files(more.folder) == files(evaluate(rows(30), judges, out=alone.folder).folder)
 
 
+def test_a_machine_without_room_for_a_worker_is_not_waited_for(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no room for a worker with 1 CPUs and 1000 GPUs"):
+        evaluate(rows(1), [Lengths()], out=tmp_path / "run", executor=RayExecutor(workers=1, gpus_per_worker=1000))
+    import ray
+
+    assert not ray.is_initialized()
+
+
 def test_workers_killed_five_times(tmp_path: Path, ray: RayExecutor) -> None:
     judge = Killer(flags=str(tmp_path), documents=("d2", "d9", "d16", "d23", "d30"))
     run = evaluate(rows(40), [judge], out=tmp_path / "run", executor=ray)

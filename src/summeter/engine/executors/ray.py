@@ -103,6 +103,9 @@ class RayFleet:
         if not ray.is_initialized():
             self._connect()
             self._ours = True
+            if self._on_this_machine and not self._room():
+                cpus, gpus = self._settings.cpus_per_worker, self._settings.gpus_per_worker
+                raise UsageError(f"this machine has no room for a worker with {cpus:g} CPUs and {gpus:g} GPUs")
         elif self._settings.address not in (None, "auto", ray.get_runtime_context().gcs_address):
             raise UsageError(
                 f"this process is connected to Ray at {ray.get_runtime_context().gcs_address}, not at "
@@ -116,10 +119,19 @@ class RayFleet:
         self._keep(self._serve())
         self._keep(self._tell_of_waiting())
 
+    @property
+    def _address(self) -> str | None:
+        return self._settings.address or os.environ.get("RAY_ADDRESS")
+
+    @property
+    def _on_this_machine(self) -> bool:
+        # A cluster may grow.
+        return self._ours and self._address is None
+
     def _connect(self) -> None:
         import ray
 
-        address = self._settings.address or os.environ.get("RAY_ADDRESS")
+        address = self._address
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.WARNING}
         with _handlers_kept():
             try:
@@ -140,7 +152,7 @@ class RayFleet:
 
         wanted = {"CPU": self._settings.cpus_per_worker, "GPU": self._settings.gpus_per_worker}
         return sum(
-            min(int(node["Resources"].get(name, 0) // number) for name, number in wanted.items() if number)
+            min(math.floor(node["Resources"].get(name, 0) / number + 1e-6) for name, number in wanted.items() if number)
             for node in ray.nodes()
             if node["Alive"]
         )
