@@ -272,6 +272,22 @@ def test_a_script_needs_a_main_guard_where_it_defines_judges(tmp_path: Path, *, 
     assert Run(tmp_path / "run").manifest.status == ("failed" if own else "complete")
 
 
+def test_judges_that_no_process_can_find_are_told_at_once(tmp_path: Path) -> None:
+    text = SCRIPT.replace("range(30)", "range(2)").replace("judge = Killer", OWN)
+    command = [sys.executable, "-", str(tmp_path / "run"), str(tmp_path)]
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    ended = subprocess.run(command, input=text.encode(), env=env, capture_output=True, check=False, timeout=60)
+    assert b"UsageError: judges that are defined in a notebook, at a prompt" in ended.stderr, ended.stderr
+    assert b"died" not in ended.stderr
+
+
+@pytest.mark.parametrize("executor", ["ray", ProcessExecutor])
+def test_what_is_no_executor_is_a_usage_error(tmp_path: Path, executor: Any) -> None:
+    with pytest.raises(UsageError, match="executor is a ProcessExecutor"):
+        evaluate(rows(1), [Lengths()], out=tmp_path / "run", executor=executor)
+    assert not (tmp_path / "run").exists()
+
+
 class TestParts:
     """What a worker hands over, and how often it counts."""
 

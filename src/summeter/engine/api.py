@@ -106,11 +106,7 @@ async def evaluate_async(
     recorded = None if replay is None else read_manifest(Path(replay))
     plan = make_plan(data, evaluators, models, Options.of(**options), replay=recorded)
     if executor is not None:
-        executor.check()
-        if plan.options.batch and plan.models:
-            raise UsageError(
-                Parameter("batch"), " gathers all calls in one process; leave out it or ", Parameter("executor")
-            )
+        _check_executor(executor, plan)
     if plan.options.batch and plan.options.item_timeout is not None and replay is None:
         raise UsageError(
             Parameter("item_timeout"), " cannot be kept with ", Parameter("batch"),
@@ -160,6 +156,17 @@ async def evaluate_async(
                     Run(folder, data=plan.data), journal, used, status, money, plain_csv=plan.options.plain_csv
                 )
     return run
+
+
+def _check_executor(executor: FleetExecutor, plan: RunPlan) -> None:
+    """UsageError where the run cannot be done by it."""
+    if not hasattr(executor, "fleet") or isinstance(executor, type):
+        raise UsageError(Parameter("executor"), f" is a ProcessExecutor(...) or a RayExecutor(...), not {executor!r}")
+    executor.check()
+    if plan.options.batch and plan.models:
+        raise UsageError(
+            Parameter("batch"), " gathers all calls in one process; leave out it or ", Parameter("executor")
+        )
 
 
 def _tell_damage(folder: Path, damaged: Sequence[Fault]) -> None:

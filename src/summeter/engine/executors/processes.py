@@ -16,6 +16,7 @@ from multiprocessing import current_process, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from multiprocessing.resource_tracker import ensure_running
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from summeter.engine.executors.member import Member
 
 PREFIX = "summeter-"
+_MAIN = b"__main__"
 
 
 class ProcessExecutor(Record):
@@ -96,6 +98,11 @@ class ProcessFleet:
 
     async def open(self, setup: Setup, answer: Answer) -> None:
         self._setup, self._packed, self._answer = setup, packed(setup), answer
+        if _MAIN in self._packed and not _main_is_a_file():
+            raise UsageError(
+                "judges that are defined in a notebook, at a prompt or in a script on stdin cannot be sent to "
+                "processes: put them in a module of their own, and import it"
+            )
 
     async def start(self, worker: str) -> None:
         ours, theirs = get_context("spawn").Pipe()
@@ -212,12 +219,19 @@ def _environment(names: Mapping[str, str]) -> Iterator[None]:
 def _main_module(setup: bytes) -> Iterator[None]:
     """A process that is begun within runs the main module once more only where what it is sent was defined there."""
     main = sys.modules["__main__"]
-    if b"__main__" not in setup:
+    if _MAIN not in setup:
         sys.modules["__main__"] = ModuleType("__main__")
     try:
         yield
     finally:
         sys.modules["__main__"] = main
+
+
+def _main_is_a_file() -> bool:
+    """Whether another process can run the main module, too."""
+    main = sys.modules["__main__"]
+    file = getattr(main, "__file__", None)
+    return getattr(main, "__spec__", None) is not None or (file is not None and Path(file).exists())
 
 
 @contextmanager
