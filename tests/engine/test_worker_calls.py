@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections import Counter
+from concurrent.futures import Future
 from multiprocessing import active_children
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from engine.test_workers import files, without_times
 from models.server import HANG, Call, Reply, StubServer, fail, ok
 
 from summeter.engine.api import evaluate
+from summeter.engine.executors.fleet import Answered, Trouble
 from summeter.engine.executors.processes import ProcessExecutor
 from summeter.engine.runs import Run
 from summeter.models.layers.item_timeout import Allowance, counted, handed_over, waiting, within
@@ -171,6 +173,30 @@ def test_a_key_that_is_refused_ends_the_run_with_its_reason(tmp_path: Path) -> N
         run_on(server, 4, tmp_path / "run", executor=EIGHT)
     with StubServer(behave) as server:
         assert set(run_on(server, 4, tmp_path / "run", executor=EIGHT).manifest.counts) == {"ok"}
+
+
+def test_a_refused_key_ends_calls_under_way_without_a_word_of_theirs(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    def behaves(call: Call) -> Reply:
+        return fail(401, "no such key")._replace(delay=0.1) if call.number == 20 else behave(call)._replace(delay=0.3)
+
+    with StubServer(behaves) as server:
+        with pytest.raises(AccessError, match="no such key"):
+            run_on(server, 30, tmp_path / "run", executor=TWO)
+        made = len(server.calls)
+        time.sleep(0.5)
+        assert len(server.calls) == made
+    assert capfd.readouterr().err == ""
+    assert not [entry.getMessage() for entry in caplog.records if entry.levelname in {"ERROR", "WARNING"}]
+
+
+@pytest.mark.parametrize("answered", [Answered("late"), Answered(trouble=Trouble.of(AccessError("late")))])
+def test_an_answer_to_nobody_is_dropped(answered: Answered) -> None:
+    future: Future[Any] = Future()
+    future.cancel()  # the item took too long, say
+    answered.resolve(future)
+    assert future.cancelled()
 
 
 def test_a_bad_reply_is_a_failure_of_its_item_as_in_a_run_alone(tmp_path: Path) -> None:

@@ -218,7 +218,9 @@ class Answered(NamedTuple):
     trouble: Trouble | None = None
 
     def resolve(self, future: Future[Any]) -> None:
-        """Give it to who asked."""
+        """Give it to who asked; nothing where nobody waits for it any more."""
+        if not future.set_running_or_notify_cancel():
+            return
         if self.trouble is not None:
             future.set_exception(self.trouble.error)
         else:

@@ -126,6 +126,9 @@ class ProcessFleet:
     async def close(self, grace: float) -> None:
         members = list(self._members.values())
         self._members.clear()
+        for task in self._tasks:  # no call is made for a run that has ended
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         for member in members:
             member.send(_Stop(grace))
         for member in members:
@@ -165,7 +168,8 @@ class _Process:
         threading.Thread(target=self._listen, name=f"summeter-{name}", daemon=True).start()
 
     def send(self, message: Any) -> None:
-        self._sender.submit(self._send, message)
+        with suppress(RuntimeError):  # it was ended
+            self._sender.submit(self._send, message)
 
     def _send(self, message: Any) -> None:
         with suppress(OSError):  # it is gone, which the listener says

@@ -248,8 +248,10 @@ class RayFleet:
 
         actors = list(self._actors.values())
         self._actors.clear()
-        for task in list(self._tasks):
+        tasks = list(self._tasks)
+        for task in tasks:
             task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         if not ray.is_initialized():
             return
         with suppress(Exception):  # who does not put its work down in time is killed all the same
@@ -342,10 +344,10 @@ class Actor:
         future: Future[Any] = Future()
 
         def resolve(done: Future[Any]) -> None:
-            if (error := done.exception()) is not None:
-                future.set_exception(error)
-            else:
+            if (error := done.exception()) is None:
                 done.result().resolve(future)
+            elif future.set_running_or_notify_cancel():
+                future.set_exception(error)
 
         self._desk.ask.remote(question).future().add_done_callback(resolve)
         return future
