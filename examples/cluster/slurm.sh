@@ -3,7 +3,7 @@
 #
 #     sbatch examples/cluster/slurm.sh DATA RUN
 #
-# DATA and RUN lie on storage that all nodes see, under one path.
+# DATA and RUN lie where the first node sees them.
 # The same command again carries a run on that the time limit cut off.
 
 #SBATCH --job-name=summeter

@@ -6,7 +6,7 @@ import asyncio
 import pickle
 from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,13 @@ from summeter.engine.executors.member import Member
 @dataclass
 class ThreadExecutor:
     """`deadly`: how many workers die of a document (its id). `full`: the names of workers whose disk is full.
-    `lost`: bundles whose worker dies once their part is written, before it says so. `broken`: none can begin."""
+    `elsewhere`: the names of workers that do not see the run's folder. `lost`: bundles whose worker dies once their
+    part is written, before it says so. `broken`: none can begin."""
 
     workers: int = 2
     deadly: Mapping[str, int] = field(default_factory=dict)
     full: tuple[str, ...] = ()
+    elsewhere: tuple[str, ...] = ()
     lost: tuple[int, ...] = ()
     broken: bool = False
     threads: int = 1
@@ -51,6 +53,10 @@ class ThreadFleet:
     async def open(self, setup: Setup, answer: Answer) -> None:
         self._setup, self._answer, self._loop = setup, answer, asyncio.get_running_loop()
 
+    def _seen_by(self, worker: str) -> Setup:
+        elsewhere = worker in self._executor.elsewhere
+        return replace(self._setup, parts="/nowhere/parts") if elsewhere else self._setup
+
     def _ask(self, question: Any) -> Future[Any]:
         """As over a pipe: what is asked and answered is a copy."""
 
@@ -63,7 +69,7 @@ class ThreadFleet:
         if self._executor.broken:
             self.events.put_nowait(Died(worker, "no room"))
             return
-        self._members[worker] = Member(self._setup, self._ask, alone=False)
+        self._members[worker] = Member(self._seen_by(worker), self._ask, alone=False)
         self.events.put_nowait(Ready(worker, "a thread"))
 
     async def send(self, worker: str, assignment: Assignment) -> None:

@@ -140,11 +140,24 @@ class TestTheDriver:
         with pytest.raises(WorkerError, match=r"3 workers, one after another, could not begin \(the last: no room\)"):
             self.same(tmp_path, ThreadExecutor(broken=True))
 
-    def test_a_worker_that_does_not_see_the_run(self, tmp_path: Path) -> None:
+    def test_workers_that_do_not_see_the_run_hand_their_work_to_the_driver(self, tmp_path: Path) -> None:
+        executor = ThreadExecutor(elsewhere=("worker 1", "worker 2"), deadly={"d17": 1}, lost=(0,))
+        self.same(tmp_path, executor)
+        assert executor.sent[0] == ["d0"]
+        assert not (tmp_path / "elsewhere").exists()
+
+    def test_when_the_disk_of_their_driver_is_full(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def full(file: Path, text: bytes) -> None:
+            raise OSError(28, "No space left on device", str(file))
+
+        with monkeypatch.context() as patched:
+            patched.setattr("summeter.engine.executors.drive.write_part", full)
+            with pytest.raises(WriteError, match=r"cannot be written: .*No space left on device"):
+                self.same(tmp_path, ThreadExecutor(elsewhere=("worker 1", "worker 2")))
+        self.same(tmp_path, ThreadExecutor(elsewhere=("worker 2",)))
+
+    def test_a_worker_of_another_version(self, tmp_path: Path) -> None:
         setup = Setup(jobs=(), networks=(), parts=str(tmp_path), session="s", slots=1, threads=1)
-        with pytest.raises(UsageError, match="every machine must reach the run's folder"):
-            Member(setup, unasked, alone=False)
-        (tmp_path / "s").touch()
         with pytest.raises(UsageError, match="install the same"):
             Member(replace(setup, version="0"), unasked, alone=False)
 

@@ -24,6 +24,7 @@ from summeter.engine.executors.fleet import (
     Event,
     Fleet,
     Outcome,
+    PartHanded,
     Ready,
     ResultsWanted,
     Setup,
@@ -40,7 +41,7 @@ from summeter.models.local.batcher import LocalUsage
 from summeter.records import InputError, WorkerError, WriteError
 from summeter.runs.journal import Journal
 from summeter.runs.results import ResultStore
-from summeter.runs.worker_parts import SUFFIX, PartTaker
+from summeter.runs.worker_parts import SUFFIX, PartTaker, write_part
 
 log = logging.getLogger(__name__)
 
@@ -92,7 +93,7 @@ class Driver:
         self._ready: set[str] = set()  # of these, those that can be handed work
         self._failed_starts = 0
         self.parts.folder.mkdir(exist_ok=True)
-        (self.parts.folder / setup.session).touch()  # a worker that sees it sees the run's folder
+        (self.parts.folder / setup.session).touch()  # a worker that sees it writes there itself
         try:
             await self.fleet.open(setup, self._answer)
             self.progress.note("waiting for workers")
@@ -239,6 +240,8 @@ class Driver:
         match question:
             case ResultsWanted(keys):
                 return {} if self.results is None else await asyncio.to_thread(self.results.get, keys)
+            case PartHanded(bundle, text):
+                return await asyncio.to_thread(write_part, self._file(bundle), text)
             case CallWanted(model, request, allowance):
                 return Called(*await counted(allowance, self.llms[model].complete(request)))
             case _:

@@ -196,6 +196,14 @@ class ResultsWanted(NamedTuple):
     keys: tuple[bytes, ...]
 
 
+class PartHanded(NamedTuple):
+    """A question: whether the driver keeps this part, for a worker that does not see the run's folder. No answer but an
+    error: it is on the disk."""
+
+    bundle: int
+    text: bytes
+
+
 class CallWanted(NamedTuple):
     """A question: the reply of a model to a request. `allowance` is the time that the item has left for it."""
 

@@ -22,6 +22,7 @@ from summeter.engine.executors.fleet import (
     NetworkName,
     Note,
     Outcome,
+    PartHanded,
     ResultsWanted,
     Setup,
     Trouble,
@@ -44,16 +45,18 @@ class Member:
     bundles are being judged: their units share its slots. `alone`: the process is its own, with the folder it is in and
     what is logged.
 
-    Raises UsageError where this machine cannot do what the driver wants: another version, no such model, no way to the
-    run's folder.
+    It puts its parts into the run's folder where it sees that, else into the driver's hands.
+
+    Raises UsageError where this machine cannot do what the driver wants: another version, no such model.
     """
 
     def __init__(self, setup: Setup, ask: Ask, *, alone: bool = True) -> None:
         if setup.version != __version__:
             raise UsageError(f"this worker has summeter {__version__}, its driver {setup.version}: install the same")
         self._setup = setup
+        self._ask = ask
         self._parts = Path(setup.parts)
-        self._check_parts()
+        self._sees_run = (self._parts / setup.session).exists()
         self._results = WorkerResults(ask, stored=setup.stored or setup.replay)
         self._usage: dict[str, LocalUsage] = {}
         self._reported: dict[str, LocalUsage] = {}
@@ -69,13 +72,6 @@ class Member:
         self._slots = asyncio.Semaphore(setup.slots)
         self._ended = 0.0  # when the latest bundle was
         threading.Thread(target=self._loop.run_forever, name="summeter-judging", daemon=True).start()
-
-    def _check_parts(self) -> None:
-        if not (self._parts / self._setup.session).exists():
-            raise UsageError(
-                f"this worker does not see {self._parts}, where the run lies: every machine must reach the run's "
-                "folder under one path (a shared file system)"
-            )
 
     def _networks(self) -> Mapping[str, object]:
         if not self._setup.networks:
@@ -146,9 +142,13 @@ class Member:
         part.results(self._results.fresh())
         if not part:
             return None
-        file = self._parts / f"{self._setup.session}-{bundle:08d}{SUFFIX}"
+        text = await asyncio.to_thread(part.text)
         try:
-            await asyncio.to_thread(write_part, file, part.text())
+            if self._sees_run:
+                file = self._parts / f"{self._setup.session}-{bundle:08d}{SUFFIX}"
+                await asyncio.to_thread(write_part, file, text)
+            else:
+                await asyncio.wrap_future(self._ask(PartHanded(bundle, text)))
         except OSError as error:
             return Trouble.of(error, "unwritten")
         return None

@@ -48,8 +48,8 @@ class RayExecutor(Record):
     """Judge by `workers` actors of a Ray cluster, each with so many CPUs and GPUs (which may be fractions).
 
     `address` is the cluster's; without one RAY_ADDRESS counts, and without that Ray is begun on this machine for the
-    run. Without `workers` there are as many as the cluster has room for when the run begins. Every machine must reach
-    the run's folder under one path.
+    run. Without `workers` there are as many as the cluster has room for when the run begins. A machine that does not
+    see the run's folder hands its work to the command that began the run.
 
     >>> import summeter as sm
     >>> sm.RayExecutor(workers=8, gpus_per_worker=1).threads
