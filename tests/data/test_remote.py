@@ -77,7 +77,7 @@ class TestMemory:
         with pytest.raises(UsageError, match="exists and is not a dataset in shards"):
             shard(rows, "memory://in", force=True)
 
-    def test_a_damaged_shard_is_named_by_its_address(self, rows: str, storage: Any) -> None:
+    def test_a_damaged_shard_is_named_by_its_address(self, rows: str, storage: Any, tmp_path: Path) -> None:
         shard(rows, "memory://out/data", documents_per_shard=3)
         storage.pipe_file("/out/data/shard-00001/documents.jsonl", b"{}\n")
         with pytest.raises(InputError, match=r"^memory://out/data/shard-00001: documents.jsonl: was .* shard 2 of 3"):
@@ -85,6 +85,9 @@ class TestMemory:
         storage.rm("/out/data/shard-00001", recursive=True)
         with pytest.raises(InputError, match=r"memory://out/data/shard-00001: shard 2 of 3 is missing"):
             list(load("memory://out/data").items())
+        with pytest.raises(InputError, match=r"memory://out/data/shard-00001: shard 2 of 3 is missing"):
+            evaluate("memory://out/data", ["abstractiveness"], out=tmp_path / "run")
+        assert not (tmp_path / "run").exists()
 
     def test_the_list_comes_last(self, rows: str, storage: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         put = type(storage).pipe_file

@@ -81,6 +81,20 @@ def test_a_changed_shard_is_named_when_the_run_goes_on(sharded: ShardedDataset, 
         evaluate(load(folder), JUDGES[:1], out=tmp_path / "run")
 
 
+def test_shards_that_are_gone_are_named_before_work_is_done(sharded: ShardedDataset, tmp_path: Path) -> None:
+    folder = Path(sharded.source.folder)
+    shutil.rmtree(folder / "shard-00002")
+    with (folder / "shard-00001" / "dataset.json").open("a", encoding="utf-8") as card:
+        card.write("\n")
+    with pytest.raises(InputError) as caught:
+        evaluate(load(folder), JUDGES[:1], out=tmp_path / "run")
+    assert [(Path(fault.file).name, fault.message.split(";")[0]) for fault in caught.value.faults] == [
+        ("dataset.json", "shard 2 of 3 was changed after the data were sharded"),
+        ("shard-00002", "shard 3 of 3 is missing"),
+    ]
+    assert not (tmp_path / "run").exists()
+
+
 def test_it_goes_on_where_it_ended_and_where_the_shards_have_moved(sharded: ShardedDataset, tmp_path: Path) -> None:
     whole = evaluate(load(ROWS), JUDGES[:2], out=tmp_path / "whole")
     evaluate(sharded, JUDGES[:2], out=tmp_path / "run", limit=3)

@@ -27,7 +27,7 @@ from summeter.data.atomic import building, write_lines, write_text
 from summeter.data.faults import Dropped
 from summeter.data.folder import Card, Content
 from summeter.data.remote import is_remote, joined
-from summeter.records import Document, InputError, Parameter, Record, Summary, UsageError
+from summeter.records import Document, Fault, InputError, Parameter, Record, Summary, UsageError
 
 MANIFEST = "shards.json"
 SHARD_DOCUMENTS = 1000
@@ -111,15 +111,38 @@ class Shards(NamedTuple):
                 raise InputError(faults) from None
         return content._replace(judgments={name: partial(iter, rows) for name, rows in sets.items()})
 
+    def check(self) -> None:
+        """Raise InputError naming every shard that is missing, or whose card is not as it was written (of remote ones
+        only the former is known). Their texts are not read."""
+        there = set(remote.names(str(self.folder))) if is_remote(self.folder) else None
+        faults: list[Fault] = []
+        for shard in self.manifest.shards:
+            try:
+                if isinstance(folder := joined(self.folder, shard.name), Path):
+                    self._check(shard, folder)
+                elif there is not None and f"{shard.name}/{folders.CARD}" not in there:
+                    raise self._missing(shard, folder)
+            except InputError as error:
+                faults += error.faults
+        if faults:
+            raise InputError(faults)
+
     def _read(self, shard: Shard, folder: Path) -> Content:
-        number = 1 + self.manifest.shards.index(shard)
-        which = f"shard {number:,} of {len(self.manifest.shards):,}"
+        self._check(shard, folder)
+        return folders.read(folder, verify=True, advice=f"it belongs to {self._which(shard)}: {_AGAIN}")
+
+    def _check(self, shard: Shard, folder: Path) -> None:
         if not (folder / folders.CARD).is_file():
-            raise InputError.at(folder, None, None, f"{which} is missing; {_AGAIN}")
+            raise self._missing(shard, folder)
         if folders.file_hash(folder / folders.CARD) != shard.hash:
-            message = f"{which} was changed after the data were sharded; {_AGAIN}"
+            message = f"{self._which(shard)} was changed after the data were sharded; {_AGAIN}"
             raise InputError.at(folder / folders.CARD, None, None, message)
-        return folders.read(folder, verify=True, advice=f"it belongs to {which}: {_AGAIN}")
+
+    def _missing(self, shard: Shard, folder: str | Path) -> InputError:
+        return InputError.at(folder, None, None, f"{self._which(shard)} is missing; {_AGAIN}")
+
+    def _which(self, shard: Shard) -> str:
+        return f"shard {1 + self.manifest.shards.index(shard):,} of {len(self.manifest.shards):,}"
 
 
 def is_sharded(folder: str | Path) -> bool:

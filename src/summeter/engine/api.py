@@ -118,6 +118,8 @@ async def evaluate_async(
         # A missing key is told of before anything is written.
         await _bind(plan, None, _call_settings(plan, money)).close()
     _check_folder(folder)
+    if isinstance(plan.data, ShardedDataset):
+        plan.data.source.check()  # before work is paid for, not at the shard that is gone
     with Journal(folder) as journal, ExitStack() as stores:
         before = _before(folder, plan.data)
         # Only now: a server may load its model to answer, and then all for a folder that is refused.
