@@ -54,6 +54,8 @@ def test_data_and_new_files_are_named(run: Run) -> None:
     found = faults(run)
     assert found[0] == "judgments/mine.jsonl was added after the run had ended"
     assert "documents.jsonl" in verify(run.folder)[1].message + str(verify(run.folder)[1].field)
+    (run.folder / "data" / "dataset.json").unlink()
+    assert faults(run)[1] == "data holds neither dataset.json nor shards.json"
     shutil.rmtree(run.folder / "data")
     assert faults(run)[1] == "data is missing"
 

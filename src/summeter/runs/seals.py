@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from summeter.data.atomic import write_text
-from summeter.data.folder import check_intact, file_hash, is_dataset
+from summeter.data.folder import CARD, check_intact, file_hash, is_dataset
+from summeter.data.shards import MANIFEST as SHARDS
 from summeter.data.shards import Shards, is_sharded
 from summeter.records import Fault, InputError, SummeterError
 from summeter.runs.batches import BATCHES
@@ -127,6 +128,8 @@ def _of_data(folder: Path) -> Iterator[Fault]:
             yield from _faults(partial(shards.read, shard))
     elif is_dataset(data):
         yield from _faults(partial(check_intact, data))
+    else:
+        yield Fault(str(data), None, None, f"holds neither {CARD} nor {SHARDS}; {_AGAIN}")
 
 
 def _faults(check: Callable[[], object]) -> tuple[Fault, ...]:
