@@ -108,7 +108,9 @@ def test_rm_asks_and_refuses(folder: Path, capsys: pytest.CaptureFixture[str], m
     first, second = folder / "first", folder / "deep" / "second"
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
     assert call(["rm", str(first)]) == 130
-    assert "Remove 1 run for good?" in capsys.readouterr().out
+    asked = capsys.readouterr()
+    assert "Remove 1 run for good?" in asked.out
+    assert asked.err == "nothing was removed\n"
     assert first.exists()
     with Journal(second):
         assert call(["rm", "--yes", str(second)]) == 2

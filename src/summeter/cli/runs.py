@@ -139,7 +139,11 @@ def rm(
     if not yes:
         for each in states:
             typer.echo(f"{each.run}: {_status(each)}, {_bytes(each.size)}")
-        typer.confirm(f"Remove {len(states)} run{'s' * (len(states) != 1)} for good?", abort=True)
+        try:
+            typer.confirm(f"Remove {len(states)} run{'s' * (len(states) != 1)} for good?", abort=True)
+        except typer.Abort:
+            typer.echo("nothing was removed", err=True)
+            raise typer.Exit(130) from None
     for run in runs:
         remove(run)
         typer.echo(f"removed {run}")
