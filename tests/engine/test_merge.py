@@ -131,8 +131,12 @@ def test_what_cannot_be_merged_is_told_before_anything_is_written(tmp_path: Path
         merge([run.folder], tmp_path / "merged")
     with pytest.raises(UsageError, match="is not a run"):
         merge([run.folder, tmp_path], tmp_path / "merged")
+    (tmp_path / "x").mkdir()
+    with pytest.raises(UsageError, match="run is given twice"):
+        merge([run.folder, tmp_path / "x" / ".." / "run"], tmp_path / "merged")
+    other = evaluate(rows(), [Lengths()], out=tmp_path / "other")
     with pytest.raises(UsageError, match="exists; a merge makes a new run"):
-        merge([run.folder, run.folder], run.folder)
+        merge([run.folder, other.folder], run.folder)
     assert not (tmp_path / "merged").exists()
 
 

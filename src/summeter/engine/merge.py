@@ -43,13 +43,16 @@ def merge(folders: Sequence[str | Path], out: str | Path) -> Run:
     Each judge has the items of all runs. An item that two runs have, by one signature, counts once; stored calls and
     results, what was prepared, and failures are joined. The folder is there when all of it is, or not at all.
 
-    Raises UsageError for fewer than two runs, where the folder exists, and for runs over data that only partly agree;
-    InputError where a run is damaged, and where two runs have judged an item otherwise, by name.
+    Raises UsageError for fewer than two runs or one given twice, where the folder exists, and for runs over data that
+    only partly agree; InputError where a run is damaged, and where two runs have judged an item otherwise, by name.
     """
     runs = [RunFolder(folder) for folder in folders]
     target = Path(out)
     if len(runs) < 2:
         raise UsageError("a merge needs at least 2 runs")
+    places = [run.folder.resolve() for run in runs]
+    if twice := next((run for place, run in enumerate(runs) if places[place] in places[:place]), None):
+        raise UsageError(f"{twice.folder} is given twice, and what it took would count twice; give each run once")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target} exists; a merge makes a new run: choose another folder")
     with building(target) as fresh:
