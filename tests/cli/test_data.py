@@ -344,6 +344,7 @@ def test_shard_and_the_commands_that_read_shards(tmp_path: Path) -> None:
     assert result.stdout.splitlines() == [
         f"mine: 5 documents and 10 summaries in 3 shards  (hash {load(folder).hash[:12]})", f"written to {folder}",
     ]  # fmt: skip
+    assert "10 summaries in 1 shard  (" in run("shard", source, "-o", tmp_path / "whole").stdout
     result = run("validate", folder)
     assert result.exit_code == 0
     assert "5 documents, 10 summaries" in result.stdout

@@ -260,7 +260,8 @@ def shard(
         )  # fmt: skip
     warn(sharded.warnings)
     manifest = sharded.source.manifest
-    size = f"{manifest.documents:,} documents and {manifest.summaries:,} summaries in {len(manifest.shards):,} shards"
+    shards = f"{len(manifest.shards):,} shard{'' if len(manifest.shards) == 1 else 's'}"
+    size = f"{manifest.documents:,} documents and {manifest.summaries:,} summaries in {shards}"
     typer.echo(f"{manifest.card.name}: {size}  (hash {sharded.hash[:12]})")
     typer.echo("\n".join([*_terms(sharded, preset), *_dropped(sharded, folder), f"written to {folder}"]))
 
