@@ -347,6 +347,10 @@ def test_the_last_judges_mean_is_estimated_from_the_sample(tmp_path: Path, monke
         ("cascade[first=support,then=lengthy]", "no evaluator 'lengthy'"),
         ("cascade[first=support,then=h2h]", "cannot be part of another judge"),
         ("cascade[band=[.6,.4]]", "LOW not above HIGH"),
+        ("cascade[band=[.5,inf]]", "it is auto, or the two numbers [LOW,HIGH]"),
+        ("cascade[band=.5]", "it is auto, or the two numbers [LOW,HIGH]"),
+        ("cascade[band=[.2]]", "it is auto, or the two numbers [LOW,HIGH]"),
+        ("cascade[band=[a,b]]", "it is auto, or the two numbers [LOW,HIGH]"),
         ("cascade[band=[.4,.6],share=.3]", "a band or a share, not both"),
         ("cascade[share=.3,error=.1]", "error is for band=auto"),
         ("cascade[band=[[.4,.6],[.1,.2]]]", "1 bands are needed"),
@@ -358,6 +362,15 @@ def test_the_last_judges_mean_is_estimated_from_the_sample(tmp_path: Path, monke
 def test_what_cannot_be_is_refused_before_any_work(spec: str, why: str) -> None:
     with pytest.raises(UsageError, match=re.escape(why)):
         build(spec)
+
+
+def test_judges_of_one_name_are_told_apart_by_their_settings(tmp_path: Path) -> None:
+    spec = "cascade[first=support,then=support[base_rate=.7],aspect=faithfulness,band=[0,1]]"
+    run = evaluate(data([95]), [spec], out=tmp_path / "run")
+    (row,) = of(run).values()
+    assert (row.reason or "").startswith("decided by support[base_rate=0.7] (support was not sure)")
+    assert next(line for line in run_lines(run) if "decided" in line).startswith("cascade: support decided 0 of 1")
+    assert any(line.startswith("cascade: support[base_rate=0.7] judged 1 of 1") for line in run_lines(run))
 
 
 def test_a_rating_judge_learns_from_a_part_of_the_sample_where_it_may_decide() -> None:

@@ -109,11 +109,11 @@ def _cascades(run: Run) -> Iterator[str]:
         for entry, cascade, judged in each:
             plan = cascade.plan(judged)
             last, items = len(cascade.members) - 1, len(judged)
-            for stage in plan.stages:
+            for judge, stage in zip(cascade.named, plan.stages, strict=False):
                 decided = f"{stage.decided:,} of {stage.reached:,} items"
-                yield f"cascade: {stage.member.name} decided {decided}{_bounded(stage)}"
+                yield f"cascade: {judge} decided {decided}{_bounded(stage)}"
             of_last = {item for item, place in plan.decider.items() if place == last} | plan.sample
-            name = cascade.members[last].name
+            name = cascade.named[last]
             sampled = f" ({len(plan.sample):,} of them the random sample)" if plan.sample else ""
             used = run.manifest.judge_usage.get(entry.members[last])
             share = (items - len(of_last)) / items if items else 0.0

@@ -120,7 +120,10 @@ class Cascade(DerivedEvaluator):
     @classmethod
     def _listed(cls, band: Any) -> Any:
         listed = isinstance(band, list | tuple) and band and not isinstance(band[0], list | tuple)
-        return (band,) if listed else band
+        bands = (band,) if listed else band
+        if bands != "auto" and not (isinstance(bands, list | tuple) and bands and all(map(_is_pair, bands))):
+            raise ValueError("it is auto, or the two numbers [LOW,HIGH] (of several judges one pair each)")
+        return bands
 
     @model_validator(mode="after")
     def _can_work(self) -> Self:
@@ -128,7 +131,7 @@ class Cascade(DerivedEvaluator):
             members = self.members
         except UsageError as error:
             raise ValueError(str(error)) from error
-        names = [member.name for member in members]
+        names = self.named
         common = set.intersection(*(set(member.evaluator.measured) for member in members)) - {self.aspect}
         if not self.measured:
             raise ValueError(
@@ -146,8 +149,8 @@ class Cascade(DerivedEvaluator):
                 raise ValueError(
                     f"{len(members) - 1} bands are needed, one for each judge but the last, not {len(self.band)}"
                 )
-            if any(not low <= high for low, high in self.band):
-                raise ValueError("a band is [LOW,HIGH], LOW not above HIGH")
+            if any(not -math.inf < low <= high < math.inf for low, high in self.band):
+                raise ValueError("a band is [LOW,HIGH], finite, LOW not above HIGH")
         if self.auto and self.sample == 0:
             raise ValueError("band=auto needs a sample that all judges judge: sample=300, say")
         return self
@@ -181,6 +184,12 @@ class Cascade(DerivedEvaluator):
             twice = next(name for name, _ in signed if sum(name == other for other, _ in signed) > 1)
             raise UsageError(f"{twice} is named twice; name it once, or ask another model (NAME@ROLE)")
         return tuple(members)
+
+    @cached_property
+    def named(self) -> tuple[str, ...]:
+        """The judges' names, with the settings they were given where two share a name."""
+        names = [member.name for member in self.members]
+        return tuple(_with_settings(member) if names.count(member.name) > 1 else member.name for member in self.members)
 
     @property
     def measured(self) -> tuple[str, ...]:
@@ -316,7 +325,7 @@ class Cascade(DerivedEvaluator):
         self, item: ItemKey, signature: str, rows: Sequence[Judgment], plan: CascadePlan, place: int
     ) -> Iterator[Judgment]:
         member, (aspect,) = self.members[place], self.measured
-        why = f"decided by {member.name} ({self._why(item, plan, place)})"
+        why = f"decided by {self.named[place]} ({self._why(item, plan, place)})"
         models = ",".join(dict.fromkeys(row.model for row in rows if row.model is not None)) or None
         if plan.alike:
             for row in rows:
@@ -340,7 +349,7 @@ class Cascade(DerivedEvaluator):
         if item in plan.sample and place == len(self.members) - 1:
             return "in the random sample"
         if place == len(self.members) - 1:
-            return f"{self.members[place - 1].name} was not sure"
+            return f"{self.named[place - 1]} was not sure"
         band = plan.stages[place].band
         return "sure of all" if band is None else f"outside {band[0]:.3g} to {band[1]:.3g}"
 
@@ -384,6 +393,17 @@ def _names(then: str) -> list[str]:
     from summeter.evaluators.catalog import split_outside
 
     return split_outside(then, "+")
+
+
+def _is_pair(band: Any) -> bool:
+    return isinstance(band, list | tuple) and len(band) == 2 and all(isinstance(end, int | float) for end in band)
+
+
+def _with_settings(member: Member) -> str:
+    given = member.evaluator.model_dump(exclude_unset=True)
+    settings = ",".join(f"{name}={value}" for name, value in given.items() if name != "aspect")
+    role = "" if member.role is None else f"@{member.role}"
+    return f"{member.evaluator.name}{f'[{settings}]' if settings else ''}{role}"
 
 
 def _number(row: Judgment) -> float | None:
