@@ -43,6 +43,16 @@ class Noisy(Evaluator):
         ]
 
 
+class Louder(Noisy):
+    """Twice the value: the same order."""
+
+    name: ClassVar[str] = "louder"
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        rows = await super().judge(item, prepared, tools)
+        return [row.model_copy(update={"value": 2 * (row.value or 0.0)}) for row in rows]
+
+
 def data(documents: int = 40) -> list[dict[str, Any]]:
     rng = random.Random(1)
     rows = []
@@ -108,6 +118,30 @@ def test_sentences_serve_where_all_have_them_and_the_cheapest_equal_is_recommend
 def test_a_better_judge_is_worth_its_money_where_the_labels_tell_it_apart(run: Run) -> None:
     study = advise(with_costs(run, **{"0.3": 9.0, "0.32": 9.0, "3.0": 0.0}), resamples=300, judge=None)
     assert "noise:3" not in recommended(study)
+
+
+def test_a_judge_that_is_worse_than_chance_is_not_recommended(tmp_path: Path) -> None:
+    rows = data(20)
+    for row in rows:  # people say the opposite of what the judge reads
+        row["human"]["sentence_labels"] = [1 - label for label in row["human"]["sentence_labels"]]
+    study = advise(evaluate(rows, [Noisy(noise=0.3)], out=tmp_path / "wrong"), resamples=200)
+    assert not [row for row in study if row.details.get("recommended")]
+    (note,) = study.notes
+    assert note.startswith("faithfulness: no judge can be recommended: the best, noisy")
+    assert "is no better than chance (auroc 0." in note
+
+
+def test_a_judge_that_may_be_chance_is_said_to_be(tmp_path: Path) -> None:
+    study = advise(evaluate(data(20), [Noisy(noise=60.0)], out=tmp_path / "coin"), resamples=200)
+    (row,) = [row for row in study if row.statistic == "auroc" and row.system is None]
+    assert (row.low or 0) <= 0.5 <= (row.high or 0)
+    assert "the labels do not tell it from chance)." in study.notes[0]
+
+
+def test_judges_of_one_order_agree_alike(tmp_path: Path) -> None:
+    study = advise(evaluate(data(20), [Noisy(noise=0.3), Louder(noise=0.3)], out=tmp_path / "twins"), resamples=200)
+    (note,) = study.notes
+    assert note.endswith("agree with people alike.")
 
 
 def test_documents_needed_by_hand() -> None:

@@ -37,6 +37,7 @@ from summeter.tables import interval as shown_interval
 
 STUDY = "advise"
 AUROC, SPEARMAN = "auroc", Coefficient.SPEARMAN.value
+CHANCE = {AUROC: 0.5, SPEARMAN: 0.0}
 FREE = "no model was paid for"
 _SIDE = NormalDist().inv_cdf(0.975)
 
@@ -77,7 +78,8 @@ def advise(
     of a summary); for the best judge and the next one ("A-B") the `difference`, and
     `documents_needed`, how many labelled documents would tell them apart. The recommendation stands in the notes.
 
-    Recommended is the cheapest judge that the labels do not tell from the best one. Raises UsageError where no judge
+    Recommended is the cheapest judge that the labels do not tell from the best one; none that they show to be no better
+    than chance. Raises UsageError where no judge
     has an aspect in common with people.
     """
     folders = [runs] if isinstance(runs, RunFolder) else list(runs)
@@ -200,11 +202,12 @@ def _of_aspect(aspect: str, named: Mapping[str, Candidate], resample: Resampling
     )
     gaps = {name: _difference(named[ranked[0]], named[name], resample) for name in ranked[1:]}
     equal = [ranked[0], *(name for name, gap in gaps.items() if not _apart(gap))] if ranked else []
+    equal = [name for name in equal if not _below_chance(named[name])]
     priced = [name for name in equal if named[name].cost is not None]
     best = (
         min(priced, key=lambda name: named[name].cost or 0.0) if priced and named[ranked[0]].cost is not None else None
     )
-    recommended = best if best is not None else ranked[0] if ranked else None
+    recommended = best if best is not None else equal[0] if equal else None
     rows: list[Row] = []
     for name, own in named.items():
         details = {"frontier": name in ranked and _on_frontier(own, named.values()), "recommended": name == recommended}
@@ -220,6 +223,12 @@ def _of_aspect(aspect: str, named: Mapping[str, Candidate], resample: Resampling
                 reason="the run holds no call of it that was timed" if seconds is None else None)
         )  # fmt: skip
         rows += _by_system(own, resample)
+    if recommended is None and ranked:
+        own = named[ranked[0]]
+        number = f"{own.statistic} {own.agreement.value:.3f} {shown_interval(own.agreement.low, own.agreement.high)}"
+        return rows, [
+            f"{aspect}: no judge can be recommended: the best, {ranked[0]}, is no better than chance ({number})."
+        ]
     if recommended is None:
         return rows, [f"{aspect}: no judge can be recommended: {next(iter(named.values())).agreement.reason}"]
     if len(ranked) == 1:
@@ -248,7 +257,15 @@ def _use(aspect: str, name: str, named: Mapping[str, Candidate]) -> str:
     spread = shown_interval(own.agreement.low, own.agreement.high)
     price = own.reason if own.cost is None else f"${own.cost:.2f} per 1,000 summaries" if own.cost else FREE
     number = f"{own.statistic} {own.agreement.value:.3f} {spread} on {own.agreement.n:,} {_plural(own.pairs.level)}"
-    return f"{aspect}: use {name} ({number}; {price})."
+    chance = "; the labels do not tell it from chance" if own.agreement.low is not None and (
+        own.agreement.low <= CHANCE[own.statistic]
+    ) else ""  # fmt: skip
+    return f"{aspect}: use {name} ({number}; {price}{chance})."
+
+
+def _below_chance(own: Candidate) -> bool:
+    """Whether the labels say that people agree with it no better than with a coin."""
+    return own.agreement.high is not None and own.agreement.high <= CHANCE[own.statistic]
 
 
 def _plural(level: Level) -> str:
@@ -260,6 +277,8 @@ def _why(
 ) -> str:
     spread = shown_interval(gap.interval.low, gap.interval.high)
     ahead = f"{best} is ahead of {other} by {gap.interval.value or 0.0:.3f} {spread}"
+    if not gap.interval.value and gap.interval.low == gap.interval.high:
+        return f"{best} and {other} agree with people alike."
     if _apart(gap):
         return f"{ahead}, which the labels tell apart."
     labels = "" if more is None else f"; about {more:,} labelled documents would (there are {gap.documents:,})"
