@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from data.test_shards import ROWS, assert_same
 
-from summeter.data.dataset import ShardedDataset, load
+from summeter.data.atomic import write_lines
+from summeter.data.dataset import ShardedDataset, load, save
 from summeter.data.sharding import shard
 from summeter.engine.api import evaluate
 from summeter.engine.runs import Run
@@ -43,6 +44,21 @@ def test_an_unknown_kind_of_storage() -> None:
         load("ftp://host/rows.jsonl")
 
 
+def test_nothing_else_is_written_there_nor_to_a_folder_of_that_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    refusal = r"cannot write s3://bucket/out: .* only data in shards go to remote storage"
+    for folder in ("s3://bucket/out", Path("s3://bucket/out")):
+        with pytest.raises(UsageError, match=refusal):
+            evaluate(ROWS, ["abstractiveness"], out=folder)
+        with pytest.raises(UsageError, match=refusal):
+            save(load(ROWS), folder)
+        with pytest.raises(UsageError, match=refusal):
+            write_lines(folder, ["a"])
+    assert not list(tmp_path.iterdir())
+
+
 class TestMemory:
     @pytest.fixture(autouse=True)
     def storage(self) -> Iterator[Any]:
@@ -61,6 +77,8 @@ class TestMemory:
         assert loaded.card.name == "rows"
         with pytest.raises(InputError, match=r"memory://in/none.jsonl: no such file"):
             load("memory://in/none.jsonl")
+        with pytest.raises(UsageError, match=r"memory://in/none holds no shards .* and its name says no format"):
+            load("memory://in/none")
 
     def test_shards_are_written_read_and_judged_there(self, rows: str, storage: Any, tmp_path: Path) -> None:
         sharded = shard(rows, "memory://out/data", documents_per_shard=3)

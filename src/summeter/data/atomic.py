@@ -16,6 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from summeter.data.remote import check_local
+
 
 def write_text(path: str | Path, text: str) -> None:
     """Write `text` as UTF-8 in place of whatever is at `path`."""
@@ -42,6 +44,7 @@ def building(folder: str | Path) -> Iterator[Path]:
 
     An existing folder is replaced as a whole: whether it may be is the caller's to decide.
     """
+    check_local(folder)
     target = Path(folder).resolve()
     target.parent.mkdir(parents=True, exist_ok=True)
     sweep(target.parent, target.name)
@@ -71,6 +74,7 @@ def _swap(fresh: Path, target: Path) -> None:
 @contextmanager
 def writing(path: Path) -> Iterator[BinaryIO]:
     """A file to write bytes to; it takes the place of whatever is at `path` when the block ends without an error."""
+    check_local(path)
     if path.exists() and not path.is_file():  # a pipe or a device has no content to protect
         with path.open("wb") as handle:
             yield handle

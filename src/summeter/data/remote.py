@@ -35,6 +35,17 @@ def is_remote(path: object) -> bool:
     return True
 
 
+_WRITTEN = re.compile(r"([a-z][a-z0-9+]+):/+")
+
+
+def check_local(path: str | Path) -> None:
+    """Raise UsageError where what is to be written here names remote storage: as a path of this machine, `s3://B/RUN`
+    would be the folder `s3:`."""
+    if (match := _WRITTEN.match(str(path))) is not None:
+        address = f"{match[1]}://{str(path)[match.end() :]}"
+        raise UsageError(f"cannot write {address}: of all that is written, only data in shards go to remote storage")
+
+
 def _storage(address: str) -> tuple[Any, str]:
     """The file system of an address, and the path there. Raises InstallError without the package for it."""
     package = PACKAGES[address.partition("://")[0]]

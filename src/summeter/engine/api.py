@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from summeter.data.atomic import write_text
 from summeter.data.dataset import Dataset, ShardedDataset, is_kept, keep
-from summeter.data.remote import joined
+from summeter.data.remote import check_local, joined
 from summeter.data.shards import is_sharded
 from summeter.data.shards import read_manifest as read_shards
 from summeter.engine.derive import derive, drop_outdated, rounds, wanted_in
@@ -183,7 +183,8 @@ _OWN = frozenset({"data", "prompts", "files", "judgments", "prepared", ".lock"})
 
 
 def _check_folder(folder: Path) -> None:
-    """UsageError where the folder is somebody else's."""
+    """UsageError where the folder is somebody else's, or not on this machine."""
+    check_local(folder)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file; choose another ", Parameter("out"))
     if folder.is_dir() and not (folder / MANIFEST).exists():
