@@ -119,3 +119,7 @@ class TestMemory:
         with pytest.raises(InputError, match="the network is gone"):
             shard(rows, "memory://out/data", documents_per_shard=3)
         assert not storage.exists("/out/data/shards.json")
+        monkeypatch.undo()
+        with pytest.raises(UsageError, match="memory://out/data holds shards without their list"):
+            shard(rows, "memory://out/data", documents_per_shard=3)
+        assert_same(shard(rows, "memory://out/data", documents_per_shard=3, force=True), load(ROWS))

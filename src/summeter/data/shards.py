@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -34,6 +35,8 @@ SHARD_DOCUMENTS = 1000
 """Documents of a shard, where nobody says otherwise: with ten summaries each some 50 MB in memory."""
 _AGAIN = "bring it back as it was, or shard the data again"
 _SPILL = ".summaries"
+_WRITTEN = re.compile(rf"shard-\d{{5,}}/|{re.escape(folders.DROPPED)}$")
+"""What is uploaded before the list."""
 
 
 class Shard(Record):
@@ -171,17 +174,24 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 def check_target(folder: str | Path, *, force: bool) -> None:
     """Raise UsageError unless shards may be written to `folder`."""
+    unlisted = False
     if is_remote(folder):
-        there = bool(remote.names(str(folder)))
+        names = remote.names(str(folder))
+        there = bool(names)
+        unlisted = all(_WRITTEN.match(name) for name in names)
     else:
         there = Path(folder).exists() and (not Path(folder).is_dir() or any(Path(folder).iterdir()))
     if not there:
         return
-    if not is_sharded(folder):
+    if is_sharded(folder):
+        holds = "already holds a dataset in shards"
+    elif unlisted:
+        holds = "holds shards without their list, as writing that was ended leaves them"
+    else:
         raise UsageError(f"{folder} exists and is not a dataset in shards; nothing was written: choose another folder")
     if not force:
         raise UsageError(
-            f"{folder} already holds a dataset in shards; choose another folder, or replace it with ",
+            f"{folder} {holds}; choose another folder, or replace it with ",
             Parameter("force", "True"),
         )
 
