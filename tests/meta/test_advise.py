@@ -138,6 +138,17 @@ def test_a_judge_that_may_be_chance_is_said_to_be(tmp_path: Path) -> None:
     assert "the labels do not tell it from chance)." in study.notes[0]
 
 
+def test_one_document_gives_no_interval_and_the_note_says_so(tmp_path: Path) -> None:
+    row = data(1)[0] | {"sentences": ["It is right 0.", "It is wrong 1."], "summary": "It is right 0. It is wrong 1."}
+    row["human"] = {"sentence_labels": [1, 0]}
+    (note,) = advise(evaluate([row], [Noisy(noise=0.01)], out=tmp_path / "few"), resamples=50).notes
+    assert "auroc 1.000 on 2 sentences" in note
+    assert "too few labels for an interval)." in note
+    row["human"] = {"sentence_labels": [0, 1]}
+    (note,) = advise(evaluate([row], [Noisy(noise=0.01)], out=tmp_path / "wrong"), resamples=50).notes
+    assert "no judge can be recommended" in note
+
+
 def test_judges_of_one_order_agree_alike(tmp_path: Path) -> None:
     study = advise(evaluate(data(20), [Noisy(noise=0.3), Louder(noise=0.3)], out=tmp_path / "twins"), resamples=200)
     (note,) = study.notes

@@ -256,16 +256,20 @@ def _use(aspect: str, name: str, named: Mapping[str, Candidate]) -> str:
     own = named[name]
     spread = shown_interval(own.agreement.low, own.agreement.high)
     price = own.reason if own.cost is None else f"${own.cost:.2f} per 1,000 summaries" if own.cost else FREE
-    number = f"{own.statistic} {own.agreement.value:.3f} {spread} on {own.agreement.n:,} {_plural(own.pairs.level)}"
-    chance = "; the labels do not tell it from chance" if own.agreement.low is not None and (
-        own.agreement.low <= CHANCE[own.statistic]
-    ) else ""  # fmt: skip
+    value = f"{own.agreement.value:.3f} {spread}".strip()
+    number = f"{own.statistic} {value} on {own.agreement.n:,} {_plural(own.pairs.level)}"
+    chance = ""
+    if own.agreement.low is None:
+        chance = "; too few labels for an interval"
+    elif own.agreement.low <= CHANCE[own.statistic]:
+        chance = "; the labels do not tell it from chance"
     return f"{aspect}: use {name} ({number}; {price}{chance})."
 
 
 def _below_chance(own: Candidate) -> bool:
     """Whether the labels say that people agree with it no better than with a coin."""
-    return own.agreement.high is not None and own.agreement.high <= CHANCE[own.statistic]
+    most = own.agreement.value if own.agreement.high is None else own.agreement.high
+    return most is not None and most <= CHANCE[own.statistic]
 
 
 def _plural(level: Level) -> str:
