@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from summeter.evaluators.support.analysis import analyse
 from summeter.evaluators.support.checks import CAUTION, LONGEST, MOST, findings, reasons_for
-from summeter.evaluators.support.evidence import Evidence
+from summeter.evaluators.support.evidence import Evidence, prepare
 from summeter.evaluators.support.features import measure
 from summeter.evaluators.support.scorer import LexicalScorer, Support
 from summeter.evaluators.support.weights import shipped
@@ -171,3 +171,10 @@ def test_a_text_says_nothing_against_itself(words: list[str]) -> None:
     text = " ".join(words)
     if any(word.content for word in analyse(text)):
         assert kinds(text, SCORER.prepare(text, [(0, len(text))])) <= {"cause"}
+
+
+def test_a_mood_that_stands_in_another_sentence_is_no_finding() -> None:
+    text = "A new pool may open in 2027 if the region agrees to pay half. The library next door will stay open."
+    evidence = prepare(text, [(0, 61), (62, len(text))])
+    assert "modality" not in kinds("The library will stay open because the region pays for it.", evidence)
+    assert "modality" in kinds("A new pool will open in 2027.", evidence)

@@ -720,6 +720,17 @@ def _mood(side: Side, at: int) -> tuple[str, Word | None] | None:
     return ("done", None) if text.endswith("ed") or lexicon.irregular().get(text, text) != text else None
 
 
+def _stands_so(scene: Scene, at: int, mood: str) -> bool:
+    """Whether the source says the claim's word, behind the same word and in this mood, in some other sentence."""
+    source = scene.source
+    moods = (
+        _mood(source, place)
+        for place in scene.evidence.places.get(scene.claim.words[at].key, ())
+        if place and source.key(place - 1) == scene.claim.key(at - 1)
+    )
+    return any(other is not None and other[0] == mood for other in moods)
+
+
 def modality(scene: Scene) -> Iterator[Raw]:
     """Will where the source says may; done where the source says it will be."""
     claim, line = scene.claim, scene.line
@@ -734,6 +745,8 @@ def modality(scene: Scene) -> Iterator[Raw]:
             continue
         name, modal = mood
         if name != "needed" and modal is None and unsettled:
+            continue
+        if modal is not None and _stands_so(scene, at, name):
             continue
         mood_there, same = there[0]
         first = mood_there[1] if mood_there and mood_there[1] else same
