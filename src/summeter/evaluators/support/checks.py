@@ -582,6 +582,7 @@ def roles(scene: Scene) -> Iterator[Raw]:
     # Only where order says who: not in German, where a verb may have its subject behind it.
     if not any(line.lower(word) in _ENGLISH for word in line.words):
         return
+    seen: set[tuple[str, str, str, bool]] = set()  # a long claim may say the same again and again
     for at, verb in enumerate(claim.words):
         checkpoint()
         if (
@@ -595,6 +596,10 @@ def roles(scene: Scene) -> Iterator[Raw]:
         beside = _neighbours(claim, at)
         if beside is None or verb.key in _MUTUAL:
             continue
+        order = (verb.key, beside[0].key, beside[1].key, beside[2])
+        if order in seen:
+            continue
+        seen.add(order)
         if any(other.key == verb.key and _crossed(beside, line, place) for place, other in enumerate(line.words)):
             text = f"'{claim.quote(beside[0], beside[1])}' is the other way round in the {scene.named}"
             yield (text, ())
@@ -735,12 +740,17 @@ def modality(scene: Scene) -> Iterator[Raw]:
     """Will where the source says may; done where the source says it will be."""
     claim, line = scene.claim, scene.line
     unsettled = any(claim.lower(word) in lexicon.UNSETTLED for word in claim.words)
+    moods: dict[str, list[tuple[tuple[str, Word | None] | None, Word]]] = {}  # of the core sentence's words, by key
     for at, word in enumerate(claim.words):
         if not word.content or word.capital or word.number or word.key in _REPORTING:
             continue
         checkpoint()
         mood = _mood(claim, at)
-        there = [(_mood(line, place), other) for place, other in enumerate(line.words) if other.key == word.key]
+        if word.key not in moods:
+            moods[word.key] = [
+                (_mood(line, place), same) for place, same in enumerate(line.words) if same.key == word.key
+            ]
+        there = moods[word.key]
         if mood is None or not there or any(other is None or other[0] == mood[0] for other, _ in there):
             continue
         name, modal = mood

@@ -15,6 +15,7 @@ from summeter.evaluators.support.numbers import Number
 
 _LONGEST: Final = 48  # characters of a quotation
 _SHORT: Final = 3  # letters of a word that is told by its capitals
+_JOINED: Final = 40  # characters on either side of a word that may be joined to it
 _CLAUSE_ENDS: Final = frozenset(",;:.!?()—")
 
 
@@ -85,10 +86,14 @@ class Side:
         return shown(self.text, first.start, (last or first).end)
 
     def joined(self, word: Word) -> str:
-        """The word with all that stands beside it without a space: the whole of e-mail, or of U.S."""
-        start = max(self.text.rfind(space, 0, word.start) for space in " \n\t") + 1
-        ends = [end for end in (self.text.find(space, word.end) for space in " \n\t") if end >= 0]
-        return self.text[start : min(ends, default=len(self.text))]
+        """The word with all that stands beside it without a space: the whole of e-mail, or of U.S. The word alone where
+        that is long: no abbreviation is, and text without spaces would be read again for each of its words."""
+        start, end = max(0, word.start - _JOINED), min(len(self.text), word.end + _JOINED)
+        before = max(self.text.rfind(space, start, word.start) for space in " \n\t")
+        after = [at for at in (self.text.find(space, word.end, end) for space in " \n\t") if at >= 0]
+        if (before < 0 < start) or (not after and end < len(self.text)):
+            return self.text[word.start : word.end]
+        return self.text[max(start, before + 1) : min(after, default=end)]
 
     def lower(self, word: Word) -> str:
         """The word as written, in lower case."""
