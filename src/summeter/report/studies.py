@@ -243,6 +243,11 @@ STUDIES = {
     "overlap": About(
         "Overlap of key-fact lists", "The share of one list of key facts that is in the other: 1 is all, 0 none."
     ),
+    "advise": About(
+        "Which judge for these data",
+        "How far each judge agrees with people, beside what it costs. On the frontier, no cheaper judge agrees with "
+        "people better.",
+    ),
     "gate": About("Gate", "The means that were compared with a bound."),
 }
 
