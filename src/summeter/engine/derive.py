@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from io import BytesIO
 from itertools import groupby, islice
 from pathlib import Path
-from typing import IO, Self, TypeGuard, overload
+from typing import IO, TypeGuard, overload
 
 from summeter.data.dataset import Dataset
 from summeter.engine.plan import Job, RunPlan, Wanted, item_key, units
@@ -17,6 +17,7 @@ from summeter.evaluators.base import Evaluator
 from summeter.evaluators.cascade import Cascade
 from summeter.evaluators.derived import DerivedEvaluator, ItemKey, MemberJudgments
 from summeter.records import Judgment, read_lines
+from summeter.runs.forms import opened, stored
 from summeter.runs.journal import Journal, judged_item
 from summeter.runs.manifest import JudgeEntry
 from summeter.runs.progress import DoneKey
@@ -193,8 +194,11 @@ def _note_errors(job: Job, left: Sequence[ItemKey], journal: Journal) -> None:
 @contextmanager
 def _judged(items: Sequence[ItemKey], members: Sequence[JudgeEntry], folder: Path) -> Iterator[_JudgedItems]:
     """What the members have judged of the items, read while the files are open."""
+    files = [folder / "judgments" / f"{judge.file}.jsonl" for judge in members]
     with ExitStack() as stack:
-        yield _JudgedItems(items, [stack.enter_context(_MemberFile(folder, judge.file)) for judge in members])
+        # A member that has judged nothing has no file.
+        lines = [stack.enter_context(opened(file)) if stored(file).exists() else BytesIO() for file in files]
+        yield _JudgedItems(items, [_MemberFile(own) for own in lines])
 
 
 class _Nothing:
@@ -208,21 +212,13 @@ class _Nothing:
 class _MemberFile:
     """One member's judgments, read item by item; memory holds where the lines of each item stand."""
 
-    def __init__(self, folder: Path, stem: str) -> None:
-        self._path = folder / "judgments" / f"{stem}.jsonl"
+    def __init__(self, lines: IO[bytes]) -> None:
+        self._file = lines
         self._starts: dict[ItemKey, list[int]] = {}
-
-    def __enter__(self) -> Self:
-        # A member that has judged nothing has no file.
-        self._file: IO[bytes] = self._path.open("rb") if self._path.exists() else BytesIO()
         start = 0
-        for line in self._file:
+        for line in lines:
             self._starts.setdefault(judged_item(line)[1:], []).append(start)
             start += len(line)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
 
     def of(self, key: ItemKey) -> tuple[Judgment, ...]:
         """The judgments of an item; of two answers to one question the later one."""
