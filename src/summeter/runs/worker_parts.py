@@ -73,6 +73,11 @@ class Part:
         return text + json.dumps({"end": crc32(text)}).encode() + b"\n"
 
 
+def part_file(folder: Path, session: str, bundle: int) -> Path:
+    """Where the part of a bundle stands: its writer and its reader, two processes, must agree."""
+    return folder / f"{session}-{bundle:08d}{SUFFIX}"
+
+
 def write_part(file: Path, text: bytes) -> None:
     """Put a part where its reader looks, in one step. It is on the disk itself when this returns; OSError where it
     cannot be, and nothing is left behind then."""

@@ -41,7 +41,7 @@ from summeter.models.local.batcher import LocalUsage
 from summeter.records import InputError, WorkerError, WriteError
 from summeter.runs.journal import Journal
 from summeter.runs.results import ResultStore
-from summeter.runs.worker_parts import SUFFIX, PartTaker, write_part
+from summeter.runs.worker_parts import PartTaker, part_file, write_part
 
 log = logging.getLogger(__name__)
 
@@ -173,7 +173,7 @@ class Driver:
             self.progress.advance(ok=False)
 
     def _file(self, bundle: int) -> Path:
-        return self.parts.folder / f"{self._setup.session}-{bundle:08d}{SUFFIX}"
+        return part_file(self.parts.folder, self._setup.session, bundle)
 
     def _take(self, bundle: int) -> int | None:
         """Take a bundle's part in, if it is there and whole: how many items were judged in it; None where it is not."""

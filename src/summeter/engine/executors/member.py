@@ -37,7 +37,7 @@ from summeter.models.layers.item_timeout import handed_over
 from summeter.models.local.batcher import LocalUsage
 from summeter.models.structured import BoundLLM
 from summeter.records import UsageError, first_error
-from summeter.runs.worker_parts import SUFFIX, Part, write_part
+from summeter.runs.worker_parts import Part, part_file, write_part
 
 
 class Member:
@@ -145,7 +145,7 @@ class Member:
         text = await asyncio.to_thread(part.text)
         try:
             if self._sees_run:
-                file = self._parts / f"{self._setup.session}-{bundle:08d}{SUFFIX}"
+                file = part_file(self._parts, self._setup.session, bundle)
                 await asyncio.to_thread(write_part, file, text)
             else:
                 await asyncio.wrap_future(self._ask(PartHanded(bundle, text)))
