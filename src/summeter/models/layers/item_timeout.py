@@ -29,10 +29,10 @@ class Allowance(NamedTuple):
 class ItemTimeout:
     """A timeout that pauses while any call of its work waits for a place."""
 
-    def __init__(self, timeout: asyncio.Timeout, seconds: float) -> None:
+    def __init__(self, timeout: asyncio.Timeout, allowance: Allowance) -> None:
         self._timeout = timeout
         self._loop = asyncio.get_running_loop()
-        self._seconds = self._left = seconds
+        self._left, self._seconds = allowance
         self._since = self._loop.time()
         self._waiting = 0
         self._charged = self._since
@@ -47,8 +47,9 @@ class ItemTimeout:
 
     @property
     def allowance(self) -> Allowance:
-        """What is left now; only while it is paused."""
-        return Allowance(self._left, self._seconds)
+        """What is left now."""
+        running = 0.0 if self._waiting else self._loop.time() - self._since
+        return Allowance(self._left - running, self._seconds)
 
     def charge(self, seconds: float) -> None:
         """Count so many seconds of the pause after all; what calls at the same time took counts once."""
@@ -65,7 +66,7 @@ class ItemTimeout:
     def check(self) -> None:
         """For work that lets no timeout run: ModelError once the time is up, CancelledError once the run is to stop."""
         raise_if_stopped()
-        if not self._waiting and not self.over and self._loop.time() - self._since > self._left:
+        if not self._waiting and not self.over and self.allowance.left < 0:
             raise overdue(self._seconds)
 
 
@@ -79,38 +80,27 @@ async def within(seconds: float | None, work: Awaitable[T]) -> T:
     if seconds is None:
         with checked(raise_if_stopped):
             return await work
-    timeout = asyncio.timeout(seconds)
-    try:
-        async with timeout:
-            clock = ItemTimeout(timeout, seconds)
-            token = _RUNNING.set(clock)
-            try:
-                with checked(clock.check):
-                    return await work
-            finally:
-                # A call of its may outlive it, where another item waits for the same reply.
-                clock.over = True
-                _RUNNING.reset(token)
-    except TimeoutError as error:
-        if not timeout.expired():
-            raise
-        raise overdue(seconds) from error
+    return (await _timed(Allowance(seconds, seconds), work))[0]
 
 
 async def counted(allowance: Allowance | None, work: Awaitable[T]) -> tuple[T, float]:
     """Await work of an item whose time is kept elsewhere (`handed_over`); also the seconds to charge it with."""
-    if allowance is None:
-        return await work, 0.0
+    return (await work, 0.0) if allowance is None else await _timed(allowance, work)
+
+
+async def _timed(allowance: Allowance, work: Awaitable[T]) -> tuple[T, float]:
+    """Await work within what is left; also the seconds that it took beside its waits for a place."""
     timeout = asyncio.timeout(max(0.0, allowance.left))
     try:
         async with timeout:
-            clock = ItemTimeout(timeout, max(0.0, allowance.left))
+            clock = ItemTimeout(timeout, allowance)
             token = _RUNNING.set(clock)
             try:
-                result = await work
-                clock.pause()
+                with checked(clock.check):
+                    result = await work
                 return result, allowance.left - clock.allowance.left
             finally:
+                # A call of its may outlive it, where another item waits for the same reply.
                 clock.over = True
                 _RUNNING.reset(token)
     except TimeoutError as error:
