@@ -53,6 +53,10 @@ Data = Annotated[
 ]
 Language = Annotated[str, typer.Option("--language", help="Of the texts (ISO 639-1), for splitting sentences.")]
 Seed = Annotated[int, typer.Option("--seed", help="Equal seeds draw equally.")]
+Name = Annotated[str | None, typer.Option("--name", help="Default: the file's name.")]
+Version = Annotated[str | None, typer.Option("--version", help="Of the data.")]
+Licence = Annotated[str | None, typer.Option("--licence", help="Of the data, for example CC-BY-4.0.")]
+Citation = Annotated[str | None, typer.Option("--citation", help="What to cite.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a dataset that is already there.")]
 
 
@@ -63,10 +67,7 @@ def import_(
     map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
     documents: Documents = None,
     on_fault: Annotated[OnFault, typer.Option("--on-fault", help=_ON_FAULT)] = OnFault.ERROR,
-    name: Annotated[str | None, typer.Option("--name", help="Default: the file's name.")] = None,
-    version: Annotated[str | None, typer.Option("--version", help="Of the data.")] = None,
-    licence: Annotated[str | None, typer.Option("--licence", help="Of the data, for example CC-BY-4.0.")] = None,
-    citation: Annotated[str | None, typer.Option("--citation", help="What to cite.")] = None,
+    name: Name = None, version: Version = None, licence: Licence = None, citation: Citation = None,
     force: Force = False,
 ) -> None:  # fmt: skip
     """Check DATA and write it as a dataset folder: whole, or not at all."""
@@ -241,10 +242,7 @@ def shard(
     map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
     documents: Documents = None,
     on_fault: Annotated[OnFault, typer.Option("--on-fault", help=_ON_FAULT)] = OnFault.ERROR,
-    name: Annotated[str | None, typer.Option("--name", help="Default: the file's name.")] = None,
-    version: Annotated[str | None, typer.Option("--version", help="Of the data.")] = None,
-    licence: Annotated[str | None, typer.Option("--licence", help="Of the data, for example CC-BY-4.0.")] = None,
-    citation: Annotated[str | None, typer.Option("--citation", help="What to cite.")] = None,
+    name: Name = None, version: Version = None, licence: Licence = None, citation: Citation = None,
     force: Annotated[bool, typer.Option("--force", help="Replace shards that are already there.")] = False,
 ) -> None:  # fmt: skip
     """Write DATA in shards, for data that do not fit in memory: a flat file is read row by row."""
