@@ -20,19 +20,16 @@ from pydantic import Field, field_validator, model_validator
 
 from summeter.evaluators.aspects import ASPECTS
 from summeter.evaluators.derived import (
-    SHARES,
-    DerivedEvaluator,
     ItemKey,
+    JoinedEvaluator,
     Member,
     MemberJudgments,
-    Scale,
     common_units,
     named_members,
     opinion_of_summary,
     opinion_of_unit,
-    scale_of,
 )
-from summeter.records import HASH, Judgment, UsageError, digest
+from summeter.records import Judgment, UsageError
 from summeter.stats.base import Floats
 from summeter.stats.risk import RiskBound, certified, risk_bound
 
@@ -73,7 +70,7 @@ class CascadePlan:
     alike: bool = True
 
 
-class Cascade(DerivedEvaluator):
+class Cascade(JoinedEvaluator):
     """Two or more judges of one aspect: `first` judges everything and decides what it is sure of, `then` the rest.
 
     `first` and `then` name them as for `-e`; `then` may name several with plus signs between, each for what the one
@@ -199,28 +196,14 @@ class Cascade(DerivedEvaluator):
         return tuple(aspect for aspect in common if self.aspect in (None, aspect))[:1]
 
     @property
-    def scale(self) -> Scale:
-        """The judges' scale where they have one; else 0 to 1."""
-        scales = {scale_of(member) for member in self.members}
-        return scales.pop() if len(scales) == 1 else SHARES
-
-    @property
-    def rating_scale(self) -> Scale | None:
-        """`scale` where a judge rates."""
-        return self.scale if any(scale_of(member) != SHARES for member in self.members) else None
-
-    @property
     def decision_threshold(self) -> float | None:
         """That of the judges, where all that have values between 0 and 1 share one."""
         graded = {member.evaluator.decision_threshold for member in self.members if not member.evaluator.binary_units}
         return graded.pop() if len(graded) == 1 else None
 
     def signature_fields(self) -> Mapping[str, object]:
-        """The judges with their signatures; the scale of ratings."""
-        signed = [[member.name, member.evaluator.sign({})] for member in self.members]
-        shown = f"{self.scale[0]:g}-{self.scale[1]:g}" if self.rating_scale else None
-        given = {"first": self.first, "then": self.then, "members": digest(signed, HASH), "scale": shown}
-        return {**super().signature_fields(), **given}
+        """Those named, always, and what they sign."""
+        return {**super().signature_fields(), "first": self.first, "then": self.then, **self.signed_members()}
 
     def sampled(self, items: Sequence[ItemKey]) -> frozenset[ItemKey]:
         """The random sample of these items: those whose hashes with the seed are the least."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.evaluators.catalog import build, split_outside
-from summeter.records import Item, Judgment, Status, Target, Unit, UsageError
+from summeter.records import HASH, Item, Judgment, Status, Target, Unit, UsageError, digest
 from summeter.scoring import summary_scores
 
 ItemKey = tuple[str, str, str | None]
@@ -164,6 +164,27 @@ class DerivedEvaluator(Evaluator):
         document_id, system, rival = item
         target = Target(document_id=document_id, system=system, rival=rival, unit=unit, index=index, list_id=list_id)
         return Judgment(target=target, aspect=aspect, judge=self.name, signature=signature, **fields)
+
+
+class JoinedEvaluator(DerivedEvaluator):
+    """A derived judge that speaks for its members: on the scale they share, signed with what they sign."""
+
+    @property
+    def scale(self) -> Scale:
+        """The members' scale where they have one; else 0 to 1."""
+        scales = {scale_of(member) for member in self.members}
+        return scales.pop() if len(scales) == 1 else SHARES
+
+    @property
+    def rating_scale(self) -> Scale | None:
+        """`scale` where a member rates."""
+        return self.scale if any(scale_of(member) != SHARES for member in self.members) else None
+
+    def signed_members(self) -> dict[str, object]:
+        """For `signature_fields`: the members with their signatures; the scale of ratings."""
+        signed = [[member.name, member.evaluator.sign({})] for member in self.members]
+        shown = f"{self.scale[0]:g}-{self.scale[1]:g}" if self.rating_scale else None
+        return {"members": digest(signed, HASH), "scale": shown}
 
 
 def named_members(of: str, aspect: str | None = None) -> tuple[Member, ...]:

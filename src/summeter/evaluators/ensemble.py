@@ -17,28 +17,25 @@ from pydantic import Field, field_validator, model_validator
 
 from summeter.evaluators.aspects import ASPECTS
 from summeter.evaluators.derived import (
-    SHARES,
-    DerivedEvaluator,
     ItemKey,
+    JoinedEvaluator,
     Member,
     MemberJudgments,
     Opinion,
-    Scale,
     UnitKey,
     common_units,
     named_members,
     opinion_of_summary,
     opinion_of_unit,
-    scale_of,
 )
-from summeter.records import HASH, Judgment, Status, UsageError, digest
+from summeter.records import Judgment, Status, UsageError
 
 How = Literal["auto", "majority", "mean"]
 
 GRAVITY: tuple[Status, ...] = ("error", "refused", "unparsed", "skipped")
 
 
-class Ensemble(DerivedEvaluator):
+class Ensemble(JoinedEvaluator):
     """Evaluators joined: `of` names them, as for `-e`, with plus signs between (`rts+mcq+stareval`).
 
     `NAME@ROLE` asks the model in another role than the judge's: `rts+rts@second` is two models. `aspect` is handed to
@@ -97,22 +94,9 @@ class Ensemble(DerivedEvaluator):
         times = Counter(aspect for member in self.members for aspect in member.evaluator.measured)
         return tuple(name for name, many in times.items() if many > 1 and self.aspect in (None, name))
 
-    @property
-    def scale(self) -> Scale:
-        """The members' scale where they have one; else 0 to 1."""
-        scales = {scale_of(member) for member in self.members}
-        return scales.pop() if len(scales) == 1 else SHARES
-
-    @property
-    def rating_scale(self) -> Scale | None:
-        """`scale` where a member rates."""
-        return self.scale if any(scale_of(member) != SHARES for member in self.members) else None
-
     def signature_fields(self) -> Mapping[str, object]:
-        """The members with their signatures; the scale of ratings."""
-        signed = [[member.name, member.evaluator.sign({})] for member in self.members]
-        shown = f"{self.scale[0]:g}-{self.scale[1]:g}" if self.rating_scale else None
-        return {**super().signature_fields(), "of": self.of, "members": digest(signed, HASH), "scale": shown}
+        """Those named, always, and what they sign."""
+        return {**super().signature_fields(), "of": self.of, **self.signed_members()}
 
     def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
         """Every member's judgments, joined item by item and aspect by aspect."""
