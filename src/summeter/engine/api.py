@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -24,7 +23,18 @@ from summeter.engine.executors.drive import Driver, new_session
 from summeter.engine.executors.fleet import FleetExecutor, ModelName, NetworkName, Setup
 from summeter.engine.executors.local import LocalExecutor
 from summeter.engine.options import OptionArgs, Options, with_options
-from summeter.engine.plan import Data, ItemOrder, Job, RunPlan, Unit, data_entry, items_left, make_plan, units
+from summeter.engine.plan import (
+    Data,
+    ItemOrder,
+    Job,
+    RunPlan,
+    Unit,
+    data_entry,
+    documents_left,
+    items_left,
+    make_plan,
+    units,
+)
 from summeter.engine.progress import Progress
 from summeter.engine.roles import contexts
 from summeter.engine.runs import Run, finish, new_manifest
@@ -333,15 +343,14 @@ class _Session:
                         known = await asyncio.to_thread(PreparedIndex, self.journal.folder, plan.jobs)
                     wanted = await asyncio.to_thread(wanted_in, number, plan, self.journal)
                     drop_outdated(plan, self.journal, wanted)
-                    left = partial(units, plan.data, asking, self.journal.done, plan.options.limit, wanted)
-                    if number > 0 and not any(True for _ in left()):
+                    work = (plan.data, asking, self.journal.done, plan.options.limit, wanted)
+                    items = items_left(*work)
+                    if number > 0 and not items:
                         continue
-                    show.start(items_left(plan.data, asking, self.journal.done, plan.options.limit, wanted))
-                    within = takewhile(lambda _: budget is None or budget.reached is None, left())
+                    show.start(items)
+                    within = takewhile(lambda _: budget is None or budget.reached is None, units(*work))
                     if self.executor is not None:
-                        begun = any(self.journal.done.count(job.signature) for job in asking)
-                        new = not begun and not wanted and plan.options.limit is None
-                        count = plan.data.document_count if new else sum(1 for _ in left())
+                        count = documents_left(*work) if items else 0
                         await self._by_fleet(self.executor, asking, bound, known, results, within, count)
                     else:
                         worker = Worker(asking, self.journal, tools, known, show, plan.options.item_timeout)

@@ -259,6 +259,15 @@ def items_left(
     return sum(unit.size for unit in units(data, work, done, limit, wanted))
 
 
+def documents_left(
+    data: Dataset, work: Sequence[Job], done: DoneItems, limit: int | None, wanted: Wanted = MappingProxyType({})
+) -> int:
+    """How many `units` there are; of a new run the data are not read for that."""
+    if limit is None and not wanted and not any(done.count(job.signature) for job in work):
+        return data.document_count
+    return sum(1 for _ in units(data, work, done, limit, wanted))
+
+
 def _key(job: Job, item: Item) -> DoneKey:
     return job.signature, *item_key(item)
 
