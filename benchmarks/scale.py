@@ -274,9 +274,11 @@ def evaluators(arguments: argparse.Namespace) -> None:
 
 
 class Peak(NamedTuple):
-    """Of one command: seconds, and peaks in MB of its first process, of the largest other one, and of all together."""
+    """Of one command: seconds, those of CPU of all its processes, and peaks in MB of its first process, of the largest
+    other one, and of all together."""
 
     seconds: float
+    cpu: float
     driver: float
     worker: float
     together: float
@@ -289,6 +291,7 @@ def watched(*words: str) -> Peak:
         [sys.executable, "-m", "summeter", *words], env=os.environ | ONE_THREAD, stdout=subprocess.DEVNULL
     )
     driver, worker, together = 0.0, 0.0, 0.0
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
     while process.poll() is None:
         sizes = {pid: resident(pid) for pid in family(process.pid)}
         driver = max(driver, sizes.get(process.pid, 0.0))
@@ -297,7 +300,9 @@ def watched(*words: str) -> Peak:
         time.sleep(0.2)
     if process.returncode:
         sys.exit(f"summeter {' '.join(words)}: exit code {process.returncode}")
-    return Peak(time.perf_counter() - begin, driver, worker, together)
+    seconds, usage = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = usage.ru_utime - used.ru_utime + usage.ru_stime - used.ru_stime
+    return Peak(seconds, cpu, driver, worker, together)
 
 
 def family(pid: int) -> list[int]:
@@ -326,8 +331,8 @@ def memory(arguments: argparse.Namespace) -> None:
     from memory import rows as texts
 
     print(
-        f"{'summaries':>10} {'stage':<22} {'seconds':>9} {'s per 1,000':>12} {'driver MB':>10} {'worker MB':>10} "
-        f"{'all MB':>8} {'files MB':>9}"
+        f"{'summaries':>10} {'stage':<22} {'seconds':>9} {'CPU s':>9} {'CPU s per 1,000':>16} {'driver MB':>10} "
+        f"{'worker MB':>10} {'all MB':>8} {'files MB':>9}"
     )
     paces: dict[str, list[float]] = {}
     for count in sorted({arguments.beside, arguments.summaries}):
@@ -352,16 +357,19 @@ def memory(arguments: argparse.Namespace) -> None:
                 continue
             peak = watched(*words)
             size = sum(file.stat().st_size for file in place.rglob("*") if file.is_file()) / 1e6
-            paces.setdefault(stage, []).append(1000 * peak.seconds / count)
+            paces.setdefault(stage, []).append(1000 * peak.cpu / count)
             print(
-                f"{count:>10,} {stage:<22} {peak.seconds:>9.1f} {paces[stage][-1]:>12.2f} {peak.driver:>10.0f} "
+                f"{count:>10,} {stage:<22} {peak.seconds:>9.1f} {peak.cpu:>9.1f} {paces[stage][-1]:>16.2f} "
+                f"{peak.driver:>10.0f} "
                 f"{peak.worker:>10.0f} {peak.together:>8.0f} {size:>9.0f}", flush=True,
             )  # fmt: skip
         if not arguments.keep:
             shutil.rmtree(place)
     for stage, each in paces.items():
         if len(each) == 2:
-            print(f"{stage}: a summary takes {each[1] / each[0]:.2f} times what it does with {arguments.beside:,}")
+            print(
+                f"{stage}: a summary takes {each[1] / each[0]:.2f} times the CPU that it does with {arguments.beside:,}"
+            )
 
 
 def main(given: Sequence[str] | None = None) -> None:
