@@ -51,6 +51,7 @@ ROWS: list[Row] = [
 FACT_CHECK = JudgeEntry(
     name="mock.fact_check", signature="mock.fact_check|judge:scripted/one|v:1", model="scripted/one",
     models={"judge": "scripted/one"}, aspects=("faithfulness",), reduce="share", file="mock.fact_check",
+    threshold=0.5,
 )  # fmt: skip
 ALIGN = JudgeEntry(
     name="mock.align", signature="mock.align|judge:scripted/one|v:1", model="scripted/one",

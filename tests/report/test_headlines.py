@@ -238,12 +238,13 @@ def test_agreement_with_people_is_shown_unasked_and_set_beside_chance(tmp_path: 
 
         return rows, judge
 
+    entry = fake.FACT_CHECK.model_copy(update={"threshold": 0.36})
     for right, verdict in ((lambda number: number % 2, "above chance"), (lambda number: number // 2 % 2, "at chance")):
         rows, judge = labelled(right)
-        made = page([fake.make(tmp_path / verdict.replace(" ", "-"), rows, ((fake.FACT_CHECK, judge),))])
+        made = page([fake.make(tmp_path / verdict.replace(" ", "-"), rows, ((entry, judge),))])
         (row,) = made.agreements
         assert (row.source, row.title, row.n, row.verdict) == ("mock.fact_check", "faithfulness", 40, verdict)
-    # A value near the threshold that parts the decisions is called close.
+    # No value is near the threshold that the judge states.
     decisions = {verdict.decision for view in made.items.views for verdict in view.verdicts}
     assert decisions == {"supported 0.52, clear", "unsupported 0.20, clear"}
     assert page([fake.make(tmp_path / "none", judges=((fake.NOVELTY, fake.novelty),))]).agreements == ()
@@ -259,7 +260,14 @@ def test_a_verdict_near_its_threshold_is_close(tmp_path: Path) -> None:
         {"doc_id": f"d{n}", "system": "s", "document": f"It rained {n} times.", "summary": "It rained."}
         for n in range(4)
     ]
-    made = page([fake.make(tmp_path / "r", rows, ((fake.FACT_CHECK, judge),))])
-    assert sorted(verdict.decision for view in made.items.views for verdict in view.verdicts) == [
+    def decisions(entry: JudgeEntry, folder: str) -> list[str]:
+        made = page([fake.make(tmp_path / folder, rows, ((entry, judge),))])
+        return sorted(verdict.decision for view in made.items.views for verdict in view.verdicts)
+
+    assert decisions(fake.FACT_CHECK, "stated") == [
         "supported 0.52, close", "supported 0.90, clear", "unsupported 0.10, clear", "unsupported 0.48, close",
+    ]  # fmt: skip
+    # Where the values happen to part says nothing of a judge that states no threshold.
+    assert decisions(fake.FACT_CHECK.model_copy(update={"threshold": None}), "none") == [
+        "supported 0.52", "supported 0.90", "unsupported 0.10", "unsupported 0.48",
     ]  # fmt: skip

@@ -15,7 +15,7 @@ from summeter.report.compare import comparisons
 from summeter.report.failures import Failing
 from summeter.report.head_to_head import head_to_head
 from summeter.report.head_to_head import verdict as pair_verdict
-from summeter.report.items import ItemListBuilder, JudgeFilters, Thresholds
+from summeter.report.items import ItemListBuilder, JudgeFilters
 from summeter.report.ranks import headline, rank_tables
 from summeter.report.reliability import TOLERANCE, agreements, reliabilities
 from summeter.report.strengths import Errors, by_domain, panels
@@ -47,15 +47,14 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
     tables = rank_tables(run_views, judges)
     items = ItemListBuilder(run_views, judges)
     failing, errors = Failing(judges, items.where), Errors(judges)
-    filters, thresholds = JudgeFilters(judges), Thresholds(judges)
+    filters = JudgeFilters(judges)
     for view in run_views:
         for judgment in view.folder.iter_judgments():
             failing.add(view.place, judgment)
             filters.add(view.place, judgment)
-            thresholds.add(view.place, judgment)
             if view is run_views[0]:
                 errors.add(judgment)
-    item_list = items.build(filters.filters(), thresholds)
+    item_list = items.build(filters.filters())
     systems = [row.system for row in tables[0].rows] if tables else []
     return Page(
         title=title or _title(run_views, given),

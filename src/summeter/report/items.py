@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from math import inf
 from typing import overload
 
 from summeter.records import Document, Judgment, Status, Summary, error_types
@@ -20,6 +19,8 @@ from summeter.scoring.table import Question
 Where = Mapping[tuple[int, str, str], int]
 # What a verdict is about: aspect, unit, index, list.
 UnitKey = tuple[str, str, int | None, str | None]
+CLOSE = 0.1
+"""A value nearer to its judge's threshold than this is close to it."""
 FAILED: frozenset[Status] = frozenset({"unparsed", "refused", "error"})
 _FILTERED = ("faithfulness", "completeness", "conciseness")
 
@@ -67,7 +68,6 @@ class ItemListBuilder:
         self._source_numbers = {source.key: number for number, source in enumerate(sources)}
         entries = (judge for view in views for judge in view.judges)
         self._imported = {(judge.name, judge.signature) for judge in entries if judge.imported}
-        self._thresholds = Thresholds(sources)
         self._columns = {key: number for number, key in enumerate(self.columns)}
         self._scores = [view.scores.by_item(view.listed) for view in views]
         gathered = _Gathered(views)
@@ -100,9 +100,8 @@ class ItemListBuilder:
                 values[item] = score.value
         return values
 
-    def build(self, filters: Mapping[str, tuple[int, ...]], thresholds: Thresholds) -> ItemList:
+    def build(self, filters: Mapping[str, tuple[int, ...]]) -> ItemList:
         """Every item, with what the views share."""
-        self._thresholds = thresholds
         lead = self._lead()
         domains = (document.domain for document in self.documents)
         return ItemList(
@@ -230,7 +229,7 @@ class ItemListBuilder:
             facts=facts,
             foreign=foreign,
             kind=kind(judgment),
-            decision=verdict(judgment, summary.system, self._thresholds.words(self.sources[source].run, judgment)),
+            decision=verdict(judgment, summary.system, _distance(self.sources[source].entry.threshold, judgment)),
             reasons=reasons(judgment, prose=(judgment.judge, judgment.signature) in self._imported),
             evidence=judgment.evidence,
         )
@@ -262,40 +261,11 @@ class _Gathered:
         return alike[-1]
 
 
-class Thresholds:
-    """From which value on each source decides 1, while judgments are read: as set, else where its decisions part.
-
-    A verdict is close where its value lies within a tenth of the range of values from there.
-    """
-
-    def __init__(self, sources: Sequence[Source]) -> None:
-        settings = ((source.key, source.entry.settings.get("threshold")) for source in sources)
-        self._set = {key: float(value) for key, value in settings if isinstance(value, int | float)}
-        # Of each source the highest value of a 0 and the lowest of a 1, and the ends of all.
-        self._seen: dict[tuple[int, str, str], tuple[float, float, float, float]] = {}
-
-    def add(self, run: int, judgment: Judgment) -> None:
-        """Take a judgment of a run."""
-        value = judgment.value
-        if judgment.status != "ok" or judgment.label not in (0, 1) or value is None:
-            return
-        key = (run, judgment.judge, judgment.signature)
-        highest_0, lowest_1, low, high = self._seen.get(key, (-inf, inf, 0.0, 1.0))
-        highest_0, lowest_1 = (
-            (highest_0, min(lowest_1, value)) if judgment.label == 1 else (max(highest_0, value), lowest_1)
-        )
-        self._seen[key] = (highest_0, lowest_1, min(low, value), max(high, value))
-
-    def words(self, run: int, judgment: Judgment) -> str | None:
-        """ "clear" or "close"; None where the value is the decision itself, or no threshold parts the decisions."""
-        key = (run, judgment.judge, judgment.signature)
-        if key not in self._seen or judgment.value is None or judgment.label not in (0, 1):
-            return None
-        highest_0, lowest_1, low, high = self._seen[key]
-        if (highest_0, lowest_1) == (0.0, 1.0) or (key not in self._set and not -inf < highest_0 < lowest_1 < inf):
-            return None
-        threshold = self._set.get(key, (highest_0 + lowest_1) / 2)
-        return "close" if abs(judgment.value - threshold) < (high - low) / 10 else "clear"
+def _distance(threshold: float | None, judgment: Judgment) -> str | None:
+    """How far a value is from where its judge decides otherwise, in words; None where the judge states no threshold."""
+    if threshold is None or judgment.value is None or judgment.label not in (0, 1):
+        return None
+    return "close" if abs(judgment.value - threshold) < CLOSE else "clear"
 
 
 class JudgeFilters:
