@@ -260,6 +260,7 @@ def test_a_verdict_near_its_threshold_is_close(tmp_path: Path) -> None:
         {"doc_id": f"d{n}", "system": "s", "document": f"It rained {n} times.", "summary": "It rained."}
         for n in range(4)
     ]
+
     def decisions(entry: JudgeEntry, folder: str) -> list[str]:
         made = page([fake.make(tmp_path / folder, rows, ((entry, judge),))])
         return sorted(verdict.decision for view in made.items.views for verdict in view.verdicts)
