@@ -298,6 +298,27 @@ def test_workers_judge_as_one_process_does(tmp_path: Path) -> None:
     assert files(run.folder) == files(alone.folder)
 
 
+def test_its_labels_follow_its_values_by_the_threshold_that_the_run_states(tmp_path: Path) -> None:
+    run = evaluate(data(*HALF), [Of(band=[0.3, 0.7])], out=tmp_path / "run")
+    (line,) = [entry.threshold for entry in run.manifest.judges if entry.name == "cascade"]
+    assert line == 0.5
+    rows = of(run).values()
+    assert {row.model for row in rows} == {"m-cheap", "m-dear"}
+    assert all(row.value is not None and row.label == int(row.value >= line) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("spec", "fault"),
+    [
+        ("cascade[first=support,then=summac[threshold=0.2],aspect=faithfulness]", "unlike values on .*from 0.5.*0.2"),
+        ("cascade[first=fenice[threshold=0],then=finesure.fact_check]", "fenice labels 1 from 0 on"),
+    ],
+)
+def test_judges_that_label_from_unlike_values_on_are_refused(spec: str, fault: str) -> None:
+    with pytest.raises(UsageError, match=fault):
+        build(spec)
+
+
 def test_rescore_computes_it_from_what_is_there(tmp_path: Path) -> None:
     spec = "cascade[first=abstractiveness,then=length,band=[0,0.1]]"
     with pytest.raises(Exception, match="no aspect in common"):

@@ -225,7 +225,7 @@ HARNESSES |= {
 }
 
 
-def _judge(harness: Harness, text: str, *, repair: bool = False) -> tuple[Prepared, list[Judgment], Parrot]:
+def judge(harness: Harness, text: str, *, repair: bool = False) -> tuple[Prepared, list[Judgment], Parrot]:
     parrot = Parrot(text, harness.settled)
     bound = BoundLLM(parrot, Settings(repair=repair))
     tools = Tools(signature="sig", llms=dict.fromkeys(harness.evaluator.roles, bound))
@@ -238,7 +238,7 @@ def _judge(harness: Harness, text: str, *, repair: bool = False) -> tuple[Prepar
 
 
 def _replies(harness: Harness) -> Replies:
-    *_, parrot = _judge(harness, harness.good)
+    *_, parrot = judge(harness, harness.good)
     prompt = "\n\n".join(message.content for message in parrot.asked[0].messages)
     return Replies(harness.good, harness.other, prompt)
 
@@ -255,7 +255,7 @@ def _pairs(cases: tuple[Case, ...]) -> list[Any]:
 @pytest.mark.parametrize(("harness", "case"), _pairs(BAD))
 def test_a_bad_reply_is_no_number(harness: Harness, case: Case) -> None:
     reply = case.build(_replies(harness))
-    prepared, judgments, _ = _judge(harness, reply)
+    prepared, judgments, _ = judge(harness, reply)
     if not harness.units:
         assert prepared.status == case.status, prepared
         assert prepared.reason
@@ -283,8 +283,8 @@ def test_a_stored_bad_reply_is_no_number_either(harness: Harness, case: Case) ->
 
 @pytest.mark.parametrize(("harness", "case"), _pairs(ODD))
 def test_an_odd_reply_reads_as_the_plain_one(harness: Harness, case: Case) -> None:
-    prepared, judgments, _ = _judge(harness, case.build(_replies(harness)))
-    plain_prepared, plain, _ = _judge(harness, harness.good)
+    prepared, judgments, _ = judge(harness, case.build(_replies(harness)))
+    plain_prepared, plain, _ = judge(harness, harness.good)
     assert prepared.data == plain_prepared.data
     assert prepared.status == "ok"
     assert [judgment.status for judgment in judgments] == ["ok"] * harness.units
@@ -295,7 +295,7 @@ def test_an_odd_reply_reads_as_the_plain_one(harness: Harness, case: Case) -> No
 @pytest.mark.parametrize("name", HARNESSES)
 def test_one_repair_turn_names_the_fault(name: str) -> None:
     harness = HARNESSES[name]
-    prepared, judgments, parrot = _judge(harness, harness.faulty, repair=True)
+    prepared, judgments, parrot = judge(harness, harness.faulty, repair=True)
     assert len(parrot.asked) == 2
     assert len(parrot.asked[1].messages) == len(parrot.asked[0].messages) + 2
     own = {request.key for request in parrot.asked}
@@ -312,7 +312,7 @@ def test_the_corpus_is_large_and_its_names_are_distinct() -> None:
 def test_a_rating_judge_needs_no_line_here(name: str) -> None:
     harness = _from_schema(find(name)())  # type: ignore[arg-type] - a RatingJudge
     for text in (harness.good, harness.other):
-        assert [judgment.status for judgment in _judge(harness, text)[1]] == ["ok"]
+        assert [judgment.status for judgment in judge(harness, text)[1]] == ["ok"]
     assert harness.good != harness.other
 
 

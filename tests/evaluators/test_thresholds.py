@@ -1,4 +1,4 @@
-"""The label never contradicts the value beside it, for judges that need no LLM; the run says where the line is."""
+"""The label never contradicts the value beside it, whatever judges; the run says where the line is."""
 
 from __future__ import annotations
 
@@ -8,17 +8,21 @@ from pathlib import Path
 
 import pytest
 from evaluators.networks import TableNLI, document, judge, networks
+from evaluators.test_bad_replies import HARNESSES
+from evaluators.test_bad_replies import judge as answered
 
 from summeter.engine.api import evaluate
 from summeter.evaluators.base import Evaluator, Tools
 from summeter.evaluators.catalog import CATALOG, find
-from summeter.evaluators.derived import DerivedEvaluator
+from summeter.evaluators.derived import DerivedEvaluator, MemberJudgments
+from summeter.evaluators.ensemble import Ensemble
 from summeter.evaluators.entailment.reasons import beside
 from summeter.evaluators.entailment.summac import SummaC
 from summeter.evaluators.fenice.evaluator import Fenice
 from summeter.evaluators.support.evaluator import Support
 from summeter.evaluators.support.network import combination
 from summeter.models.base import Entailment
+from summeter.records import Judgment, Target
 
 SUMMARIES = ("Ada sold the mill. It rained in May. Nobody was hurt.", "The boat sank, and the crew swam home.")
 
@@ -60,13 +64,52 @@ def test_a_label_is_a_threshold_of_its_value(evaluator: Evaluator) -> None:
         nli.id = combination().card["network"]  # it takes the network that comes along, and no other
     tools = Tools(signature="s", networks=networks(evaluator, nli=nli))
     rows = [row for some in judge(evaluator, source, *SUMMARIES, tools=tools) for row in some]
-    labelled = [row for row in rows if row.status == "ok" and row.value is not None and row.label is not None]
-    if not labelled:
-        assert evaluator.decision_threshold is None
-        return
+    assert any(row.label is not None for row in rows) or evaluator.decision_threshold is None
+    assert_labels_follow(evaluator, rows)
+
+
+def assert_labels_follow(evaluator: Evaluator, rows: Sequence[Judgment]) -> None:
+    """Each label of 0 or 1 is its value where the judge says that its units are binary, else on the value's side of the
+    line."""
+    labelled = [row for row in rows if row.status == "ok" and row.label is not None]
     line = evaluator.decision_threshold
-    assert line is not None
-    assert all(row.label == int(row.value >= line) for row in labelled if row.value is not None)
+    for row in labelled:
+        assert row.value is not None
+        if row.target.unit in evaluator.binary_units:
+            assert row.label == row.value
+        else:
+            assert line is not None
+            assert row.label == int(row.value >= line)
+
+
+@pytest.mark.parametrize("name", HARNESSES)
+def test_a_label_from_a_reply_follows_its_value(name: str) -> None:
+    harness = HARNESSES[name]
+    for reply in (harness.good, harness.other):
+        rows = answered(harness, reply)[1]
+        assert all(row.status == "ok" for row in rows)
+        assert_labels_follow(harness.evaluator, rows)
+
+
+@pytest.mark.parametrize("how", ["majority", "auto"])
+def test_the_label_of_an_ensemble_follows_its_value(how: str) -> None:
+    rng = random.Random(7)
+    specs = ("support", "finesure.fact_check", "summac")  # they name an aspect; their labels are drawn below
+    for members in (2, 3):
+        ensemble = Ensemble(aspect="faithfulness", of="+".join(specs[:members]), how=how)
+        judged = [
+            MemberJudgments((f"d{n}", "s", None), tuple((drawn(rng, f"d{n}"),) for _ in range(members)))
+            for n in range(40)
+        ]
+        rows = list(ensemble.derive(judged, "s"))
+        assert {row.label for row in rows if row.status == "ok"} == {0, 1}
+        assert_labels_follow(ensemble, rows)
+
+
+def drawn(rng: random.Random, document_id: str) -> Judgment:
+    label = rng.randint(0, 1)
+    target = Target(document_id=document_id, system="s", unit="summary")
+    return Judgment(target=target, aspect="faithfulness", judge="m", signature="m", value=float(label), label=label)
 
 
 def test_a_number_beside_the_line_shows_its_side() -> None:

@@ -136,6 +136,7 @@ class Cascade(JoinedEvaluator):
             )
         if self.aspect is None and len(common) > 1:
             raise ValueError(f"{' and '.join(names)} all judge {', '.join(sorted(common))}: name one with aspect=...")
+        self._share_a_threshold(members, names)
         given = self.model_fields_set
         if self.share is not None and self.band != "auto":
             raise ValueError("give a band or a share, not both")
@@ -151,6 +152,24 @@ class Cascade(JoinedEvaluator):
         if self.auto and self.sample == 0:
             raise ValueError("band=auto needs a sample that all judges judge: sample=300, say")
         return self
+
+    @staticmethod
+    def _share_a_threshold(members: Sequence[Member], names: Sequence[str]) -> None:
+        """Raises ValueError where a value that one judge labels 1 is a 0 of another: labels would not follow values."""
+        lines = {
+            name: line
+            for member, name in zip(members, names, strict=True)
+            if (line := member.evaluator.decision_threshold) is not None
+        }
+        if len(set(lines.values())) > 1:
+            shown = " and ".join(f"{name} from {line:g}" for name, line in lines.items())
+            raise ValueError(f"its judges label 1 from unlike values on ({shown}); give them one threshold")
+        for member, binary in zip(members, names, strict=True):
+            for name, line in lines.items():
+                if member.evaluator.binary_units and not 0 < line <= 1:
+                    raise ValueError(
+                        f"{name} labels 1 from {line:g} on, where {binary} gives 0 and 1: set its threshold"
+                    )
 
     @property
     def auto(self) -> bool:
@@ -197,9 +216,9 @@ class Cascade(JoinedEvaluator):
 
     @property
     def decision_threshold(self) -> float | None:
-        """That of the judges, where all that have values between 0 and 1 share one."""
-        graded = {member.evaluator.decision_threshold for member in self.members if not member.evaluator.binary_units}
-        return graded.pop() if len(graded) == 1 else None
+        """That of the judges that state one."""
+        thresholds = {member.evaluator.decision_threshold for member in self.members} - {None}
+        return thresholds.pop() if thresholds else None
 
     def signature_fields(self) -> Mapping[str, object]:
         """Those named, always, and what they sign."""

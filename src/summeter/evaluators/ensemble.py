@@ -94,6 +94,14 @@ class Ensemble(JoinedEvaluator):
         times = Counter(aspect for member in self.members for aspect in member.evaluator.measured)
         return tuple(name for name, many in times.items() if many > 1 and self.aspect in (None, name))
 
+    @property
+    def decision_threshold(self) -> float | None:
+        """Half of the members, where they vote; a tie has no label."""
+        labels = any(
+            member.evaluator.decision_threshold is not None or member.evaluator.binary_units for member in self.members
+        )
+        return 0.5 if self.how == "majority" or (self.how == "auto" and labels) else None
+
     def signature_fields(self) -> Mapping[str, object]:
         """Those named, always, and what they sign."""
         return {**super().signature_fields(), "of": self.of, **self.signed_members()}

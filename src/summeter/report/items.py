@@ -263,7 +263,7 @@ class _Gathered:
 
 def _distance(threshold: float | None, judgment: Judgment) -> str | None:
     """How far a value is from where its judge decides otherwise, in words; None where the judge states no threshold."""
-    if threshold is None or judgment.value is None or judgment.label not in (0, 1):
+    if threshold is None or judgment.value in (None, 0, 1) or judgment.label not in (0, 1):
         return None
     return "close" if abs(judgment.value - threshold) < CLOSE else "clear"
 

@@ -89,6 +89,11 @@ class FactScore(PromptedEvaluator):
         return {"extractor": self.roles, "judge": ("judge",)}[self.extractor]
 
     @property
+    def decision_threshold(self) -> float:
+        """Between 0 and the least value of a supported claim, which a length penalty lowers."""
+        return self.penalty(1) / 2
+
+    @property
     def templates(self) -> tuple[str, ...]:
         """Those of the claims and of the verdicts."""
         return (TEMPLATE, self.name)
