@@ -17,6 +17,8 @@ from summeter.report.items import ItemViews
 from summeter.report.ranks import ranks
 from summeter.report.strengths import Errors
 from summeter.runs.manifest import JudgeEntry
+from summeter.runs.totals import RunTotals
+from summeter.scoring import JudgmentTable
 
 
 @pytest.fixture(scope="module")
@@ -281,10 +283,12 @@ def test_ranks_share_what_is_equal_and_take_no_time() -> None:
 
 
 def test_a_set_of_error_types_counts_for_each_under_one_name() -> None:
-    errors = Errors()
     about = {"aspect": "faithfulness", "judge": "j", "signature": "j|v:1", "value": 0.0, "label": 0}
-    for index, text in enumerate(("EntE+OutE", "out-of-context error", "OutE")):
-        target = Target(document_id="d", system="s", unit="sentence", index=index)
-        errors.add(Judgment(target=target, error_type=text, **about))
-    (found,) = errors.of("s")
+    judgments = [
+        Judgment(
+            target=Target(document_id="d", system="s", unit="sentence", index=index), error_type=error_type, **about
+        )
+        for index, error_type in enumerate(("EntE+OutE", "out-of-context error", "OutE"))
+    ]
+    (found,) = Errors(RunTotals.of([JudgmentTable.of(judgments)], {}, {}, 0).tally).of("s")
     assert (found.unsupported, found.types) == (3, (("out-of-context error", 3), ("entity error", 1)))

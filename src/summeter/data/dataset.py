@@ -7,7 +7,7 @@ written by `data.sharding`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from itertools import chain
@@ -285,17 +285,21 @@ class ShardedDataset(Dataset):
         return self.source.manifest.splitters
 
     def parts(self) -> Iterator[Dataset]:
+        return self._parts()
+
+    def _parts(self, only: Container[str] | None = None) -> Iterator[Dataset]:
+        """Each shard with all its documents, or with those of these ids."""
         with ThreadPoolExecutor(1, "shards") as ahead:
-            reading = [ahead.submit(self._part, shard) for shard in self.source.manifest.shards[:1]]
+            reading = [ahead.submit(self._part, shard, only) for shard in self.source.manifest.shards[:1]]
             for shard in (*self.source.manifest.shards[1:], None):
                 part = reading.pop().result()
                 if shard is not None:
-                    reading.append(ahead.submit(self._part, shard))
+                    reading.append(ahead.submit(self._part, shard, only))
                 yield part
                 del part
 
-    def _part(self, shard: Shard) -> Dataset:
-        content = self.source.read(shard)
+    def _part(self, shard: Shard, only: Container[str] | None) -> Dataset:
+        content = self.source.read(shard, only)
         return Dataset(content.documents, content.summaries, content.judgments, content.card,
                        fact_origins=content.fact_origins)  # fmt: skip
 
@@ -355,11 +359,10 @@ class ShardedDataset(Dataset):
         documents: dict[str, Document] = {}
         summaries: list[Summary] = []
         origins: dict[str, tuple[FactOrigin, ...]] = {}
-        for part in self.parts():
-            here = part.with_documents(wanted & part.documents.keys())
-            documents.update(here.documents)
-            summaries += here.summaries
-            origins.update(here.fact_origins)
+        for part in self._parts(wanted):
+            documents.update(part.documents)
+            summaries += part.summaries
+            origins.update(part.fact_origins)
         for doc_id in sorted(wanted - documents.keys()):
             raise UsageError(f"there is no document {doc_id!r}")
         makers = {name: partial(_of_documents, partial(self.iter_judgments, name), wanted) for name in self._makers}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self, TypeVar
@@ -188,6 +188,30 @@ def read(folder: Path, *, verify: bool, advice: str | None = None) -> Content:
     }
     origins = {row.document_id: row.origins for row in given if row.origins is not None}
     return Content(card, documents, summaries, makers, origins)
+
+
+def read_some(folder: Path, only: Container[str], advice: str | None = None) -> Content:
+    """What a folder holds of the documents with these ids, without judgments; no record of another one is made. Raises
+    InputError as `read` does."""
+    card = _card(folder)
+    _verify(folder, card, _files(folder), advice)
+    given = [_GivenFacts.model_validate(row) for row in _rows_about(folder / KEY_FACTS, "document_id", only)]
+    facts = {row.document_id: row.facts for row in given}
+    documents = {
+        row["id"]: Document.model_validate({**row, "key_facts": facts.get(row["id"], ())})
+        for row in _rows_about(folder / DOCUMENTS, "id", only)
+    }
+    summaries = tuple(map(Summary.model_validate, _rows_about(folder / SUMMARIES, "document_id", only)))
+    return Content(
+        card, documents, summaries, {}, {row.document_id: row.origins for row in given if row.origins is not None}
+    )
+
+
+def _rows_about(path: Path, name: str, only: Container[str]) -> Iterator[dict[str, Any]]:
+    """The rows of a sealed file that name one of these documents."""
+    if path.exists():
+        with path.open("rb") as lines:
+            yield from (row for row in map(from_json, lines) if row[name] in only)
 
 
 def document_domains(folder: Path) -> dict[str, str]:

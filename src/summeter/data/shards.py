@@ -13,7 +13,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -97,16 +97,17 @@ class Shards(NamedTuple):
         """Where they are, for one who looks from another folder."""
         return str(self.folder) if is_remote(self.folder) else str(Path(self.folder).resolve())
 
-    def read(self, shard: Shard) -> Content:
-        """What a shard holds. Raises InputError naming the shard where it is missing, or not as it was written."""
+    def read(self, shard: Shard, only: Container[str] | None = None) -> Content:
+        """What a shard holds, or what it holds of these documents `only`, without judgments. Raises InputError naming
+        the shard where it is missing, or not as it was written."""
         folder = joined(self.folder, shard.name)
         if isinstance(folder, Path):
-            return self._read(shard, folder)
+            return self._read(shard, folder, only)
         with TemporaryDirectory(prefix="summeter-shard-") as place:
             copy = Path(place) / shard.name
             remote.download(folder, copy)
             try:
-                content = self._read(shard, copy)
+                content = self._read(shard, copy, only)
                 # The files go with the folder, so that the judgments are read now.
                 sets = {name: tuple(make()) for name, make in content.judgments.items()}
             except InputError as error:
@@ -130,9 +131,12 @@ class Shards(NamedTuple):
         if faults:
             raise InputError(faults)
 
-    def _read(self, shard: Shard, folder: Path) -> Content:
+    def _read(self, shard: Shard, folder: Path, only: Container[str] | None) -> Content:
         self._check(shard, folder)
-        return folders.read(folder, verify=True, advice=f"it belongs to {self._which(shard)}: {_AGAIN}")
+        advice = f"it belongs to {self._which(shard)}: {_AGAIN}"
+        if only is not None:
+            return folders.read_some(folder, only, advice)
+        return folders.read(folder, verify=True, advice=advice)
 
     def _check(self, shard: Shard, folder: Path) -> None:
         if not (folder / folders.CARD).is_file():

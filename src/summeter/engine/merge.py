@@ -20,7 +20,7 @@ from summeter.runs.calls import CallStore
 from summeter.runs.forms import lines_of
 from summeter.runs.journal import Journal
 from summeter.runs.manifest import DataEntry, JudgeEntry, Manifest, RunStatus
-from summeter.runs.progress import PROGRESS, ItemIndex, ProgressTable, checksum, confirmed_parts
+from summeter.runs.progress import PROGRESS, ItemIndex, ProgressTable, checksum, item_places
 from summeter.runs.results import RESULTS, ResultStore
 from summeter.runs.run import CALLS, FAILURES, RunFolder, prepared_rows
 
@@ -169,7 +169,7 @@ class _Judge:
     def _lines(self, run: RunFolder, items: ProgressTable) -> Iterator[list[bytes]]:
         """The lines of each item. InputError unless they stand one item after the other, as a run's end leaves them."""
         file = run.file_of(self.judge)
-        if items.has_checksums and confirmed_parts(file, items) is None:
+        if items.has_checksums and item_places(file, items) is None:
             for _ in run.tables():  # which says what is damaged, if that is it
                 pass
             message = "its items do not stand in order; give the command that made the run again first"

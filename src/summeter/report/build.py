@@ -12,13 +12,13 @@ from summeter.meta.results import Study
 from summeter.records import JudgeKey, UsageError, judge_names
 from summeter.report.blocks import ItemList, Page, RunBlock, Source
 from summeter.report.compare import comparisons
-from summeter.report.failures import Failing
+from summeter.report.failures import failures
 from summeter.report.head_to_head import head_to_head
 from summeter.report.head_to_head import verdict as pair_verdict
-from summeter.report.items import ItemListBuilder, JudgeFilters
+from summeter.report.items import ItemListBuilder
 from summeter.report.ranks import headline, rank_tables
 from summeter.report.reliability import TOLERANCE, agreements, reliabilities
-from summeter.report.strengths import Errors, by_domain, panels
+from summeter.report.strengths import by_domain, panels
 from summeter.report.studies import about, studies
 from summeter.report.views import RunView, sources, views
 from summeter.report.words import ALARM, Gloss, gloss
@@ -46,28 +46,20 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
     judges = sources(run_views)
     tables = rank_tables(run_views, judges)
     items = ItemListBuilder(run_views, judges)
-    failing, errors = Failing(judges, items.where), Errors(judges)
-    filters = JudgeFilters(judges)
-    for view in run_views:
-        for judgment in view.folder.iter_judgments():
-            failing.add(view.place, judgment)
-            filters.add(view.place, judgment)
-            if view is run_views[0]:
-                errors.add(judgment)
-    item_list = items.build(filters.filters())
+    item_list = items.build()
     systems = [row.system for row in tables[0].rows] if tables else []
     return Page(
         title=title or _title(run_views, given),
         summeter=__version__,
         runs=tuple(_run(view, judges) for view in run_views),
         tables=tables,
-        panels=panels(run_views[0], judges, tables[0], errors) if tables else (),
+        panels=panels(run_views[0], judges, tables[0]) if tables else (),
         by_domain=by_domain(run_views[0], judges, systems) if run_views else (),
         head_to_head=head_to_head(run_views, judges),
         agreements=tuple(row for view in run_views for row in agreements(view, judges)),
         reliabilities=reliabilities(runs, tolerance=tolerance),
         studies=studies(given),
-        failures=failing.groups(),
+        failures=failures(run_views, judges, items.where),
         items=item_list,
         # A sample would say something else of the differences; `meta compare` tells them over all summaries.
         comparisons=() if item_list.sample else comparisons(run_views, judges, items.where),

@@ -3,47 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 
-from summeter.records import Judgment
+from summeter.records import Status
 from summeter.report.blocks import FailureGroup, ItemLink, Source
 from summeter.report.items import Where
+from summeter.report.views import RunView
 from summeter.report.words import STATUS
 
 LISTED = 40
 # What is wrong comes before what merely was not there to judge.
 _ORDER = ("error", "refused", "unparsed", "skipped")
 
-Key = tuple[str, str, str, bool]
+Key = tuple[Status, str, str, bool]
 
 
-class Failing:
-    """What could not be judged, while judgments are read. `where` gives the item's number on the page."""
-
-    def __init__(self, sources: Sequence[Source], where: Where) -> None:
-        self._labels = {source.key: source.label for source in sources}
-        self._where = where
-        self._groups: dict[Key, _Group] = {}
-
-    def add(self, run: int, judgment: Judgment) -> None:
-        """Take a judgment of a run."""
-        if judgment.status == "ok":
-            return
-        label = self._labels.get((run, judgment.judge, judgment.signature), judgment.judge)
-        key = (judgment.status, label, judgment.reason or "", judgment.target.rival is not None)
-        group = self._groups.setdefault(key, _Group())
-        group.judgments += 1
-        group.aspects[judgment.aspect] = None
-        document, system, rival = judgment.target.item
-        # Two summaries are one pair, in whichever order they were shown.
-        names = [system] if rival is None else [system, rival]
-        items = [self._where[run, document, name] for name in names if (run, document, name) in self._where]
-        if items:
-            group.links.setdefault(tuple(sorted(items)), ItemLink(items[0], document, system, rival))
-
-    def groups(self) -> tuple[FailureGroup, ...]:
-        """By status, source and reason: the gravest status first, then the largest group."""
-        blocks = [_block(key, group) for key, group in self._groups.items()]
-        return tuple(sorted(blocks, key=lambda group: (_ORDER.index(group.status), -group.judgments, group.reason)))
+def failures(views: Sequence[RunView], sources: Sequence[Source], where: Where) -> tuple[FailureGroup, ...]:
+    """What could not be judged, by status, source and reason: the gravest status first, then the largest group.
+    `where` gives an item's number on the page."""
+    labels = {source.key: source.label for source in sources}
+    groups: dict[Key, _Group] = {}
+    for view in views:
+        rows = view.folder.totals.unusable
+        columns = (getattr(rows, field.name).labels() for field in fields(rows))
+        for status, judge, signature, aspect, reason, document, system, rival in zip(*columns, strict=True):
+            label = labels.get((view.place, judge, signature), judge)
+            group = groups.setdefault((status, label, reason or "", rival is not None), _Group())
+            group.judgments += 1
+            group.aspects[aspect] = None
+            # Two summaries are one pair, in whichever order they were shown.
+            names = [system] if rival is None else [system, rival]
+            items = [number for name in names if (number := where.get((view.place, document, name))) is not None]
+            if items:
+                group.links.setdefault(tuple(sorted(items)), ItemLink(items[0], document, system, rival))
+    blocks = [_block(key, group) for key, group in groups.items()]
+    return tuple(sorted(blocks, key=lambda group: (_ORDER.index(group.status), -group.judgments, group.reason)))
 
 
 class _Group:

@@ -91,16 +91,17 @@ class ItemListBuilder:
         values: list[float | None] = [None] * len(gathered.items)
         if (lead := self._lead()) is None:
             return values
-        column = self.columns[lead]
-        view = self.views[column.run]
-        wanted = view.scores.question(Question(column.judge, column.signature, column.aspect))
-        for score in view.scores.take(wanted):
-            item = gathered.where.get((view.place, score.doc_id, score.system))
-            if item is not None:
-                values[item] = score.value
+        run, *question = self.columns[lead]
+        scores = self.views[run].scores
+        wanted = scores.question(Question(*question))
+        for (place, *about), item in gathered.where.items():
+            if place == run:
+                for row in self._scores[run].get((about[0], about[1]), ()):
+                    if wanted[row]:
+                        values[item] = scores[row].value
         return values
 
-    def build(self, filters: Mapping[str, tuple[int, ...]]) -> ItemList:
+    def build(self) -> ItemList:
         """Every item, with what the views share."""
         lead = self._lead()
         domains = (document.domain for document in self.documents)
@@ -112,12 +113,22 @@ class ItemListBuilder:
             views=ItemViews(self.view, len(self.items)),
             systems=self.systems,
             domains=tuple(dict.fromkeys(domain for domain in domains if domain is not None)),
-            filters=filters,
+            filters=self._filters(),
             aspects=tuple(dict.fromkeys(key.aspect for key in self.columns)),
             people=any(self._voted(item) for item in range(len(self.items))),
             ordered_by=None if lead is None else gloss(self.columns[lead].aspect).title,
             sample=self._sample(),
         )
+
+    def _filters(self) -> dict[str, tuple[int, ...]]:
+        """Of each aspect that a reader may choose by and several sources judged, which did."""
+        judged: dict[str, set[int]] = {aspect: set() for aspect in _FILTERED}
+        for view in self.views:
+            for alike in view.folder.totals.tally:
+                number = self._source_numbers.get((view.place, alike.judge, alike.signature))
+                if number is not None and alike.aspect in judged:
+                    judged[alike.aspect].add(number)
+        return {aspect: tuple(sorted(numbers)) for aspect, numbers in judged.items() if len(numbers) > 1}
 
     def _sample(self) -> str | None:
         """What the page lists of runs that are too large to list all."""
@@ -244,7 +255,7 @@ class _Gathered:
         self.where: dict[tuple[int, str, str], int] = {}
         self._known: dict[tuple[int, str], list[int]] = {}
         for view in views:
-            for document, summaries in view.data.items():
+            for document, summaries in view.shown.items():
                 for summary in summaries:
                     if (document.id, summary.system) in view.judged:
                         self.where[view.place, document.id, summary.system] = self._item(document, summary)
@@ -266,24 +277,6 @@ def _distance(threshold: float | None, judgment: Judgment) -> str | None:
     if threshold is None or judgment.value in (None, 0, 1) or judgment.label not in (0, 1):
         return None
     return "close" if abs(judgment.value - threshold) < CLOSE else "clear"
-
-
-class JudgeFilters:
-    """Which sources judged what a reader may choose among, while judgments are read."""
-
-    def __init__(self, sources: Sequence[Source]) -> None:
-        self._source_numbers = {source.key: number for number, source in enumerate(sources)}
-        self._by_aspect: dict[str, set[int]] = {aspect: set() for aspect in _FILTERED}
-
-    def add(self, run: int, judgment: Judgment) -> None:
-        """Take a judgment of a run."""
-        source = self._source_numbers.get((run, judgment.judge, judgment.signature))
-        if source is not None and judgment.aspect in self._by_aspect:
-            self._by_aspect[judgment.aspect].add(source)
-
-    def filters(self) -> dict[str, tuple[int, ...]]:
-        """Of each aspect that several sources judged, which did."""
-        return {aspect: tuple(sorted(numbers)) for aspect, numbers in self._by_aspect.items() if len(numbers) > 1}
 
 
 def _columns(views: Sequence[RunView]) -> list[ColumnKey]:

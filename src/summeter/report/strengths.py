@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from summeter.records import Judgment, error_types
+from summeter.records import error_types
 from summeter.records.taxonomy import NO_ERROR
 from summeter.report.blocks import AspectRank, Cell, ErrorCount, Matrix, Panel, RankTable, Source
 from summeter.report.ranks import ColumnKey, Key, as_cell, label_of, ranks
 from summeter.report.views import RunView
 from summeter.report.words import NEUTRAL, gloss
+from summeter.runs.totals import Alike
 from summeter.scoring import SystemScore
 
 SHADES = 7
 
 
-def panels(view: RunView, sources: Sequence[Source], table: RankTable, errors: Errors) -> tuple[Panel, ...]:
-    """One panel a system, in the order of `table`, from one run with these errors."""
+def panels(view: RunView, sources: Sequence[Source], table: RankTable) -> tuple[Panel, ...]:
+    """One panel a system of the first run, in the order of `table`."""
     lead = view.table.lead()
     if lead is None:
         return ()
+    errors = Errors(view.folder.totals.tally, sources)
     aspects = _aspect_ranks(view, sources)
     domains = _domain_means(view, lead)
     aspect = f"{gloss(lead[2]).title} by {label_of(ColumnKey(view.place, *lead), view, sources)}"
@@ -67,23 +69,21 @@ def _domain_means(view: RunView, key: Key) -> dict[str, dict[str, Cell]]:
 
 
 class Errors:
-    """Verdicts of each source on the faithfulness of sentences, while a run's judgments are read."""
+    """Verdicts of each source of the first run on the faithfulness of sentences."""
 
-    def __init__(self, sources: Sequence[Source] = ()) -> None:
-        self._labels = {source.key[1:]: source.label for source in sources if source.run == 0}
+    def __init__(self, tally: Mapping[Alike, int], sources: Sequence[Source] = ()) -> None:
+        labels = {source.key[1:]: source.label for source in sources if source.run == 0}
         # By source, then by system: sentences judged, sentences that are wrong, and error types.
         self._counts: dict[str, dict[str, tuple[Counter[str], Counter[str]]]] = {}
-
-    def add(self, judgment: Judgment) -> None:
-        """Take a judgment."""
-        if judgment.status != "ok" or judgment.aspect != "faithfulness" or judgment.target.unit != "sentence":
-            return
-        source = self._labels.get((judgment.judge, judgment.signature), judgment.judge)
-        verdicts, types = self._counts.setdefault(source, {}).setdefault(judgment.target.system, (Counter(), Counter()))
-        wrong = judgment.label == 0
-        verdicts["wrong" if wrong else "right"] += 1
-        if wrong and judgment.error_type:
-            types.update((error_types(judgment.error_type) - {NO_ERROR}) or {"unsupported"})
+        for alike, number in tally.items():
+            if (alike.status, alike.aspect, alike.unit) != ("ok", "faithfulness", "sentence"):
+                continue
+            source = labels.get((alike.judge, alike.signature), alike.judge)
+            verdicts, types = self._counts.setdefault(source, {}).setdefault(alike.system, (Counter(), Counter()))
+            verdicts["wrong" if alike.wrong else "right"] += number
+            if alike.wrong and alike.error_type:
+                for name in (error_types(alike.error_type) - {NO_ERROR}) or {"unsupported"}:
+                    types[name] += number
 
     def of(self, system: str) -> tuple[ErrorCount, ...]:
         """What each source found in a system's sentences."""

@@ -57,6 +57,11 @@ class RunView:
         return self.folder.data
 
     @cached_property
+    def shown(self) -> Dataset:
+        """The documents of the summaries that the page lists."""
+        return self.data if self.listed is None else self.data.with_documents({document for document, _ in self.listed})
+
+    @cached_property
     def items(self) -> RunReader:
         """The judgments of any summary, read when they are asked for."""
         return RunReader(self.folder, self.listed)
@@ -93,10 +98,10 @@ class RunView:
 
     @cached_property
     def key_facts(self) -> dict[str, KeyFacts]:
-        """Every list of key facts a judgment may name, by id."""
+        """Every list of key facts a judgment on the page may name, by id."""
         lists = [
             KeyFacts.of(document.key_facts, "given")
-            for part in self.data.parts()
+            for part in self.shown.parts()
             for document in part.documents.values()
             if document.key_facts
         ]

@@ -36,7 +36,7 @@ from summeter.runs.progress import (
     JudgmentLines,
     ProgressTable,
     checksum,
-    confirmed_parts,
+    item_places,
 )
 from summeter.runs.run import FAILURES, MANIFEST, Failure, checksums_of, prepared_rows
 from summeter.stats.base import Bools, Ints
@@ -168,10 +168,10 @@ class Journal:
         are sound, and the checksums of all."""
         file = self.folder / "judgments" / f"{judge.file}.jsonl"
         _cut_torn_line(file)
-        if not lost.any() and (parts := confirmed_parts(file, items)) is not None:
-            end = parts.ends[-1]
+        if not lost.any() and (places := item_places(file, items)) is not None:
+            end = int(places.starts[-1])
             if file.exists() and end < file.stat().st_size:
-                damaged.extend(_damaged_behind(file, end, parts.lines))
+                damaged.extend(_damaged_behind(file, end, int(places.lines[-1])))
                 os.truncate(file, end)
             return ~lost, items.checksum
         lines = JudgmentLines(file, items)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeVar
 from weakref import finalize
 
+import numpy as np
 from pydantic import ValidationError
 from pydantic_core import from_json
 
@@ -16,9 +17,10 @@ from summeter.data.folder import JUDGMENTS
 from summeter.data.human import RAW
 from summeter.records import InputError, Judgment, Record
 from summeter.runs.forms import is_compact, lines_of, opened
-from summeter.runs.progress import DoneItems, DoneKey
+from summeter.runs.progress import DoneKey, ProgressTable
 from summeter.runs.run import FAILURES, Failure, RunFolder, as_judgments
 from summeter.scoring import dedupe
+from summeter.stats.base import Ints
 
 R = TypeVar("R", bound=Record)
 
@@ -30,7 +32,7 @@ class SummaryReader:
     stand with both of its summaries.
     """
 
-    def __init__(self, only: Container[tuple[str, str]] | None = None) -> None:
+    def __init__(self, only: Collection[tuple[str, str]] | None = None) -> None:
         """`only` these summaries, if given, are found."""
         self._only = only
         self._files: list[Path] = []
@@ -60,18 +62,20 @@ class SummaryReader:
             for line in lines:
                 signature, document_id, *systems = _item(from_json(line))
                 if kept is None or (signature, document_id, *systems) in kept:
-                    for system in systems:
-                        if system is not None and (self._only is None or (document_id, system) in self._only):
-                            self._put((document_id, system), start, len(line))
+                    self._put(document_id, systems, start, len(line))
                 start += len(line)
 
-    def _put(self, summary: tuple[str, str], start: int, length: int) -> None:
+    def _put(self, document_id: str, systems: Iterable[str | None], start: int, length: int) -> None:
+        """Note that lines of the last file are about the summaries of these systems, so far as they are wanted."""
         number = len(self._files) - 1
-        places = self._at.setdefault(summary, array("q"))
-        if places and places[-3] == number and places[-2] + places[-1] == start:
-            places[-1] += length
-        else:
-            places.extend((number, start, length))
+        for system in systems:
+            if system is None or (self._only is not None and (document_id, system) not in self._only):
+                continue
+            places = self._at.setdefault((document_id, system), array("q"))
+            if places and places[-3] == number and places[-2] + places[-1] == start:
+                places[-1] += length
+            else:
+                places.extend((number, start, length))
 
     @contextmanager
     def _opened(self, file: Path) -> Iterator[IO[bytes]]:
@@ -100,7 +104,7 @@ class SummaryReader:
 class HumanReader(SummaryReader):
     """What people said of the summaries in a run's own copy of the data."""
 
-    def __init__(self, run: RunFolder, only: Container[tuple[str, str]] | None = None) -> None:
+    def __init__(self, run: RunFolder, only: Collection[tuple[str, str]] | None = None) -> None:
         super().__init__(only)
         self._add(run.folder / "data" / JUDGMENTS / f"{RAW}.jsonl")
 
@@ -108,15 +112,36 @@ class HumanReader(SummaryReader):
 class RunReader(SummaryReader):
     """The judgments of a run: those that `RunFolder.judgments` gives, one a question."""
 
-    def __init__(self, run: RunFolder, only: Container[tuple[str, str]] | None = None) -> None:
+    def __init__(self, run: RunFolder, only: Collection[tuple[str, str]] | None = None) -> None:
         super().__init__(only)
         self._models = {judge.signature: judge.model for judge in run.manifest.judges}
-        done = run.done()
-        for judge in run.manifest.judges:
-            self._add(run.file_of(judge), done)
-        failed = (failure.key for failure in run.failures() if failure.status == "error")
+        failed = {failure.key for failure in run.failures() if failure.status == "error"}
+        for file, items, places in run.lines():
+            rows = self._wanted(items)
+            own = items.take(rows)
+            done = own.done()
+            if places is None:
+                self._add(file, done)
+            else:
+                self._place(file, own, places.starts[rows], places.starts[rows + 1])
+            failed = {key for key in failed if key not in done}
         self._failures = run.folder / FAILURES
-        self._add(self._failures, DoneItems.of(key for key in failed if key not in done))
+        self._add(self._failures, failed)
+
+    def _wanted(self, items: ProgressTable) -> Ints:
+        """The rows of items that are about a summary that is to be found."""
+        rows = np.arange(len(items))
+        if self._only is None:
+            return rows
+        documents, systems = ({item[place] for item in self._only} for place in (0, 1))
+        named = items.system.equal(*systems) | items.rival.equal(*systems)
+        return rows[items.document.equal(*documents) & named]
+
+    def _place(self, file: Path, items: ProgressTable, starts: Ints, ends: Ints) -> None:
+        """Note where the lines of these items begin and end, without reading them."""
+        self._files.append(file)
+        for (document_id, *systems), start, end in zip(items.items(), starts.tolist(), ends.tolist(), strict=True):
+            self._put(document_id, systems, start, end - start)
 
     def read(self, document_id: str, system: str) -> list[Judgment]:
         """One judgment a question on this summary, judge by judge; see `SummaryReader.read`."""

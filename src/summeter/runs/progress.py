@@ -244,6 +244,13 @@ class ProgressTable:
         """The hash of the item of each row."""
         return hashes_of(self.items())
 
+    def done(self) -> DoneItems:
+        """Which items each judge has finished."""
+        done = DoneItems()
+        for signature in self.signature.used():
+            done.add_all(signature or "", self.take(self.of_judge(signature or "")).keys())
+        return done
+
     def record(self, row: int) -> Done:
         """A row as a record."""
         document, system, rival = self.item(row)
@@ -268,37 +275,37 @@ def checksum(lines: Iterable[bytes]) -> int:
     return sum(map(crc32, lines)) & 0xFFFFFFFF
 
 
-class Parts(NamedTuple):
-    """Where the parts of a file of judgments begin, and where the last one ends: its bytes, or, of Parquet, its rows.
-    `lines` is how many there are; `more`, whether others stand behind them."""
+class ItemPlaces(NamedTuple):
+    """Where the lines of finished items stand in a file of judgments, one item after the other from its start: those of
+    item `i` from byte `starts[i]` up to `starts[i + 1]`, if it is laid out as lines (`lines` are counts of these in the
+    same way); `more`, whether others stand behind them."""
 
-    ends: list[int]
-    lines: int
+    starts: Ints
+    lines: Ints
     more: bool = False
 
+    def parts(self) -> list[int]:
+        """The items, by their places, at which parts of some 32 MB begin, and where the last part ends."""
+        at, last = [0], len(self.starts) - 1
+        while (end := int(self.starts.searchsorted(self.starts[at[-1]] + PART))) < last:
+            at.append(end)
+        return [*at, last]
 
-def confirmed_parts(file: Path, items: ProgressTable) -> Parts | None:
-    """The parts, some 32 MB each and each of whole items, that the lines of these items make in a file of judgments,
-    from its start one item after the other. None where they are not there so, and where some have no checksum. Reads
-    the lines without parsing them."""
-    place = stored(file)
-    if not place.exists():
-        return None if len(items) else Parts([0], 0)
-    in_rows = place.suffix == SUFFIX
-    ends, size, row = [0], 0, 0
-    begun = 0
+
+def item_places(file: Path, items: ProgressTable) -> ItemPlaces | None:
+    """Where the lines of these items stand. None where they do not stand one item after the other from the start of the
+    file as they were written, and where some have no checksum. Reads the lines without parsing them."""
+    if not stored(file).exists() and len(items):
+        return None
+    starts = array("q", [0])
     with closing(lines_of(file)) as lines:
         for many, wanted in zip(items.judgments.tolist(), items.checksum.tolist(), strict=True):
-            if size - begun >= PART:
-                ends.append(row if in_rows else size)
-                begun = size
             own = list(islice(lines, many))
             if checksum(own) != wanted:
                 return None
-            size += sum(map(len, own))
-            row += many
+            starts.append(starts[-1] + sum(map(len, own)))
         more = next(lines, None) is not None
-    return Parts([*ends, row if in_rows else size], row, more)
+    return ItemPlaces(np.array(starts, np.int64), np.append(0, np.cumsum(items.judgments)), more)
 
 
 _READ = """

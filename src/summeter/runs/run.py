@@ -23,7 +23,7 @@ from pydantic import ValidationError, model_validator
 from summeter.data.dataset import Dataset, load
 from summeter.data.folder import document_domains, is_dataset
 from summeter.records import Fault, InputError, Judgment, Record, Status, UsageError, digest
-from summeter.runs.forms import lines_of, records_of, stored
+from summeter.runs.forms import is_compact, lines_of, records_of, stored
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.runs.progress import (
     PROGRESS,
@@ -31,11 +31,11 @@ from summeter.runs.progress import (
     DoneItems,
     DoneKey,
     ItemIndex,
+    ItemPlaces,
     JudgmentLines,
-    Parts,
     ProgressTable,
-    confirmed_parts,
     hashed,
+    item_places,
 )
 from summeter.runs.totals import RunTotals
 from summeter.scoring import JudgmentTable, PairScore, Score, SystemTable, dedupe, to_frame
@@ -129,7 +129,7 @@ class RunFolder:
         self._given = None if data is None else ref(data)
         self._data: Dataset | None = None
         self._made: dict[Hashable, tuple[object, Any]] = {}
-        self._checked: dict[str, tuple[object, Parts | None]] = {}
+        self._checked: dict[str, tuple[object, ItemPlaces | None]] = {}
 
     @property
     def data(self) -> Dataset:
@@ -227,13 +227,23 @@ class RunFolder:
     def _parts_of(self, judge: JudgeEntry, left: _Left) -> Iterator[JudgmentTable]:
         """The judgments of a judge; those of a large file in parts, unless it holds pairs, of which two may be one."""
         file = self.file_of(judge)
-        _, parts = self._checked[file.name]
+        _, places = self._checked[file.name]
         rows = left.items.of_judge(judge.signature)
-        if parts is None or len(parts.ends) <= 2 or not left.items.rival.take(rows).equal(None).all():
+        at = [] if places is None else places.parts()
+        if places is None or len(at) <= 2 or not left.items.rival.take(rows).equal(None).all():
             yield JudgmentTable.read(stored(file), repeats=True)
             return
-        for start, end in pairwise(parts.ends):
+        for start, end in pairwise((places.lines if is_compact(file) else places.starts)[at].tolist()):
             yield JudgmentTable.read_part(stored(file), start, end)
+
+    def lines(self) -> Iterator[tuple[Path, ProgressTable, ItemPlaces | None]]:
+        """The file of each judge with its finished items and where their lines stand; None for these where they do not
+        stand in order. Raises InputError as `iter_judgments` does."""
+        items = ProgressTable.read(self.folder / PROGRESS)
+        for judge in self.manifest.judges:
+            own, file = items.take(items.of_judge(judge.signature)), self.file_of(judge)
+            self._check_lines(file, own)
+            yield file, own, self._checked[file.name][1]
 
     def file_of(self, judge: JudgeEntry) -> Path:
         """Where a judge's judgments stand."""
@@ -252,16 +262,16 @@ class RunFolder:
         stamp = _stamp(file), _stamp(self.folder / PROGRESS)
         if file.name in self._checked and self._checked[file.name][0] == stamp:
             return
-        parts = None
+        places = None
         if items.has_checksums:
             running = self.manifest.status == "running"  # a writer may be ahead of its lines of progress
-            parts = confirmed_parts(file, items)
-            if parts is None or (not running and parts.more):
+            places = item_places(file, items)
+            if places is None or (not running and places.more):
                 lines = JudgmentLines(file, items)
                 if faults := lines.damaged or lines.alterations():
                     advice = f"{_AGAIN}: what is damaged is judged anew"
                     raise InputError([*faults, Fault(str(self.folder), None, None, advice)])
-        self._checked[file.name] = stamp, parts
+        self._checked[file.name] = stamp, places
 
     def check_prepared(self) -> None:
         """InputError where something that was prepared for a finished item is damaged or gone."""
@@ -320,7 +330,7 @@ class RunFolder:
 
     def done(self) -> DoneItems:
         """Which items each judge has finished."""
-        return DoneItems.of(entry.key for entry in self.progress())
+        return ProgressTable.read(self.folder / PROGRESS).done()
 
     def failures(self) -> Iterator[Failure]:
         """Everything that went wrong, in order, also what later went well."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from summeter.scoring import (
 )
 from summeter.scoring.replies import ReplyCounter
 from summeter.scoring.scores import unit_scores
-from summeter.scoring.table import JudgmentTable
+from summeter.scoring.table import Columns, Groups, JudgmentTable, Names
 
 
 class Truncated(NamedTuple):
@@ -44,6 +44,42 @@ class Truncated(NamedTuple):
         return f"{many} by a document that the judge was not shown whole (about {self.tokens:,} tokens left out in all)"
 
 
+class Alike(NamedTuple):
+    """What judgments have in common that are counted together; `wrong`: labelled 0."""
+
+    judge: str
+    signature: str
+    aspect: str
+    unit: str
+    system: str
+    status: str
+    wrong: bool
+    error_type: str | None
+
+
+@dataclass(frozen=True)
+class Unusable(Columns):
+    """Judgments that are not ok, row by row."""
+
+    status: Names
+    judge: Names
+    signature: Names
+    aspect: Names
+    reason: Names
+    document: Names
+    system: Names
+    rival: Names
+
+    @classmethod
+    def of(cls, table: JudgmentTable) -> Unusable:
+        """Those of a table."""
+        rows = ~table.status.equal("ok")
+        return cls(**{column.name: getattr(table, column.name).take(rows) for column in fields(cls)})
+
+    def __len__(self) -> int:
+        return len(self.status.codes)
+
+
 class Work(NamedTuple):
     """What a judge did: the keys of its calls, and how many items it judged (not those it skipped)."""
 
@@ -53,7 +89,7 @@ class Work(NamedTuple):
 
 @dataclass(frozen=True)
 class RunTotals:
-    """`statuses` counts judgments by status; `work` is by signature."""
+    """`statuses` counts judgments by status, `tally` by all that `Alike` names; `work` is by signature."""
 
     scores: ScoreTable
     systems: SystemTable
@@ -61,6 +97,8 @@ class RunTotals:
     pairs: list[PairScore]
     replies: list[ReplyCount]
     statuses: dict[str, int]
+    tally: dict[Alike, int]
+    unusable: Unusable
     truncated: Truncated
     coverage: float | None
     work: dict[str, Work]
@@ -75,19 +113,24 @@ class RunTotals:
         `partial` have no scores."""
         parts: list[ScoreTable] = []
         pairs: list[Preference] = []
-        replies, statuses, work = ReplyCounter(), Counter[str](), dict[str, Work]()
+        replies, tally, work = ReplyCounter(), Counter[Alike](), dict[str, Work]()
+        unusable: list[Unusable] = []
         truncated = Truncated(0, 0)
         for table in tables:
             scored = without(table, partial)
             parts.append(unit_scores(scored, reduce))
             pairs += preferences(scored)
             replies.add(table)
-            counts = np.bincount(table.status.codes, minlength=len(table.status.names)).tolist()
-            statuses.update({name: n for name, n in zip(table.status.names, counts, strict=True) if name and n})
+            tally.update(_tally(table))
+            if len(others := Unusable.of(table)):
+                unusable.append(others)
             truncated = truncated.more(_truncated(table))
             _add_work(work, table)
         units = ScoreTable.concat(parts) if parts else ScoreTable.of([])
         scores = ScoreTable.concat([units, composites(units)])
+        statuses = Counter[str]()
+        for alike, number in tally.items():
+            statuses[alike.status] += number
         return cls(
             scores=scores,
             systems=SystemTable(system_scores(scores, domains, seed=seed), scores, seed=seed),
@@ -95,6 +138,8 @@ class RunTotals:
             pairs=pair_scores(pairs, seed=seed),
             replies=replies.counts(),
             statuses=dict(statuses),
+            tally=dict(tally),
+            unusable=Unusable.concat(unusable) if unusable else Unusable.of(JudgmentTable.of([])),
             truncated=truncated,
             coverage=coverage(scores, ((row.n, row.missing) for row in pairs)),
             work=work,
@@ -107,6 +152,19 @@ def without(table: JudgmentTable, partial: Collection[str]) -> JudgmentTable:
         return table
     kept = np.array([name not in partial for name in table.signature.names], np.bool_)
     return table.take(kept[table.signature.codes])
+
+
+def _tally(table: JudgmentTable) -> dict[Alike, int]:
+    """How many judgments of a table have what in common."""
+    wrong = table.label == 0
+    names = [getattr(table, name) for name in Alike._fields if name != "wrong"]
+    groups = Groups.by(*names, wrong.astype(np.int64))
+    counts = np.bincount(groups.of, minlength=len(groups)).tolist()
+    columns = [
+        wrong[groups.first].tolist() if name == "wrong" else getattr(table, name).take(groups.first).labels()
+        for name in Alike._fields
+    ]
+    return dict(zip(map(Alike, *columns), counts, strict=True))
 
 
 def _truncated(table: JudgmentTable) -> Truncated:

@@ -8,7 +8,7 @@ faithfulness is the mean over claims instead, as the evaluator's `reduce` says.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, islice
@@ -134,13 +134,17 @@ class ScoreTable(Columns, Sequence[Score]):
             **names, value=None if isnan(value) else value, n=int(self.n[row]), missing=int(self.missing[row])
         )
 
-    def by_item(self, only: Container[tuple[str, str]] | None = None) -> dict[tuple[str, str], array[int]]:
+    def by_item(self, only: Collection[tuple[str, str]] | None = None) -> dict[tuple[str, str], array[int]]:
         """(document, system) -> the rows of its scores; of these items `only`, if given."""
         rows: dict[tuple[str, str], array[int]] = {}
-        items = zip(self.document.labels(), self.system.labels(), strict=True)
-        for row, item in enumerate(items):
-            if only is None or item in only:
-                rows.setdefault(item, array("L")).append(row)
+        place = np.arange(len(self))
+        if only is not None:
+            named = [frozenset(names) for names in zip(*only, strict=True)] or [frozenset[str]()] * 2
+            place = np.flatnonzero(self.document.equal(*named[0]) & self.system.equal(*named[1]))
+        columns = (self.document.take(place).labels(), self.system.take(place).labels())
+        for row, *item in zip(place.tolist(), *columns, strict=True):
+            if only is None or (item[0], item[1]) in only:
+                rows.setdefault((item[0], item[1]), array("L")).append(row)
         return rows
 
     def question(self, question: Question) -> Bools:

@@ -83,7 +83,8 @@ class Names(NamedTuple):
 
     def equal(self, *names: str | None) -> Bools:
         """Which rows have one of the names."""
-        return np.array([name in names for name in self.names], np.bool_)[self.codes]
+        wanted = frozenset(names)
+        return np.array([name in wanted for name in self.names], np.bool_)[self.codes]
 
     def used(self) -> list[str | None]:
         """The names that occur, in the order in which they were first seen."""
