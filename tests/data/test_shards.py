@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from summeter import data as datasets
 from summeter.data import dataset as dataset_module
+from summeter.data import folder as folder_module
 from summeter.data.dataset import Dataset, ShardedDataset, load, save
 from summeter.data.sharding import shard
 from summeter.records import FactOrigin, Fault, InputError, Judgment, UsageError
@@ -197,13 +198,24 @@ def test_reading_holds_a_shard_or_two(tmp_path: Path, monkeypatch: pytest.Monkey
     sharded = shard(ROWS, tmp_path / "out", documents_per_shard=1)
     read: list[str] = []
     own = ShardedDataset._part
-    monkeypatch.setattr(ShardedDataset, "_part", lambda self, part: read.append(part.name) or own(self, part))
+    monkeypatch.setattr(
+        ShardedDataset, "_part", lambda self, part, only: read.append(part.name) or own(self, part, only)
+    )
     items = sharded.items()
     next(items)
     assert len(read) <= 2
     next(items)
     assert len(read) <= 3
     items.close()
+
+
+def test_of_some_documents_no_others_are_made_into_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sharded, wanted = shard(ROWS, tmp_path / "out", documents_per_shard=2), {"d1", "d4"}
+    same = load(ROWS).with_documents(wanted)
+    monkeypatch.setattr(folder_module, "read", None)
+    some = sharded.with_documents(wanted)
+    assert (dict(some.documents), some.summaries) == (dict(same.documents), same.summaries)
+    assert len(some.documents["d1"].key_facts) == 2
 
 
 def test_what_is_too_large_for_memory_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

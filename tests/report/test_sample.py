@@ -9,6 +9,7 @@ import pytest
 from summeter.engine.api import evaluate
 from summeter.report import html, views
 from summeter.report.build import page
+from summeter.runs import places
 from summeter.runs.places import RunReader
 from summeter.runs.run import RunFolder
 
@@ -63,3 +64,16 @@ def test_a_reader_of_some_summaries_finds_no_others(run: RunFolder) -> None:
     assert list(reader.items()) == [("d3", "aster")]
     assert reader.read("d3", "aster") == whole.read("d3", "aster") != []
     assert reader.read("d3", "birch") == []
+
+
+def test_a_page_makes_no_record_of_a_judgment_that_it_does_not_list(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError("every judgment was read")
+
+    whole = page([run])
+    monkeypatch.setattr(RunFolder, "iter_judgments", never)
+    monkeypatch.setattr(places, "from_json", never)
+    assert page([run]).runs == whole.runs
+    assert [view.scores for view in page([run]).items.views] == [view.scores for view in whole.items.views]
