@@ -1,6 +1,6 @@
 """Does a cascade keep its bound, and what does it save? A simulated cheap and dear judge, many draws.
 
-    python benchmarks/cascade.py [--draws 500] [--items 3000] [--ratings --error .08]
+    python benchmarks/cascade.py [--draws 500] [--items 3000] [--ratings --error .08] [--middle]
 
 The dear judge says 1 of half of the items. The cheap judge gives a calibrated probability whose AUROC against it is
 .85. Each draw makes new items, takes a sample that both judge, and compares the cascade's labels of *all* items with
@@ -9,6 +9,7 @@ them, and by the band alone, as if the dear judge did not decide the sample too 
 mean share of the dear judge's calls that the band saves, without and with those of the sample.
 
 With --ratings the two are ratings from 1 to 5, and the error is the mean absolute difference as a share of the scale.
+With --middle a third judge, whose AUROC is .92, stands between the two.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from summeter.evaluators.cascade import Cascade
 from summeter.evaluators.derived import Member, MemberJudgments
 from summeter.records import Judgment, Target
 
-SHIFT = 2**0.5 * NormalDist().inv_cdf(0.85)
-"""How far two normal distributions of spread 1 lie apart whose AUROC is .85."""
+SHIFT, MIDDLE_SHIFT = (2**0.5 * NormalDist().inv_cdf(auroc) for auroc in (0.85, 0.92))
+"""How far two normal distributions of spread 1 lie apart whose AUROC is that."""
 SIZES = (100, 300, 1000)
 
 
@@ -41,6 +42,12 @@ class Cheap(Evaluator):
     @property
     def decision_threshold(self) -> float:
         return 0.5
+
+
+class Middle(Cheap):
+    """A better one."""
+
+    name: ClassVar[str] = "middle"
 
 
 class CheapRating(Cheap):
@@ -73,15 +80,18 @@ class Simulated(Cascade):
     """A cascade of these judges."""
 
     ratings: bool = False
+    middle: bool = False
 
     @property
     def members(self) -> tuple[Member, ...]:  # type: ignore[override]  # not from a text
         first, last = (CheapRating(), DearRating()) if self.ratings else (Cheap(), Dear())
-        return Member(first), Member(last, partial=True)
+        between = (Member(Middle(), partial=True),) if self.middle else ()
+        return Member(first), *between, Member(last, partial=True)
 
 
 class Draw(NamedTuple):
-    """One draw: the error as it is and by the band alone, and the calls saved without and with the sample's."""
+    """One draw: the error as it is and by the bands alone, and the calls of the last judge that are saved without and
+    with those of the sample."""
 
     error: float
     band: float
@@ -107,55 +117,69 @@ def both(
     return MemberJudgments((str(item), "s", None), ((rows[0],), (rows[1],)))
 
 
-def simulated(rng: np.random.Generator, items: int, *, ratings: bool) -> list[MemberJudgments]:
-    """What both judges say of all items."""
+def simulated(rng: np.random.Generator, items: int, *, ratings: bool, middle: bool = False) -> list[MemberJudgments]:
+    """What the judges say of all items."""
     if ratings:
         truth = rng.normal(3.6, 1.0, items)
         dear = np.clip(np.rint(truth + rng.normal(0, 0.3, items)), 1, 5)
         # Sure at the ends, unsure in the middle, and a little too kind.
         cheap = np.clip(np.rint(truth + 0.1 + rng.normal(0, 0.3 + 0.5 * (np.abs(truth - 3) < 1), items)), 1, 5)
-        labels: list[tuple[int | None, int | None]] = [(None, None)] * items
-    else:
-        dear = rng.integers(0, 2, items).astype(np.float64)
-        z = rng.normal(SHIFT * (dear - 0.5), 1.0)
-        cheap = 1 / (1 + np.exp(-SHIFT * z))  # P(dear = 1 | z)
-        labels = [(int(own >= 0.5), int(other)) for own, other in zip(cheap, dear, strict=True)]
+        return [both(item, float(own), float(other)) for item, (own, other) in enumerate(zip(cheap, dear, strict=True))]
+    dear = rng.integers(0, 2, items).astype(np.float64)
+    judged = []
+    for item, (own, other) in enumerate(zip(probability(rng, dear, SHIFT), dear, strict=True)):
+        judged.append(both(item, float(own), float(other), int(own >= 0.5), int(other)))
+    if not middle:
+        return judged
     return [
-        both(item, float(own), float(other), *pair)
-        for item, (own, other, pair) in enumerate(zip(cheap, dear, labels, strict=True))
+        MemberJudgments(key, (first, (judgment("middle", item, float(own), int(own >= 0.5)),), last))
+        for item, ((key, (first, last)), own) in enumerate(
+            zip(judged, probability(rng, dear, MIDDLE_SHIFT), strict=True)
+        )
     ]
+
+
+def probability(rng: np.random.Generator, labels: np.ndarray, shift: float) -> np.ndarray:
+    """P(label = 1 | z), where z is the label shifted, with noise."""
+    z = rng.normal(shift * (labels - 0.5), 1.0)
+    return np.asarray(1 / (1 + np.exp(-shift * z)))
 
 
 def draw(judged: list[MemberJudgments], cascade: Simulated) -> Draw:
     """The cascade's labels beside the dear judge's, on all items."""
     plan = cascade.plan(judged)
     scale = cascade.scale[1] - cascade.scale[0]
-    (stage,) = plan.stages
-    errors, by_band = [], []
-    for item, ((own,), (other,)) in judged:
+    last = len(cascade.members) - 1
+
+    def loss(rows: MemberJudgments, place: int) -> float:
+        (own,), (other,) = rows.by_member[place], rows.by_member[last]
         if own.label is not None:
-            loss = float(own.label != other.label)
-        else:
-            loss = abs((own.value or 0.0) - (other.value or 0.0)) / scale
-        goes_on = stage.band is not None and stage.band[0] <= (own.value or 0.0) <= stage.band[1]
-        by_band.append(0.0 if goes_on else loss)
-        errors.append(0.0 if goes_on or plan.decider[item] == 1 else loss)
-    asked = sum(plan.decider.values())
-    return Draw(fmean(errors), fmean(by_band), stage.decided / stage.reached, 1 - asked / len(judged))
+            return float(own.label != other.label)
+        return abs((own.value or 0.0) - (other.value or 0.0)) / scale
+
+    errors, by_band = (
+        [loss(rows, decider[rows.item]) for rows in judged] for decider in (plan.decider, plan.by_band)
+    )  # fmt: skip
+    saved, told = (
+        fmean(decider[rows.item] < last for rows in judged) for decider in (plan.by_band, plan.decider)
+    )  # fmt: skip
+    return Draw(fmean(errors), fmean(by_band), saved, told)
 
 
-def draws(many: int, items: int, sample: int, error: float, *, ratings: bool = False) -> Iterator[Draw]:
+def draws(
+    many: int, items: int, sample: int, error: float, *, ratings: bool = False, middle: bool = False
+) -> Iterator[Draw]:
     """New items each time."""
     for seed in range(many):
-        judged = simulated(np.random.default_rng([seed, sample]), items, ratings=ratings)
-        yield draw(judged, Simulated(sample=sample, error=error, seed=seed, ratings=ratings))
+        judged = simulated(np.random.default_rng([seed, sample]), items, ratings=ratings, middle=middle)
+        yield draw(judged, Simulated(sample=sample, error=error, seed=seed, ratings=ratings, middle=middle))
 
 
-def report(many: int, items: int, error: float, *, ratings: bool) -> None:
+def report(many: int, items: int, error: float, *, ratings: bool, middle: bool) -> None:
     """A line a size of the sample."""
     print("labels  bound  kept   kept by the band  mean error  saved  saved, sample paid")
     for sample in SIZES:
-        got = list(draws(many, items, sample, error, ratings=ratings))
+        got = list(draws(many, items, sample, error, ratings=ratings, middle=middle))
         kept, band = (fmean(getattr(each, name) <= error + 1e-12 for each in got) for name in ("error", "band"))
         mean, saved, told = (fmean(getattr(each, name) for each in got) for name in ("error", "saved", "all_told"))
         print(f"{sample:6}  {error:5}  {kept:.3f}  {band:16.3f}  {mean:10.4f}  {saved:5.3f}  {told:5.3f}")
@@ -166,6 +190,8 @@ if __name__ == "__main__":
     parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--items", type=int, default=5000)
     parser.add_argument("--error", type=float, default=0.05)
-    parser.add_argument("--ratings", action="store_true")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--ratings", action="store_true")
+    kind.add_argument("--middle", action="store_true", help="three judges")
     given = parser.parse_args()
-    report(given.draws, given.items, given.error, ratings=given.ratings)
+    report(given.draws, given.items, given.error, ratings=given.ratings, middle=given.middle)

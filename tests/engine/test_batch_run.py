@@ -143,6 +143,22 @@ class TestOptions:
                      base_url=server.url("openai"), concurrency=1)  # fmt: skip
             assert server.sizes == [40]
 
+    def test_a_round_of_a_cascade_is_a_batch(self, tmp_path: Path) -> None:
+        cascade = "cascade[first=support,then=finesure.fact_check,share=.5,sample=3]"
+        options: dict[str, Any] = {"models": MODELS["openai"]}
+        with BatchServer(judge) as server:
+            run = evaluate(
+                rows(4), [cascade], out=tmp_path / "run", batch=True, base_url=server.url("openai"), **options
+            )
+        # The sample while the first judge works, then what that was not sure of.
+        assert len(server.sizes) == 2
+        assert server.sizes[0] == 3
+        assert 1 <= server.sizes[1] <= 4
+        with StubServer(lambda call: ok(answer(call.prompt))) as single:
+            whole = evaluate(rows(4), [cascade], out=tmp_path / "one", base_url=single.url, **options)
+        assert files(run.folder).keys() == files(whole.folder).keys()
+        assert [row.label for row in run.judgments()] == [row.label for row in whole.judgments()]
+
     def test_begun_one_by_one_and_finished_in_a_batch(self, tmp_path: Path) -> None:
         options: dict[str, Any] = {"models": MODELS["openai"], "out": tmp_path / "run"}
         with StubServer(lambda call: ok(answer(call.prompt))) as single:

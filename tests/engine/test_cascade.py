@@ -433,6 +433,16 @@ def test_the_bound_holds_in_simulated_draws(ratings: bool) -> None:
     assert fmean(draw.saved for draw in got) > 0.3
 
 
+def test_the_bound_holds_with_a_judge_between() -> None:
+    """Each of the two bands is tested on a half of the sample: what the first keeps decides what the second sees."""
+    got = list(simulation.draws(30, 800, 400, 0.1, middle=True))
+    assert fmean(draw.band <= 0.1 for draw in got) >= 0.95
+    assert fmean(draw.saved for draw in got) > 0.4
+    judged = simulation.simulated(simulation.np.random.default_rng(0), 800, ratings=False, middle=True)
+    plan = simulation.Simulated(middle=True, sample=400, error=0.1).plan(judged)
+    assert [stage.bound.n for stage in plan.stages if stage.bound is not None] == [200, 200]
+
+
 def test_a_dry_run_says_at_most(tmp_path: Path) -> None:
     rows = data([95], [55])
     cascade = "cascade[first=support,then=finesure.fact_check,band=[.4,.6]]"

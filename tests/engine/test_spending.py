@@ -95,6 +95,28 @@ class TestBudget:
         assert files(out) == files(whole.folder)
         assert (found.status, found.stopped) == ("complete", None)
 
+    def test_a_cascade_over_many_sittings_and_replayed(self, tmp_path: Path, prices: str) -> None:
+        judge = "cascade[first=support,then=finesure.fact_check,share=.5,sample=3]"
+        options: dict[str, Any] = {"models": MODEL, "prices": prices}
+        with StubServer(behave) as server:
+            whole = evaluate(rows(4), [judge], out=tmp_path / "whole", base_url=server.url, **options)
+            calls = len(server.calls)
+            assert 4 <= calls <= 7  # of 8 summaries: half, and a sample of 3
+            server.calls.clear()
+            stopped, limit = 0, 0.0
+            while not stopped or Run(tmp_path / "run").manifest.status != "complete":
+                limit += 0.003
+                assert limit < 0.1
+                with suppress(BudgetError):
+                    evaluate(rows(4), [judge], out=tmp_path / "run", base_url=server.url, max_cost=limit, **options)
+                    break
+                stopped += 1
+            assert stopped > 2
+            assert len({json.dumps(call.body["messages"]) for call in server.calls}) == len(server.calls) == calls
+        assert files(tmp_path / "run") == files(whole.folder)
+        again = evaluate(rows(4), whole.specs, replay=whole.folder, out=tmp_path / "again", **options)
+        assert files(again.folder) == files(whole.folder)
+
     def test_tokens(self, tmp_path: Path) -> None:
         with StubServer(behave) as server, pytest.raises(BudgetError, match=r"of 60 tokens.*carries on") as caught:
             run_on(server, tmp_path / "run", max_tokens=60)

@@ -95,7 +95,7 @@ class TestEstimate:
         assert (row.value, row.status, row.reason) == (None, "undefined", "no human label beside a machine judgment")
         assert study.one(statistic="machine_mean", system="b").value == 1.5
         pair = study.one(statistic="ppi_difference")
-        assert (pair.value, pair.reason) == (None, "no document has people's labels for both systems")
+        assert (pair.value, pair.reason) == (None, "no document is labelled for both systems")
         assert study.one(statistic="labels_needed").value is None
 
     def test_a_missing_machine_score_is_counted(self) -> None:

@@ -32,8 +32,8 @@ class Run(RunFolder):
     @property
     def specs(self) -> list[Evaluator]:
         """The evaluators of the run: pass them to `evaluate` again. Imported judgments have none; a member that asked
-        another role's model comes with its derived judge."""
-        judges = [judge for judge in self.manifest.judges if not (judge.imported or judge.roles)]
+        another role's model, or judged only what a cascade gave it, comes with its derived judge."""
+        judges = [judge for judge in self.manifest.judges if not (judge.imported or judge.roles or judge.partial)]
         return [rebuild(judge.name, judge.settings) for judge in judges]
 
 

@@ -301,9 +301,11 @@ class Cascade(JoinedEvaluator):
         """The narrowest band of which the sample says that it keeps the bound."""
         stages = len(self.members) - 1
         error, confidence = self.error / stages, 1 - (1 - self.confidence) / stages
-        losses, population = read.losses[place], read.items
+        losses = read.losses[place]
         sureness = _by_distance(self.members[place], sure)
-        testing = list(losses)
+        # A later judge's bands depend on where the one before stopped, so each is tested on a part of its own.
+        testing = list(losses)[place::stages]
+        population = read.items - (len(losses) - len(testing))
         unlike = {sureness(value) for own in sure.values() for value in own}
         if self.members[place].evaluator.decision_threshold is None or len(unlike) == 1:
             chosen, testing = testing[: len(testing) // _CHOOSING], testing[len(testing) // _CHOOSING :]

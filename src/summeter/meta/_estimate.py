@@ -232,7 +232,7 @@ def _difference(group: Group, name: str, human: Floats, machine: Floats, family:
     yield _row(
         group, "ppi_difference", got.value, **about, **_ends(got.low, got.high, rules.interval()),
         status=status_of(got.value, got.status),
-        reason=got.reason if got.value is not None else "no document has people's labels for both systems",
+        reason=got.reason if got.value is not None else "no document is labelled for both systems",
         details={"unlabelled": got.unlabelled, "weight": got.weight, "human": got.human, "machine_bias": got.bias,
                  "narrower": _narrower(got), "low_adjusted": wide.low, "high_adjusted": wide.high,
                  "comparisons": family, "settled": settled},
