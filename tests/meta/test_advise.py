@@ -16,7 +16,7 @@ from summeter.engine.api import evaluate
 from summeter.engine.runs import Run
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
 from summeter.meta import advise
-from summeter.meta._advise import Difference, documents_needed
+from summeter.meta._advise import Difference, documents_needed, overview
 from summeter.records import Item, Judgment, UsageError
 from summeter.report.frontier import frontier_svg
 from summeter.runs.manifest import JudgeUsage
@@ -160,6 +160,28 @@ def test_documents_needed_by_hand() -> None:
     interval = Interval(0.05, -0.05, 0.15, 100, 0, 50, 1000, 0, "percentile", 0.95, 0, Status.OK, None)
     assert documents_needed(Difference(interval, 50)) == 200
     assert documents_needed(Difference(interval._replace(value=0.0), 50)) is None
+
+
+def test_a_judge_that_favours_its_own_family_is_seen(tmp_path: Path) -> None:
+    class Kind(Noisy):
+        """Half a point more for system a."""
+
+        name: ClassVar[str] = "kind"
+
+        async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+            more = 0.5 * (item.summary.system == "a")
+            rows = await super().judge(item, prepared, tools)
+            return [row.model_copy(update={"value": (row.value or 0.0) + more}) for row in rows]
+
+    run = evaluate(data(), [Kind(noise=0.1), Noisy(noise=0.1)], out=tmp_path / "run")
+    makers = {"families": {"a": "acme", "b": "bolt"}, "judge_families": {"kind": "acme", "noisy": "bolt"}}
+    study = advise(run, resamples=200, **makers)
+    own = {row.judge: row for row in study if row.statistic == "self_preference"}
+    assert own["kind"].low is not None
+    assert own["kind"].low > 0.5
+    assert own["noisy"].value == pytest.approx(0, abs=0.2)
+    assert "own family" in overview(study).text()
+    assert "own family" not in overview(advise(run, resamples=50)).text()
 
 
 def test_the_picture_marks_the_frontier(run: Run) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from summeter.choices import Level
 from summeter.cli.common import in_options
-from summeter.cli.study_command import BOOTSTRAP, PEOPLE, Given, study_command
+from summeter.cli.study_command import BOOTSTRAP, MAKERS, PEOPLE, Given, study_command
 
 if TYPE_CHECKING:
     from summeter.meta.results import Study
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 app = typer.Typer()
 
 
-@study_command(app, f"runs gold aspect judge {PEOPLE} gold_at_least {BOOTSTRAP}")
+@study_command(app, f"runs gold aspect judge {PEOPLE} gold_at_least {BOOTSTRAP} {MAKERS}")
 def advise(
     given: Given,
     level: Annotated[
@@ -28,12 +28,12 @@ def advise(
         Path | None, typer.Option("-o", "--output", metavar="FILE.svg", help="A picture: agreement against cost.")
     ] = None,
 ) -> list[Study]:
-    """Say which judge of RUN... suits such data, by agreement, cost, time, systems and length; do labels suffice?"""
+    """Say which judge of RUN... suits such data, by agreement, cost, time, systems and bias; do labels suffice?"""
     from summeter.data.atomic import write_text
     from summeter.meta import advise as study
     from summeter.meta._advise import overview
 
-    result = study(given.runs, given.data(), level=level, **given.keywords)
+    result = study(given.runs, given.data(), level=level, **given.makers, **given.keywords)
     given.tables = False
     given.lines += [overview(result).text(), "", *result.signatures(), *map(in_options, result.notes)]
     if out is not None:

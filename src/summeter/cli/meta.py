@@ -24,7 +24,7 @@ from summeter.choices import (
     Population,
 )
 from summeter.cli.common import assignments, in_options
-from summeter.cli.study_command import BOOTSTRAP, PEOPLE, Given, numbers, pairs_of, study_command, two_names
+from summeter.cli.study_command import BOOTSTRAP, MAKERS, PEOPLE, Given, numbers, pairs_of, study_command, two_names
 
 if TYPE_CHECKING:
     from summeter.data.dataset import Dataset
@@ -261,30 +261,15 @@ def agree(
     return studies
 
 
-@study_command(app, f"runs gold aspect judge by {PEOPLE} {BOOTSTRAP}")
+@study_command(app, f"runs gold aspect judge by {PEOPLE} {BOOTSTRAP} {MAKERS}")
 def bias(
     given: Given,
-    family: Annotated[
-        list[str] | None, typer.Option("--family", metavar="SYSTEM=NAME", help="Who made a system. Repeatable.")
-    ] = None,
-    judge_family: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--judge-family",
-            metavar="JUDGE=NAME",
-            help="Who made a judge; default: the family whose name stands in its model's name. Repeatable.",
-        ),
-    ] = None,
     length: Annotated[str, typer.Option(help="How length is counted: words or characters.")] = "words",
 ) -> list[Study]:
     """Audit judges for what should not move them: place in the prompt, length, their own family."""
     from summeter.meta import bias as study
 
-    makers: dict[str, Any] = {
-        "families": assignments(family, "--family", last=True),
-        "judge_families": assignments(judge_family, "--judge-family", last=True),
-    }
-    return given.each(partial(study, length=length, **makers, **given.keywords))
+    return given.each(partial(study, length=length, **given.makers, **given.keywords))
 
 
 @study_command(app, f"runs judge {BOOTSTRAP}")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_type
 import typer
 
 from summeter.choices import Items, Tie
-from summeter.cli.common import AsJson, Format, Map, Preset, in_options, print_study_json, read_data
+from summeter.cli.common import AsJson, Format, Map, Preset, assignments, in_options, print_study_json, read_data
 
 if TYPE_CHECKING:
     from summeter.data.dataset import Dataset
@@ -99,6 +99,11 @@ SHARED: Mapping[str, Shared] = {
     "min_items": Shared(int, 1, typer.Option(min=1, help="Leave out systems or documents with fewer items.")),
     "resamples": Shared(int, 1000, typer.Option(min=0, help="Of the bootstrap by document; 0 for no intervals.")),
     "seed": Shared(int, 0, typer.Option(help="Of the bootstrap.")),
+    "family": _texts("Who made a system. Repeatable.", metavar="SYSTEM=NAME"),
+    "judge_family": _texts(
+        "Who made a judge; default: the family whose name stands in its model's name. Repeatable.",
+        metavar="JUDGE=NAME",
+    ),
     "map_": Shared(get_args(Map)[0], None, get_args(Map)[1]),
     "preset": Shared(get_args(Preset)[0], None, get_args(Preset)[1]),
     "format_": Shared(get_args(Format)[0], None, get_args(Format)[1]),
@@ -107,6 +112,8 @@ SHARED: Mapping[str, Shared] = {
 PEOPLE = "judgment_set source merge tie min_votes"
 """Options that choose and merge people's judgments."""
 BOOTSTRAP = "resamples seed"
+MAKERS = "family judge_family"
+"""Options that say who made systems and judges (`Given.makers`)."""
 DATA = "map_ preset format_"
 """Options for how data are read; they come with `gold`."""
 SELECTION = f"aspect judge by {PEOPLE} gold_at_least items min_items".split()
@@ -136,6 +143,14 @@ class Given:
     def selection(self) -> SelectionArgs:
         """The keywords that choose what is studied."""
         return {name: self.options[name] for name in SELECTION if name in self.options}  # type: ignore[return-value]  # names of a TypedDict
+
+    @property
+    def makers(self) -> dict[str, Any]:
+        """The keywords that say who made systems and judges."""
+        return {
+            "families": assignments(self.options["family"], "--family", last=True),
+            "judge_families": assignments(self.options["judge_family"], "--judge-family", last=True),
+        }
 
     @cached_property
     def runs(self) -> list[RunFolder]:

@@ -10,14 +10,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from statistics import NormalDist
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
 from summeter.choices import Coefficient, Level
-from summeter.meta._bias import length_rows, lengths_of
+from summeter.meta._bias import length_rows, lengths_of, self_preference
 from summeter.meta._correlate import rows_interval
 from summeter.meta.grids import paired_matrices
 from summeter.meta.inputs import Gold
@@ -64,6 +63,8 @@ def advise(
     gold: Gold | None = None,
     *,
     level: str | None = None,
+    families: Mapping[str, str] | None = None,
+    judge_families: Mapping[str, str] | None = None,
     resamples: int = 1000,
     seed: int = 0,
     **selection: Unpack[SelectionArgs],
@@ -75,8 +76,10 @@ def advise(
     `spearman` (also for each system), with `details.frontier` (no judge agrees better for less money) and
     `details.recommended`; `cost_per_1000` and `seconds_per_1000` (US dollars, and seconds that models took, one call
     after the other, for 1,000 summaries); `length_gap` (by how much more than people's its scores go with the length
-    of a summary); for the best judge and the next one ("A-B") the `difference`, and
-    `documents_needed`, how many labelled documents would tell them apart. The recommendation stands in the notes.
+    of a summary); with `families` (and `judge_families`, as for `bias`) `self_preference`, how much higher than people,
+    in standard deviations, it rates the systems of its own family; for the best judge and the next one ("A-B") the
+    `difference`, and `documents_needed`, how many labelled documents would tell them apart. The recommendation stands
+    in the notes.
 
     Recommended is the cheapest judge that the labels do not tell from the best one; none that they show to be no better
     than chance. Raises UsageError where no judge
@@ -98,13 +101,14 @@ def advise(
         block, said = _of_aspect(aspect, named_candidates, resample)
         rows += block
         notes += said
-    rows += _lengths(folders, people, chosen, resample)
+    rows += _biases(folders, people, chosen, families or {}, judge_families or {}, resample)
     return Study(STUDY, rows, notes)
 
 
 def overview(study: Study) -> Table:
-    """A line a judge and aspect: agreement, price, time, the system on which it agrees least, the lean to length, and
-    marks: `frontier` where no judge agrees better for less money, `use` where it is recommended."""
+    """A line a judge and aspect: agreement, price, time, the system on which it agrees least, the lean to length and
+    (where families were given) to its own family, and marks: `frontier` where no judge agrees better for less money,
+    `use` where it is recommended."""
     whole = [row for row in study if row.statistic in (AUROC, SPEARMAN) and row.system is None]
     names = judge_labels(whole)
     lines = []
@@ -119,14 +123,16 @@ def overview(study: Study) -> Table:
             name, row.aspect if row.aspect == row.gold_aspect else f"{row.aspect}:{row.gold_aspect}", row.level,
             row.statistic, row.value, shown_interval(row.low, row.high), row.n, figures.get("cost_per_1000"),
             figures.get("seconds_per_1000"), None if least is None else f"{least[1]} {least[0]:.3f}",
-            figures.get("length_gap"), ", ".join(marks),
+            figures.get("length_gap"), figures.get("self_preference"), ", ".join(marks),
         ))  # fmt: skip
     columns = (
         Column("judge"), Column("aspect"), Column("level"), Column("statistic"), Column("value", show=number),
         Column("interval"), Column("n"), Column("$ per 1000", show=number), Column("s per 1000", show=number),
-        Column("least on"), Column("length gap", show=number), Column(""),
+        Column("least on"), Column("length gap", show=number), Column("own family", show=number), Column(""),
     )  # fmt: skip
-    return Table(columns, tuple(lines))
+    families = any(row.statistic == "self_preference" for row in study)
+    kept = [at for at, column in enumerate(columns) if families or column.head != "own family"]
+    return Table(tuple(columns[at] for at in kept), tuple(tuple(line[at] for at in kept) for line in lines))
 
 
 def _candidates(
@@ -358,13 +364,18 @@ def _by_system(own: Candidate, resample: Resampling) -> Iterator[Row]:
             yield interval_row(each.agreement, own.fields(), statistic=own.statistic, system=system)
 
 
-def _lengths(runs: Sequence[RunFolder], gold: Gold, chosen: Selection, resample: Resampling) -> Iterator[Row]:
+def _biases(
+    runs: Sequence[RunFolder], gold: Gold, chosen: Selection, families: Mapping[str, str],
+    judge_families: Mapping[str, str], resample: Resampling,
+) -> Iterator[Row]:  # fmt: skip
     for run in runs:
         lengths = lengths_of(run, gold, "words")
         try:
             matrices = paired_matrices(meta_input(run, gold, chosen), chosen)
         except UsageError:
             continue  # people judged no summaries as a whole, or this run has none of their aspects
-        for row in chain.from_iterable(length_rows(matrix, lengths, "words", resample) for matrix in matrices):
-            if row.statistic == "length_gap":
-                yield row.model_copy(update={"study": STUDY})
+        for matrix in matrices:
+            rows = [row for row in length_rows(matrix, lengths, "words", resample) if row.statistic == "length_gap"]
+            if families:
+                rows.append(self_preference(matrix, families, judge_families, resample))
+            yield from (row.model_copy(update={"study": STUDY}) for row in rows)
