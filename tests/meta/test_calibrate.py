@@ -150,6 +150,15 @@ class TestThreshold:
         made = calibrate(found, found.data, aspect="faithfulness", dev="dev", resamples=10)
         assert made.threshold is not None
 
+    def test_a_rating_of_one_is_no_decision(self, tmp_path: Path) -> None:
+        def marks(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
+            unrounded = scores_only(document, summary, entry)
+            return [judgment.model_copy(update={"value": round(5 * (judgment.value or 0))}) for judgment in unrounded]
+
+        found = run_of(tmp_path / "run", judging=marks)
+        with pytest.raises(UsageError, match="gives scores, not decisions"):
+            calibrate(found, found.data, aspect="faithfulness", allow_few=True)
+
     @pytest.mark.parametrize(
         ("dev", "told"), [("x", "no row has split=x; there are: dev, test"), ("domain=news", "nothing is left")]
     )

@@ -11,7 +11,7 @@ import pytest
 from meta.makers import judgment, people, ratings, sentences, voted
 from sklearn import metrics
 
-from summeter.meta import Study, classify, correlate
+from summeter.meta import Study, agreement_with_people, classify, correlate
 from summeter.meta._classify import NEEDS_THRESHOLD, STATISTICS
 from summeter.meta.context import Context
 from summeter.meta.inputs import JudgeInput
@@ -70,6 +70,26 @@ def test_scores_are_no_decisions_but_have_an_auroc() -> None:
     # Above .2 are .4 and .8: one of two errors is found.
     assert value(decided, "specificity") == 0.5
     assert decided.one(statistic="f1").details["threshold"] == 0.2
+
+
+def test_a_rating_of_one_is_no_decision() -> None:
+    # The worst mark of a scale from 1 to 5 must not count as a yes, be it the only row that looks like one.
+    marks = ratings({f"d{i}": {"A": float(mark)} for i, mark in enumerate([1, 1, 3, 5])})
+    gold = people({(f"d{i}", "A"): {"a": float(mark)} for i, mark in enumerate([1, 2, 4, 5])})
+    study = classify(marks, gold, level="summary", gold_at_least=3, **PLAIN)
+    undecided = study.one(statistic="balanced_accuracy")
+    assert (undecided.value, undecided.n, undecided.reason) == (None, 0, NEEDS_THRESHOLD)
+    assert value(study, "auroc") == 1.0
+    with pytest.raises(UsageError, match="not a yes or no"):
+        classify(marks, gold, level="summary", **PLAIN)
+    # Labels that a judge gives are decisions, also where it gives some unit a number only: 1 1, 0 0, -, 1 0.
+    mixed = [judgment("d", "A", v, label=label, unit="sentence", index=i, aspect="faithfulness")
+             for i, (v, label) in enumerate([(0.9, 1), (0.2, 0), (0.5, None), (1.0, None)])]  # fmt: skip
+    cast = voted({("d", "A"): [{"a": 1}, {"a": 0}, {"a": 1}, {"a": 0}]})
+    by_label = classify(mixed, cast, **PLAIN).one(statistic="balanced_accuracy")
+    assert (by_label.value, by_label.n) == (0.75, 3)
+    (same,) = agreement_with_people(mixed, cast, resamples=0)
+    assert (same.statistic, same.value, same.n) == ("balanced_accuracy", 0.75, 3)
 
 
 def test_whole_summaries_need_a_yes_or_no_of_people() -> None:

@@ -22,7 +22,7 @@ from summeter.data.atomic import write_text
 from summeter.meta._agree import Measure, measured_agreement
 from summeter.meta.gold import PEOPLE, Votes, decisions, votes
 from summeter.meta.inputs import Gold
-from summeter.meta.matrix import PairedScores
+from summeter.meta.matrix import PairedScores, are_decisions
 from summeter.meta.results import Row, Study, resampling, status_of
 from summeter.meta.selection import (
     MetaInput,
@@ -246,9 +246,8 @@ def _chosen(read: MetaInput, chosen: Selection, level: str | None, use: Use) -> 
 
 
 def _check_decisions(pairs: PairedScores) -> None:
-    values = pairs.x[~np.isnan(pairs.x)]
-    undecided = not len(values) and any("no decision" in why for why in pairs.missing_reasons)
-    if undecided or not np.isin(values, (0.0, 1.0)).all():
+    failed = np.isnan(pairs.x).all() and not any("no decision" in why for why in pairs.missing_reasons)
+    if not failed and not are_decisions(pairs.x):
         raise UsageError(
             f"{pairs.judge.judge} gives scores, not decisions: name a dev split to tune a threshold on (",
             Parameter("dev", "..."),

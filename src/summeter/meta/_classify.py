@@ -19,7 +19,7 @@ import numpy as np
 from summeter.choices import Level, Use
 from summeter.meta.gold import decisions
 from summeter.meta.inputs import Gold, RunLike
-from summeter.meta.matrix import ABSENT, OTHER_LIST, PairedScores
+from summeter.meta.matrix import ABSENT, OTHER_LIST, PairedScores, are_decisions
 from summeter.meta.results import Row, Study, resampling
 from summeter.meta.selection import (
     Group,
@@ -125,9 +125,9 @@ def classify(
 
 def _labelled(scores: PairedScores, labels: PairedScores) -> Decided:
     """The judge's own labels as decisions. Shares of labels are none, except where they are all 0 or 1."""
-    usable = np.isin(labels.x[~np.isnan(labels.x)], (0.0, 1.0)).all() and not np.isnan(labels.x).all()
-    reason = None if usable else NEEDS_THRESHOLD
-    return Decided(scores, labels.x if usable else np.full(len(scores), np.nan), scores.x, reason, {})
+    if are_decisions(labels.x):
+        return Decided(scores, labels.x, scores.x, None, {})
+    return Decided(scores, np.full(len(scores), np.nan), scores.x, NEEDS_THRESHOLD, {})
 
 
 def _tuned(scores: PairedScores, tune: str, thresholds_by: str | None) -> Decided:

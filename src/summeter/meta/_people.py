@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Unpack
 
-import numpy as np
-
 from summeter.choices import Coefficient, Level, Use
 from summeter.data.dataset import Dataset
 from summeter.meta._correlate import rows_interval
 from summeter.meta.gold import aspects, decisions, gold_scores
 from summeter.meta.inputs import Gold, RunLike, TooLargeError, gold_input, judge_input
-from summeter.meta.matrix import PairedScores, Scores, align
+from summeter.meta.matrix import PairedScores, Scores, align, are_decisions
 from summeter.meta.results import Row, Study, resampling
 from summeter.meta.selection import (
     Group,
@@ -31,7 +29,6 @@ from summeter.runs.run import RunFolder
 from summeter.scoring.table import Question
 from summeter.stats import Interval, classification_interval
 from summeter.stats import correlate as correlate_values
-from summeter.stats.base import Floats
 from summeter.stats.resample import Resampling
 from summeter.tables import with_interval
 
@@ -113,21 +110,17 @@ def _golds(read: MetaInput, aspect: str, level: Level, chosen: Selection) -> lis
 def _pairs(read: MetaInput, question: Question, aspect: str, chosen: Selection) -> Iterator[tuple[PairedScores, bool]]:
     """The judge beside people, and whether both sides are decisions: at the lowest level at which they are."""
     for level in _UNITS:
-        scores, labels = (read.judge.scores(question, level, use) for use in (Use.VALUE, Use.LABEL))
-        if not len(labels) or not _decided(labels.value) or (np.isnan(labels.value) & ~np.isnan(scores.value)).any():
-            continue  # some of its scores are no decisions: a rating of 1 is not one either
+        labels = read.judge.scores(question, level, Use.LABEL)
+        if not are_decisions(labels.value):
+            continue
         sides = [align(labels, gold, read.context) for gold in _golds(read, aspect, level, chosen)]
-        if sides and all(pairs.n and _decided(pairs.gold.value) for pairs in sides):
+        if sides and all(pairs.n and are_decisions(pairs.gold.value) for pairs in sides):
             yield from ((pairs, True) for pairs in sides)
             return
     scores = read.judge.scores(question, Level.SUMMARY)
     if len(scores):
         for gold in _golds(read, aspect, Level.SUMMARY, chosen):
             yield align(scores, gold, read.context), False
-
-
-def _decided(values: Floats) -> bool:
-    return bool(np.isin(values[~np.isnan(values)], (0.0, 1.0)).all())
 
 
 def _row(pairs: PairedScores, decided: bool, resample: Resampling) -> Row:  # noqa: FBT001 - which of two statistics

@@ -107,7 +107,7 @@ def scores_of(
     if level.base is Level.SUMMARY:
         return _of_summaries(unit_scores(table, reduce, use), question)
     rows = table.where(unit=level.value)
-    value = numbers(rows, use)
+    value = numbers(rows.value, rows.label, use)
     none = {Use.LABEL: "no decision: give a threshold", Use.VALUE: "no number"}[use]
     failed = table.where(unit="summary", status=GRAVITY)
     items = zip(failed.document.labels(), failed.system.labels(), strict=True)
@@ -265,6 +265,12 @@ class PairedScores:
             document=rows if level is Level.DOCUMENT else nobody, system=nobody if level is Level.DOCUMENT else rows,
             why=Names(lacking, (None, f"fewer than {min_items} items")), items=Items(items),
         )  # fmt: skip
+
+
+def are_decisions(values: Floats) -> bool:
+    """Whether values are decisions: there are some, and each is 0 or 1."""
+    known = values[~np.isnan(values)]
+    return bool(len(known)) and bool(np.isin(known, (0.0, 1.0)).all())
 
 
 def parts(column: Names) -> Iterator[tuple[str, Bools]]:

@@ -176,15 +176,19 @@ def summary_scores(judgments: Iterable[Judgment] | JudgmentTable, reduce: Mappin
     return ScoreTable.concat([scores, composites(scores)])
 
 
-def numbers(table: JudgmentTable, use: Use) -> Floats:
-    """What each judgment says as a number, NaN where it says none."""
+def numbers(value: Floats, label: Floats, use: Use) -> Floats:
+    """What each of a judge's judgments of one kind of unit says as a number, NaN where it says none.
+
+    A value of 0 or 1 is a decision too where the judge gives labels, or no value but these: a mark of 1 to 5 is none.
+    """
     match use:
         case Use.VALUE:
-            return np.where(np.isnan(table.value), table.label, table.value)
+            return np.where(np.isnan(value), label, value)
         case Use.LABEL:
-            # A value of 0 or 1 is a decision too; any other number needs a threshold first.
-            decided = np.where(np.isin(table.value, (0.0, 1.0)), table.value, np.nan)
-            return np.where(np.isnan(table.label), decided, table.label)
+            unlabelled = np.isnan(label) & ~np.isnan(value)
+            binary = np.isin(value, (0.0, 1.0))
+            decides = not np.isnan(label).all() or binary[unlabelled].all()
+            return np.where(unlabelled & binary & decides, value, label)
 
 
 def unit_scores(table: JudgmentTable, reduce: Mapping[str, str], use: Use = Use.VALUE) -> ScoreTable:
@@ -201,7 +205,8 @@ def unit_scores(table: JudgmentTable, reduce: Mapping[str, str], use: Use = Use.
     in_parts &= ~((groups.count(~part & whole_first)) > 0)
     used = part == in_parts[groups.of]
     label = np.where(np.isnan(table.label) & table.named.equal(None), table.value, table.label)
-    number = np.where(part, np.where(mean, table.value, label), numbers(table, use))
+    number = np.where(mean, table.value, label)
+    number[~part] = numbers(table.value[~part], table.label[~part], use)
     usable = used & ~np.isnan(number)
     n = groups.count(usable)
     status, reason = _failures(table, groups, used, n)
