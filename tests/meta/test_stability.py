@@ -12,9 +12,9 @@ from meta.duels import sound
 from meta.makers import people, ratings
 from scipy import stats as scipy_stats
 
-from summeter.meta import correlate
+from summeter.meta import correlate, prefer
 from summeter.meta._stability import correlate_draws, over_systems, stability, system_correlations
-from summeter.meta.grids import system_means
+from summeter.meta.matrix import ScoreMatrix
 from summeter.meta.results import Study, resampling
 from summeter.records import Judgment, UsageError
 from summeter.stats import correlate as correlate_values
@@ -75,7 +75,7 @@ def test_spread_by_hand() -> None:
 
 def test_a_system_is_dropped_from_all_coefficients_or_its_own() -> None:
     first, second = np.array([[1.0, 2, 3], [1.0, 2, 2]]), np.array([[1.0, 2, 4], [3.0, 4, 5]])
-    got = system_correlations(first, second, ["pearson"], resampling(0))
+    got = system_correlations(list("AB"), first, second, ["pearson"], resampling(0))
     # As if Kendall alone were undefined on the second system.
     undefined = got.statistics["pearson"][1]._replace(value=None)
     both = got._replace(statistics={**got.statistics, "kendall_b": [got.statistics["pearson"][0], undefined]})
@@ -130,7 +130,7 @@ def test_draws_are_what_repeating_documents_gives() -> None:
     rng = np.random.default_rng(1)
     one, two = rng.integers(1, 6, (2, 3, 12)).astype(float)
     one[0, 3] = np.nan
-    got = system_correlations(one, two, ["pearson", "spearman", "kendall_b"], resampling(25, seed=4))
+    got = system_correlations(list("ABC"), one, two, ["pearson", "spearman", "kendall_b"], resampling(25, seed=4))
     (weights,) = got.bootstrap.weights()
     for number, times in enumerate(weights):
         picked = np.repeat(np.arange(12), times.astype(int))
@@ -195,6 +195,28 @@ def test_correlations_that_are_equal_tie() -> None:
     assert over_systems("spearman", quality, good).value == pytest.approx(-np.sqrt(3) / 2)
 
 
+def system_means(values: list[list[float]]) -> list[float]:
+    systems, documents = (tuple(map(str, range(size))) for size in np.shape(values))
+    return list(ScoreMatrix(np.array(values), systems, documents).system_means)
+
+
 def test_means_that_are_equal_tie() -> None:
-    assert len(set(system_means(np.array([[4.1, 4.2, 4.3], [4.3, 4.2, 4.1], [4.2, 4.2, 4.2]])).tolist())) == 1
-    assert np.isnan(system_means(np.array([[np.nan, np.nan]]))[0])
+    assert len(set(system_means([[4.1, 4.2, 4.3], [4.3, 4.2, 4.1], [4.2, 4.2, 4.2]]))) == 1
+    assert np.isnan(system_means([[np.nan, np.nan]])[0])
+
+
+@pytest.mark.parametrize("unit", [1e-14, 1e9])
+def test_the_unit_of_the_scores_does_not_matter(unit: float) -> None:
+    rng = np.random.default_rng(3)
+    marks = {f"d{i}": {system: float(rng.integers(1, 6)) for system in "ABCD"} for i in range(12)}
+    votes = {(d, s): {who: float(rng.integers(1, 6)) for who in "ab"} for d, row in marks.items() for s in row}
+
+    def rows(unit: float) -> list[tuple[str, float | None]]:
+        judged = ratings({d: {s: unit * mark for s, mark in row.items()} for d, row in marks.items()})
+        gold = people({item: {who: unit * vote for who, vote in cast.items()} for item, cast in votes.items()})
+        kept = {"meta_correlation", "correct_preferences"}
+        studies = (stability(judged, gold, resamples=20), prefer(judged, gold, resamples=20, strengths=False))
+        return [(row.statistic, row.value) for study in studies for row in study if row.study in kept]
+
+    assert [value for _, value in rows(unit)] == pytest.approx([value for _, value in rows(1)], abs=1e-9)
+    assert None not in [value for _, value in rows(unit)]

@@ -18,11 +18,18 @@ import numpy as np
 from summeter.choices import Coefficient, Level
 from summeter.meta._bias import length_rows, lengths_of, self_preference
 from summeter.meta._correlate import rows_interval
-from summeter.meta.grids import paired_matrices
 from summeter.meta.inputs import Gold
 from summeter.meta.matrix import PairedScores
 from summeter.meta.results import Row, Study, interval_row, judge_key, judge_labels, named, resampling
-from summeter.meta.selection import Selection, SelectionArgs, all_pairs, checks_keywords, choose, meta_input
+from summeter.meta.selection import (
+    Selection,
+    SelectionArgs,
+    all_pairs,
+    checks_keywords,
+    choose,
+    meta_input,
+    paired_matrices,
+)
 from summeter.records import UsageError, judge_names
 from summeter.runs.calls import CallStore
 from summeter.runs.run import CALLS, RunFolder

@@ -23,10 +23,17 @@ import numpy as np
 from summeter.choices import Level
 from summeter.data.dataset import Dataset
 from summeter.meta._prefer import Verdicts, verdicts
-from summeter.meta.grids import PairedMatrix, paired_matrices
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, resampling
-from summeter.meta.selection import Selection, SelectionArgs, check_known, checks_keywords, meta_input
+from summeter.meta.selection import (
+    PairedMatrix,
+    Selection,
+    SelectionArgs,
+    check_known,
+    checks_keywords,
+    meta_input,
+    paired_matrices,
+)
 from summeter.records import Summary, UsageError
 from summeter.runs.run import RunFolder
 from summeter.stats import OrderEffect, correlate, order_effect

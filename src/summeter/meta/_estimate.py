@@ -24,18 +24,19 @@ import numpy as np
 
 from summeter.choices import Level, Population
 from summeter.engine.derive import cascades
-from summeter.meta.grids import PairedMatrix, paired_matrices
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, context_of
 from summeter.meta.matrix import PairedScores
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, status_of
 from summeter.meta.selection import (
     Group,
+    PairedMatrix,
     Selection,
     SelectionArgs,
     all_pairs,
     checks_keywords,
     choose,
     meta_input,
+    paired_matrices,
     row,
 )
 from summeter.records import JudgeKey, UsageError, judge_names

@@ -23,17 +23,18 @@ import numpy as np
 
 from summeter.choices import AggregationRule, Level
 from summeter.meta.gold import PEOPLE, Aggregation, aspects, block_of, check_named, gold_scores
-from summeter.meta.grids import PairedMatrix, paired_matrices, system_means
 from summeter.meta.inputs import Gold, RunLike, gold_input
-from summeter.meta.matrix import ScoreMatrix, Scores, model_names
+from summeter.meta.matrix import ScoreMatrix, Scores, model_names, rounded
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, resampling, status_of
 from summeter.meta.selection import (
     MetaInput,
+    PairedMatrix,
     Selection,
     SelectionArgs,
     check_known,
     checks_keywords,
     meta_input,
+    paired_matrices,
     wanted,
 )
 from summeter.records import UsageError
@@ -230,10 +231,11 @@ def ranking_of(grids: Sequence[ScoreMatrix]) -> dict[str, float]:
     """
     means: dict[str, list[float]] = {}
     for grid in grids:
-        for name, mean in zip(grid.systems, system_means(grid.values), strict=True):
+        for name, mean in zip(grid.systems, grid.system_means, strict=True):
             if not np.isnan(mean):
                 means.setdefault(name, []).append(float(mean))
-    return {name: round(float(np.mean(values)), 12) for name, values in means.items() if len(values) == len(grids)}
+    ranking = {name: np.mean(values) for name, values in means.items() if len(values) == len(grids)}
+    return dict(zip(ranking, rounded(np.array(list(ranking.values()))).tolist(), strict=True))
 
 
 def chain_of(ranking: Mapping[str, float], systems: Sequence[str]) -> list[tuple[str, str]]:

@@ -23,8 +23,6 @@ from summeter.meta._agree import LEVELS, Measure, aligned_votes, measured_agreem
 from summeter.meta._correlate import rows_interval
 from summeter.meta._stability import (
     SystemCorrelations,
-    correlate_draws,
-    over_systems,
     over_systems_row,
     per_system_rows,
     system_correlations,
@@ -95,8 +93,8 @@ def reliability(
     rows: list[Row] = []
     notes: list[str] = []
     for two in _twos(machine, people, chosen, judges):
-        reliable = system_correlations(two.grids[0], two.grids[1], coefficients, resample)
-        rows += per_system_rows("reliability", two.systems, two.fields(), reliable)
+        reliable = system_correlations(two.systems, two.grids[0], two.grids[1], coefficients, resample)
+        rows += per_system_rows("reliability", two.fields(), reliable)
         if tolerance is not None:
             rows += _verdict(two, reliable, coefficients[0], tolerance, notes)
         rows += _checks(two, reliable, coefficients, resample, together=together)
@@ -178,13 +176,11 @@ def _checks(
         return
     for place, (judge, other) in enumerate(((two.first, two.second), (two.second, two.first))):
         about = merged(named(judge, two.gold), details={"with_judge": other.signature})
-        with_people = system_correlations(two.grids[place], two.grids[2], coefficients, resample)
+        with_people = system_correlations(two.systems, two.grids[place], two.grids[2], coefficients, resample)
         for name in coefficients:
             kept = reliable.defined(name, together=together) & with_people.defined(name, together=together)
-            stat = over_systems(name, reliable.values(name)[kept], with_people.values(name)[kept])
-            samples = correlate_draws(reliable.samples[name][:, kept], with_people.samples[name][:, kept], name)
-            interval = reliable.bootstrap.of_samples(stat.value, samples)
-            yield over_systems_row(interval, stat, two.systems, kept, about, study="reliability_check")
+            first, second = ((got.values(name), got.samples[name]) for got in (reliable, with_people))
+            yield over_systems_row(reliable, name, kept, first, second, about, "reliability_check")
 
 
 def aspect_correlations(

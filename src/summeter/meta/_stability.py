@@ -9,28 +9,37 @@ the less to be trusted the better the systems are. `candidate_spread` says how m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
 from summeter.choices import USUAL_COEFFICIENTS, Coefficient, Level
-from summeter.meta.grids import PairedMatrix, paired_matrices, system_means
 from summeter.meta.inputs import Gold, RunLike
+from summeter.meta.matrix import rounded
 from summeter.meta.results import Row, Study, interval_row, merged, resampling
-from summeter.meta.selection import Selection, SelectionArgs, check_known, checks_keywords, meta_input
-from summeter.stats import Bootstrap, Interval, Statistic, Status, correlate
-from summeter.stats.base import Bools, Floats, ratio
+from summeter.meta.selection import (
+    PairedMatrix,
+    Selection,
+    SelectionArgs,
+    check_known,
+    checks_keywords,
+    meta_input,
+    paired_matrices,
+)
+from summeter.stats import Bootstrap, Statistic, Status, correlate
+from summeter.stats.base import Bools, Floats, mean_present, ratio
 from summeter.stats.correlation import weighted_correlations
 from summeter.stats.resample import Resampling
 
 FEWEST_SYSTEMS = 3
-_DIGITS = 12
 _TOO_FEW = "too few documents for an interval"
 
 
 class SystemCorrelations(NamedTuple):
     """The correlation of two matrices on each system, by coefficient, and its samples (draws x systems)."""
 
+    systems: Sequence[str]
     statistics: dict[str, list[Statistic]]
     samples: dict[str, Floats]
     bootstrap: Bootstrap
@@ -69,8 +78,8 @@ def stability(
     chosen, resample = Selection(**selection), resampling(resamples, confidence, seed)
     rows: list[Row] = []
     for matrix in paired_matrices(meta_input(run, gold, chosen), chosen):
-        got = system_correlations(matrix.judge, matrix.gold, coefficients, resample)
-        rows += per_system_rows("per_candidate", matrix.systems, matrix.fields(), got)
+        got = system_correlations(matrix.systems, matrix.judge, matrix.gold, coefficients, resample)
+        rows += per_system_rows("per_candidate", matrix.fields(), got)
         for name in coefficients:
             rows += _spread(matrix, got, name)
             rows.append(_meta(matrix, got, name, together=together))
@@ -78,12 +87,12 @@ def stability(
 
 
 def system_correlations(
-    first: Floats, second: Floats, coefficients: Sequence[str], resample: Resampling
+    systems: Sequence[str], first: Floats, second: Floats, coefficients: Sequence[str], resample: Resampling
 ) -> SystemCorrelations:
     """Correlate two matrices systems x documents on each system, with samples over drawn documents.
 
     >>> got = system_correlations(
-    ...     np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]]), ["spearman"], lambda n: Bootstrap(n, 10))
+    ...     ["A"], np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]]), ["spearman"], lambda n: Bootstrap(n, 10))
     >>> round(got.statistics["spearman"][0].value, 12), got.samples["spearman"].shape
     (0.5, (10, 1))
     """
@@ -102,15 +111,15 @@ def system_correlations(
             return values
 
         (samples[name],) = bootstrap.samples(on_each)
-    return SystemCorrelations(statistics, samples, bootstrap)
+    return SystemCorrelations(systems, statistics, samples, bootstrap)
 
 
-def per_system_rows(study: str, systems: Sequence[str], fields: dict[str, Any], got: SystemCorrelations) -> list[Row]:
+def per_system_rows(study: str, fields: dict[str, Any], got: SystemCorrelations) -> list[Row]:
     """One row a system and coefficient."""
     about = merged(fields, study=study, level=Level.SUMMARY.value, average="pooled")
     rows = []
     for name, statistics in got.statistics.items():
-        for place, (system, stat) in enumerate(zip(systems, statistics, strict=True)):
+        for place, (system, stat) in enumerate(zip(got.systems, statistics, strict=True)):
             interval = got.bootstrap.of_samples(stat.value, got.samples[name][:, place])
             if stat.value is not None and stat.n <= 2:
                 interval = got.bootstrap.alone(stat.value, _TOO_FEW)
@@ -142,29 +151,32 @@ def _spread(matrix: PairedMatrix, got: SystemCorrelations, name: str) -> Iterato
 
 def _meta(matrix: PairedMatrix, got: SystemCorrelations, name: str, *, together: bool) -> Row:
     """M = rho(Q, P) over the systems on which P is defined."""
-    quality = system_means(matrix.gold)
-    kept = got.defined(name, together=together) & ~np.isnan(quality)
-    stat = over_systems(name, quality[kept], got.values(name)[kept])
-    (means,) = got.bootstrap.samples(lambda weights: _means(matrix.gold[kept], weights))
-    samples = correlate_draws(means, got.samples[name][:, kept], name)
-    return over_systems_row(
-        got.bootstrap.of_samples(stat.value, samples),
-        stat,
-        matrix.systems,
-        kept,
-        matrix.fields(),
-        study="meta_correlation",
-    )
+    quality = mean_present(matrix.gold, axis=1), got.bootstrap.samples(partial(_means, matrix.gold))[0]
+    kept = got.defined(name, together=together) & ~np.isnan(quality[0])
+    trust = got.values(name), got.samples[name]
+    return over_systems_row(got, name, kept, quality, trust, matrix.fields(), "meta_correlation")
 
 
 def over_systems_row(
-    interval: Interval, stat: Statistic, systems: Sequence[str], kept: Bools, about: Mapping[str, Any], **fields: Any
+    got: SystemCorrelations,
+    name: str,
+    kept: Bools,
+    first: tuple[Floats, Floats],
+    second: tuple[Floats, Floats],
+    about: Mapping[str, Any],
+    study: str,
 ) -> Row:
-    """The row of a correlation over systems; those that are not `kept` were dropped."""
-    dropped = [system for system, here in zip(systems, kept, strict=True) if not here]
-    own = {"statistic": stat.name, "n": stat.n, "missing": len(dropped), "p": stat.p, "reason": stat.reason}
+    """The row of a correlation over systems, those that are not `kept` dropped.
+
+    A side is the systems' values and their samples (draws x systems).
+    """
+    stat = over_systems(name, first[0][kept], second[0][kept])
+    samples = correlate_draws(first[1][:, kept], second[1][:, kept], name)
+    dropped = [system for system, here in zip(got.systems, kept, strict=True) if not here]
+    own = {"statistic": name, "n": stat.n, "missing": len(dropped), "p": stat.p, "reason": stat.reason}
     details = {"k": stat.n, "dropped": dropped}
-    return interval_row(interval, about, own, fields, level=Level.SYSTEM.value, details=details)
+    interval = got.bootstrap.of_samples(stat.value, samples)
+    return interval_row(interval, about, own, study=study, level=Level.SYSTEM.value, details=details)
 
 
 def over_systems(name: str, first: Floats, second: Floats) -> Statistic:
@@ -175,14 +187,13 @@ def over_systems(name: str, first: Floats, second: Floats) -> Statistic:
     if len(first) < FEWEST_SYSTEMS:
         reason = f"{len(first)} systems; at least {FEWEST_SYSTEMS} are needed"
         return Statistic(name, None, len(first), 0, None, Status.UNDEFINED, reason)
-    return correlate(np.round(first, _DIGITS), np.round(second, _DIGITS), name)
+    return correlate(rounded(first), rounded(second), name)
 
 
 def _means(values: Floats, weights: Floats) -> Floats:
     """The mean of each system in each draw (draws x systems)."""
     there = ~np.isnan(values)
-    means = ratio(weights @ np.where(there, values, 0.0).T, weights @ there.T.astype(np.float64))
-    return np.asarray(np.round(means, _DIGITS))
+    return ratio(weights @ np.where(there, values, 0.0).T, weights @ there.T.astype(np.float64))
 
 
 def correlate_draws(first: Floats, second: Floats, name: str) -> Floats:
@@ -191,7 +202,7 @@ def correlate_draws(first: Floats, second: Floats, name: str) -> Floats:
     >>> correlate_draws(np.array([[1.0, 2.0, 3.0]]), np.array([[2.0, 4.0, 5.0]]), "spearman").round(12).tolist()
     [1.0]
     """
-    left, right = np.round(first, _DIGITS), np.round(second, _DIGITS)
+    left, right = rounded(first), rounded(second)
     there = ~(np.isnan(left) | np.isnan(right))
     values = weighted_correlations(left, right, there.astype(np.float64), Coefficient(name))
     return np.asarray(np.where(there.sum(axis=1) >= FEWEST_SYSTEMS, values, np.nan))

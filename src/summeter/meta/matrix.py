@@ -32,7 +32,7 @@ from summeter.scoring.scores import (
     unit_scores,
 )
 from summeter.scoring.table import Groups, JudgmentTable, Names, Question, row_keys
-from summeter.stats.base import Bools, Floats, Ints, ratio
+from summeter.stats.base import Bools, Floats, Ints, mean_present, ratio
 
 _DIGITS = 12
 
@@ -68,10 +68,7 @@ class Scores:
         """Values of summaries as a matrix systems x documents, NaN where there is none."""
         if self.level is not Level.SUMMARY:
             raise UsageError(f"only summaries make a grid of systems and documents, not the level {self.level}")
-        systems, documents = self.system.dense(), self.document.dense()
-        matrix = np.full((len(systems.names), len(documents.names)), np.nan)
-        matrix[systems.codes, documents.codes] = self.value
-        return ScoreMatrix(matrix, tuple(map(str, systems.names)), tuple(map(str, documents.names)))
+        return ScoreMatrix.of(self.system, self.document, self.value)
 
     def take(self, rows: Ints | Bools) -> Scores:
         """Some of the rows."""
@@ -87,6 +84,23 @@ class ScoreMatrix(NamedTuple):
     values: Floats
     systems: tuple[str, ...]
     documents: tuple[str, ...]
+
+    @classmethod
+    def of(cls, system: Names, document: Names, values: Floats) -> ScoreMatrix:
+        """From rows, one a summary."""
+        systems, documents = system.dense(), document.dense()
+        matrix = np.full((len(systems.names), len(documents.names)), np.nan)
+        matrix[systems.codes, documents.codes] = values
+        return cls(matrix, tuple(map(str, systems.names)), tuple(map(str, documents.names)))
+
+    @property
+    def system_means(self) -> Floats:
+        """The mean of each system over the documents it has, NaN without any; rounded, so that equal means tie.
+
+        >>> ScoreMatrix(np.array([[1.0, 2.0], [4.0, np.nan]]), ("A", "B"), ("d1", "d2")).system_means.tolist()
+        [1.5, 4.0]
+        """
+        return rounded(mean_present(self.values, axis=1))
 
     def over(self, systems: Sequence[str], documents: Sequence[str]) -> Floats:
         """The scores of these systems on these documents; NaN for those that are not there."""
@@ -239,7 +253,7 @@ class PairedScores:
     def at(self, level: Level, *, items: str = Items.COMMON, min_items: int = 1) -> PairedScores:
         """Means over documents or systems (or the pairs themselves, if they are at that level already).
 
-        Means equal in exact arithmetic must tie, so they are rounded to twelve significant digits. A system with
+        Means equal in exact arithmetic must tie, so they are `rounded`. A system with
         fewer than `min_items` items has no mean.
         """
         if level is self.level:
@@ -289,12 +303,17 @@ def group_means(values: Floats, groups: Ints, size: int, at_least: int = 1) -> F
 
 
 def rounded(values: Floats) -> Floats:
-    """Rounded to significant digits, so that sums taken in another order do not undo a tie."""
-    size = np.abs(values)
-    usable = np.isfinite(size) & (size > 0)
-    digits = _DIGITS - 1 - np.floor(np.log10(np.where(usable, size, 1.0)))
+    """Values (or each row of a table) to twelve digits of the largest: what is equal in exact arithmetic must tie.
+
+    Sums of the same numbers differ in their last bit when they are taken in another order.
+
+    >>> rounded(np.array([0.1 + 0.2, 0.3, 1e-17])).tolist()
+    [0.3, 0.3, 0.0]
+    """
+    largest = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=-1, keepdims=True, initial=0.0)
+    digits = _DIGITS - 1 - np.floor(np.log10(np.where(largest > 0, largest, 1.0)))
     scale = np.power(10.0, np.minimum(digits, 200.0))  # no score is so small that the power overflows
-    return np.where(usable, np.round(values * scale) / scale, values)
+    return np.where(np.isfinite(values), np.round(values * scale) / scale, values)
 
 
 def align(judge: Scores, gold: Scores, context: Context | None = None) -> PairedScores:

@@ -9,16 +9,19 @@ from enum import StrEnum
 from functools import cached_property, wraps
 from typing import Any, NamedTuple, NoReturn, ParamSpec, TypedDict, TypeVar
 
+import numpy as np
+
 from summeter.choices import AggregationRule, Average, Items, Level, Tie, Use
 from summeter.data.human import RAW
 from summeter.meta.context import Context
 from summeter.meta.gold import Aggregation, aspects, block_of, blocks, decisions, gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
-from summeter.meta.matrix import PairedScores, align
+from summeter.meta.matrix import PairedScores, ScoreMatrix, align
 from summeter.meta.results import Row, merged, named, status_of
 from summeter.records import Message, Parameter, UsageError, nearest
 from summeter.scoring.table import JudgmentTable
 from summeter.stats import Interval
+from summeter.stats.base import Bools, Floats
 
 Choice = TypeVar("Choice", bound=StrEnum)
 P = ParamSpec("P")
@@ -234,6 +237,45 @@ def all_pairs(read: MetaInput, level: Level, selection: Selection, use: Use = Us
                     empty.append(f"{question.judge} judged {judge_aspect} at no {level.base}")
     if not some:
         raise UsageError("; ".join(dict.fromkeys(empty)) or "nothing to study")
+
+
+class PairedMatrix(NamedTuple):
+    """Scores of summaries by a judge and by people, systems x documents; NaN is missing on that side."""
+
+    group: Group
+    systems: tuple[str, ...]
+    documents: tuple[str, ...]
+    judge: Floats
+    gold: Floats
+
+    @property
+    def pairs(self) -> PairedScores:
+        """What the table was made of."""
+        return self.group.pairs
+
+    @property
+    def kept(self) -> Bools:
+        """The cells that both have."""
+        return ~(np.isnan(self.judge) | np.isnan(self.gold))
+
+    def fields(self) -> dict[str, Any]:
+        """The fields that every row about this table has."""
+        return merged(named(self.pairs.judge, self.pairs.gold), self.group.fields())
+
+
+def paired_matrices(read: MetaInput, selection: Selection) -> list[PairedMatrix]:
+    """The matrices of every judge, aspect and gold, and of each value of the column to break down by.
+
+    Studies of systems (`prefer`, `stability`, `bias`) start here. Raises UsageError where nobody judged summaries on
+    what is asked (see `all_pairs`).
+    """
+    matrices = []
+    for whole in all_pairs(read, Level.SUMMARY, selection):
+        for group in groups(whole, selection.by):
+            pairs = group.pairs
+            judge, gold = (ScoreMatrix.of(pairs.system, pairs.document, side) for side in (pairs.x, pairs.y))
+            matrices.append(PairedMatrix(group, judge.systems, judge.documents, judge.values, gold.values))
+    return matrices
 
 
 def groups(pairs: PairedScores, by: str | None) -> Iterator[Group]:
