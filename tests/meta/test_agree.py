@@ -189,6 +189,8 @@ def test_each_annotator_and_leave_one_out() -> None:
     # x beside y and z, who differ on the first two: one sentence is left, all the same.
     alone = study.one(study="annotator", judge="x")
     assert (alone.value, alone.n, alone.missing) == (None, 1, 2)
+    assert alone.gold_signature == "human.sentence_labels|merge:majority|tie:drop|v:1"
+    assert study.one(study="agreement_without", judge="z").gold_signature == "human.sentence_labels|merge:none|v:1"
 
 
 def test_each_rater_of_ratings_beside_the_mean_of_the_others() -> None:
@@ -198,6 +200,21 @@ def test_each_rater_of_ratings_beside_the_mean_of_the_others() -> None:
     names = {row.statistic for row in study.where(study="annotator", judge="x")}
     assert "ac2" not in names
     assert "alpha_interval" in names
+    (merged,) = {row.gold_signature for row in study.where(study="annotator", judge="x")}
+    assert merged == "human.ratings|merge:mean|v:1"
+
+
+def test_others_who_all_call_a_pair_even_agree() -> None:
+    cast = {"a": 0.5, "b": 0.5, "c": 0.5, "e": 1.0}
+    rows = [
+        Judgment(target=Target(document_id=f"d{i}", system="A", rival="B", unit="pair"), aspect="overall", judge=who,
+                 signature="human.pairs|v:1", value=vote if i else 0.0)
+        for i in range(3) for who, vote in cast.items()
+    ]  # fmt: skip
+    study = agree(rows, coefficients=("alpha_nominal",), each=True, resamples=0)
+    beside = study.one(study="annotator", judge="a")
+    # Beside b, c and e, of whom two call the pair even, a agrees on each document.
+    assert (beside.value, beside.n, beside.missing) == (1.0, 3, 0)
 
 
 def test_a_judge_beside_people() -> None:

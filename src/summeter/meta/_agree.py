@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Unpack, assert_never
 
 import numpy as np
 
-from summeter.choices import AgreementCoefficient, Level, QuestionType, Use
+from summeter.choices import AggregationRule, AgreementCoefficient, Level, QuestionType, Tie, Use
 from summeter.data.dataset import Dataset
 from summeter.data.human_judgments import SIGNATURES
 from summeter.meta.context import Context
@@ -31,6 +31,7 @@ from summeter.meta.gold import (
     blocks,
     chosen,
     gold_scores,
+    merged_votes,
     summary_votes,
     votes,
     votes_of,
@@ -179,17 +180,25 @@ class RatingMatrix(NamedTuple):
             return self
         return self._replace(names=tuple(name for name in self.names if name not in ON_SCALE))
 
-    def merged(self, values: Floats) -> Floats:
-        """Several raters' votes as one: the mean of ratings, the majority of labels, names and sets."""
+    @property
+    def rule(self) -> AggregationRule:
+        """How several raters' votes become one: the mean of ratings, the majority of labels, names and sets."""
         match self.how.question:
             case None:
-                return mode(values) if self.how.names else merge(values, self.votes.unit)
+                labels = self.votes.unit == "pair" or np.isin(scale_of(self.votes.values), (0.0, 1.0)).all()
+                of_labels = self.how.names or (labels and self.votes.unit != Level.SUMMARY)
+                return AggregationRule.MAJORITY if of_labels else AggregationRule.MEAN
             case QuestionType.SCALE:
-                return merge(values, Level.SUMMARY)
+                return AggregationRule.MEAN
             case QuestionType.CHOICE | QuestionType.CHOICES | QuestionType.YES_NO | QuestionType.TEXT:
-                return mode(values)
+                return AggregationRule.MAJORITY
             case question:
                 assert_never(question)
+
+    def merged(self, values: Floats) -> Floats:
+        """Several raters' votes as one, by `rule`; none where a majority is split evenly."""
+        rater, unit = np.nonzero(~np.isnan(values))
+        return merged_votes(unit, values[rater, unit], values.shape[1], self.rule, Tie.DROP)
 
     def rows(
         self, study: str, values: Floats | None = None, *, unusable: str | None = None, **fields: Any
@@ -235,9 +244,10 @@ def agree(
     people marked spans, `span_f1`. `level` is sentence, key_fact, summary (each annotator's score) or pair; by default
     the units people voted on. `scale` lists all values there could be, `weights` are those of ac2, `icc_model` is the
     form of the ICC. `error_types` compares the names of errors rather than the labels. `each` adds the rows of single
-    annotators. Intervals at `confidence` draw documents (`resamples`=0: none). Of the other keywords
-    (`SelectionArgs`) `merge` is for annotators where one is set beside the others or a judge beside all. Coefficients
-    of span overlap need the judgments themselves or a data set. Raises UsageError where there are no votes.
+    annotators, each beside the others' mean rating or majority (a tie is left out). Intervals at `confidence` draw
+    documents (`resamples`=0: none). Of the other keywords (`SelectionArgs`) `merge`, `tie` and `min_votes` are for
+    people beside a judge. Coefficients of span overlap need the judgments themselves or a data set. Raises UsageError
+    where there are no votes.
     """
     selected = Selection(**selection)
     how = Measure(tuple(scale), weights, icc_model)
@@ -365,7 +375,9 @@ def _beside(matrix: RatingMatrix, place: int) -> Iterator[Row]:
     """One annotator beside the merged votes of the others."""
     own, others = matrix.votes.values[place], np.delete(matrix.votes.values, place, axis=0)
     pair = np.stack([own, matrix.merged(others)])
-    yield from matrix.fitting(pair).rows("annotator", pair, judge=matrix.votes.raters[place])
+    tie = "|tie:drop" if matrix.rule is AggregationRule.MAJORITY else ""
+    how = f"human.{matrix.votes.source}|merge:{matrix.rule}{tie}|v:1"
+    yield from matrix.fitting(pair).rows("annotator", pair, judge=matrix.votes.raters[place], gold_signature=how)
 
 
 def _with_judges(matrix: RatingMatrix, machine: JudgeInput, table: JudgmentTable, selected: Selection) -> Iterator[Row]:
@@ -705,28 +717,6 @@ def pair_votes(table: JudgmentTable, aspect: str) -> Votes | None:
     return votes_of(
         replace(rows, system=system, value=np.where(turned, 1 - vote, vote), label=np.full(len(rows), np.nan))
     )
-
-
-def merge(values: Floats, unit: str) -> Floats:
-    """The mean of ratings; of labels the majority, none where it is split evenly."""
-    means = mean_present(values)
-    if unit == "summary":
-        return means
-    return np.where(means == 0.5, np.nan, np.round(means))
-
-
-def mode(values: Floats) -> Floats:
-    """The value that most raters gave a unit, NaN where two have equally many.
-
-    >>> mode(np.array([[0.0, 1.0], [0.0, 2.0], [3.0, np.nan]])).tolist()
-    [0.0, nan]
-    """
-    merged: Floats = np.full(values.shape[1], np.nan)
-    for unit, cast in enumerate(values.T):
-        given, counts = np.unique(cast[~np.isnan(cast)], return_counts=True)
-        if len(given) and (counts == counts.max()).sum() == 1:
-            merged[unit] = given[counts.argmax()]
-    return merged
 
 
 def aligned_values(scores: Scores, cast: Votes) -> Floats:

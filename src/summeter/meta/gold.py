@@ -264,26 +264,35 @@ def aggregate_votes(rows: JudgmentTable, merge: str, tie: Tie | None = None, min
     size, vote = len(first), _cast(rows)
     cast = ~np.isnan(vote)
     counts = np.bincount(unit[cast], minlength=size)
-    sums = np.bincount(unit[cast], weights=vote[cast], minlength=size)
-    value = ratio(sums, counts)
-    match AggregationRule(merge):
-        case AggregationRule.MEAN:
-            pass
-        case AggregationRule.MAJORITY:
-            value = _majority(_modes(unit[cast], vote[cast], size), tie or Tie.HALF)
-        case AggregationRule.MODE_ELSE_MEAN:
-            most = _modes(unit[cast], vote[cast], size)
-            value = np.where((most.votes >= 2) & (most.low == most.high), most.low, value)
-        case AggregationRule.AUTO | AggregationRule.EACH as rule:
-            raise ValueError(f"{rule} names no way to make one value of votes")
-        case rule:
-            assert_never(rule)
+    value = merged_votes(unit[cast], vote[cast], size, merge, tie)
     merged = np.bincount(unit[rows.judge.equal(PEOPLE)], minlength=size) > 0
     value[(counts < min_votes) & ~merged] = np.nan
     kept = rows.take(first)
     status = Names(np.isnan(value).astype(np.int64), ("ok", "skipped"))
     people, nothing = Names.same(PEOPLE, size), Names.same(None, size)
     return replace(kept, judge=people, status=status, value=value, label=value, named=nothing, reason=nothing)
+
+
+def merged_votes(unit: Ints, vote: Floats, size: int, merge: str, tie: Tie | None = None) -> Floats:
+    """The votes on each of the units 0..size-1 as one value, NaN where there is none (see `aggregate_votes`).
+
+    >>> unit, vote = np.array([0, 0, 0, 1, 1]), np.array([1.0, 0.0, 1.0, 1.0, 0.0])
+    >>> merged_votes(unit, vote, 2, "majority", Tie.DROP).tolist(), merged_votes(unit, vote, 2, "mean")[1]
+    ([1.0, nan], 0.5)
+    """
+    mean = ratio(np.bincount(unit, weights=vote, minlength=size), np.bincount(unit, minlength=size))
+    match AggregationRule(merge):
+        case AggregationRule.MEAN:
+            return mean
+        case AggregationRule.MAJORITY:
+            return _majority(_modes(unit, vote, size), tie or Tie.HALF)
+        case AggregationRule.MODE_ELSE_MEAN:
+            most = _modes(unit, vote, size)
+            return np.where((most.votes >= 2) & (most.low == most.high), most.low, mean)
+        case AggregationRule.AUTO | AggregationRule.EACH as rule:
+            raise ValueError(f"{rule} names no way to make one value of votes")
+        case rule:
+            assert_never(rule)
 
 
 class _Modes(NamedTuple):
