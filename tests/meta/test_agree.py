@@ -179,6 +179,16 @@ def test_many_raters_are_spared_the_pairs() -> None:
     assert "kappa_cohen" in usual(np.ones((10, 2)))
 
 
+def test_rater_deviation_is_the_population_one() -> None:
+    # Votes 5 4 3: squared deviations 1 0 1, mean 2/3; votes 4 4 4: 0; one vote: none.
+    votes = np.array([[5.0, 4, 1], [4, 4, np.nan], [3, 4, np.nan]])
+    got = measured_agreement("rater_deviation", votes, np.arange(3), Measure()).estimate
+    assert got.value == pytest.approx((np.sqrt(2 / 3) + 0) / 2)
+    assert (got.n, got.missing) == (2, 1)
+    alone = measured_agreement("rater_deviation", np.array([[1.0, 2.0]]), np.arange(2), Measure()).estimate
+    assert alone.reason == "no item has 2 votes"
+
+
 def test_each_annotator_and_leave_one_out() -> None:
     votes = {("d1", "A"): [{"x": 1, "y": 1, "z": 0}, {"x": 0, "y": 0, "z": 1}, {"x": 1, "y": 1, "z": 1}]}
     study = agree(voted(votes), coefficients=("kappa_cohen",), each=True, resamples=0)

@@ -27,7 +27,6 @@ from summeter.stats import (
     mean_pairwise,
     mean_span_f1,
     overlap,
-    rater_deviation,
     span_f1,
 )
 
@@ -282,14 +281,6 @@ def test_pairwise_pearson_of_three_raters_averages_pairs() -> None:
     matrix = rng.integers(1, 6, (3, 12)).astype(float)
     want = np.mean([scipy.stats.pearsonr(matrix[i], matrix[j])[0] for i, j in ((0, 1), (0, 2), (1, 2))])
     assert mean_pairwise(matrix).value == pytest.approx(want)
-
-
-def test_rater_deviation_is_the_population_one() -> None:
-    # Votes 5 4 3: squared deviations 1 0 1, mean 2/3; votes 4 4 4: 0.
-    got = rater_deviation([[5, 4, 1], [4, 4, None], [3, 4, None]])
-    assert got.value == pytest.approx((math.sqrt(2 / 3) + 0) / 2)
-    assert (got.n, got.missing) == (2, 1)
-    assert rater_deviation([[1, 2]]).reason == "no item has 2 votes"
 
 
 def test_spans_by_hand() -> None:

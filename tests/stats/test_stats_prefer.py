@@ -93,10 +93,10 @@ def test_order_effect() -> None:
 
 
 def test_best_rates_share_ties() -> None:
-    rates = best_rates([[3, 3, None], [2, 3, None], [1, 1, 5]])
+    rates = best_rates([[3, 3, None], [2, 3, None], [1, 1, 5]]).statistics
     assert [rate.value for rate in rates] == [0.75, 0.25, 0.0]
     assert (rates[0].n, rates[0].missing) == (2, 1)
-    assert best_rates([[None], [1]])[0].reason == "no document with 2 scores"
+    assert best_rates([[None], [1]]).statistics[0].reason == "no document with 2 scores"
 
 
 def test_bradley_terry_by_hand() -> None:

@@ -70,8 +70,8 @@ def test_odd_input_never_gives_nan_or_a_warning(x: list[float | None], y: list[f
         results += [stats.icc(matrix, model) for model in stats.Model]
         results += [stats.gwet_ac2(matrix, weights) for weights in stats.Weights]
         results += [stats.cohen_kappa(matrix), stats.mean_cohen_kappa(matrix), stats.fleiss_kappa(matrix)]
-        results += [stats.mean_pairwise(matrix), stats.rater_deviation(matrix)]
-        results += [stats.best_rates(matrix), stats.compare_pair(stats.points(x, y), stats.points(y, x))]
+        results += [stats.mean_pairwise(matrix), stats.compare_pair(stats.points(x, y), stats.points(y, x))]
+        results += [stats.best_rates(matrix).statistics, stats.win_rates(matrix).statistics]
         results += [
             stats.paired_differences([dict(enumerate(matrix))]),
             stats.bradley_terry(stats.games_from_scores(matrix), 2),

@@ -50,8 +50,9 @@ from summeter.stats import (
     order_effect,
     points,
     tally,
+    win_rates,
 )
-from summeter.stats.base import Floats, Statistic, mean_present, ratio, undefined
+from summeter.stats.base import Floats, mean_present, ratio, undefined
 from summeter.stats.resample import Resampling
 
 ALL, CHAIN, GIVEN = "all", "chain", "given"
@@ -325,7 +326,7 @@ def _samples(gold: Floats, judge: Floats, bootstrap: Bootstrap) -> list[Floats]:
 def _ranking_rows(matrix: PairedMatrix, options: _Options, shown: set[tuple[str, ...]]) -> list[Row]:
     """Win rates, best rates and strengths by a judge's scores; people's too, once an aspect (kept in `shown`)."""
     gold = matrix.pairs.gold
-    rows = _system_rows(matrix.fields(), matrix.systems, matrix.judge, options)
+    rows = list(_system_rows(matrix.fields(), matrix.systems, matrix.judge, options))
     mark = gold.judge, gold.signature, gold.aspect, str(matrix.group.value)
     if mark not in shown:
         shown.add(mark)
@@ -333,49 +334,16 @@ def _ranking_rows(matrix: PairedMatrix, options: _Options, shown: set[tuple[str,
     return rows
 
 
-def _system_rows(fields: Mapping[str, Any], systems: Sequence[str], scores: Floats, options: _Options) -> list[Row]:
+def _system_rows(fields: Mapping[str, Any], systems: Sequence[str], scores: Floats, options: _Options) -> Iterator[Row]:
     """Each system's win rate, best rate and strength by scores (systems x documents), with intervals over documents."""
-    rows = []
-    for name, (rates, samples, bootstrap) in {
-        "win_rate": _win_rates(scores, options.resample), "best_rate": _best_rates(scores, options.resample)
-    }.items():  # fmt: skip
-        about = merged(fields, study=name, statistic=name, level=Level.SYSTEM.value)
-        for place, (system, rate) in enumerate(zip(systems, rates, strict=True)):
+    for rates in (win_rates(scores), best_rates(scores)):
+        about = merged(fields, study=rates.name, statistic=rates.name, level=Level.SYSTEM.value)
+        bootstrap = options.resample(rates.won.shape[1])
+        (samples,) = bootstrap.samples(rates.weighted, width=len(scores))
+        for system, rate, column in zip(systems, rates.statistics, samples.T, strict=True):
             own = {"system": system, "n": rate.n, "missing": rate.missing, "reason": rate.reason}
-            rows.append(interval_row(bootstrap.of_samples(rate.value, samples[:, place]), about, own))
-    return rows + strength_rows(games_from_scores(scores), systems, fields, options)
-
-
-_Rates = tuple[list[Statistic], Floats, Bootstrap]
-"""A statistic a system, its values in each draw (draws x systems), and the draws."""
-
-
-def _win_rates(scores: Floats, resample: Resampling) -> _Rates:
-    """Each system's share of points against all others."""
-    gap = np.sign(scores[:, None, :] - scores[None, :, :])
-    gap[np.arange(len(scores)), np.arange(len(scores))] = np.nan
-    met = ~np.isnan(gap)
-    won = np.where(met, (gap + 1) / 2, 0.0).sum(axis=1)
-    played = met.sum(axis=1).astype(np.float64)
-
-    bootstrap = resample(scores.shape[1])
-    (samples,) = bootstrap.samples(lambda weights: ratio(weights @ won.T, weights @ played.T), width=len(scores))
-    most, nobody = (len(scores) - 1) * scores.shape[1], "no document where it has a rival"
-    rates = [
-        Statistic("win_rate", float(points / n), int(n), most - int(n)) if n else undefined("win_rate", nobody, 0, most)
-        for points, n in zip(won.sum(axis=1), played.sum(axis=1), strict=True)
-    ]
-    return rates, samples, bootstrap
-
-
-def _best_rates(scores: Floats, resample: Resampling) -> _Rates:
-    """The share of documents on which each system is the best of those scored, shared where several are (SummQual)."""
-    used = scores[:, (~np.isnan(scores)).sum(axis=0) >= 2]
-    best = (used == np.nanmax(used, axis=0)) if used.size else used.astype(np.bool_)
-    shares = best / np.maximum(1, best.sum(axis=0))
-    bootstrap = resample(used.shape[1])
-    (samples,) = bootstrap.samples(lambda weights: weights @ shares.T / max(1, used.shape[1]), width=len(scores))
-    return best_rates(scores), samples, bootstrap
+            yield interval_row(bootstrap.of_samples(rate.value, column), about, own)
+    yield from strength_rows(games_from_scores(scores), systems, fields, options)
 
 
 def strength_rows(games: Games, systems: Sequence[str], fields: Mapping[str, Any], options: _Options) -> list[Row]:

@@ -18,7 +18,6 @@ from .agreement import (
     masi_alpha,
     mean_cohen_kappa,
     mean_pairwise,
-    rater_deviation,
 )
 from .base import Statistic, Status
 from .classification import Classification, Confusion, auroc, classification_interval, classify, confusion, decide
@@ -38,6 +37,7 @@ from .preference import (
     Games,
     OrderEffect,
     PairPreference,
+    Rates,
     best_rates,
     bradley_terry,
     chain,
@@ -46,6 +46,7 @@ from .preference import (
     order_effect,
     points,
     tally,
+    win_rates,
 )
 from .resample import Bootstrap, Interval, of_rows
 from .risk import RiskBound, certified, risk_bound, risk_p_value
@@ -99,6 +100,7 @@ __all__ = [
     "PairDifference",
     "PairPreference",
     "PpiMean",
+    "Rates",
     "RiskBound",
     "Spread",
     "Statistic",
@@ -148,7 +150,6 @@ __all__ = [
     "permuted_differences",
     "points",
     "ppi_mean",
-    "rater_deviation",
     "risk_bound",
     "risk_p_value",
     "sign_flips",
@@ -158,4 +159,5 @@ __all__ = [
     "tune_thresholds",
     "williams",
     "williams_from_r",
+    "win_rates",
 ]

@@ -651,20 +651,3 @@ def mean_pairwise(votes: Votes, coefficient: str = Coefficient.PEARSON) -> Stati
     if not values:
         return undefined(name, "no pair of raters has a correlation", n, missing)
     return Statistic(name, float(np.mean(values)), n, missing)
-
-
-def rater_deviation(votes: Votes) -> Statistic:
-    """Return the mean over items of the population standard deviation of their votes (Shen et al., Table 20).
-
-    Items with fewer than two votes are left out and counted as missing.
-
-    >>> round(rater_deviation([[5, 4], [4, 4], [3, 4]]).value, 6)
-    0.408248
-    """
-    matrix = _number_matrix(votes)
-    paired = (~np.isnan(matrix)).sum(axis=0) >= 2
-    n, missing = int(paired.sum()), int((~paired).sum())
-    if n == 0:
-        return undefined("rater_deviation", NOT_PAIRED, n, missing)
-    value = float(np.nanstd(matrix[:, paired], axis=0).mean())
-    return Statistic("rater_deviation", value, n, missing)

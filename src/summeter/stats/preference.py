@@ -27,6 +27,7 @@ from .base import (
     codes,
     complete,
     floats,
+    ratio,
     undefined,
 )
 from .resample import Bootstrap, Interval, nothing
@@ -148,24 +149,64 @@ def chain(means: Values) -> list[tuple[int, int]]:
     return [(int(i), int(j)) for i, j in pairwise(ranked)]
 
 
-def best_rates(scores: Values) -> list[Statistic]:
+class Rates(NamedTuple):
+    """How many of its points each system gets: ``won`` of ``played`` on each document (systems x documents).
+
+    ``missing`` points of each system were not played; a system that played none has no rate, for ``reason``.
+    """
+
+    name: str
+    won: Floats
+    played: Floats
+    missing: Ints
+    reason: str
+
+    def weighted(self, weights: Floats) -> Floats:
+        """Return the rates (draws x systems) by the weights of the documents (draws x documents)."""
+        return ratio(weights @ self.won.T, weights @ self.played.T)
+
+    @property
+    def statistics(self) -> list[Statistic]:
+        """The rate of each system."""
+        values = self.weighted(np.ones((1, self.won.shape[1])))[0]
+        counts = zip(values.tolist(), self.played.sum(axis=1).astype(int).tolist(), self.missing.tolist(), strict=True)
+        return [
+            Statistic(self.name, value, n, missing) if n else undefined(self.name, self.reason, n, missing)
+            for value, n, missing in counts
+        ]
+
+
+def win_rates(scores: Values) -> Rates:
+    """Return each system's points against all others, a document at a time.
+
+    >>> [rate.value for rate in win_rates([[3, 3], [2, 3], [1, None]]).statistics]
+    [0.8333333333333334, 0.5, 0.0]
+    """
+    matrix = floats(scores, 2)
+    systems, documents = matrix.shape
+    gap = np.sign(matrix[:, None, :] - matrix[None, :, :])
+    gap[np.arange(systems), np.arange(systems)] = np.nan
+    met = ~np.isnan(gap)
+    won, played = np.where(met, (gap + 1) / 2, 0.0).sum(axis=1), met.sum(axis=1).astype(np.float64)
+    missing = (systems - 1) * documents - met.sum(axis=(1, 2))
+    return Rates("win_rate", won, played, missing, "no document where it has a rival")
+
+
+def best_rates(scores: Values) -> Rates:
     """Return each system's share of documents on which it is the best (SummQual's win rate).
 
     Systems that share the best score of a document share its point. A document enters when any two systems have a
     score there; a system's missing score cannot win. The shares sum to 1.
 
-    >>> [rate.value for rate in best_rates([[3, 3], [2, 3], [1, 1]])]
+    >>> [rate.value for rate in best_rates([[3, 3], [2, 3], [1, 1]]).statistics]
     [0.75, 0.25, 0.0]
     """
     matrix = floats(scores, 2)
     kept = (~np.isnan(matrix)).sum(axis=0) >= 2
-    n, missing = int(kept.sum()), int((~kept).sum())
-    if n == 0:
-        return [undefined("best_rate", "no document with 2 scores", n, missing) for _ in matrix]
     used = matrix[:, kept]
-    best = used == np.nanmax(used, axis=0)
-    shares = (best / best.sum(axis=0)).mean(axis=1)
-    return [Statistic("best_rate", float(share), n, missing) for share in shares]
+    best = used == np.nanmax(used, axis=0) if used.size else used.astype(np.bool_)
+    missing = np.full(len(matrix), int((~kept).sum()))
+    return Rates("best_rate", best / best.sum(axis=0), np.ones(used.shape), missing, "no document with 2 scores")
 
 
 # ---- strengths
