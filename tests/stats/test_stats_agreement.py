@@ -25,8 +25,6 @@ from summeter.stats import (
     masi_alpha,
     mean_cohen_kappa,
     mean_pairwise,
-    mean_span_f1,
-    overlap,
     span_f1,
 )
 
@@ -285,32 +283,29 @@ def test_pairwise_pearson_of_three_raters_averages_pairs() -> None:
 
 def test_spans_by_hand() -> None:
     # Characters 0-4 and 6-8 against 2-6: common 2, 3; 6 and 4 marked: F1 = 2 * 2 / 10.
-    assert overlap([(0, 4), (6, 8)], [(2, 6)]) == (2, 6, 4)
-    assert span_f1([[(0, 4), (6, 8)]], [[(2, 6)]]).value == pytest.approx(0.4)
+    assert span_f1([[[(0, 4), (6, 8)]], [[(2, 6)]]]).value == pytest.approx(0.4)
     # Overlapping spans of one annotator are one marking.
-    assert overlap([(0, 3), (1, 4)], [(0, 4)]).f1 == 1.0
-    assert overlap([], []).f1 is None
+    assert span_f1([[[(0, 3), (1, 4)]], [[(0, 4)]]]).value == 1.0
+    assert span_f1([[[]], [[]]]).value is None
 
 
 def test_spans_missing_empty_and_several_annotators() -> None:
     a, b, c = [[(0, 2)], [], None], [[(0, 4)], [], [(1, 2)]], [[(2, 4)], [(0, 1)], None]
-    got = span_f1(a, b)
+    got = span_f1([a, b])
     assert (got.value, got.n, got.missing) == (pytest.approx(4 / 6), 2, 1)
-    assert span_f1(a, b, "item").value == pytest.approx((4 / 6 + 1) / 2)
-    mean = mean_span_f1([a, b, c])
+    mean = span_f1([a, b, c])
     # a-b 4/6; a-c nothing common: 0; b-c: common 2, marked 4 and 3 over the two texts both saw: 4/7.
     assert mean.value == pytest.approx((4 / 6 + 0 + 4 / 7) / 3)
     assert (mean.n, mean.missing) == (2, 1)
-    assert span_f1([[]], [[]]).reason == "nothing was marked"
-    assert span_f1([None], [[]]).reason == "no text was seen by both"
-    assert mean_span_f1([[None], [[]]]).reason == "no text was seen by both"
-    assert mean_span_f1([[[]]]).reason == "fewer than 2 annotators"
+    # The first text drawn twice, the second not at all: a-b as before, a-c 0, b-c 2 * 2 / (4 + 2) of it alone.
+    assert mean.weighted(np.array([[2.0, 0.0, 1.0]])).tolist() == [pytest.approx((4 / 6 + 0 + 4 / 6) / 3)]
+    assert span_f1([[[]], [[]]]).reason == "nothing was marked"
+    assert span_f1([[None], [[]]]).reason == "no text was seen by both"
+    assert span_f1([[[]]]).reason == "fewer than 2 annotators"
     with pytest.raises(ValueError, match="not a span"):
-        overlap([(3, 1)], [])
-    with pytest.raises(ValueError, match="average"):
-        span_f1([], [], "micro")
+        span_f1([[[(3, 1)]], [[]]])
     with pytest.raises(ValueError, match="texts"):
-        span_f1([[]], [])
+        span_f1([[[]], []])
 
 
 def test_interval_by_document() -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations, compress
+from itertools import compress
 from typing import Any, NamedTuple, Unpack, assert_never
 
 import numpy as np
@@ -69,11 +69,10 @@ from summeter.stats import (
     masi_alpha,
     mean_cohen_kappa,
     mean_pairwise,
-    mean_span_f1,
-    overlap,
+    span_f1,
 )
-from summeter.stats.base import Bools, Floats, Ints, mean_present, ratio, undefined
-from summeter.stats.resample import Resampling, Weighted, of_rows
+from summeter.stats.base import Bools, Floats, Ints
+from summeter.stats.resample import Resampling, of_rows
 from summeter.stats.spans import Spans
 from summeter.tables import Table
 
@@ -750,39 +749,17 @@ class MarkedSpans(NamedTuple):
 
     def row(self, resample: Resampling, **fields: Any) -> Row:
         """The agreement of all annotators as F1 of the characters they marked."""
-        whole = (
-            undefined(SPAN_F1, f"the spans have no names, and {SPAN_F1} compares annotators", missing=len(self.items))
-            if self.exchangeable
-            else mean_span_f1(self.spans)
-        )
         bootstrap = resample([document for document, _ in self.items])
-        estimate = (
-            bootstrap.alone(None, whole.reason or "") if whole.value is None
-            else bootstrap.interval(self._pooled_f1(bootstrap))
-        )  # fmt: skip
+        if self.exchangeable:
+            why = f"the spans have no names, and {SPAN_F1} compares annotators"
+            estimate = bootstrap.alone(None, why, n=0, missing=len(self.items))
+        else:
+            estimate = span_f1(self.spans, bootstrap.codes).interval(bootstrap)
         details = {**fields.pop("details", {}), "raters": len(self.spans)}
         return interval_row(
             estimate, study="agreement", statistic=SPAN_F1, aspect=self.aspect, gold_aspect=self.aspect,
-            gold_signature=self.signature, level="summary", n=whole.n, missing=whole.missing, reason=whole.reason,
-            details=details, **fields,
+            gold_signature=self.signature, level="summary", details=details, **fields,
         )  # fmt: skip
-
-    def _pooled_f1(self, bootstrap: Bootstrap) -> Weighted:
-        """The mean over pairs of annotators of pooled F1, as a function of the weights of documents."""
-        sums = []
-        for first, second in combinations(self.spans, 2):
-            counts = np.zeros((len(self.items), 2))
-            for place, (left, right) in enumerate(zip(first, second, strict=True)):
-                if left is not None and right is not None:
-                    both = overlap(left, right)
-                    counts[place] = (2 * both.both, both.first + both.second)
-            sums.append(bootstrap.sums(counts))
-
-        def mean(weights: Floats) -> Floats:
-            drawn = np.array([weights @ counts for counts in sums])
-            return mean_present(ratio(drawn[..., 0], drawn[..., 1]))
-
-        return mean
 
 
 def marked_spans(judgments: Sequence[Judgment]) -> Iterator[MarkedSpans]:

@@ -64,7 +64,7 @@ from .significance import (
     permuted_differences,
     sign_flips,
 )
-from .spans import Overlap, mean_span_f1, overlap, span_f1
+from .spans import span_f1
 from .thresholds import (
     Candidates,
     GroupedAccuracy,
@@ -95,7 +95,6 @@ __all__ = [
     "MeasurementLevel",
     "Model",
     "OrderEffect",
-    "Overlap",
     "PairAccuracy",
     "PairDifference",
     "PairPreference",
@@ -139,10 +138,8 @@ __all__ = [
     "masi_alpha",
     "mean_cohen_kappa",
     "mean_pairwise",
-    "mean_span_f1",
     "of_rows",
     "order_effect",
-    "overlap",
     "paired_differences",
     "pairwise_accuracy",
     "permutation_p",

@@ -2,25 +2,13 @@
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import NamedTuple
 
-from .base import Statistic, undefined
+import numpy as np
+
+from .agreement import Agreement
+from .base import Floats, Ints, Status, mean_present, ratio
 
 Spans = Sequence[tuple[int, int]]
-
-
-class Overlap(NamedTuple):
-    """Characters marked by both, by the first, and by the second annotator."""
-
-    both: int
-    first: int
-    second: int
-
-    @property
-    def f1(self) -> float | None:
-        """2 both / (first + second); None when nobody marked anything."""
-        marked = self.first + self.second
-        return 2 * self.both / marked if marked else None
 
 
 def characters(spans: Spans) -> set[int]:
@@ -39,54 +27,40 @@ def characters(spans: Spans) -> set[int]:
     return marked
 
 
-def overlap(first: Spans, second: Spans) -> Overlap:
-    """Count the characters two annotators marked on one text.
+def span_f1(annotators: Sequence[Sequence[Spans | None]], clusters: Ints | None = None) -> Agreement:
+    """Return the character F1 of two annotators over texts, the mean over all pairs where there are more.
 
-    >>> overlap([(0, 4)], [(2, 6)])
-    Overlap(both=2, first=4, second=4)
+    A row is an annotator, a column a text; None in place of a list of spans means that the annotator did not see the
+    text. F1 is 2 both / (first + second), characters summed over the texts that the pair saw: it is the same whichever
+    of the two is called gold. A pair that marked nothing has none and is left out. ``n`` counts the texts seen by two
+    annotators or more; ``clusters`` number those of the texts 0, 1, ... (each its own by default).
+
+    >>> span_f1([[[(0, 4)], []], [[(2, 6)], []]]).value
+    0.5
     """
-    left, right = characters(first), characters(second)
-    return Overlap(len(left & right), len(left), len(right))
+    sizes = [len(row) for row in annotators]
+    if len(set(sizes)) > 1:
+        raise ValueError(f"annotations of {' and '.join(map(str, sizes))} texts")
+    texts = max(sizes, default=0)
+    unit = np.arange(texts) if clusters is None else clusters
+    units = int(unit.max(initial=-1)) + 1
+    marked = [[None if spans is None else characters(spans) for spans in row] for row in annotators]
+    seen = (
+        np.array([[spans is not None for spans in row] for row in annotators], np.bool_).reshape(-1, texts).sum(axis=0)
+    )
+    sums = np.zeros((len(marked) * (len(marked) - 1) // 2, units, 2))
+    for counts, (first, second) in zip(sums, combinations(marked, 2), strict=True):
+        for place, left, right in zip(unit.tolist(), first, second, strict=True):
+            if left is not None and right is not None:
+                counts[place] += 2 * len(left & right), len(left) + len(right)
 
+    def weighted(weights: Floats) -> Floats:
+        drawn = weights @ sums
+        return mean_present(ratio(drawn[..., 0], drawn[..., 1]))
 
-def span_f1(first: Sequence[Spans | None], second: Sequence[Spans | None], average: str = "pooled") -> Statistic:
-    """Return the character F1 of two annotators over texts; it is the same whichever of them is called gold.
-
-    ``pooled`` sums characters over all texts first; ``item`` averages the F1 of the texts, where a text nobody
-    marked is an agreement of 1. None in place of a list of spans means the annotator did not see that text; such
-    texts are dropped and counted. Pooled F1 is undefined when nobody marked anything.
-
-    >>> span_f1([[(0, 4)], []], [[(2, 6)], []]).value, span_f1([[(0, 4)], []], [[(2, 6)], []], "item").value
-    (0.5, 0.75)
-    """
-    if average not in ("pooled", "item"):
-        raise ValueError(f"average must be 'pooled' or 'item', got {average!r}")
-    if len(first) != len(second):
-        raise ValueError(f"annotations of {len(first)} and {len(second)} texts")
-    both = zip(first, second, strict=True)
-    seen = [overlap(left, right) for left, right in both if left is not None and right is not None]
-    n, missing = len(seen), len(first) - len(seen)
-    if n == 0:
-        return undefined("span_f1", "no text was seen by both", n, missing)
-    if average == "item":
-        values = [1.0 if overlapping.f1 is None else overlapping.f1 for overlapping in seen]
-        return Statistic("span_f1", sum(values) / n, n, missing)
-    whole = Overlap(sum(o.both for o in seen), sum(o.first for o in seen), sum(o.second for o in seen))
-    if whole.f1 is None:
-        return undefined("span_f1", "nothing was marked", n, missing)
-    return Statistic("span_f1", whole.f1, n, missing)
-
-
-def mean_span_f1(annotators: Sequence[Sequence[Spans | None]], average: str = "pooled") -> Statistic:
-    """Return the mean span F1 over all pairs of annotators (rows: annotators, columns: texts).
-
-    ``n`` counts texts seen by at least two annotators. Pairs without a value are left out.
-    """
-    texts = max((len(row) for row in annotators), default=0)
-    shared = sum(sum(row[i] is not None for row in annotators) >= 2 for i in range(texts))
-    pairs = [span_f1(left, right, average) for left, right in combinations(annotators, 2)]
-    values = [pair.value for pair in pairs if pair.value is not None]
-    if not values:
-        reason = pairs[0].reason if pairs and pairs[0].reason else "fewer than 2 annotators"
-        return undefined("span_f1", reason, shared, texts - shared)
-    return Statistic("span_f1", sum(values) / len(values), shared, texts - shared)
+    n, value = int((seen >= 2).sum()), float(weighted(np.ones((1, units)))[0])
+    shell = Agreement("span_f1", None, n, texts - n, len(marked), int(seen.sum()), weighted=weighted, width=len(sums))
+    if not np.isnan(value):
+        return shell._replace(value=value)
+    reason = "nothing was marked" if n else "no text was seen by both"
+    return shell._replace(status=Status.UNDEFINED, reason=reason if len(sums) else "fewer than 2 annotators")
