@@ -182,38 +182,21 @@ def length_rows(
     about |= {"study": "length", "level": Level.SUMMARY.value, "average": "pooled", "n": n,
               "missing": int((~(np.isnan(matrix.judge) & np.isnan(matrix.gold))).sum()) - n}  # fmt: skip
     by_judge, by_people = correlate(judge, words), correlate(gold, words)
-    gap = None if by_judge.value is None or by_people.value is None else by_judge.value - by_people.value
-    part = partial(judge, words, gold)
-    part_p = None if part is None else correlation_p(part, n - 3)
-    values: list[tuple[str, float | None, float | None]] = [
-        ("partial_pearson", part, part_p), ("length_judge", by_judge.value, by_judge.p),
-        ("length_people", by_people.value, by_people.p), ("length_gap", gap, None),
-    ]  # fmt: skip
     bootstrap = resample(np.arange(len(matrix.documents)))
     # Clusters without a row are drawn too, so the sums are laid out by document.
     sums = _length_sums(np.stack([judge, words, gold]), np.nonzero(kept)[1].astype(np.int64), bootstrap.units)
     (samples,) = bootstrap.samples(lambda weights: length_statistics(weights @ sums))
+    part, *others = (
+        None if np.isnan(value) else float(value) for value in length_statistics(sums.sum(axis=0)[None])[0]
+    )
+    part_p = None if part is None else correlation_p(part, n - 3)
+    names = ("partial_pearson", "length_judge", "length_people", "length_gap")
+    tested = zip(names, (part, *others), (part_p, by_judge.p, by_people.p, None), strict=True)
     why = by_judge.reason or by_people.reason or "people's scores leave nothing to explain"
     return [
         interval_row(bootstrap.of_samples(value, samples[:, place], undefined=why), **about, statistic=name, p=p)
-        for place, (name, value, p) in enumerate(values)
+        for place, (name, value, p) in enumerate(tested)
     ]
-
-
-def partial(x: Floats, y: Floats, given: Floats) -> float | None:
-    """The correlation of two lists at equal values of a third: (r12 - r13 r23) / sqrt((1 - r13^2)(1 - r23^2)).
-
-    None with fewer than four rows, or where the third explains one of them wholly.
-
-    >>> round(partial(np.array([1.0, 2, 3, 5]), np.array([2.0, 1, 4, 3]), np.array([1.0, 3, 2, 4])), 6)
-    0.952579
-    """
-    values = [correlate(first, second).value for first, second in ((x, y), (x, given), (y, given))]
-    r12, r13, r23 = (math.nan if value is None else value for value in values)
-    rest = (1 - r13**2) * (1 - r23**2)
-    if len(x) < _FEWEST_ROWS or math.isnan(r12 + rest) or rest < 1e-12:
-        return None
-    return max(-1.0, min(1.0, (r12 - r13 * r23) / math.sqrt(rest)))
 
 
 def _length_sums(rows: Floats, documents: Ints, size: int) -> Floats:
@@ -227,7 +210,11 @@ def _length_sums(rows: Floats, documents: Ints, size: int) -> Floats:
 
 
 def length_statistics(sums: Floats) -> Floats:
-    """The four statistics of length (draws x 4), NaN where undefined, from the sums of each draw."""
+    """The four statistics of length (draws x 4), NaN where undefined, from the sums of each draw.
+
+    The partial correlation of the judge's scores and the lengths at equal scores of people is (r12 - r13 r23) /
+    sqrt((1 - r13^2)(1 - r23^2)); there is none of fewer than four rows, or where the third explains one wholly.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         means = sums[:, 1:] / sums[:, :1]
         first, second = means[:, :3], means[:, 3:].reshape(-1, 3, 3)
@@ -236,7 +223,8 @@ def length_statistics(sums: Floats) -> Floats:
         own = np.where(own > 1e-12 * np.diagonal(second, axis1=1, axis2=2), own, np.nan)
         r = spread / np.sqrt(own[:, :, None] * own[:, None, :])
         rest = (1 - r[:, 0, 2] ** 2) * (1 - r[:, 1, 2] ** 2)
-        part = (r[:, 0, 1] - r[:, 0, 2] * r[:, 1, 2]) / np.sqrt(np.where(rest > 1e-12, rest, np.nan))
+        explained = (sums[:, 0] < _FEWEST_ROWS) | ~(rest > 1e-12)
+        part = (r[:, 0, 1] - r[:, 0, 2] * r[:, 1, 2]) / np.sqrt(np.where(explained, np.nan, rest))
     return np.stack([np.clip(part, -1, 1), r[:, 0, 1], r[:, 1, 2], r[:, 0, 1] - r[:, 1, 2]], axis=1)
 
 

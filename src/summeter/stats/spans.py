@@ -45,9 +45,7 @@ def span_f1(annotators: Sequence[Sequence[Spans | None]], clusters: Ints | None 
     unit = np.arange(texts) if clusters is None else clusters
     units = int(unit.max(initial=-1)) + 1
     marked = [[None if spans is None else characters(spans) for spans in row] for row in annotators]
-    seen = (
-        np.array([[spans is not None for spans in row] for row in annotators], np.bool_).reshape(-1, texts).sum(axis=0)
-    )
+    seen = [sum(spans is not None for spans in text) for text in zip(*annotators, strict=True)]
     sums = np.zeros((len(marked) * (len(marked) - 1) // 2, units, 2))
     for counts, (first, second) in zip(sums, combinations(marked, 2), strict=True):
         for place, left, right in zip(unit.tolist(), first, second, strict=True):
@@ -58,8 +56,8 @@ def span_f1(annotators: Sequence[Sequence[Spans | None]], clusters: Ints | None 
         drawn = weights @ sums
         return mean_present(ratio(drawn[..., 0], drawn[..., 1]))
 
-    n, value = int((seen >= 2).sum()), float(weighted(np.ones((1, units)))[0])
-    shell = Agreement("span_f1", None, n, texts - n, len(marked), int(seen.sum()), weighted=weighted, width=len(sums))
+    n, value = sum(count >= 2 for count in seen), float(weighted(np.ones((1, units)))[0])
+    shell = Agreement("span_f1", None, n, texts - n, len(marked), sum(seen), weighted=weighted, width=len(sums))
     if not np.isnan(value):
         return shell._replace(value=value)
     reason = "nothing was marked" if n else "no text was seen by both"
