@@ -186,9 +186,8 @@ def length_rows(
     # Clusters without a row are drawn too, so the sums are laid out by document.
     sums = _length_sums(np.stack([judge, words, gold]), np.nonzero(kept)[1].astype(np.int64), bootstrap.units)
     (samples,) = bootstrap.samples(lambda weights: length_statistics(weights @ sums))
-    part, *others = (
-        None if np.isnan(value) else float(value) for value in length_statistics(sums.sum(axis=0)[None])[0]
-    )
+    whole = length_statistics(sums.sum(axis=0)[None])[0].tolist()
+    part, *others = (None if np.isnan(value) else value for value in whole)
     part_p = None if part is None else correlation_p(part, n - 3)
     names = ("partial_pearson", "length_judge", "length_people", "length_gap")
     tested = zip(names, (part, *others), (part_p, by_judge.p, by_people.p, None), strict=True)
