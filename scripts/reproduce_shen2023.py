@@ -28,7 +28,6 @@ from summeter.evaluators.base import Parser
 from summeter.meta import correlate, prefer, reliability, stability
 from summeter.meta._reliability import self_consistency
 from summeter.meta.gold import gold_scores
-from summeter.meta.grids import system_means
 from summeter.meta.inputs import gold_input, judge_input
 from summeter.meta.results import Study
 from summeter.runs.run import RunFolder
@@ -183,7 +182,7 @@ def _tables_21_25(runs: Runs) -> dict[Key, float | None]:
                   for judge in JUDGES}  # fmt: skip
         for name, series in sides.items():
             grid = series.grid()
-            means = {system: float(mean) for system, mean in zip(grid.systems, system_means(grid.values), strict=True)}
+            means = {system: float(mean) for system, mean in zip(grid.systems, grid.system_means, strict=True)}
             made |= {("25", system, f"{aspect}.{name}"): mean for system, mean in means.items()}
             made["25", "avg", f"{aspect}.{name}"] = sum(means.values()) / len(means)
             if name == "human":

@@ -14,15 +14,17 @@ from annotate.test_cli import run
 
 from summeter.annotate.after.adjudicate import Decision, adjudicate
 from summeter.annotate.after.aggregate import dataset_of
+from summeter.annotate.after.agreement import beside_others
 from summeter.annotate.after.automation_bias import automation_bias, cases, endorsement_rate
 from summeter.annotate.after.exclusion import Rules, exclude, proposals, reinstate_rule
-from summeter.annotate.after.quality import Quality, agreement, quality, standings
+from summeter.annotate.after.quality import Quality, agreement, crowd_of, quality, standings
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.simulate.script import crowd, simulate
 from summeter.annotate.tasks.simulation import Truth
 from summeter.meta import agree
-from summeter.records import UsageError
+from summeter.records import Judgment, Target, UsageError
+from summeter.scoring.table import JudgmentTable
 
 PLAIN = 0
 SAYS_YES: dict[str, Any] = {"similar": [], "machine": {"verdict": "supported", "error_types": [], "reason": None}}
@@ -46,6 +48,25 @@ def test_agreement_is_that_of_meta_and_by_domain_and_length(tmp_path: Path) -> N
     assert {row.details.get("group") for row in found} == {None, "short", "medium", "long"}
     assert {row.details["kind"] for row in found} == {"fact_verification"}
     assert sum(row.statistic == "alpha_nominal" for row in found) == 1 + 2 + 3
+
+
+def test_an_annotator_beside_the_others_is_that_of_meta_also_on_pairs() -> None:
+    # Of three others a majority says what a pair is, 0, 1/2 or 1; the mean of 1, 1 and 0 would agree with nobody.
+    verdicts = [(1, 1, 1, 0), (0, 0, 0, 0), (1, 0.5, 0.5, 0.5), (0, 1, 1, 1), (0.5, 0.5, 0.5, 1), (1, 1, 0, 0)]
+    votes = [
+        Judgment(
+            target=Target(document_id=f"d{i}", system="A", rival="B", unit="pair"), aspect="overall", judge=who,
+            signature="human.pairs|v:1", value=float(vote),
+        )
+        for i, cast in enumerate(verdicts) for who, vote in zip("wxyz", cast, strict=True)
+    ]  # fmt: skip
+    found = {beside.annotator: beside for beside in beside_others(crowd_of(JudgmentTable.of(votes)), "alpha_nominal")}
+    same = agree(votes, coefficients=["alpha_nominal"], each=True, resamples=0).where(study="annotator")
+    assert {who: (beside.value, beside.n) for who, beside in found.items()} == {
+        str(row.judge): (pytest.approx(row.value), row.n) for row in same
+    }
+    # x, 1 0 1/2 1 1/2 1, beside 1 0 1/2 1 1/2 0: observed 2/12, expected 1 - (5 * 4 + 3 * 2 + 4 * 3) / (12 * 11).
+    assert found["x"].value == pytest.approx(1 - (2 / 12) / (94 / 132))
 
 
 @pytest.mark.parametrize("kind", made.KINDS)

@@ -32,6 +32,7 @@ from summeter.meta.gold import (
     chosen,
     gold_scores,
     merged_votes,
+    rule_of_votes,
     summary_votes,
     votes,
     votes_of,
@@ -184,9 +185,8 @@ class RatingMatrix(NamedTuple):
         """How several raters' votes become one: the mean of ratings, the majority of labels, names and sets."""
         match self.how.question:
             case None:
-                labels = self.votes.unit == "pair" or np.isin(scale_of(self.votes.values), (0.0, 1.0)).all()
-                of_labels = self.how.names or (labels and self.votes.unit != Level.SUMMARY)
-                return AggregationRule.MAJORITY if of_labels else AggregationRule.MEAN
+                named = AggregationRule.MAJORITY if self.how.names else None
+                return named or rule_of_votes(self.votes.values, self.votes.unit)
             case QuestionType.SCALE:
                 return AggregationRule.MEAN
             case QuestionType.CHOICE | QuestionType.CHOICES | QuestionType.YES_NO | QuestionType.TEXT:

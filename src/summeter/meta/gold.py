@@ -295,6 +295,12 @@ def merged_votes(unit: Ints, vote: Floats, size: int, merge: str, tie: Tie | Non
             assert_never(rule)
 
 
+def rule_of_votes(values: Floats, unit: str) -> AggregationRule:
+    """How a few raters' votes become one: the majority of labels of units (0, 1) and of pairs, the mean of ratings."""
+    labels = unit == "pair" or np.isin(values[~np.isnan(values)], (0.0, 1.0)).all()
+    return AggregationRule.MAJORITY if labels and unit != Level.SUMMARY else AggregationRule.MEAN
+
+
 class _Modes(NamedTuple):
     """By unit: the votes of the commonest value, and the lowest, highest and mean of the values that have as many."""
 

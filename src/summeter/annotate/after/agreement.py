@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from summeter.choices import Level
+from summeter.choices import AggregationRule, Level
 from summeter.meta import agree
-from summeter.meta.gold import aspects, block_of, chosen
+from summeter.meta.gold import aspects, block_of, chosen, rule_of_votes
 from summeter.meta.results import Row, interval_row
 from summeter.records import UsageError
 from summeter.scoring.table import JudgmentTable, Names, row_keys
@@ -24,6 +24,8 @@ from summeter.stats.base import Floats, Ints, ratio
 
 ALPHAS = ("alpha_nominal", "alpha_ordinal", "alpha_interval")
 """What is computed here; other coefficients are left to `meta agree`."""
+PAIRS = "pairs"
+"""The block of verdicts on pairs of summaries, each of which is named as one unit here."""
 _CELLS = 1_000_000
 
 
@@ -61,11 +63,19 @@ class _Votes(NamedTuple):
         return votes
 
     def others(self) -> Floats:
-        """For each vote the others on the same unit merged: the mean of ratings, the majority of labels (NaN: none)."""
-        count = np.bincount(self.unit, minlength=self.units)[self.unit] - 1
-        total = np.bincount(self.unit, weights=self.value, minlength=self.units)[self.unit] - self.value
-        mean = ratio(total, count)
-        return mean if self.level == Level.SUMMARY else np.where(mean == 0.5, np.nan, np.round(mean))
+        """For each vote the others on the same unit merged, as `meta agree` merges them (NaN: none)."""
+        unit = "pair" if self.block == PAIRS else self.level
+        if rule_of_votes(self.value, unit) is AggregationRule.MEAN:
+            count = np.bincount(self.unit, minlength=self.units)[self.unit] - 1
+            total = np.bincount(self.unit, weights=self.value, minlength=self.units)[self.unit] - self.value
+            return ratio(total, count)
+        names, code = np.unique(self.value, return_inverse=True)
+        given = np.bincount(self.unit * len(names) + code, minlength=self.units * len(names))
+        others = given.reshape(-1, len(names))[self.unit]
+        others[np.arange(len(code)), code] -= 1
+        most = others.max(axis=1, keepdims=True)
+        sole = (most[:, 0] > 0) & ((others == most).sum(axis=1) == 1)
+        return np.where(sole, names[others.argmax(axis=1)], np.nan)
 
 
 class CrowdVotes:

@@ -25,7 +25,7 @@ from summeter.data.human import RAW
 from summeter.meta import agree
 from summeter.meta.results import Row, Study
 from summeter.records import Judgment, Summary, UsageError
-from summeter.scoring.table import Names
+from summeter.scoring.table import JudgmentTable, Names
 from summeter.text.ngrams import words
 
 Json = dict[str, Any]
@@ -185,8 +185,12 @@ def _check_any(votes: Sized) -> None:
 
 
 def crowd_votes(service: CampaignService) -> CrowdVotes:
-    """The counted answers, each pair of summaries as one unit."""
-    table = votes_of(service)
+    """The counted answers."""
+    return crowd_of(votes_of(service))
+
+
+def crowd_of(table: JudgmentTable) -> CrowdVotes:
+    """Votes, each pair of summaries as one unit."""
     pairs = ~table.rival.equal(None)
     if not pairs.any():
         return CrowdVotes(table)
