@@ -44,6 +44,7 @@ from summeter.engine.tools import networks_of, toolbox
 from summeter.engine.worker import PreparedIndex, Worker
 from summeter.evaluators.base import Evaluator, Prepared
 from summeter.evaluators.derived import DerivedEvaluator
+from summeter.models.compute_time import ComputeTime
 from summeter.models.layers.retry import RetryPolicy
 from summeter.models.resolve import Bound, CallSettings, bind
 from summeter.models.structured import BoundLLM
@@ -163,7 +164,7 @@ async def evaluate_async(
             with suppress(OSError, WriteError) if status == "failed" else nullcontext():
                 if status != "failed":
                     journal.sort_files(started.judges, ItemOrder(plan.data))
-                used = with_usage(started, session.used)
+                used = with_usage(started, session.used, session.spent)
                 run = finish(
                     Run(folder, data=plan.data), journal, used, status, money, plain_csv=plan.options.plain_csv
                 )
@@ -317,6 +318,7 @@ class _Session:
     progress: Progress
     executor: FleetExecutor | None
     used: dict[str, LocalUsage] = field(default_factory=dict)
+    spent: dict[str, ComputeTime] = field(default_factory=dict)
 
     async def judge(
         self, known: Mapping[tuple[str, str], Prepared], store: CallStore | None, results: ResultStore | None
@@ -353,7 +355,7 @@ class _Session:
                         count = documents_left(*work) if items else 0
                         await self._by_fleet(self.executor, asking, bound, known, results, within, count)
                     else:
-                        worker = Worker(asking, self.journal, tools, known, show, plan.options.item_timeout)
+                        worker = Worker(asking, self.journal, tools, known, show, plan.options.item_timeout, self.spent)
                         async for _ in LocalExecutor(width).map(worker, within):
                             pass
                     if budget is not None and budget.reached is not None:
@@ -386,8 +388,9 @@ class _Session:
             replay=self.replay, stored=results is not None and bool(results.counts()),
         )  # fmt: skip
         driver = Driver(
-            executor.fleet(), self.journal, asking, self.parts, known, self.progress, results, self.used, bound.meters
-        )
+            executor.fleet(), self.journal, asking, self.parts, known, self.progress, results, self.used, self.spent,
+            bound.meters,
+        )  # fmt: skip
         await driver.run(setup, units, total)
 
 

@@ -231,6 +231,7 @@ def _manifest(runs: Sequence[RunFolder], judges: tuple[JudgeEntry, ...], data: D
             "usage": _together(manifest.usage for manifest in manifests),
             "judge_usage": _together(manifest.judge_usage for manifest in manifests),
             "local": _together(manifest.local for manifest in manifests),
+            "compute": _together(manifest.compute for manifest in manifests),
             "contexts": {name: value for manifest in reversed(manifests) for name, value in manifest.contexts.items()},
         }
     )
@@ -249,10 +250,10 @@ def _sum(first: R, second: R) -> R:
     sums: dict[str, object] = {}
     for name in type(first).model_fields:
         one, other = getattr(first, name), getattr(second, name)
-        if isinstance(one, int) and isinstance(other, int):
+        if name == "cost" and (one is None or other is None):
+            sums[name] = None
+        elif isinstance(one, int | float) and isinstance(other, int | float):
             sums[name] = one + other
-        elif name == "cost":
-            sums[name] = None if one is None or other is None else one + other
         else:
             sums[name] = one if one is not None else other
     return first.model_copy(update=sums)

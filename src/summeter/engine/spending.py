@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from summeter.engine.options import Options
+from summeter.models.compute_time import ComputeTime
 from summeter.models.layers.budget import Budget, Spent
 from summeter.models.layers.meter import Meter
 from summeter.models.prices import Price, Prices, prices
 from summeter.records import Parameter, UsageError
 from summeter.runs.calls import CallStore, CallTokens
-from summeter.runs.manifest import JudgeUsage, LocalTaken, Manifest, ModelUsage, Taken
+from summeter.runs.manifest import Computed, JudgeUsage, LocalTaken, Manifest, ModelUsage, Taken
 from summeter.runs.run import CALLS
 from summeter.runs.totals import Work
 
@@ -135,10 +136,17 @@ def _taken(calls: Sequence[CallTokens], table: Prices) -> Taken:
     )
 
 
-def with_usage(manifest: Manifest, used: Mapping[str, LocalUsage]) -> Manifest:
-    """The manifest with what each local model did, this session and those before it."""
+def with_usage(
+    manifest: Manifest, used: Mapping[str, LocalUsage], computed: Mapping[str, ComputeTime]
+) -> Manifest:  # fmt: skip
+    """The manifest with what each local model did, and how long was computed for each judge, this session and those
+    before it."""
     local = dict(manifest.local)
     for model, usage in used.items():
         before = local.get(model, LocalTaken())
         local[model] = LocalTaken(**{name: getattr(before, name) + number for name, number in asdict(usage).items()})
-    return manifest.model_copy(update={"local": local})
+    compute = dict(manifest.compute)
+    for signature, spent in computed.items():
+        was = compute.get(signature, Computed())
+        compute[signature] = Computed(seconds=was.seconds + spent.seconds, items=was.items + spent.items)
+    return manifest.model_copy(update={"local": local, "compute": compute})

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from summeter.engine.plan import Job, Unit, item_key
 from summeter.engine.progress import Progress
 from summeter.evaluators.base import JudgmentBuilder, Prepared, Tools
+from summeter.models.compute_time import ComputeTime, timed
 from summeter.models.layers.item_timeout import within
 from summeter.records import (
     AccessError,
@@ -59,7 +60,8 @@ class Sink(Protocol):
 @dataclass(frozen=True)
 class Worker:
     """Carries out units. `tools(job)` gives an evaluator its tools; `known` holds what was prepared before; `seconds`
-    is how long one item, or preparing one document, may take."""
+    is how long one item, or preparing one document, may take; `compute` is given how long was computed, by
+    signature."""
 
     jobs: Sequence[Job]
     sink: Sink
@@ -67,6 +69,7 @@ class Worker:
     known: Mapping[tuple[str, str], Prepared]
     progress: Progress
     seconds: float | None = None
+    compute: dict[str, ComputeTime] = field(default_factory=dict)
 
     async def __call__(self, unit: Unit) -> None:
         """Do all that is left of a document; jobs and summaries go side by side."""
@@ -122,12 +125,17 @@ class Worker:
         key = (job.signature, document.id)
         if key in self.known:
             return await asyncio.to_thread(self.known.__getitem__, key)  # it is read from a file
-        return await job.evaluator.prepare(document, tools)
+        return await timed(self._spent(job), job.evaluator.prepare(document, tools))
 
     async def _judge(self, job: Job, item: Item, prepared: Prepared, tools: Tools) -> None:
-        judgments = await self._attempt(job, [item], job.evaluator.judge(item, prepared, tools))
+        spent = self._spent(job)
+        judgments = await self._attempt(job, [item], timed(spent, job.evaluator.judge(item, prepared, tools)))
         if judgments is not None:
+            spent.items += 1
             self._write(job, item, judgments)
+
+    def _spent(self, job: Job) -> ComputeTime:
+        return self.compute.setdefault(job.signature, ComputeTime())
 
     def _write(self, job: Job, item: Item, judgments: Sequence[Judgment]) -> None:
         self.progress.advance(ok=record(self.sink, job.entry, item_key(item), judgments))

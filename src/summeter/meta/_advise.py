@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from statistics import NormalDist
 from typing import Any, NamedTuple, Unpack
 
@@ -81,12 +82,12 @@ def advise(
     `gold` is by default what people judged in the first run's data. `level` is "sentence" or "summary", by default
     sentences where people and all judges judged these. Rows of the study "advise": for each judge `auroc` or
     `spearman` (also for each system), with `details.frontier` (no judge agrees better for less money) and
-    `details.recommended`; `cost_per_1000` and `seconds_per_1000` (US dollars, and seconds that models took, one call
-    after the other, for 1,000 summaries); `length_gap` (by how much more than people's its scores go with the length
-    of a summary); with `families` (and `judge_families`, as for `bias`) `self_preference`, how much higher than people,
-    in standard deviations, it rates the systems of its own family; for the best judge and the next one ("A-B") the
-    `difference`, and `documents_needed`, how many labelled documents would tell them apart. The recommendation stands
-    in the notes.
+    `details.recommended`; `cost_per_1000` and `seconds_per_1000` (for 1,000 summaries: US dollars, and seconds that
+    calls took, one after the other, and that this processor computed); `length_gap` (by how much more than people's its
+    scores go with the length of a summary); with `families` (and `judge_families`, as for `bias`) `self_preference`,
+    how much higher than people, in standard deviations, it rates the systems of its own family; for the best judge and
+    the next one ("A-B") the `difference`, and `documents_needed`, how many labelled documents would tell them apart.
+    The recommendation stands in the notes.
 
     Recommended is the cheapest judge that the labels do not tell from the best one; none that they show to be no better
     than chance. Raises UsageError where no judge
@@ -193,11 +194,21 @@ def _cost(run: RunFolder, signature: str) -> tuple[float | None, str | None]:
 
 
 def _seconds(run: RunFolder, signature: str) -> float | None:
-    """Seconds that the calls behind 1,000 summaries took, added up; None where none is known."""
-    work = [run.totals.work[part] for part in signature.split(" + ") if part in run.totals.work]
-    if not (run.folder / CALLS).is_file() or not any(each.items for each in work):
-        return None
+    """Seconds that the calls behind 1,000 summaries took, added up, and those that this processor computed for them;
+    None where none is known."""
+    parts = signature.split(" + ")  # a composite's parts
+    work = [run.totals.work[part] for part in parts if part in run.totals.work]
+    entries = [judge for judge in run.manifest.judges if judge.signature in parts]
+    rests_on = dict.fromkeys(chain(parts, *(judge.members for judge in entries)))
+    items = max((each.items for each in work), default=0)
     total, timed = 0.0, 0
+    for name in rests_on:
+        spent, judged = run.manifest.compute.get(name), run.totals.work.get(name)
+        if spent is not None and spent.items and judged is not None and items:
+            # What a cascade's member judged is a part of the cascade's items.
+            total, timed = total + 1000 * spent.seconds / spent.items * judged.items / items, timed + 1
+    if not (run.folder / CALLS).is_file() or not any(each.items for each in work):
+        return total if timed else None
     with CallStore(run.folder / CALLS, readonly=True) as store:
         for each in work:
             for completion in store.values(tuple(each.calls)).values():
@@ -233,7 +244,7 @@ def _of_aspect(aspect: str, named: Mapping[str, Candidate], resample: Resampling
         rows.append(
             Row(**own.fields(), statistic="seconds_per_1000", value=seconds, n=len(own.pairs.document.used()),
                 status="undefined" if seconds is None else "ok",
-                reason="the run holds no call of it that was timed" if seconds is None else None)
+                reason="the run says nothing of its time" if seconds is None else None)
         )  # fmt: skip
         rows += _by_system(own, resample)
     if recommended is None and ranked:

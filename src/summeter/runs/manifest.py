@@ -120,10 +120,18 @@ class JudgeUsage(Taken):
     items: int = 0
 
 
+class Computed(Record):
+    """How many seconds this processor computed for a judge (its own code, and local models), in all sessions that ended
+    by themselves, and the items that it judged in them."""
+
+    seconds: float = 0.0
+    items: int = 0
+
+
 class Manifest(Record):
     """The whole of run.json. `options` are what the caller chose (seed, limit, temperature...); `usage` is by model
-    string, `judge_usage` by signature, `local` by the ids of local models, `contexts` (where they were not told) by
-    model string; `stopped` says why an interrupted run ended, where it was not the user."""
+    string, `judge_usage` and `compute` by signature, `local` by the ids of local models, `contexts` (where they were
+    not told) by model string; `stopped` says why an interrupted run ended, where it was not the user."""
 
     schema_: Literal["summeter-run/1"] = Field(default=SCHEMA, alias="schema", serialization_alias="schema")
     summeter: str
@@ -140,5 +148,6 @@ class Manifest(Record):
     usage: dict[str, ModelUsage] = Field(default_factory=dict)
     judge_usage: dict[str, JudgeUsage] = Field(default_factory=dict)
     local: dict[str, LocalTaken] = Field(default_factory=dict)
+    compute: dict[str, Computed] = Field(default_factory=dict)
     contexts: dict[str, ModelContext] = Field(default_factory=dict)
     stopped: str | None = None

@@ -36,6 +36,7 @@ from summeter.engine.progress import Progress
 from summeter.engine.worker import failure
 from summeter.evaluators.base import Prepared
 from summeter.models.base import LLM
+from summeter.models.compute_time import ComputeTime
 from summeter.models.layers.item_timeout import counted
 from summeter.models.local.batcher import LocalUsage
 from summeter.records import InputError, WorkerError, WriteError
@@ -65,8 +66,9 @@ def new_session() -> str:
 
 @dataclass
 class Driver:
-    """One sitting of a fleet at a run. `known` is what was prepared before; `usage` is given what local models did;
-    `llms` are the models, by model string, that the driver asks for its workers."""
+    """One sitting of a fleet at a run. `known` is what was prepared before; `usage` is given what local models did,
+    `compute` how long was computed for each judge; `llms` are the models, by model string, that the driver asks for its
+    workers."""
 
     fleet: Fleet
     journal: Journal
@@ -76,6 +78,7 @@ class Driver:
     progress: Progress
     results: ResultStore | None = None
     usage: dict[str, LocalUsage] = field(default_factory=dict)
+    compute: dict[str, ComputeTime] = field(default_factory=dict)
     llms: Mapping[str, LLM] = field(default_factory=dict)
 
     async def run(self, setup: Setup, units: Iterable[Unit], total: int) -> None:
@@ -155,6 +158,8 @@ class Driver:
         for model, usage in outcome.usage.items():
             before = asdict(self.usage.get(model, LocalUsage()))
             self.usage[model] = LocalUsage(**{name: before[name] + more for name, more in asdict(usage).items()})
+        for signature, spent in outcome.compute.items():
+            self.compute.setdefault(signature, ComputeTime()).add(spent)
         trouble = outcome.trouble
         if trouble is not None and trouble.kind == "unwritten":
             await self._retire(worker, trouble)

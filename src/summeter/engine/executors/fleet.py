@@ -19,6 +19,7 @@ from summeter._version import __version__
 from summeter.engine.plan import Job, Unit
 from summeter.evaluators.base import Prepared
 from summeter.models.base import Completion, Kind, Request
+from summeter.models.compute_time import ComputeTime
 from summeter.models.layers.item_timeout import Allowance
 from summeter.models.local.batcher import LocalUsage
 from summeter.models.structured import Settings
@@ -139,8 +140,8 @@ class Note(NamedTuple):
 
 class Outcome(NamedTuple):
     """What became of a bundle. Its facts stand in its part; here are counts: items judged well and not, seconds that it
-    took since it was begun, or since the bundle before was done; and of the worker since its last outcome, seconds of
-    processor and what local models did."""
+    took since it was begun, or since the bundle before was done; of the worker since its last outcome, seconds of
+    processor and what local models did; and how long it computed for each judge."""
 
     bundle: int
     ok: int = 0
@@ -148,6 +149,7 @@ class Outcome(NamedTuple):
     seconds: float = 0.0
     processor: float = 0.0
     usage: Mapping[str, LocalUsage] = {}
+    compute: Mapping[str, ComputeTime] = {}
     notes: tuple[Note, ...] = ()
     trouble: Trouble | None = None
 

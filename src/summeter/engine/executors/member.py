@@ -131,7 +131,7 @@ class Member:
         took, self._ended = ended - max(began, self._ended), ended
         return Outcome(
             assignment.bundle, count.ok, count.failed, took, self._new_processor(),
-            self._new_usage(), self._notes.take(), unwritten or trouble,
+            self._new_usage(), worker.compute, self._notes.take(), unwritten or trouble,
         )  # fmt: skip
 
     async def _unit(self, worker: Worker, unit: Unit) -> None:

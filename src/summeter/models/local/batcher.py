@@ -8,11 +8,13 @@ where memory ends.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from summeter.interrupt import checked, raise_if_stopped
+from summeter.models.compute_time import ComputeTime, computing_for
 from summeter.models.per_loop import PerLoop
 from summeter.records import ModelError, ReplayMiss
 from summeter.runs.results import Results, result_key
@@ -56,6 +58,7 @@ class _Queue(Generic[T]):
 
     waiting: dict[bytes, Texts] = field(default_factory=dict)
     flights: dict[bytes, asyncio.Future[T]] = field(default_factory=dict)
+    asked_by: dict[bytes, ComputeTime | None] = field(default_factory=dict)
     task: asyncio.Task[None] | None = None
 
 
@@ -103,6 +106,7 @@ class Batcher(Generic[T]):
             flight.add_done_callback(lambda done: done.cancelled() or done.exception())
             queue.flights[key] = flight
             queue.waiting[key] = texts
+            queue.asked_by[key] = computing_for()
             if queue.task is None or queue.task.done():
                 queue.task = asyncio.get_running_loop().create_task(self._serve(queue))
         return queue.flights[key]
@@ -116,6 +120,8 @@ class Batcher(Generic[T]):
             await _settled(queue.waiting)
             keys = list(queue.waiting)[: self._most]
             inputs = [queue.waiting.pop(key) for key in keys]
+            asked_by = [queue.asked_by.pop(key) for key in keys]
+            began = time.perf_counter()
             try:
                 results = await asyncio.to_thread(self._work, keys, inputs)
             except BaseException as error:
@@ -124,6 +130,10 @@ class Batcher(Generic[T]):
                     _fail([queue.flights.pop(key) for key in queue.waiting], error)
                     raise
                 continue
+            each = (time.perf_counter() - began) / len(keys)
+            for spent in asked_by:
+                if spent is not None:
+                    spent.seconds += each
             for key, result in zip(keys, results, strict=True):
                 flight = queue.flights.pop(key)
                 if not flight.done():
