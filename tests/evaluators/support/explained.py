@@ -345,3 +345,95 @@ LATER_FAITHFUL = (
     Case("spanish", "copy", "Pablo Ruiz marcó ambos goles."),
     Case("spanish", "reworded", "El domingo, el equipo de Sevilla ganó el partido por 2-0."),
 )
+
+
+# Errors with the decisive words, half of them in sentences in other words than the source's.
+REWORDED_SOURCES = {
+    "orchard": (
+        "The growers' cooperative of Haldersby sold 3,400 tonnes of pears in 2021, a fifth less than in 2020. "
+        "Frost on 9 April destroyed most of the blossom, chairwoman Ingrid Solheim said. "
+        "The cooperative borrowed two million crowns from Vestby Savings Bank to buy heaters. "
+        "Its rival, the Moen family, had bought heaters in 2019 and lost almost nothing. "
+        "Solheim's deputy, Jonas Berg, had warned the board before the frost, but the board did not act. "
+        "The cooperative will not raise its prices this year. Some members left in the autumn."
+    ),
+    "buses": (
+        "Bus drivers in Talvik walked out on Monday after the company cut their breaks from 40 to 25 minutes. "
+        "Union leader Amira Haddad said the strike would last until the cut was withdrawn. "
+        "The company, Norbus, offered a bonus of 1,200 euros on Wednesday, which the drivers rejected. "
+        "Mayor Erik Lund asked both sides to accept a mediator. "
+        "About a third of the routes were served by volunteers. "
+        "Schools stayed open because parents organised lifts. No bus was damaged."
+    ),
+    "tail star": (
+        "A team led by Keiko Tanaka at the observatory of Mount Arden found a comet on 17 August. "
+        "The comet comes from beyond Neptune and will pass the Sun in March, at a distance of 90 million kilometres. "
+        "It is thought to be 12 kilometres wide. "
+        "Amateur Paolo Greco had photographed it in June but took it for a flaw of his camera. "
+        "Tanaka thanked Greco, whose pictures helped to compute the orbit. "
+        "The comet cannot be seen with the naked eye. It may become brighter in February, Greco said."
+    ),
+    "report": (
+        "Nadia: Did you hand in the report?\nOwen: Not yet, my laptop broke on Tuesday.\n"
+        "Nadia: Use mine. The deadline is Friday at noon.\nOwen: Thanks! Can you send me the tables as well?\n"
+        "Nadia: Sure, I'll mail them tonight. Professor Aydin wants at least six pages.\n"
+        "Owen: I have four so far. Leila promised to check the figures."
+    ),
+}
+
+COPIED = (
+    Case("orchard", "quantity", "The cooperative sold 4,300 tonnes of pears in 2021.", ("4,300",)),
+    Case("orchard", "time", "Frost on 9 May destroyed most of the blossom.", ("May",)),
+    Case("orchard", "quantity", "Frost destroyed all of the blossom.", ("all",)),
+    Case("orchard", "entity", "The cooperative borrowed two million crowns from Nordby Savings Bank.", ("Nordby",)),
+    Case("orchard", "role", "Vestby Savings Bank borrowed two million crowns from the cooperative.", ("Bank",)),
+    Case("orchard", "time", "The Moen family bought heaters in 2018.", ("2018",)),
+    Case("orchard", "speaker", "Jonas Berg said frost destroyed most of the blossom.", ("Berg",)),
+    Case("orchard", "negation", "The cooperative will raise its prices this year.", ("not raise",)),
+    Case("buses", "time", "Bus drivers in Talvik walked out on Thursday.", ("Thursday",)),
+    Case("buses", "quantity", "The company cut their breaks from 40 to 15 minutes.", ("15",)),
+    Case("buses", "quantity", "The company offered a bonus of 2,100 euros.", ("2,100",)),
+    Case("buses", "negation", "The drivers accepted the bonus that the company offered on Wednesday.", ("accepted",)),
+    Case("buses", "entity", "Union leader Samira Haddad said the strike would last.", ("Samira",)),
+    Case("buses", "speaker", "Erik Lund said the strike would last until the cut was withdrawn.", ("Lund",)),
+    Case("buses", "cause", "Schools stayed open because no bus was damaged.", ("because",)),
+    Case("tail star", "time", "The team found a comet on 17 April.", ("April",)),
+    Case("tail star", "entity", "The comet comes from beyond Jupiter.", ("Jupiter",)),
+    Case("tail star", "quantity", "It is thought to be 21 kilometres wide.", ("21",)),
+    Case(
+        "tail star", "quantity", "The comet will pass the Sun at a distance of 90 billion kilometres.", ("90 billion",)
+    ),
+    Case("tail star", "role", "Greco thanked Tanaka, whose pictures helped to compute the orbit.", ("Greco",)),
+    Case("tail star", "negation", "The comet can be seen with the naked eye.", ("cannot be seen",)),
+    Case("report", "time", "Owen's laptop broke on Thursday.", ("Thursday",)),
+    Case("report", "quantity", "Professor Aydin wants at least eight pages.", ("eight",)),
+    Case("report", "speaker", "Owen will mail the tables tonight.", ("Owen",)),
+    Case("report", "entity", "Leyla's brother Murat promised to check the figures.", ("Murat",)),
+    Case("report", "time", "The deadline is Friday at midnight.", ("midnight",)),
+)
+REWORDED = (
+    Case("orchard", "quantity", "Pear sales fell by a quarter from one year to the next.", ("quarter",)),
+    Case("orchard", "negation", "The board acted on the warning it was given.", ("not act",)),
+    Case("orchard", "entity", "The Solheim family came through the cold with hardly any loss.", ("Solheim",)),
+    Case("orchard", "time", "After the frost had come, the deputy warned the board.", ("After",)),
+    Case("orchard", "cause", "Members left because prices went up.", ("because",)),
+    Case("orchard", "role", "A bank was lent money by the cooperative for heaters.", ("lent",)),
+    Case("buses", "time", "The stoppage at Norbus began at the weekend.", ("weekend",)),
+    Case("buses", "quantity", "Volunteers ran roughly half of the lines.", ("half",)),
+    Case("buses", "role", "The mayor was asked by both sides to find a mediator.", ("asked",)),
+    Case("buses", "negation", "Several buses were damaged during the dispute.", ("No bus",)),
+    Case("buses", "entity", "Teachers arranged rides so that classes could go on.", ("Teachers",)),
+    Case("buses", "speaker", "According to the mayor, the walkout goes on until the company gives in.", ("mayor",)),
+    Case("tail star", "entity", "Paolo Rossi had it on a photograph weeks earlier.", ("Rossi",)),
+    Case("tail star", "time", "It will be closest to the Sun in the spring month of May.", ("May",)),
+    Case("tail star", "quantity", "Its diameter is put at twenty kilometres.", ("twenty",)),
+    Case("tail star", "speaker", "Tanaka expects that it could brighten in February.", ("Tanaka",)),
+    Case("tail star", "modality", "It will certainly be brighter in February.", ("certainly",)),
+    Case("tail star", "cause", "Greco did not report it because he disliked Tanaka.", ("disliked",)),
+    Case("report", "role", "Nadia borrows Owen's laptop.", ("borrows",)),
+    Case("report", "quantity", "Owen has written five pages up to now.", ("five",)),
+    Case("report", "entity", "The professor agreed to go over the numbers.", ("professor",)),
+    Case("report", "time", "The paper must be in by Saturday.", ("Saturday",)),
+    Case("report", "negation", "Owen has already handed in his report.", ("Not yet",)),
+    Case("report", "cause", "Owen is late because he lost the tables.", ("lost",)),
+)

@@ -9,7 +9,7 @@ against the claim's score (`weights.py`).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple
@@ -62,6 +62,7 @@ def unmatched(sentence: str, passage: str) -> str:
 # Numbers: not in the source, of another unit, or beside another word.
 
 _REACH: Final = 4
+_ROUNDED: Final = 0.01  # a third is 33 percent
 _SIGN_BEFORE: Final = re.compile(r"(?:[$£€¥₹]|\b(?:usd|eur|gbp))\s?$", re.IGNORECASE)
 _SIGN_AFTER: Final = re.compile(
     r"\s?(?:%|％|per\s?cent\b|percent\b|pc\b|dollars?\b|euros?\b|pounds?\b|yen\b|usd\b|eur\b|gbp\b|[€£$])",
@@ -102,6 +103,8 @@ def numbers_otherwise(scene: Scene) -> Iterator[Raw]:
         ordinal = word.number is not None and claim.text[word.end - 1].isalpha() and claim.text[word.start].isdigit()
         if ordinal or word.number is None or word.start in scene.accounted or word.key not in scene.evidence.places:
             continue
+        if _same_share(scene, word.start):
+            continue
         other = _other_money(scene, at) or _other_unit(scene, at) or _other_company(scene, at)
         if other:
             yield other
@@ -128,10 +131,23 @@ def _in_other_form(scene: Scene, number: Number) -> str | None:
         spaced = re.search(r"\s*,\s*".join(map(re.escape, written.split(","))), evidence.text)
         if spaced:
             return shown(evidence.text, spaced.start(), spaced.end())
+    if (share := _same_share(scene, number.start)) is not None:
+        return share
     times = letters(scene.claim.text, number)
     for others, other in evidence.scaled.get(number.value * times, ()):
         if times != others:
             return shown(evidence.text, other.start, other.end)
+    return None
+
+
+def _same_share(scene: Scene, at: int) -> str | None:
+    """The same share of a whole as the one that the claim has there, as the source writes it: 40 percent for two in five."""
+    mine = [share for share in scene.claim.shares if share.start <= at < share.end]
+    for other in scene.evidence.shares if mine else ():
+        for share in mine:
+            in_words = other.kind == "plain" or share.kind == "plain"
+            if in_words and abs(other.value - share.value) <= _ROUNDED:
+                return shown(scene.evidence.text, other.start, other.end)
     return None
 
 
@@ -376,7 +392,7 @@ def _is_excused(scene: Scene, word: Word) -> bool:
     """Whether the source has it in another form: a sign of money, a negation, a doubt."""
     text, line = scene.claim.lower(word), scene.line
     # The source's "14%" has no word for "per cent"; its number was compared with the sign.
-    if text in _PERCENT or word.negation:
+    if text in _PERCENT or word.negation or _same_share(scene, word.start):
         return True
     at = scene.claim.places[word.start]
     number = scene.claim.words[at - 1].number if at else None
@@ -545,6 +561,9 @@ def _answered_no(scene: Scene) -> Iterator[Raw]:
     """The claim says what the source asks, and the answer is no."""
     if scene.core + 1 >= len(scene.evidence.sentences):
         return
+    question = {word.key for word in scene.line.words if word.content}
+    if 2 * len(question & scene.claim.keys) < len(question):
+        return
     answer = scene.part(scene.core + 1, scene.core + 2)
     for at, word in enumerate(answer.words[:3]):
         if word.negation:
@@ -593,29 +612,36 @@ def roles(scene: Scene) -> Iterator[Raw]:
             or verb.key == "percent"
         ):
             continue
-        beside = _neighbours(claim, at)
-        if beside is None or verb.key in _MUTUAL:
-            continue
-        order = (verb.key, beside[0].key, beside[1].key, beside[2])
-        if order in seen:
-            continue
-        seen.add(order)
-        if any(other.key == verb.key and _crossed(beside, line, place) for place, other in enumerate(line.words)):
-            text = f"'{claim.quote(beside[0], beside[1])}' is the other way round in the {scene.named}"
-            yield (text, ())
-            return
+        for beside in _neighbours(claim, at) if verb.key not in _MUTUAL else ():
+            order = (verb.key, beside[0].key, beside[1].key, beside[2])
+            if order in seen:
+                continue
+            seen.add(order)
+            if any(other.key == verb.key and _crossed(beside, line, place) for place, other in enumerate(line.words)):
+                left, right = claim.quote(beside[0]), claim.quote(verb, beside[1])
+                text = f"'{left} … {right}' is the other way round in the {scene.named}"
+                yield (text, ())
+                return
 
 
-def _neighbours(side: Side, at: int) -> tuple[Word, Word, bool] | None:
-    """The nearest content words before and behind, and whether it is passive; None where order does not say who."""
+def _neighbours(side: Side, at: int) -> Iterator[tuple[Word, Word, bool]]:
+    """The nearest content words before and behind (also behind "from" and "to"), and whether it is passive; none where
+    order does not say who."""
 
     def fit(word: Word) -> bool:
         return word.content and not word.number and word.key != "percent" and word.key not in _CALENDAR
 
     left = next((word for word in side.behind(at, 4) if fit(word)), None)
-    right = next((word for word in side.ahead(at, 5) if fit(word)), None)
     passive = _passive(side, at)
-    return None if left is None or right is None or passive is None else (left, right, passive)
+    if left is None or passive is None:
+        return
+    wanted = True
+    for word in side.ahead(at, 8):
+        if side.lower(word) in ("from", "to"):
+            wanted = True
+        elif wanted and fit(word):
+            yield left, word, passive
+            wanted = False
 
 
 def _passive(side: Side, at: int) -> bool | None:
@@ -772,10 +798,11 @@ def cause(scene: Scene) -> Iterator[Raw]:
         return
     before = {word.key for word in claim.words[:at] if word.content}
     behind = {word.key for word in claim.words[at + 1 :] if word.content}
-    linked = any(window.lower(word) in lexicon.LINKS for word in window.words)
-    if linked and (scene.line.keys & behind or not any(key in scene.evidence.places for key in behind)):
+    if not _mostly(before, scene.evidence.places) or not _mostly(behind, scene.evidence.places):
+        return  # one of the two is told in other words: the source may link them
+    if any(window.lower(word) in lexicon.LINKS for word in window.words) and scene.line.keys & behind:
         return  # the sentence names a cause, and it may be this one
-    if before and behind and not _together(scene.evidence, before, behind):
+    if not _together(scene.evidence, before, behind):
         word = claim.words[at]
         yield (f"'{claim.quote(word)}': the {scene.named} does not link the two", (word,))
 
@@ -785,9 +812,14 @@ def _together(evidence: Evidence, before: set[str], behind: set[str]) -> bool:
     for i in range(len(evidence.sentences)):
         checkpoint()
         keys = {word.key for word in evidence.words_of(i, i + 1)}
-        if 2 * len(keys & before) >= len(before) and 2 * len(keys & behind) >= len(behind):
+        if _mostly(before, keys) and _mostly(behind, keys):
             return True
     return False
+
+
+def _mostly(keys: set[str], there: Container[str]) -> bool:
+    """Whether there are any, and at least half of them are there."""
+    return bool(keys) and 2 * sum(key in there for key in keys) >= len(keys)
 
 
 class Check(NamedTuple):
@@ -818,7 +850,7 @@ CHECKS: Final = (
     Check("replaced", words_replaced, "conflict"),
     Check("quantifier", quantifier, "decisive"),
     Check("modality", modality, "conflict"),
-    Check("cause", cause, "decisive"),
+    Check("cause", cause, "conflict"),
     Check("missing", words_missing, "measured"),
     Check("elsewhere", words_elsewhere, "measured"),
     Check("form", other_forms, "measured"),

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from summeter.evaluators.support.analysis import Word, analyse
-from summeter.evaluators.support.numbers import Number, letters
+from summeter.evaluators.support.numbers import Number, letters, shares
 
 PREFIX = 5  # words sharing this many first letters may be relatives (nutrition, nutritionist)
 
@@ -42,6 +42,11 @@ class Evidence:
             times = letters(self.text, number)
             scaled[number.value * times].append((times, number))
         return dict(scaled)
+
+    @cached_property
+    def shares(self) -> list[Number]:
+        """What stands for a share of a whole."""
+        return shares(self.text)
 
     @cached_property
     def folded(self) -> str:

@@ -5,6 +5,7 @@ verify in a second. Texts that a tokeniser has cut ("15 , 000", "$ 4 m") read as
 """
 
 import re
+from itertools import pairwise
 from math import isfinite
 from typing import Literal, NamedTuple
 
@@ -89,6 +90,10 @@ _COUNTED = re.compile(
     r"|subscribers|years|barrels|tonnes)\b",
     re.IGNORECASE,
 )
+_PARTS = {"half": 0.5, "quarter": 0.25}
+_PART = re.compile(r"\b(?P<three>three[\s-](?=quarters))?(?P<part>half|quarters?)\b", re.IGNORECASE)
+_ONE_OF = re.compile(r"\bone(?=\s(?:in|out\sof)\b)", re.IGNORECASE)
+_OF = re.compile(r"\s(?:in|out\sof|of)(?:\s(?:every|the|all|its|their))?\s", re.IGNORECASE)
 _MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _MONTH_BEFORE = re.compile(rf"\b{_MONTH}\.?\s(?:the\s)?$", re.IGNORECASE)
 _MONTH_AFTER = re.compile(rf"\s(?:of\s)?{_MONTH}\b", re.IGNORECASE)
@@ -239,6 +244,29 @@ def letters(text: str, number: Number) -> float:
     """What a letter behind the number multiplies it by: the m of 340m euros."""
     match = _ABBREVIATED.match(text, number.end)
     return _SCALES[match.group().lower()] if match else 1.0
+
+
+def shares(text: str) -> list[Number]:
+    """What stands for a share of a whole, from 0 to 1, however it is written.
+
+    >>> [(s.value, text[s.start : s.end]) for text in ["Two in five of 64; a quarter; 40 per cent"] for s in shares(text)]
+    [(0.25, 'quarter'), (0.4, '40'), (0.4, 'Two in five')]
+    """
+    parts = [
+        Number(_PARTS[match["part"].lower().rstrip("s")] * (3 if match["three"] else 1), *match.span(), "plain")
+        for match in _PART.finditer(text)
+    ]
+    every = numbers(text)
+    single = [number._replace(value=number.value / 100) for number in every if number.kind == "percent"]
+    single += [number for number in every if number.kind == "plain" and 0 < number.value < 1]
+    ones = [Number(1.0, *match.span(), "plain") for match in _ONE_OF.finditer(text)]
+    counts = sorted([*every, *ones], key=lambda number: number.start)
+    of = [
+        Number(few.value / many.value, few.start, many.end, "plain")
+        for few, many in pairwise(counts)
+        if few.kind == many.kind == "plain" and 0 < few.value <= many.value and _OF.fullmatch(text, few.end, many.start)
+    ]
+    return [*parts, *single, *of]
 
 
 def numbers(text: str) -> list[Number]:

@@ -11,7 +11,7 @@ from typing import Final, Literal, NamedTuple
 from summeter.evaluators.support.analysis import Word, analyse
 from summeter.evaluators.support.evidence import Evidence
 from summeter.evaluators.support.features import Measured
-from summeter.evaluators.support.numbers import Number
+from summeter.evaluators.support.numbers import Number, shares
 
 _LONGEST: Final = 48  # characters of a quotation
 _SHORT: Final = 3  # letters of a word that is told by its capitals
@@ -70,6 +70,11 @@ class Side:
     def numbered(self) -> list[tuple[int, Word, Number]]:
         """The words that are numbers, each with its place."""
         return [(at, word, word.number) for at, word in enumerate(self.words) if word.number]
+
+    @cached_property
+    def shares(self) -> list[Number]:
+        """What stands for a share of a whole."""
+        return shares(self.text)
 
     @cached_property
     def number_keys(self) -> frozenset[str]:
