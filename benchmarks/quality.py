@@ -27,10 +27,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from summeter.evaluators.support.network import MODEL, combination
+from summeter.evaluators.support.network import MODEL
 from summeter.evaluators.support.network import score as joint_score
 from summeter.evaluators.support.scorer import LexicalScorer, Support
-from summeter.evaluators.support.weights import Use, shipped
+from summeter.evaluators.support.weights import Use, combination, shipped
 from summeter.models.local.nli import LocalNLI
 from summeter.models.local.opened import open_model
 from summeter.runs.results import ResultStore

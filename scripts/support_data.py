@@ -24,7 +24,7 @@ from summeter.evaluators.support.checks import CONFLICTS
 from summeter.evaluators.support.evidence import prepare
 from summeter.evaluators.support.features import FEATURES
 from summeter.evaluators.support.scorer import LexicalScorer, Look, Support
-from summeter.evaluators.support.weights import MOST, NETWORK, Use, Weights, shipped
+from summeter.evaluators.support.weights import MOST, Use, Weights, shipped
 from summeter.text.ngrams import matched, ngrams, words
 from summeter.text.split import split
 
@@ -98,17 +98,19 @@ def proxies(folder: Path, each: int, premises: Callable[[str], bool] | None = No
 
 
 class Table(NamedTuple):
-    """Claims with what was measured of them: (claims, features), (claims, kinds of conflict), ROUGE-1 and -2 precision."""
+    """Claims with what was measured of them: (claims, features), (claims, kinds of conflict), ROUGE-1 and -2 precision,
+    and whether the text is a dialogue."""
 
     claims: list[Claim]
     features: np.ndarray
     conflicts: np.ndarray
     rouge: np.ndarray
+    dialogue: np.ndarray
 
     def of(self, places: np.ndarray) -> "Table":
         """The claims at these places."""
         at = np.flatnonzero(places) if places.dtype == bool else places
-        return Table([self.claims[i] for i in at], self.features[at], self.conflicts[at], self.rouge[at])
+        return Table([self.claims[i] for i in at], *(array[at] for array in self[1:]))
 
     @property
     def labels(self) -> np.ndarray:
@@ -117,6 +119,16 @@ class Table(NamedTuple):
     @property
     def sets(self) -> np.ndarray:
         return np.array([claim.set for claim in self.claims])
+
+    @property
+    def is_human(self) -> np.ndarray:
+        return np.isin(self.sets, SOURCES)
+
+    @property
+    def unmatched(self) -> np.ndarray:
+        """The share of each claim's words that the best sentence lacks."""
+        best: np.ndarray = 1 - self.features[:, FEATURES.index("sentence")]
+        return best
 
     @property
     def folds(self) -> np.ndarray:
@@ -134,7 +146,7 @@ def precision(claim: Sequence[str], text: Sequence[str], n: int) -> float:
 
 def measured(claims: Iterator[Claim]) -> Table:
     """The claims that have words to check, looked at by the lexical scorer."""
-    kept, features, conflicts, rouge = [], [], [], []
+    kept, features, conflicts, rouge, dialogue = [], [], [], [], []
     text, evidence, tokens = None, None, None
     for claim in claims:
         if claim.text != text or evidence is None:
@@ -146,7 +158,14 @@ def measured(claims: Iterator[Claim]) -> Table:
         features.append([look.measured.features[name] for name in FEATURES])
         conflicts.append(counts(look))
         rouge.append([precision(words(claim.claim), tokens, n) for n in (1, 2)])
-    return Table(kept, np.array(features), np.array(conflicts, dtype=float), np.array(rouge))
+        dialogue.append(evidence.is_dialogue)
+    return Table(kept, np.array(features), np.array(conflicts, dtype=float), np.array(rouge), np.array(dialogue))
+
+
+def joined(tables: Sequence[Table]) -> Table:
+    """Tables one after the other."""
+    arrays = (np.concatenate(arrays) for arrays in list(zip(*tables, strict=True))[1:])
+    return Table([claim for table in tables for claim in table.claims], *arrays)
 
 
 def counts(look: Look) -> list[int]:
@@ -154,15 +173,13 @@ def counts(look: Look) -> list[int]:
     return [min(MOST, look.conflicts.get(kind, 0)) for kind in CONFLICTS]
 
 
-def scores(table: Table, weights: Weights, network: np.ndarray | None = None) -> np.ndarray:
-    """The scores that the weights give; `network`: the log-odds of the embedded network, where the weights have it."""
-    columns = [*FEATURES, *([] if network is None else [NETWORK])]
-    rows = table.features if network is None else np.c_[table.features, network]
-    found = []
-    for row, kinds in zip(rows.tolist(), table.conflicts.astype(int).tolist(), strict=True):
+def scores(table: Table, weights: Weights) -> np.ndarray:
+    """The scores that the weights give."""
+    values = []
+    for row, kinds in zip(table.features.tolist(), table.conflicts.astype(int).tolist(), strict=True):
         some = {kind: count for kind, count in zip(CONFLICTS, kinds, strict=True) if count}
-        found.append(weights.score(dict(zip(columns, row, strict=True)), some))
-    return np.array(found)
+        values.append(weights.score(dict(zip(FEATURES, row, strict=True)), some))
+    return np.array(values)
 
 
 def least(claims: Sequence[Claim], values: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ import argparse
 import hashlib
 import json
 import pickle
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from support_data import (
     balanced_accuracy,
     calibration_error,
     human,
+    joined,
     least,
     measured,
     of_written,
@@ -42,10 +43,10 @@ from support_proxies import FILES, SEED, load
 
 from summeter.evaluators.support.checks import CHECKS, CONFLICTS
 from summeter.evaluators.support.features import FEATURES, PENALTIES, REVISION
-from summeter.evaluators.support.weights import THRESHOLD, Calibration, Use, Weights, weights_of
+from summeter.evaluators.support.weights import THRESHOLD, Calibration, Use, Weights
 
 HERE = Path(__file__).resolve().parent.parent / "src/summeter/evaluators/support"
-RIDGE, ROUNDS, EACH = 0.002, 3, 800
+RIDGE, TINY, ROUNDS, EACH = 0.002, 1e-6, 3, 800
 LEAST, LARGEST = 0.6, 0.95
 """A decisive check is right more often than not, and none is right for certain."""
 DECISIVE = np.isin(CONFLICTS, [check.kind for check in CHECKS if check.counts == "decisive"])
@@ -63,30 +64,38 @@ def share(name: str, use: Use) -> float:
     return 0.5 if name.startswith(("written.", "twins")) else 0.3
 
 
-def fit(
-    columns: np.ndarray, conflicts: np.ndarray, labels: np.ndarray, sets: np.ndarray, use: Use
-) -> tuple[np.ndarray, np.ndarray, float]:
-    """Weights of the columns, probabilities of the checks, and the mean intercept (of the SOURCES, where
-    they are in it).
+def fit(table: Table, use: Use) -> Weights:
+    """The weights of a use, a summary of several sentences by its worst."""
+    table = table.of(np.flatnonzero([share(name, use) > 0 for name in table.sets]))
+    worst = table.features[:, 0]
+    for _ in range(ROUNDS):
+        weights = likeliest(table.of(least(table.claims, worst)), use)
+        worst = scores(table, weights)
+    return weights
 
-    Maximum likelihood of log-odds z = intercept of the set + columns, P = sigmoid(z) * prod (1 - check) ** count.
+
+def likeliest(table: Table, use: Use) -> Weights:
+    """Maximum likelihood of log-odds z = intercept of the set + features, P = sigmoid(z) * prod (1 - check) ** count.
+
+    The intercept is the mean of those of the SOURCES, where they are among the sets.
     """
+    columns, labels, sets = table.features * SIGNS, table.labels, table.sets
     names = sorted(set(sets))
     weights = balanced(sets, labels) * np.array([share(name, use) for name in sets])
     weights /= weights.sum()
     mean, spread = columns.mean(axis=0), columns.std(axis=0) + 1e-9
     scaled = (columns - mean) / spread
     own = (sets[:, None] == np.array(names)).astype(float)
-    k, n = columns.shape[1], conflicts.shape[1]
+    k, n = columns.shape[1], table.conflicts.shape[1]
 
     def loss(b: np.ndarray) -> tuple[float, np.ndarray]:
         z = scaled @ b[:k] + own @ b[k + n :]
-        log_p = -np.logaddexp(0, -z) - conflicts @ b[k : k + n]
+        log_p = -np.logaddexp(0, -z) - table.conflicts @ b[k : k + n]
         p = np.clip(np.exp(log_p), 1e-9, 1 - 1e-9)
         value = -float(weights @ (labels * log_p + (1 - labels) * np.log1p(-p))) + RIDGE * b[:k] @ b[:k]
         slope = weights * ((1 - labels) * p / (1 - p) - labels)
         inner = slope / (1 + np.exp(z))
-        return value, np.r_[scaled.T @ inner + 2 * RIDGE * b[:k], -conflicts.T @ slope, own.T @ inner]
+        return value, np.r_[scaled.T @ inner + 2 * RIDGE * b[:k], -table.conflicts.T @ slope, own.T @ inner]
 
     lowest = np.where(DECISIVE & (use == "source"), -np.log(1 - LEAST), 0.0)
     bounds = [(0.0, None)] * k + [(low, -np.log(1 - LARGEST)) for low in lowest] + [(None, None)] * len(names)
@@ -94,78 +103,78 @@ def fit(
     b = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
     intercepts = dict(zip(names, b[k + n :] - b[:k] @ (mean / spread), strict=True))
     middle = float(np.mean([value for name, value in intercepts.items() if name in SOURCES or use == "summary"]))
-    return b[:k] / spread, 1 - np.exp(-b[k : k + n]), middle
-
-
-def fitted(table: Table, columns: np.ndarray, names: Sequence[str], use: Use) -> Weights:
-    """The weights of these columns in a use, each summary by its worst sentence."""
-    places = np.flatnonzero([share(name, use) > 0 for name in table.sets])
-    table, columns = table.of(places), columns[places]
-    worst = columns[:, 0]
-    for _ in range(ROUNDS):
-        at = least(table.claims, worst)
-        values = fit(columns[at], table.conflicts[at], table.labels[at], table.sets[at], use)
-        weights = weights_of(as_stored(*values, names))
-        worst = scored(table, columns, weights)
-    return weights
-
-
-def scored(table: Table, columns: np.ndarray, weights: Weights) -> np.ndarray:
-    network = columns[:, -1] if columns.shape[1] > len(FEATURES) else None
-    return scores(table, weights, network)
-
-
-def as_stored(values: np.ndarray, checks: np.ndarray, intercept: float, names: Sequence[str]) -> dict[str, Any]:
-    """Weights as they are stored. `values` are those of features turned so that more is better."""
     coefficients = {
-        name: round(float(value) * (-1 if name in PENALTIES else 1), 4)
-        for name, value in zip(names, values, strict=True)
+        name: round(float(value * sign), 4) for name, value, sign in zip(FEATURES, b[:k] / spread, SIGNS, strict=True)
     }
-    return {
-        "intercept": round(intercept, 4),
-        "coefficients": {name: value for name, value in coefficients.items() if value},
-        "checks": {kind: round(float(value), 3) for kind, value in zip(CONFLICTS, checks, strict=True)},
-        "calibration": [1.0, 0.0],
-    }
+    checks = {kind: round(1 - float(np.exp(-value)), 3) for kind, value in zip(CONFLICTS, b[k:], strict=False)}
+    return Weights(
+        round(middle, 4), {name: value for name, value in coefficients.items() if value}, checks, Calibration(1.0, 0.0)
+    )
 
 
-def platt(values: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> Calibration:
-    """Slope and shift of the log-odds, by weighted maximum likelihood."""
+def logistic(
+    columns: np.ndarray, labels: np.ndarray, weights: np.ndarray, least_values: Sequence[float | None]
+) -> np.ndarray:
+    """Weighted maximum likelihood of log-odds = columns, each weight at least what is given."""
 
-    def loss(b: np.ndarray) -> float:
-        return float(weights @ np.logaddexp(0, (1 - 2 * labels) * (b[0] * values + b[1])))
+    def loss(b: np.ndarray) -> tuple[float, np.ndarray]:
+        z = columns @ b
+        slope = weights * (1 / (1 + np.exp(-z)) - labels)
+        return float(weights @ np.logaddexp(0, (1 - 2 * labels) * z)) + TINY * b @ b, columns.T @ slope + 2 * TINY * b
 
-    slope, shift = minimize(loss, np.array([1.0, 0.0]), method="Nelder-Mead", options={"xatol": 1e-5, "fatol": 1e-9}).x
-    return Calibration(round(float(slope), 4), round(float(shift), 4))
+    found = minimize(
+        loss, np.zeros(columns.shape[1]), jac=True, method="L-BFGS-B", bounds=[(low, None) for low in least_values]
+    )
+    return np.asarray(found.x)
 
 
-def probabilities(curve: Calibration, values: np.ndarray) -> np.ndarray:
-    return np.array([curve.probability(value) for value in values.tolist()])
+def calibration(table: Table, terms: np.ndarray) -> Calibration:
+    """What the `terms` of Calibration.probability mean (the score of the words; then, where the network was asked, its
+    log-odds, and these times the share of unmatched words), a summary by its worst sentence, equal weight for each set
+    and label. How the terms weigh against each other is fitted within sets, for sets differ in how much they copy."""
+    relative = np.r_[1.0, np.zeros(terms.shape[1] - 1)]
+    for _ in range(ROUNDS if len(relative) > 1 else 1):
+        at = least(table.claims, terms @ relative)
+        labels, sets = table.labels[at], table.sets[at]
+        weights = balanced(sets, labels)
+        if len(relative) > 1:
+            own = sets[:, None] == np.array(sorted(set(sets)))
+            limits = [0.0] * len(relative) + [None] * own.shape[1]
+            relative = logistic(np.c_[terms[at], own], labels, weights, limits)[: len(relative)]
+    columns = np.c_[terms[at] @ relative, np.ones(len(at)), table.dialogue[at]]
+    slope, shift, dialogue = (round(float(value), 4) for value in logistic(columns, labels, weights, [None] * 3))
+    return Calibration(
+        round(slope * relative[0], 4), shift, dialogue, *(round(slope * value, 4) for value in relative[1:])
+    )
 
 
-def cross_fitted(table: Table, columns: np.ndarray, names: Sequence[str]) -> np.ndarray:
-    """The probability of each of people's claims, from weights and a calibration that have not seen its group."""
-    theirs = np.isin(table.sets, SOURCES)
-    shown = np.full(len(theirs), np.nan)
-    for fold in range(FOLDS):
-        held = theirs & (table.folds == fold)
-        weights = fitted(table.of(~held), columns[~held], names, "source")
-        every = scored(table, columns, weights)
-        shown[held] = probabilities(of_people(table, every, theirs & ~held), every[held])
+def probabilities(table: Table, terms: np.ndarray, curve: Calibration) -> np.ndarray:
+    """The calibrated probability of each claim."""
+    log_odds = terms @ np.array([curve.words, curve.network, curve.reworded])[: terms.shape[1]]
+    shown: np.ndarray = 1 / (1 + np.exp(-(log_odds + curve.dialogue * table.dialogue + curve.shift)))
     return shown
 
 
-def of_people(table: Table, values: np.ndarray, where: np.ndarray) -> Calibration:
-    """The calibration of these claims, each summary by its worst sentence, equal weight for each source and label."""
-    places = np.flatnonzero(where)
-    places = places[least([table.claims[i] for i in places], values[places])]
-    labels, sets = table.labels[places], table.sets[places]
-    return platt(values[places], labels, balanced(sets, labels))
+def folds(table: Table) -> Iterator[tuple[np.ndarray, Weights]]:
+    """Which of people's claims are held out, with the weights of words that have not seen their groups."""
+    for fold in range(FOLDS):
+        held = table.is_human & (table.folds == fold)
+        yield held, fit(table.of(~held), "source")
+
+
+def cross_fitted(table: Table) -> np.ndarray:
+    """The probability of each of people's claims, from weights and a calibration that have not seen its group."""
+    shown = np.full(len(table.claims), np.nan)
+    for held, weights in folds(table):
+        seen, unseen = table.of(table.is_human & ~held), table.of(held)
+        curve = calibration(seen, scores(seen, weights)[:, None])
+        shown[held] = probabilities(unseen, scores(unseen, weights)[:, None], curve)
+    return shown
 
 
 def figures(table: Table, shown: np.ndarray) -> dict[str, Any]:
     """Held-out figures on people's claims: AUROC and balanced accuracy by source, and the calibration error."""
-    theirs = np.flatnonzero(np.isin(table.sets, SOURCES))
+    theirs = np.flatnonzero(table.is_human)
     places = theirs[least([table.claims[i] for i in theirs], shown[theirs])]
     labels, sets = table.labels[places], table.sets[places]
     rows = {}
@@ -190,57 +199,66 @@ def auroc_of_bags(table: Table, values: np.ndarray, where: np.ndarray) -> float:
     return auroc(values[places], table.labels[places])
 
 
-def facts_of(table: Table, columns: np.ndarray, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, float]]:
-    """Weights of key facts as they are stored, and figures on a fifth of the groups that was left out."""
-    facts = np.char.startswith(table.sets, "facts.")
-
-    def of(rest: np.ndarray) -> tuple[Weights, Calibration]:
-        weights = fitted(table.of(rest), columns[rest], names, "summary")
-        here = facts & rest
-        labels, values = table.labels[here], scored(table.of(here), columns[here], weights)
-        return weights, platt(values, labels, balanced(table.sets[here], labels))
-
-    held = facts & (table.folds == 0)
-    weights, curve = of(table.folds > 0)
-    shown = probabilities(curve, scored(table.of(held), columns[held], weights))
-    labels, sets = table.labels[held], table.sets[held]
-    figures: dict[str, Any] = {
+def figures_of_facts(table: Table, shown: np.ndarray) -> dict[str, Any]:
+    """Figures on key facts, by set."""
+    labels, sets = table.labels, table.sets
+    return {
         "auroc": {name: auroc(shown[sets == name], labels[sets == name]) for name in sorted(set(sets))},
         "ece": calibration_error(shown, labels, balanced(sets, labels)),
         "balanced_accuracy": balanced_accuracy(shown >= THRESHOLD, labels),
     }
-    weights, curve = of(np.ones(len(facts), dtype=bool))
-    return stored_with(weights, curve), figures
 
 
-def stored_with(weights: Weights, curve: Calibration) -> dict[str, Any]:
+def figures_by_set(table: Table, shown: np.ndarray) -> dict[str, Any]:
+    """AUROC and labels by set: how many unsupported claims are found, and how many supported ones are called so."""
+    rows = {}
+    for name in sorted(set(table.sets)):
+        labels, supported = table.labels[table.sets == name], shown[table.sets == name] >= THRESHOLD
+        rows[name] = {
+            "n": len(labels),
+            "auroc": auroc(shown[table.sets == name], labels),
+            "unsupported_found": float(1 - supported[labels == 0].mean()),
+            "false_alarms": float(1 - supported[labels == 1].mean()),
+        }
+    return rows
+
+
+def facts(table: Table) -> np.ndarray:
+    """Which claims are key facts."""
+    return np.char.startswith(table.sets, "facts.")
+
+
+def of_words(table: Table, use: Use, where: np.ndarray) -> tuple[Weights, Calibration]:
+    """Weights fitted on all claims, and their calibration on some of them."""
+    weights, some = fit(table, use), table.of(where)
+    return weights, calibration(some, scores(some, weights)[:, None])
+
+
+def complete(table: Table) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The model as it is stored, and the held-out figures for its card."""
+    held_out: dict[str, Any] = {"source": figures(table, cross_fitted(table))}
+    held, rest = table.of(facts(table) & (table.folds == 0)), table.of(table.folds > 0)
+    weights, curve = of_words(rest, "summary", facts(rest))
+    held_out["summary"] = figures_of_facts(held, probabilities(held, scores(held, weights)[:, None], curve))
+    source, summary = of_words(table, "source", table.is_human), of_words(table, "summary", facts(table))
+    made = table.of(~table.is_human & ~facts(table))
+    held_out["made"] = figures_by_set(made, probabilities(made, scores(made, source[0])[:, None], source[1]))
+    return {"source": stored(*source), "summary": stored(*summary)}, held_out
+
+
+def stored(weights: Weights, curve: Calibration) -> dict[str, Any]:
+    """Weights as they are stored."""
     return {
         "intercept": weights.intercept,
         "coefficients": dict(weights.coefficients),
         "checks": dict(weights.checks),
-        "calibration": list(curve),
+        "calibration": as_stored(curve),
     }
 
 
-def complete(table: Table, columns: np.ndarray, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The model as it is stored, and the held-out figures for its card."""
-    held_out: dict[str, Any] = {"source": figures(table, cross_fitted(table, columns, names))}
-    weights = fitted(table, columns, names, "source")
-    every = scored(table, columns, weights)
-    curve = of_people(table, every, np.isin(table.sets, SOURCES))
-    summary, held_out["summary"] = facts_of(table, columns, names)
-    made = {}
-    for name in sorted(set(table.sets) - set(SOURCES)):
-        here = table.sets == name
-        if table.claims[int(np.flatnonzero(here)[0])].use == "source":
-            labels, called = table.labels[here], probabilities(curve, every[here]) >= THRESHOLD
-            made[name] = {
-                "n": int(here.sum()),
-                "auroc": auroc(every[here], labels),
-                "unsupported_found": float(1 - called[labels == 0].mean()),
-                "false_alarms": float(1 - called[labels == 1].mean()),
-            }
-    return {"source": stored_with(weights, curve), "summary": summary}, {**held_out, "made": made}
+def as_stored(curve: Calibration) -> dict[str, float]:
+    """A calibration as it is stored, without weights of 0."""
+    return {name: value for name, value in curve._asdict().items() if value or name in ("words", "shift")}
 
 
 def all_claims(data: Path, kept: Path | None) -> Table:
@@ -249,9 +267,7 @@ def all_claims(data: Path, kept: Path | None) -> Table:
         with kept.open("rb") as file:
             table: Table = pickle.load(file)
             return table
-    parts = [measured(human(data)), measured(of_written()), measured(proxies(data, EACH))]
-    arrays = (np.concatenate([part[i] for part in parts]) for i in (1, 2, 3))
-    table = Table([claim for part in parts for claim in part.claims], *arrays)
+    table = joined([measured(human(data)), measured(of_written()), measured(proxies(data, EACH))])
     if kept is not None:
         with kept.open("wb") as file:
             pickle.dump(table, file)
@@ -271,7 +287,7 @@ def main() -> None:
     parser.add_argument("--features", type=Path, help="keep what is measured here (pickle), or read it back")
     options = parser.parse_args()
     table = all_claims(options.data, options.features)
-    model, held_out = complete(table, table.features * SIGNS, FEATURES)
+    model, held_out = complete(table)
     print(json.dumps({"model": model, "held_out": held_out}, indent=1))
     if options.write:
         rows = load(options.data)

@@ -1,13 +1,16 @@
-"""Fit how much the embedded network counts beside the words, and what the joint score means; write combination.json.
+"""Fit how much the embedded network counts beside the words, and what both mean together; write combination.json.
 
     python scripts/network/combine.py --data ../shared/nli_train --human OUT_OF_FOLD.jsonl [--keep ANSWERS] [--write]
 
-The fit is that of the words (train_support.py) with one column more: the log-odds of the network. It needs answers of a network that has not
+The words count by the score of weights.json; fitted are the five numbers of `Calibration`. That needs answers of a network that has not
 been trained on the claim: for people's claims those of `--human` (a line {"row", "sentence", "log_odds"} for each
 sentence: the row of human.jsonl.gz and the sentence of its hypothesis, both from 0; `log_odds` as `network.log_odds` gives
 them), written by networks trained on the other folds; without it the network that comes along is asked, which is right only
 where it has seen none of them. Other claims are those of the development halves (`written_rows.kept`), and proxies of
-held-out premises; about these the network that comes along is asked.
+held-out premises; about these the network that comes along is asked. The minimal pairs among them (`long*`) are one more
+source beside people's: where true and false claims alike are in other words, only the network tells them apart.
+
+Claims to which the words give a probability outside DOUBT are not asked about, in the figures as in use.
 """
 
 import argparse
@@ -17,21 +20,33 @@ import pickle
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from made_rows import held_out as held_out_premise
-from support_data import Claim, Table, human, measured, of_written, proxies
-from train_support import SIGNS, complete, write
+from support_data import Claim, Table, human, joined, measured, of_written, proxies, scores
+from train_support import (
+    all_claims,
+    as_stored,
+    calibration,
+    facts,
+    figures,
+    figures_by_set,
+    figures_of_facts,
+    folds,
+    probabilities,
+    write,
+)
 from written_rows import kept
 
+from summeter.evaluators.support.checks import CONFLICTS
 from summeter.evaluators.support.evidence import prepare
-from summeter.evaluators.support.features import FEATURES
-from summeter.evaluators.support.network import MODEL, log_odds
+from summeter.evaluators.support.network import DOUBT, MODEL, log_odds
 from summeter.evaluators.support.premises import premises
 from summeter.evaluators.support.scorer import LexicalScorer, Look
-from summeter.evaluators.support.weights import NETWORK, shipped
+from summeter.evaluators.support.weights import Calibration, Weights, shipped
 from summeter.models.local.nli import LocalNLI
 from summeter.models.local.opened import open_model
 
@@ -42,14 +57,8 @@ BATCH = 512
 def others(data: Path) -> Table:
     """Claims on which the network was not trained: of documents kept out, and of premises held out."""
     unseen = (claim for claim in of_written() if kept(claim.group) and not claim.set.startswith("twins"))
-    facts = (claim for claim in proxies(data, EACH, held_out_premise) if claim.set.startswith("facts."))
-    tables = [measured(unseen), measured(facts)]
-    return joined(tables)
-
-
-def joined(tables: list[Table]) -> Table:
-    arrays = (np.concatenate([table[i] for table in tables]) for i in (1, 2, 3))
-    return Table([claim for table in tables for claim in table.claims], *arrays)
+    claims = (claim for claim in proxies(data, EACH, held_out_premise) if claim.set.startswith("facts."))
+    return joined([measured(unseen), measured(claims)])
 
 
 def given(file: Path, claims: list[Claim], data: Path) -> np.ndarray:
@@ -99,32 +108,99 @@ def premises_of(claim: Claim) -> tuple[str, ...]:
     return premises(evidence, look.keys)
 
 
+class Asked:
+    """Claims with the network's log-odds, and what words and network say of them."""
+
+    def __init__(self, table: Table, network: np.ndarray) -> None:
+        pairs = np.char.startswith(table.sets, "long.")
+        merged = [
+            claim._replace(set="long") if pair else claim for claim, pair in zip(table.claims, pairs, strict=True)
+        ]
+        strange = table.conflicts[:, CONFLICTS.index("number")] > 0
+        self.table = table._replace(claims=merged)
+        self.network = np.where(strange, np.minimum(network, 0), network)  # as `LexicalScorer.seen` has it
+
+    def of(self, places: np.ndarray) -> "Asked":
+        """The claims at these places."""
+        return Asked(self.table.of(places), self.network[places])
+
+    def terms(self, weights: Weights) -> np.ndarray:
+        """What the calibration weighs."""
+        return np.c_[scores(self.table, weights), self.network, self.network * self.table.unmatched]
+
+    def fit(self, weights: Weights) -> Calibration:
+        """What words and network mean together."""
+        return calibration(self.table, self.terms(weights))
+
+    def shown(self, weights: Weights, words: Calibration, both: Calibration) -> np.ndarray:
+        """The probability of each claim: by the words where they leave no doubt, else by both."""
+        terms = self.terms(weights)
+        alone = probabilities(self.table, terms[:, :1], words)
+        return np.where((alone < DOUBT[0]) | (alone > DOUBT[1]), alone, probabilities(self.table, terms, both))
+
+
+def cross_fitted(asked: Asked, words: Table) -> np.ndarray:
+    """The probability of people's and the paired claims, from fits that have not seen their groups; `words`: what the
+    weights of words are fitted on."""
+    shown = np.full(len(asked.network), np.nan)
+    for fold, (unseen, weights) in enumerate(folds(words)):
+        rest = words.of(words.is_human & ~unseen)
+        alone = calibration(rest, scores(rest, weights)[:, None])
+        held = asked.table.folds == fold
+        shown[held] = asked.of(held).shown(weights, alone, asked.of(~held).fit(weights))
+    return shown
+
+
+def complete(asked: Asked, words: Table) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The combination as it is stored, and the held-out figures for its card."""
+    fact = facts(asked.table)
+    of_facts, of_sentences = asked.of(fact), asked.of(~fact & (asked.table.is_human | (asked.table.sets == "long")))
+    uses = shipped().uses
+    shown = cross_fitted(of_sentences, words)
+    pairs = of_sentences.table.sets == "long"
+    held, rest = of_facts.of(of_facts.table.folds == 0), of_facts.of(of_facts.table.folds > 0)
+    facts_shown = held.shown(uses["summary"], uses["summary"].calibration, rest.fit(uses["summary"]))
+    curve = of_sentences.fit(uses["source"])
+    copied = asked.of(~fact & ~asked.table.is_human & (asked.table.sets != "long"))
+    copied_shown = copied.shown(uses["source"], uses["source"].calibration, curve)
+    held_out = {
+        "source": figures(of_sentences.table, shown),
+        "summary": figures_of_facts(held.table, facts_shown),
+        "made": {
+            **figures_by_set(of_sentences.table.of(pairs), shown[pairs]),
+            **figures_by_set(copied.table, copied_shown),
+        },
+    }
+    return {"source": as_stored(curve), "summary": as_stored(of_facts.fit(uses["summary"]))}, held_out
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of the training rows")
     parser.add_argument("--human", type=Path, help="out-of-fold log-odds of people's claims (JSON Lines)")
+    parser.add_argument("--features", type=Path, help="what train_support.py measured and kept")
     parser.add_argument("--keep", type=Path, help="keep the network's answers here (pickle), or read them back")
     parser.add_argument("--log", type=Path, help="card.json of the network's training, for the card")
     parser.add_argument("--write", action="store_true", help="write combination.json beside the code")
     options = parser.parse_args()
     nli = LocalNLI((opened := open_model(MODEL, "classifier")).id, opened)
-    theirs, made = measured(human(options.data)), others(options.data)
-    first = (
+    words = all_claims(options.data, options.features)
+    theirs, made = words.of(words.is_human), others(options.data)
+    network = (
         given(options.human, theirs.claims, options.data)
         if options.human
         else answers(theirs.claims, nli, options.keep)
     )
-    table = joined([theirs, made])
-    network = np.r_[first, answers(made.claims, nli, options.keep)]
-    model, held_out = complete(table, np.c_[table.features * SIGNS, network], (*FEATURES, NETWORK))
+    asked = Asked(joined([theirs, made]), np.r_[network, answers(made.claims, nli, options.keep)])
+    model, held_out = complete(asked, words)
     print(json.dumps({"model": model, "held_out": held_out}, indent=1))
     if options.write:
         card = {
-            "what": "weights of words and embedded network together, and the calibration of the joint score",
+            "what": "what the words' score and the embedded network mean together",
             "network": nli.id,
             "words": shipped().digest,
             "made": datetime.now(UTC).date().isoformat(),
-            "examples": len(table.claims),
+            "examples": len(asked.network),
             "held_out": held_out,
             "training": json.loads(options.log.read_text()) if options.log else None,
         }

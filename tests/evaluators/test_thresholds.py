@@ -20,7 +20,7 @@ from summeter.evaluators.entailment.reasons import beside
 from summeter.evaluators.entailment.summac import SummaC
 from summeter.evaluators.fenice.evaluator import Fenice
 from summeter.evaluators.support.evaluator import Support
-from summeter.evaluators.support.network import combination
+from summeter.evaluators.support.weights import combination
 from summeter.models.base import Entailment
 from summeter.records import Judgment, Target
 

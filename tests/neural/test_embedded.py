@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from summeter.engine.api import evaluate
-from summeter.evaluators.support.network import MODEL, combination
+from summeter.evaluators.support.network import MODEL
+from summeter.evaluators.support.weights import combination
 from summeter.models.local.bind import identify
 from summeter.models.local.nli import LocalNLI
 from summeter.models.local.opened import open_model

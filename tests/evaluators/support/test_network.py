@@ -10,26 +10,29 @@ from typing import Any
 import pytest
 from evaluators.networks import TableNLI
 
-from summeter.evaluators.support import network
+from summeter.evaluators.support import network, scorer
 from summeter.evaluators.support.checks import CONFLICTS
 from summeter.evaluators.support.evidence import prepare
 from summeter.evaluators.support.network import BOUND, log_odds, score
 from summeter.evaluators.support.premises import ROOM, premises
 from summeter.evaluators.support.scorer import LexicalScorer
-from summeter.evaluators.support.weights import Calibration, Model, Weights
+from summeter.evaluators.support.weights import Calibration, Combination, Model, Weights
 from summeter.models.base import Entailment
 from summeter.records import UsageError
 
 TEXT = "Profits rose 14 percent in May. It rained all week. Staff numbers fell in May."
 SPANS = [(0, 31), (32, 51), (52, 78)]
-# Words count as their share, the network half; the score is the log-odds.
-SIMPLE = Weights(0.0, {"words": 1.0, "network": 0.5}, dict.fromkeys(CONFLICTS, 0.6), Calibration(1.0, 0.0))
-JOINT = Model({"source": SIMPLE, "summary": SIMPLE}, {}, {"network": "table/nli"}, "0")
+# Words count as their share, the network half, and as much again where no word is matched.
+SIMPLE = Weights(0.0, {"words": 1.0}, dict.fromkeys(CONFLICTS, 0.6), Calibration(1.0, 0.0))
+BOTH = Calibration(1.0, 0.0, network=0.5, reworded=0.5)
+JOINT = Combination({"source": BOTH, "summary": BOTH}, {"network": "table/nli"}, "0")
 
 
 @pytest.fixture(autouse=True)
 def joint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network, "combination", lambda: JOINT)
+    words = Model({"source": SIMPLE, "summary": SIMPLE}, {}, {}, "0")
+    monkeypatch.setattr(scorer, "shipped", lambda: words)
     monkeypatch.setattr(network, "DOUBT", (0.0, 1.0))  # every claim is asked about, but where a test says otherwise
 
 
@@ -44,6 +47,14 @@ def test_the_joint_score_is_the_words_score_and_a_share_of_the_log_odds() -> Non
     # Both words are there: 1. ln(.8 / .2) = 1.386294; half of it is added.
     assert verdict.probability == pytest.approx(1 / (1 + math.exp(-1 - 0.5 * 1.3862943611)), abs=1e-9)
     assert verdict.evidence[0] == (52, 78)
+
+
+def test_the_network_counts_more_where_words_are_not_matched() -> None:
+    claim = "Staff sang."
+    nli = TableNLI({("Staff numbers fell in May.", claim): (0.8, 0.15, 0.05)})
+    (verdict,) = scored([claim], nli)
+    # One of two words is there: .5; a half of the log-odds is added, and of another half the half that is unmatched.
+    assert verdict.probability == pytest.approx(1 / (1 + math.exp(-0.5 - 0.75 * 1.3862943611)), abs=1e-9)
 
 
 def test_the_best_premise_counts() -> None:

@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 from summeter.evaluators.support.checks import CHECKS, CONFLICTS
 from summeter.evaluators.support.features import PENALTIES, REVISION, SHARES
 from summeter.evaluators.support.scorer import LexicalScorer
-from summeter.evaluators.support.weights import THRESHOLD, Calibration, Model, Weights, digest, shipped
+from summeter.evaluators.support.weights import (
+    THRESHOLD,
+    Calibration,
+    Model,
+    Seen,
+    Weights,
+    combination,
+    digest,
+    shipped,
+)
 from summeter.text.split import split
 
 SOURCE = "Profits rose 14 percent in May. Staff numbers fell. The board did not approve a merger with Acme."
@@ -231,7 +240,10 @@ def test_shipped_weights_keep_their_signs_and_say_where_they_come_from():
         assert all(weights.coefficients.get(name, 0) <= 0 for name in PENALTIES)
         assert set(weights.checks) == set(CONFLICTS)
         assert all(0 <= error < 1 for error in weights.checks.values())
-        assert weights.calibration.slope > 0
+        assert weights.calibration.words > 0
+    joint = combination()
+    assert joint.card["words"] == shipped_model.digest
+    assert all(use.words > 0 and use.network > 0 and use.reworded >= 0 for use in joint.uses.values())
     decisive = {check.kind for check in CHECKS if check.counts == "decisive"}
     assert all(shipped_model.uses["source"].checks[kind] > 0.5 for kind in decisive)
     assert shipped_model.card["feature_revision"] == REVISION
@@ -247,9 +259,9 @@ def test_score_and_probability_by_hand():
     assert weights.score(features, {}) == pytest.approx(0.0)
     # P = .5 * .5 ** 2 * .8 = .1; a third number is no worse than two.
     assert weights.score(features, {"number": 3, "roles": 1}) == pytest.approx(math.log(0.1 / 0.9))
-    assert weights.calibration.probability(1.5) == pytest.approx(1 / (1 + math.exp(-2)))
-    assert weights.calibration.probability(-1e6) == pytest.approx(0.0)
-    assert weights.calibration.probability(1e6) == pytest.approx(1.0)
+    assert weights.calibration.probability(Seen(1.5)) == pytest.approx(1 / (1 + math.exp(-2)))
+    assert weights.calibration.probability(Seen(-1e6)) == pytest.approx(0.0)
+    assert weights.calibration.probability(Seen(1e6)) == pytest.approx(1.0)
 
 
 def test_probabilities_alone_are_those_of_the_verdicts():

@@ -141,7 +141,7 @@ def _in_other_form(scene: Scene, number: Number) -> str | None:
 
 
 def _same_share(scene: Scene, at: int) -> str | None:
-    """The same share of a whole as the one that the claim has there, as the source writes it: 40 percent for two in five."""
+    """The share of a whole that the claim has there, as the source writes it: 40 percent for two in five."""
     mine = [share for share in scene.claim.shares if share.start <= at < share.end]
     for other in scene.evidence.shares if mine else ():
         for share in mine:
@@ -494,7 +494,6 @@ def _like(scene: Scene, phrase: Phrase) -> str | None:
 
 # Words that both have, and that say the opposite, or less, or the other way round.
 
-_SPEAKER: Final = re.compile(r"^[ \t]*(?P<name>[^\W\d_][\w .'-]{0,30}?)[ \t]?:", re.MULTILINE)
 _SAYING: Final = frozenset(
     map(stem, ("say", "announce", "report", "state", "note", "add", "explain", "warn", "argue", "claim"))
 )
@@ -667,14 +666,12 @@ def speaker(scene: Scene) -> Iterator[Raw]:
     """A dialogue's line is given to somebody who neither speaks it nor is named in it."""
     if not scene.claim.words or not scene.claim.words[0].capital:
         return
-    subject, text = scene.claim.words[0], scene.evidence.text
+    subject = scene.claim.words[0]
     name = scene.claim.quote(subject)
-    # Most texts are no dialogue: they are not searched for speakers again for every claim.
-    if f"{name}:" not in text or subject.key in scene.line.keys:
+    if subject.key in scene.line.keys:
         return
-    marks = [(match.start("name"), match["name"].strip()) for match in _SPEAKER.finditer(text)]
-    own = [speaker for start, speaker in marks if start <= scene.line.words[0].start]
-    if own and own[-1] not in scene.claim.text and name in {speaker for _, speaker in marks}:
+    own = [speaker for start, speaker in scene.evidence.speakers if start <= scene.line.words[0].start]
+    if own and own[-1] not in scene.claim.text and name in {speaker for _, speaker in scene.evidence.speakers}:
         yield (f"'{name}' does not say this in the {scene.named}; '{own[-1]}' does", (subject,))
 
 

@@ -12,10 +12,10 @@ from summeter.evaluators.support.checks import LONGEST
 from summeter.evaluators.support.evidence import Evidence
 from summeter.evaluators.support.evidence import prepare as index
 from summeter.evaluators.support.key_facts import key_facts as facts_of_document
-from summeter.evaluators.support.network import DOUBT, MODEL, combination, score
+from summeter.evaluators.support.network import DOUBT, MODEL, score
 from summeter.evaluators.support.scorer import LexicalScorer
 from summeter.evaluators.support.scorer import Support as Verdict
-from summeter.evaluators.support.weights import THRESHOLD, Use
+from summeter.evaluators.support.weights import THRESHOLD, Use, combination
 from summeter.models.base import NLI, Kind
 from summeter.records import Document, Item, Judgment, KeyFacts, Side, Span, Unit
 from summeter.text.split import split

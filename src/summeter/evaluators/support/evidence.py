@@ -3,6 +3,7 @@
 Nothing of the text is left out and nothing is cut; a claim costs about its own length, not the length of the text.
 """
 
+import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from itertools import pairwise
 from summeter.evaluators.support.analysis import Word, analyse
 from summeter.evaluators.support.numbers import Number, letters, shares
 
+_SPEAKER = re.compile(r"^[ \t]*(?P<name>[^\W\d_][\w .'-]{0,30}?)[ \t]?:", re.MULTILINE)
 PREFIX = 5  # words sharing this many first letters may be relatives (nutrition, nutritionist)
 
 
@@ -47,6 +49,17 @@ class Evidence:
     def shares(self) -> list[Number]:
         """What stands for a share of a whole."""
         return shares(self.text)
+
+    @cached_property
+    def speakers(self) -> list[tuple[int, str]]:
+        """Where the lines of a dialogue begin, with who speaks."""
+        return [(match.start("name"), match["name"].strip()) for match in _SPEAKER.finditer(self.text)]
+
+    @cached_property
+    def is_dialogue(self) -> bool:
+        """Whether most lines begin with a speaker's name."""
+        lines = sum(not line.isspace() for line in self.text.splitlines() if line)
+        return 2 <= len(self.speakers) >= lines / 2
 
     @cached_property
     def folded(self) -> str:

@@ -30,7 +30,7 @@ PENALTIES = (
     "apart",  # ln(1 + neighbouring content words that are both found but share no sentence): a splice
 )
 FEATURES = SHARES + PENALTIES
-REVISION = "5"  # raise when a feature, a check, the stemmer or a word list changes: it is signed
+REVISION = "6"  # raise when a feature, a check, the stemmer or a word list changes: it is signed
 SIZES = (1, 2, 3, 5)
 RELATIVE = 0.5  # credit for a word of which only a relative (same first letters) is found
 _NEAR = 4

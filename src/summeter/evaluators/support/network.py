@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
 
 from summeter.evaluators.support.evidence import Evidence
 from summeter.evaluators.support.premises import premises
-from summeter.evaluators.support.scorer import LexicalScorer, Look, Support
-from summeter.evaluators.support.weights import Model, Use, shipped
+from summeter.evaluators.support.scorer import Answer, LexicalScorer, Look, Support
+from summeter.evaluators.support.weights import Use, combination
 from summeter.models.base import NLI, Entailment
 from summeter.records import Parameter, UsageError
 
@@ -41,12 +40,6 @@ def log_odds(entailments: Sequence[Entailment]) -> float:
     return math.log(max(share, least) / (1 - max(share, least)))
 
 
-@cache
-def combination() -> Model:
-    """What words and network are weighed by, as it comes with the package; the card names the network."""
-    return shipped("combination")
-
-
 async def score(claims: Sequence[str], evidence: Evidence, use: Use, nli: NLI, base_rate: float = 0.5) -> list[Support]:
     """One verdict for each claim, in order, as `LexicalScorer.score` gives them, the network included where the words
     leave doubt.
@@ -61,7 +54,7 @@ async def score(claims: Sequence[str], evidence: Evidence, use: Use, nli: NLI, b
             Parameter("models"),
             ". For a network of your own there are summac and fenice",
         )
-    words, both = LexicalScorer(use, base_rate=base_rate), LexicalScorer(use, joint, base_rate)
+    words = LexicalScorer(use, base_rate=base_rate)
     looks = [words.look(claim, evidence) for claim in claims]
     texts = [premises(evidence, look.keys) if isinstance(look, Look) and in_doubt(look, use) else () for look in looks]
     pairs = [(text, claim) for claim, some in zip(claims, texts, strict=True) for text in some]
@@ -77,7 +70,7 @@ async def score(claims: Sequence[str], evidence: Evidence, use: Use, nli: NLI, b
             continue
         own = entailments[last : last + len(some)]
         last += len(some)
-        verdict = both.verdict(look, evidence, log_odds(own))
+        verdict = words.verdict(look, evidence, Answer(log_odds(own), joint))
         verdicts.append(verdict._replace(reasons=_reasons(verdict, own)))
     return verdicts
 

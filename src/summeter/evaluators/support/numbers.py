@@ -249,8 +249,8 @@ def letters(text: str, number: Number) -> float:
 def shares(text: str) -> list[Number]:
     """What stands for a share of a whole, from 0 to 1, however it is written.
 
-    >>> [(s.value, text[s.start : s.end]) for text in ["Two in five of 64; a quarter; 40 per cent"] for s in shares(text)]
-    [(0.25, 'quarter'), (0.4, '40'), (0.4, 'Two in five')]
+    >>> [share.value for share in shares("Two in five, a quarter, 40 per cent")]
+    [0.25, 0.4, 0.4]
     """
     parts = [
         Number(_PARTS[match["part"].lower().rstrip("s")] * (3 if match["three"] else 1), *match.span(), "plain")

@@ -15,7 +15,7 @@ from summeter.evaluators.support.checks import CONFLICTS, findings, reasons_for
 from summeter.evaluators.support.evidence import Evidence, prepare
 from summeter.evaluators.support.features import Measured, measure
 from summeter.evaluators.support.scene import Finding, Kind, Scene
-from summeter.evaluators.support.weights import NETWORK, THRESHOLD, Model, Use, shipped
+from summeter.evaluators.support.weights import THRESHOLD, Combination, Model, Seen, Use, shipped
 from summeter.interrupt import checkpoint
 
 
@@ -34,6 +34,13 @@ class Support(NamedTuple):
     def supported(self) -> bool | None:
         """Whether the probability is at least THRESHOLD; None where there is none."""
         return None if self.probability is None else self.probability >= THRESHOLD
+
+
+class Answer(NamedTuple):
+    """What the network says of a claim, and what that means beside the words."""
+
+    log_odds: float
+    combination: Combination
 
 
 class Look(NamedTuple):
@@ -137,13 +144,22 @@ class LexicalScorer:
         keys = frozenset(word.key for word in words if word.content)
         return Look(measured, keys, *findings(claim, measured, evidence, self.named))
 
-    def probability(self, look: Look, network: float | None = None) -> float:
-        """The calibrated probability; ``network``: the log-odds of the embedded network, where the weights have it."""
-        features = look.measured.features if network is None else {**look.measured.features, NETWORK: network}
-        weights = self._model.uses[self.named]
-        return weights.calibration.probability(weights.score(features, look.conflicts), self.base_rate)
+    def seen(self, look: Look, network: float = 0.0) -> Seen:
+        """What a calibration reads of a claim that was looked at; ``network``: the log-odds of the network, which
+        does not speak for a claim with a number that stands nowhere."""
+        if "number" in look.conflicts:
+            network = min(network, 0.0)
+        score = self._model.uses[self.named].score(look.measured.features, look.conflicts)
+        return Seen(score, network, 1 - look.measured.features["sentence"], look.scene.evidence.is_dialogue)
 
-    def verdict(self, look: Look, evidence: Evidence, network: float | None = None) -> Support:
+    def probability(self, look: Look, network: Answer | None = None) -> float:
+        """The calibrated probability, by the words alone or with the network's answer."""
+        if network is None:
+            return self._model.uses[self.named].calibration.probability(self.seen(look), self.base_rate)
+        calibration = network.combination.uses[self.named]
+        return calibration.probability(self.seen(look, network.log_odds), self.base_rate)
+
+    def verdict(self, look: Look, evidence: Evidence, network: Answer | None = None) -> Support:
         """The verdict on a claim that was looked at."""
         probability = self.probability(look, network)
         reasons = reasons_for(look.scene, look.findings, supported=probability >= THRESHOLD)

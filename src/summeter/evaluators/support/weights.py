@@ -17,29 +17,45 @@ from summeter.evaluators.support.scene import Kind
 Use = Literal["source", "summary"]
 THRESHOLD: Final = 0.5
 """The probability from which on a claim is labelled supported."""
-NETWORK: Final = "network"
-"""The name of the embedded network's log-odds among the coefficients."""
 MOST: Final = 2
 """Findings of one kind that count."""
 _SMALLEST = 1e-9
 
 
+class Seen(NamedTuple):
+    """What a calibration reads of a claim: the ``score`` of its words; the ``network``'s log-odds, 0 where it is not
+    asked; the share of the claim's words that the best sentence lacks (``unmatched``); whether the text is a
+    ``dialogue``."""
+
+    score: float
+    network: float = 0.0
+    unmatched: float = 0.0
+    dialogue: bool = False
+
+
 class Calibration(NamedTuple):
-    """What a score means: the log-odds of support are ``slope`` * score + ``shift``, where half of the claims are
-    supported."""
+    """What is seen of a claim as log-odds of support where half of the claims are supported: a weight of each, and a
+    shift. ``reworded``: the network counts by so much more where no word of the claim is matched."""
 
-    slope: float
+    words: float
     shift: float
+    dialogue: float = 0.0
+    network: float = 0.0
+    reworded: float = 0.0
 
-    def probability(self, score: float, base_rate: float = 0.5) -> float:
+    def probability(self, seen: Seen, base_rate: float = 0.5) -> float:
         """Calibrated probability of support, in 0..1, where the share ``base_rate`` of claims is supported.
 
-        >>> Calibration(2.0, -1.0).probability(0.5)
+        >>> Calibration(2.0, -1.0).probability(Seen(0.5))
         0.5
-        >>> round(Calibration(2.0, -1.0).probability(0.5, base_rate=0.8), 3)
+        >>> round(Calibration(2.0, -1.0).probability(Seen(0.5), base_rate=0.8), 3)
         0.8
+        >>> Calibration(2.0, -1.0, network=0.2, reworded=0.4).probability(Seen(0.5, network=-5.0, unmatched=1.0)) < 0.05
+        True
         """
-        return _sigmoid(self.slope * score + self.shift + math.log(base_rate / (1 - base_rate)))
+        network = (self.network + self.reworded * seen.unmatched) * seen.network
+        log_odds = self.words * seen.score + self.dialogue * seen.dialogue + network + self.shift
+        return _sigmoid(log_odds + math.log(base_rate / (1 - base_rate)))
 
 
 @dataclass(frozen=True)
@@ -78,6 +94,15 @@ class Model:
     digest: str
 
 
+@dataclass(frozen=True)
+class Combination:
+    """What words and network together mean in each use, and what is known of it."""
+
+    uses: Mapping[Use, Calibration]
+    card: Mapping[str, Any]
+    digest: str
+
+
 def _sigmoid(score: float) -> float:
     """1 / (1 + exp(-score)) without overflow."""
     return 1 / (1 + math.exp(-score)) if score >= 0 else math.exp(score) / (1 + math.exp(score))
@@ -95,16 +120,24 @@ def digest(model: Mapping[str, Any], common: Mapping[str, float]) -> str:
 
 def weights_of(stored: Mapping[str, Any]) -> Weights:
     """Weights as they are stored. Raises ValueError if they belong to other features or checks."""
-    unknown = set(stored["coefficients"]) - {*FEATURES, NETWORK} or set(stored["checks"]) ^ set(CONFLICTS)
+    unknown = set(stored["coefficients"]) - set(FEATURES) or set(stored["checks"]) ^ set(CONFLICTS)
     if unknown:
         raise ValueError(f"the stored weights are not those of this version's features and checks: {sorted(unknown)}")
-    calibration = Calibration(*stored["calibration"])
+    calibration = Calibration(**stored["calibration"])
     return Weights(stored["intercept"], stored["coefficients"], stored["checks"], calibration)
 
 
 @cache
-def shipped(name: Literal["weights", "combination"] = "weights") -> Model:
-    """What comes with the package: the weights of the words, or (combination) of words and network."""
-    stored, common = _read(f"{name}.json"), _read("common.json")
+def shipped() -> Model:
+    """The weights of the words that come with the package."""
+    stored, common = _read("weights.json"), _read("common.json")
     uses = {use: weights_of(weights) for use, weights in stored["model"].items()}
     return Model(uses, common, stored["card"], digest(stored["model"], common))
+
+
+@cache
+def combination() -> Combination:
+    """What comes with the package to combine words and network; the card names the network and the words."""
+    stored = _read("combination.json")
+    uses = {use: Calibration(**weights) for use, weights in stored["model"].items()}
+    return Combination(uses, stored["card"], digest(stored["model"], {}))
