@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from summeter.data.dataset import Dataset, load
 from summeter.data.factuality import GROUPS, Benchmark, Files, read_benchmark
 from summeter.data.presets.claims import CLAIMS
 from summeter.records import InputError, UsageError
@@ -69,6 +70,25 @@ def test_everything_odd_is_kept_and_counted(tmp_path: Path) -> None:
     assert [one.system for one in found.data.summaries][:4] == ["BART", "BART#2", "BART#3", "BART#4"]
     assert found.data.summaries[-1].category is None
     assert len(list(found.data.judgments("human.raw"))) == 6
+
+
+def said(data: Dataset) -> list[tuple[str, float | None]]:
+    return [(row.target.document_id and data.documents[row.target.document_id].text, row.value)
+            for row in data.judgments("human.raw")]  # fmt: skip
+
+
+def test_the_preset_and_the_protocol_read_a_row_alike(tmp_path: Path) -> None:
+    # Both labels are there, and not the same; the text is empty where the document stands beside it.
+    story = {"summary": "It rained.", "text_id": "1", "source": "gutenberg", "factual": 1, "label": 0, "cut": "test"}
+    path = lines(tmp_path, "test.jsonl", story | {"text": "", "document": "It rained all day."})
+    measured = read_benchmark("story-summeval", Files([(None, path)])).data
+    assert said(load(path, preset="story_summeval")) == said(measured) == [("It rained all day.", 1.0)]
+    # A table writes the labels of a column with gaps as 1.0.
+    rows = table(tmp_path, ROW | {"label": "1.0"}, ROW | {"label": "0.0", "summary": "It snowed."})
+    measured = read_benchmark("aggrefact", Files([(None, rows)])).data
+    assert (
+        [value for _, value in said(load(rows, preset="aggrefact"))] == [value for _, value in said(measured)] == [1, 0]
+    )
 
 
 def test_faults_name_line_and_column(tmp_path: Path) -> None:

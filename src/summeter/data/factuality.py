@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -23,7 +23,8 @@ from summeter.data.dataset import Dataset, load
 from summeter.data.faults import Faults, describe, explained, meant, problem
 from summeter.data.flat import SystemNames
 from summeter.data.formats import Format, file_name, format_of, read_rows
-from summeter.data.presets.claims import CLAIMS, Claims
+from summeter.data.presets.base import zero_or_one
+from summeter.data.presets.claims import CLAIMS, Claims, is_empty
 from summeter.records import InputError, Judgment, Target, UsageError, digest
 
 FAITHFULNESS = "faithfulness"
@@ -133,12 +134,8 @@ def read_benchmark(layout: str, files: Files) -> Benchmark:
     return gathered.finish()
 
 
-def _is_empty(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and not value)
-
-
 def _score(value: Any) -> float | None:
-    if _is_empty(value) or (isinstance(value, str) and value.strip().lower() in ("nan", "none", "null")):
+    if is_empty(value) or (isinstance(value, str) and value.strip().lower() in ("nan", "none", "null")):
         return None
     try:
         number = float(value)
@@ -167,7 +164,7 @@ class _Row(BaseModel):
     @classmethod
     def _text_or_none(cls, value: Any, info: ValidationInfo) -> str | None:
         form = _file(info).form
-        if not _is_empty(value):
+        if not is_empty(value):
             return str(value).strip()
         if info.field_name in form.required:
             raise problem(f"is empty, and every row of {form.name} has it")
@@ -177,7 +174,7 @@ class _Row(BaseModel):
     @classmethod
     def _split(cls, value: Any, info: ValidationInfo) -> str:
         expected = _file(info).cut
-        if _is_empty(value):
+        if is_empty(value):
             if expected is None:
                 raise problem("is empty; say val or test")
             return expected
@@ -191,12 +188,9 @@ class _Row(BaseModel):
     @field_validator("label", mode="before")
     @classmethod
     def _binary(cls, value: Any, info: ValidationInfo) -> int | None:
-        if _is_empty(value):
-            return None
-        if value in (0, 1):
-            return int(value)
-        if isinstance(value, str) and value.strip() in ("0", "1", "0.0", "1.0"):
-            return int(float(value))
+        label = zero_or_one(value)
+        if label is not None or is_empty(value):
+            return label
         raise problem(f"holds {_short(value)} where {_file(info).form.name} has 1 (consistent) or 0")
 
     def metadata(self, benchmark: str) -> dict[str, str]:
@@ -217,8 +211,8 @@ class _File:
     def __init__(
         self, form: Claims, files: Files, path: Path, cut: str | None, texts: Mapping[tuple[str, ...], str]
     ) -> None:
-        self.form, self.path, self.texts, self.wanted_scores = form, path, texts, files.scores
-        self.names = {**form.columns, **{name: (column,) for name, column in files.columns.items()}}
+        columns = {**form.columns, **{name: (column,) for name, column in files.columns.items()}}
+        self.form, self.path, self.texts, self.wanted_scores = replace(form, columns=columns), path, texts, files.scores
         self.faults = Faults(file_name(path))
         if cut is not None and cut not in CUTS:
             raise UsageError(f"data: {cut!r} is no split; splits are: {', '.join(CUTS)}")
@@ -247,10 +241,12 @@ class _File:
             needed += ["source", "id"] if self.texts else ["document"]
         for name in needed:
             if not self._has(name, cells):
-                self.faults.add(1, self.names[name][0], self._missing(name, cells))
+                self.faults.add(1, self.form.columns[name][0], self._missing(name, cells))
         if self.cut is None and not self._has("cut", cells):
             hint = "say which file is which: `data: {val: FILE, test: FILE}`"
-            self.faults.add(1, self.names["cut"][0], f"no column says whether a row is validation or test; {hint}")
+            self.faults.add(
+                1, self.form.columns["cut"][0], f"no column says whether a row is validation or test; {hint}"
+            )
         for name in self.wanted_scores or ():
             if name not in cells:
                 columns = ", ".join(map(str, cells))
@@ -259,14 +255,7 @@ class _File:
                 )
 
     def _has(self, name: str, cells: Mapping[str, Any]) -> bool:
-        return any(column in cells for column in self.names[name])
-
-    def _column(self, name: str, cells: Mapping[str, Any]) -> str:
-        """The column that holds a field in this row: in JSON the rows of one file may differ in their keys."""
-        columns = self.names.get(name, (name,))
-        present = [column for column in columns if column in cells]
-        filled = [column for column in present if not _is_empty(cells[column])]
-        return next(iter((*filled, *present, *columns)))
+        return any(column in cells for column in self.form.columns[name])
 
     def _missing(self, name: str, cells: Mapping[str, Any]) -> str:
         texts = "; or give the documents in files of their own with `texts`" if self.form.texts else ""
@@ -284,7 +273,7 @@ class _File:
     def _row(self, line: int, cells: Mapping[str, Any]) -> _Row | None:
         """The row, or None with its faults noted."""
         before = self.faults.count
-        columns = {name: self._column(name, cells) for name in _Row.model_fields if name != "scores"}
+        columns = {name: self.form.column(name, cells) for name in _Row.model_fields if name != "scores"}
         fields: dict[str, Any] = {name: cells.get(column) for name, column in columns.items()}
         fields["scores"] = {name: cells.get(name) for name in self._score_columns(cells)}
         if self.texts and not self._has("document", cells):
@@ -292,7 +281,7 @@ class _File:
             fields["document"] = self.texts.get(key, "")
             if key not in self.texts:
                 message = "is in none of the files of `texts`; add it there, or leave the row out"
-                self.faults.add(line, self.names["id"][0], f"{' '.join(filter(None, key))!r} {message}")
+                self.faults.add(line, self.form.columns["id"][0], f"{' '.join(filter(None, key))!r} {message}")
         try:
             row = _Row.model_validate(fields, context=self)
         except ValidationError as error:
@@ -407,7 +396,7 @@ def _documents(form: Claims, files: Sequence[Path]) -> dict[tuple[str, ...], str
         faults = Faults(file_name(path))
         for line, cells in read_rows(path, faults, _format(path)):
             text = cells.get("text")
-            empty = [name for name in form.texts if _is_empty(cells.get(name))]
+            empty = [name for name in form.texts if is_empty(cells.get(name))]
             if empty or not isinstance(text, str):
                 columns = f"{', '.join(form.texts)} and text"
                 faults.add(line, empty[0] if empty else "text", f"is missing; each row of texts has {columns}")

@@ -285,9 +285,21 @@ LIST: TypeAdapter[list[Any]] = TypeAdapter(list[Any])
 
 def supported(value: Any, column: str) -> int:
     """A label of 0 or 1, also as text (tables have no numbers)."""
-    if value in (0, 1, "0", "1", 0.0, 1.0):
-        return int(value)
+    if (label := zero_or_one(value)) is not None:
+        return label
     raise LayoutError(column, f"holds {value!r} where this layout has 0 or 1; check the preset")
+
+
+def zero_or_one(value: Any) -> int | None:
+    """A label as a number, also where a table has it as text; None where it is neither 0 nor 1.
+
+    >>> zero_or_one("1.0"), zero_or_one(0), zero_or_one("2")
+    (1, 0, None)
+    """
+    text = value.strip() if isinstance(value, str) else value
+    if text in (0, 1, "0", "1", "0.0", "1.0"):
+        return int(float(text))
+    return None
 
 
 def label_of(name: Any, labels: Mapping[str, int | None], column: str) -> int | None:

@@ -38,14 +38,25 @@ class Claims:
         """The columns that tell a file of the layout; of a field that goes by several names, any."""
         return tuple("|".join(self.columns[field]) for field in self.required)
 
+    def column(self, field: str, cells: Mapping[str, Any]) -> str:
+        """The column that holds a field in this row: in JSON the rows of one file may differ in their keys.
+
+        Of several names the first that is filled, else the first that is there, else the first.
+        """
+        columns = self.columns.get(field, (field,))
+        there = [column for column in columns if column in cells]
+        filled = [column for column in there if not is_empty(cells[column])]
+        return next(iter((*filled, *there, *columns)))
+
     def row(self, cells: Mapping[str, Any]) -> Columns:
-        """The row with the columns named as in flat rows; of a field that goes by several, the first that is there."""
-        named = {}
-        for field, name in _FIELDS.items():
-            column = next((column for column in self.columns.get(field, ()) if column in cells), None)
-            if column is not None:
-                named[column] = name
-        return renamed(cells, named)
+        """The row with its columns named as in flat rows."""
+        columns = {self.column(field, cells): name for field, name in _FIELDS.items() if field in self.columns}
+        return renamed(cells, {column: name for column, name in columns.items() if column in cells})
+
+
+def is_empty(value: Any) -> bool:
+    """Whether a cell holds nothing."""
+    return value is None or value == ""
 
 
 CLAIMS = {

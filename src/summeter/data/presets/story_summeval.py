@@ -13,9 +13,9 @@ def _story(record: Record) -> Hashable:
 
 
 def _turn(joined: Joined) -> Iterable[Cells]:
-    label = "label" if joined.cells.get("label") not in (None, "") else "factual"
-    row: Cells = CLAIMS["story-summeval"].row(joined.cells)
-    human = faithfulness(row, label)
+    layout = CLAIMS["story-summeval"]
+    row: Cells = layout.row(joined.cells)
+    human = faithfulness(row, layout.column("label", joined.cells))
     row |= {"doc_id": f"{row.get('source')}/{row.get('text_id')}", "domain": row.get("source"), "human": human}
     if not row.get("system"):
         row["system"] = claim_system(row["summary"])
