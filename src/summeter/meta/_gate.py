@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from summeter.meta._calibrate import Calibration
-from summeter.meta.results import Row, Study, status_of
+from summeter.meta.results import Row, Study, judge_labels, status_of
 from summeter.meta.selection import checks_keywords
-from summeter.records import CoverageError, GateError, JudgeKey, Judgment, UsageError, judge_names
+from summeter.records import CoverageError, GateError, Judgment, UsageError
 from summeter.runs.run import RunFolder
 from summeter.scoring import Score, SystemScore, summary_scores, system_scores
 from summeter.stats import decide
@@ -150,12 +150,10 @@ def sentences(study: Study) -> list[str]:
 
     "FAILED aster: faithfulness by support 0.620 [0.500, 0.700] < 0.8 (n = 18, missing 2)"
     """
-    keys = [JudgeKey(row.judge or "", row.signature or "", row.model) for row in study]
-    names = judge_names(keys)
-    return [_sentence(row, names[key]) for row, key in zip(study, keys, strict=True)]
+    return [_sentence(row, judge) for row, judge in zip(study, judge_labels(study.rows), strict=True)]
 
 
-def _sentence(row: Row, judge: str) -> str:
+def _sentence(row: Row, judge: str | None) -> str:
     bound, passed = row.details["min"], row.details["passed"]
     if row.value is None:
         result = f"has no mean ({row.reason}); the bound is {bound:g}"

@@ -5,16 +5,16 @@ A report shows it beside a judge's numbers, unasked, wherever the data hold peop
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Unpack
 
 from summeter.choices import Coefficient, Level, Use
 from summeter.data.dataset import Dataset
 from summeter.meta._correlate import rows_interval
-from summeter.meta.gold import aspects, decisions, gold_scores
+from summeter.meta.gold import aspects
 from summeter.meta.inputs import Gold, RunLike, TooLargeError, gold_input, judge_input
-from summeter.meta.matrix import PairedScores, Scores, align, are_decisions
-from summeter.meta.results import Row, Study, resampling
+from summeter.meta.matrix import PairedScores, align, are_decisions
+from summeter.meta.results import Row, Study, judge_labels, resampling
 from summeter.meta.selection import (
     Group,
     MetaInput,
@@ -22,9 +22,10 @@ from summeter.meta.selection import (
     SelectionArgs,
     check_known,
     checks_keywords,
+    golds,
     row,
 )
-from summeter.records import JudgeKey, UsageError, judge_names
+from summeter.records import UsageError
 from summeter.runs.run import RunFolder
 from summeter.scoring.table import Question
 from summeter.stats import Interval, classification_interval
@@ -102,24 +103,19 @@ def _read(run: RunLike, gold: Gold | None, chosen: Selection) -> MetaInput | Non
     return MetaInput(machine, people, context if context.domains else machine.context)
 
 
-def _golds(read: MetaInput, aspect: str, level: Level, chosen: Selection) -> list[Scores]:
-    golds = gold_scores(read.gold, aspect, level, chosen.rule, chosen.source)
-    return golds if chosen.gold_at_least is None else [decisions(gold, chosen.gold_at_least) for gold in golds]
-
-
 def _pairs(read: MetaInput, question: Question, aspect: str, chosen: Selection) -> Iterator[tuple[PairedScores, bool]]:
     """The judge beside people, and whether both sides are decisions: at the lowest level at which they are."""
     for level in _UNITS:
         labels = read.judge.scores(question, level, Use.LABEL)
         if not are_decisions(labels.value):
             continue
-        sides = [align(labels, gold, read.context) for gold in _golds(read, aspect, level, chosen)]
+        sides = [align(labels, gold, read.context) for gold in golds(read, aspect, level, chosen)]
         if sides and all(pairs.n and are_decisions(pairs.gold.value) for pairs in sides):
             yield from ((pairs, True) for pairs in sides)
             return
     scores = read.judge.scores(question, Level.SUMMARY)
     if len(scores):
-        for gold in _golds(read, aspect, Level.SUMMARY, chosen):
+        for gold in golds(read, aspect, Level.SUMMARY, chosen):
             yield align(scores, gold, read.context), False
 
 
@@ -156,13 +152,10 @@ def agreement_lines(study: Study) -> list[str]:
 
     "support on faithfulness: balanced accuracy 0.71 [0.62, 0.80], above chance (120 sentences)"
     """
-    rows: Sequence[Row] = study.rows
-    keys = [JudgeKey(row.judge or "", row.signature or "", row.model) for row in rows]
-    names = judge_names(keys)
-    return [_line(row, names[key]) for row, key in zip(rows, keys, strict=True)]
+    return [_line(row, judge) for row, judge in zip(study.rows, judge_labels(study.rows), strict=True)]
 
 
-def _line(row: Row, judge: str) -> str:
+def _line(row: Row, judge: str | None) -> str:
     on = row.aspect if row.gold_aspect in {None, row.aspect} else f"{row.aspect} (people: {row.gold_aspect})"
     statistic = {"balanced_accuracy": "balanced accuracy", "spearman": "rank correlation"}[row.statistic]
     units = f"{row.n:,} {_UNITS[Level(row.level or Level.SUMMARY)]}"

@@ -16,7 +16,7 @@ from summeter.data.human import RAW
 from summeter.meta.context import Context
 from summeter.meta.gold import Aggregation, aspects, block_of, blocks, decisions, gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
-from summeter.meta.matrix import PairedScores, ScoreMatrix, align
+from summeter.meta.matrix import PairedScores, ScoreMatrix, Scores, align
 from summeter.meta.results import Row, merged, named, status_of
 from summeter.records import Message, Parameter, UsageError, nearest
 from summeter.scoring.table import JudgmentTable
@@ -209,6 +209,14 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(names) or "none"
 
 
+def golds(read: MetaInput, aspect: str, level: Level, selection: Selection) -> list[Scores]:
+    """People's values of an aspect as the selection asks for them: merged, from its source, as yes and no."""
+    merged_scores = gold_scores(read.gold, aspect, level, selection.rule, selection.source)
+    if selection.gold_at_least is None:
+        return merged_scores
+    return [decisions(gold, selection.gold_at_least) for gold in merged_scores]
+
+
 def all_pairs(read: MetaInput, level: Level, selection: Selection, use: Use = Use.VALUE) -> Iterator[PairedScores]:
     """Paired scores of every judge and gold that the selection asks for, at the level that judgments are read at.
 
@@ -222,12 +230,10 @@ def all_pairs(read: MetaInput, level: Level, selection: Selection, use: Use = Us
     empty: list[str] = []
     some = False
     for judge_aspect, gold_aspect in wanted(selection, there, aspects(read.gold)):
-        golds = gold_scores(read.gold, gold_aspect, level, selection.rule, selection.source)
-        if not golds:
+        by_people = golds(read, gold_aspect, level, selection)
+        if not by_people:
             empty.append(f"people did not judge {gold_aspect} at the level {level.base}")
-        if selection.gold_at_least is not None:
-            golds = [decisions(gold, selection.gold_at_least) for gold in golds]
-        for gold in golds:
+        for gold in by_people:
             for question in (question for question in questions if question.aspect == judge_aspect):
                 scores = read.judge.scores(question, level, use)
                 if len(scores):
