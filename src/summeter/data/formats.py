@@ -406,8 +406,6 @@ def _json(handle: BinaryIO, faults: Faults, *, mend: Mend | None = None) -> Iter
         yield from _Walk(texts, faults).rows()
     except _Broken as error:
         faults.fail(error.line, None, str(error))
-    except _NotText as error:
-        faults.fail(error.line, None, str(error))
 
 
 CHUNK = 1 << 20
@@ -466,19 +464,15 @@ def _is_of_records(value: Any) -> bool:
 
 
 class _Broken(ValueError):
-    """A JSON file that ends being JSON at a line."""
+    """A JSON file that ends being JSON, or UTF-8, at a line."""
 
     def __init__(self, line: int, message: str) -> None:
         self.line = line
         super().__init__(message)
 
 
-class _NotText(_Broken):
-    """A file that is not UTF-8."""
-
-
 def _texts(handle: BinaryIO, faults: Faults) -> Iterator[str]:
-    """The text of a file, piece by piece. Raises _NotText."""
+    """The text of a file, piece by piece. Raises _Broken."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     number, before, start = 1, 0, b""
     while True:
@@ -496,7 +490,7 @@ def _texts(handle: BinaryIO, faults: Faults) -> Iterator[str]:
             sound = error.object[: error.start]
             line = number + sound.count(b"\n")
             place = len(sound) - sound.rfind(b"\n") if b"\n" in sound else before - pending + len(sound) + 1
-            raise _NotText(line, _not_text(start if line == 1 else b"", error.object[error.start], place)) from None
+            raise _Broken(line, _not_text(start if line == 1 else b"", error.object[error.start], place)) from None
         if not content:
             return
         number += content.count(b"\n")
