@@ -199,7 +199,7 @@ def test_reading_holds_a_shard_or_two(tmp_path: Path, monkeypatch: pytest.Monkey
     read: list[str] = []
     own = ShardedDataset._part
     monkeypatch.setattr(
-        ShardedDataset, "_part", lambda self, part, only: read.append(part.name) or own(self, part, only)
+        ShardedDataset, "_part", lambda self, part, only=None: read.append(part.name) or own(self, part, only)
     )
     items = sharded.items()
     next(items)

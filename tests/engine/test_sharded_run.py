@@ -106,6 +106,22 @@ def test_it_goes_on_where_it_ended_and_where_the_shards_have_moved(sharded: Shar
     assert len(list(Run(run.folder).data.items())) == 6
 
 
+def test_shards_of_which_all_is_judged_are_not_read_again(
+    sharded: ShardedDataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = evaluate(load(ROWS), JUDGES[:2], out=tmp_path / "whole")
+    evaluate(sharded, JUDGES[:2], out=tmp_path / "run", limit=3)
+    read: list[str] = []
+    own = ShardedDataset._part
+    monkeypatch.setattr(ShardedDataset, "_part", lambda self, part: read.append(part.name) or own(self, part))
+    run = evaluate(sharded, JUDGES[:2], out=tmp_path / "run")
+    assert read[:2] == ["shard-00001", "shard-00002"]
+    assert files(run.folder) == files(whole.folder)
+    read.clear()
+    evaluate(sharded, JUDGES[:2], out=tmp_path / "run")
+    assert read == []
+
+
 def test_a_judge_of_judges_over_shards(sharded: ShardedDataset, tmp_path: Path) -> None:
     judges = [Centred()]
     whole = evaluate(load(ROWS), judges, out=tmp_path / "whole")

@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from summeter.data import folder as folders
 from summeter.data.atomic import building
@@ -46,6 +46,11 @@ FLAT_SETS = (RAW, CROWD)
 """The judgment sets that flat rows hold."""
 
 Rows = Sequence[Mapping[str, Any]]
+
+Outline = Mapping[str, Sequence[str]]
+"""Document id -> the systems of its summaries, in the order of the data."""
+
+_T = TypeVar("_T")
 
 
 class Dataset:
@@ -104,9 +109,15 @@ class Dataset:
         """The number of documents."""
         return len(self._documents)
 
-    def parts(self) -> Iterator[Dataset]:
-        """The dataset part by part, each in memory: itself, or one shard after the other."""
+    def parts(self, without: Callable[[Outline], bool] | None = None) -> Iterator[Dataset]:
+        """The dataset part by part, each in memory: itself, or one shard after the other. A shard of whose outline
+        `without` holds is not read."""
+        del without
         yield self
+
+    def outlines(self) -> Iterator[Outline]:
+        """The outline of each part."""
+        yield {document.id: [summary.system for summary in summaries] for document, summaries in self.items()}
 
     @property
     def card(self) -> Card:
@@ -134,6 +145,11 @@ class Dataset:
         return tuple(
             dict.fromkeys(document.domain for document in self.documents.values() if document.domain is not None)
         )
+
+    def document_domains(self) -> dict[str, str]:
+        """The domain of each document that has one, by its id."""
+        domains = {document.id: document.domain for document in self.documents.values()}
+        return {doc_id: domain for doc_id, domain in domains.items() if domain is not None}
 
     @property
     def splitters(self) -> tuple[str, ...]:
@@ -280,25 +296,38 @@ class ShardedDataset(Dataset):
     def domains(self) -> tuple[str, ...]:
         return self.source.manifest.domains
 
+    def document_domains(self) -> dict[str, str]:
+        if not self.domains:
+            return {}
+        return dict(chain.from_iterable(part.items() for part in self._read_ahead(self.source.domains)))
+
     @property
     def splitters(self) -> tuple[str, ...]:
         return self.source.manifest.splitters
 
-    def parts(self) -> Iterator[Dataset]:
-        return self._parts()
+    def parts(self, without: Callable[[Outline], bool] | None = None) -> Iterator[Dataset]:
+        def part(shard: Shard) -> Dataset | None:
+            left_out = without is not None and without(self.source.outline(shard))
+            return None if left_out else self._part(shard)
 
-    def _parts(self, only: Container[str] | None = None) -> Iterator[Dataset]:
-        """Each shard with all its documents, or with those of these ids."""
+        return (part for part in self._read_ahead(part) if part is not None)
+
+    def outlines(self) -> Iterator[Outline]:
+        return self._read_ahead(self.source.outline)
+
+    def _read_ahead(self, read: Callable[[Shard], _T]) -> Iterator[_T]:
+        """What `read` gives of each shard, while the next one is read."""
         with ThreadPoolExecutor(1, "shards") as ahead:
-            reading = [ahead.submit(self._part, shard, only) for shard in self.source.manifest.shards[:1]]
+            reading = [ahead.submit(read, shard) for shard in self.source.manifest.shards[:1]]
             for shard in (*self.source.manifest.shards[1:], None):
-                part = reading.pop().result()
+                content = reading.pop().result()
                 if shard is not None:
-                    reading.append(ahead.submit(self._part, shard, only))
-                yield part
-                del part
+                    reading.append(ahead.submit(read, shard))
+                yield content
+                del content
 
-    def _part(self, shard: Shard, only: Container[str] | None) -> Dataset:
+    def _part(self, shard: Shard, only: Container[str] | None = None) -> Dataset:
+        """A shard with all its documents, or with those of these ids."""
         content = self.source.read(shard, only)
         return Dataset(content.documents, content.summaries, content.judgments, content.card,
                        fact_origins=content.fact_origins)  # fmt: skip
@@ -359,7 +388,7 @@ class ShardedDataset(Dataset):
         documents: dict[str, Document] = {}
         summaries: list[Summary] = []
         origins: dict[str, tuple[FactOrigin, ...]] = {}
-        for part in self._parts(wanted):
+        for part in self._read_ahead(partial(self._part, only=wanted)):
             documents.update(part.documents)
             summaries += part.summaries
             origins.update(part.fact_origins)

@@ -207,6 +207,18 @@ def read_some(folder: Path, only: Container[str], advice: str | None = None) -> 
     )
 
 
+def outline(folder: Path, advice: str | None = None) -> dict[str, list[str]]:
+    """The systems of the summaries of each document, by its id, in their order; no record is made. Raises InputError as
+    `read` does."""
+    _verify(folder, _card(folder), _files(folder), advice)
+    with (folder / DOCUMENTS).open("rb") as lines:
+        systems: dict[str, list[str]] = {from_json(line)["id"]: [] for line in lines}
+    with (folder / SUMMARIES).open("rb") as lines:
+        for row in map(from_json, lines):
+            systems[row["document_id"]].append(row["system"])
+    return systems
+
+
 def _rows_about(path: Path, name: str, only: Container[str]) -> Iterator[dict[str, Any]]:
     """The rows of a sealed file that name one of these documents."""
     if path.exists():

@@ -100,20 +100,43 @@ class Shards(NamedTuple):
     def read(self, shard: Shard, only: Container[str] | None = None) -> Content:
         """What a shard holds, or what it holds of these documents `only`, without judgments. Raises InputError naming
         the shard where it is missing, or not as it was written."""
+        with self._here(shard) as folder:
+            if only is not None:
+                return folders.read_some(folder, only, self._advice(shard))
+            content = folders.read(folder, verify=True, advice=self._advice(shard))
+            if not is_remote(self.folder):
+                return content
+            # The files go with the folder, so that the judgments are read now.
+            sets = {name: tuple(make()) for name, make in content.judgments.items()}
+            return content._replace(judgments={name: partial(iter, rows) for name, rows in sets.items()})
+
+    def outline(self, shard: Shard) -> dict[str, list[str]]:
+        """The systems of the summaries of each document of a shard, by its id. Raises InputError as `read` does."""
+        with self._here(shard) as folder:
+            return folders.outline(folder, self._advice(shard))
+
+    def domains(self, shard: Shard) -> dict[str, str]:
+        """The domain of each document of a shard that has one, by its id. Raises InputError as `read` does."""
+        with self._here(shard) as folder:
+            return folders.document_domains(folder)
+
+    @contextmanager
+    def _here(self, shard: Shard) -> Iterator[Path]:
+        """The folder of a shard, checked; of a remote one a copy that goes, in whose faults the address is named."""
         folder = joined(self.folder, shard.name)
         if isinstance(folder, Path):
-            return self._read(shard, folder, only)
+            self._check(shard, folder)
+            yield folder
+            return
         with TemporaryDirectory(prefix="summeter-shard-") as place:
             copy = Path(place) / shard.name
             remote.download(folder, copy)
             try:
-                content = self._read(shard, copy, only)
-                # The files go with the folder, so that the judgments are read now.
-                sets = {name: tuple(make()) for name, make in content.judgments.items()}
+                self._check(shard, copy)
+                yield copy
             except InputError as error:
                 faults = [each._replace(file=each.file.replace(str(copy), folder)) for each in error.faults]
                 raise InputError(faults) from None
-        return content._replace(judgments={name: partial(iter, rows) for name, rows in sets.items()})
 
     def check(self) -> None:
         """Raise InputError naming every shard that is missing, or whose card is not as it was written (of remote ones
@@ -131,12 +154,8 @@ class Shards(NamedTuple):
         if faults:
             raise InputError(faults)
 
-    def _read(self, shard: Shard, folder: Path, only: Container[str] | None) -> Content:
-        self._check(shard, folder)
-        advice = f"it belongs to {self._which(shard)}: {_AGAIN}"
-        if only is not None:
-            return folders.read_some(folder, only, advice)
-        return folders.read(folder, verify=True, advice=advice)
+    def _advice(self, shard: Shard) -> str:
+        return f"it belongs to {self._which(shard)}: {_AGAIN}"
 
     def _check(self, shard: Shard, folder: Path) -> None:
         if not (folder / folders.CARD).is_file():

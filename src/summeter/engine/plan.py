@@ -5,11 +5,12 @@ from __future__ import annotations
 from array import array
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from summeter.data.dataset import Dataset, load
+from summeter.data.dataset import Dataset, Outline, load
 from summeter.engine.options import ALL, Options
 from summeter.engine.roles import ModelLookup, default_models, model_of, recorded_models
 from summeter.evaluators.base import Evaluator
@@ -201,11 +202,11 @@ class ItemOrder:
         self._first, self._systems = array("q"), list[dict[str, int]]()
         known: dict[tuple[str, ...], dict[str, int]] = {}
         first = 0
-        for document, summaries in data.items():
-            systems = tuple(summary.system for summary in summaries)
+        for document_id, names in chain.from_iterable(outline.items() for outline in data.outlines()):
+            systems = tuple(names)
             if systems not in known:
                 known[systems] = {system: place for place, system in enumerate(systems)}
-            self._places[document.id] = len(self._first)
+            self._places[document_id] = len(self._first)
             self._first.append(first)
             self._systems.append(known[systems])
             first += len(systems)
@@ -231,13 +232,21 @@ def units(
     wanted: Wanted = MappingProxyType({}),
 ) -> Iterator[Unit]:  # fmt: skip
     """The documents that still have something to judge, in the order of the data; of a judge that is in `wanted`, only
-    what is wanted of it."""
+    what is wanted of it. Shards of which everything is judged are not read."""
 
     def left(job: Job, item: Item) -> bool:
         confined = wanted.get(job.signature)
         return _key(job, item) not in done and (confined is None or item_key(item) in confined)
 
-    for place, (document, summaries) in enumerate(data.items()):
+    def finished(outline: Outline) -> bool:
+        return all(
+            (job.signature, document, system, None) in done
+            for job in work for document, systems in outline.items() for system in systems
+        )  # fmt: skip
+
+    begun = isinstance(done, DoneItems) and all(done.count(job.signature) for job in work)
+    parts = data.parts(finished if begun and limit is None and _are_summaries(work) else None)
+    for place, (document, summaries) in enumerate(chain.from_iterable(part.items() for part in parts)):
         if limit is not None and place >= limit:
             return
         todo = {
@@ -253,8 +262,7 @@ def items_left(
     data: Dataset, work: Sequence[Job], done: DoneItems, limit: int | None, wanted: Wanted = MappingProxyType({})
 ) -> int:
     """How many items `units` has; where each summary is one, the data are not read for that."""
-    plain = all(type(job.evaluator).items is Evaluator.items and not job.evaluator.pairwise for job in work)
-    if limit is None and plain and not wanted:
+    if limit is None and _are_summaries(work) and not wanted:
         return sum(len(data) - done.count(job.signature) for job in work)
     return sum(unit.size for unit in units(data, work, done, limit, wanted))
 
@@ -266,6 +274,11 @@ def documents_left(
     if limit is None and not wanted and not any(done.count(job.signature) for job in work):
         return data.document_count
     return sum(1 for _ in units(data, work, done, limit, wanted))
+
+
+def _are_summaries(work: Sequence[Job]) -> bool:
+    """Whether the items of all jobs are the summaries, one by one."""
+    return all(type(job.evaluator).items is Evaluator.items and not job.evaluator.pairwise for job in work)
 
 
 def _key(job: Job, item: Item) -> DoneKey:

@@ -44,6 +44,8 @@ from summeter.stats.base import Bools, Ints
 SEALS = "checksums.json"
 """The checksums of the facts of a run that has ended (`runs.seals`); none while it is written."""
 
+_BLOCK = 1 << 20
+
 log = logging.getLogger(__name__)
 
 
@@ -250,8 +252,15 @@ class Journal:
     def sort_files(self, judges: Sequence[JudgeEntry], order: Order) -> None:
         """Put the judgments, prepared rows, progress and failures into the order of the data, each file in one step."""
         self._close_files()
+        items = ProgressTable.read(self.folder / PROGRESS)
+        ranks = np.fromiter(map(order.__getitem__, items.items()), np.int64, len(items))
         for judge in judges:
-            _sort_lines(self.folder / "judgments" / f"{judge.file}.jsonl", lambda line: (order[judged_item(line)[1:]],))
+            file, rows = self.folder / "judgments" / f"{judge.file}.jsonl", items.of_judge(judge.signature)
+            places = item_places(file, items.take(rows))
+            if places is None or places.more:
+                _sort_lines(file, lambda line: (order[judged_item(line)[1:]],))
+            elif file.exists():
+                _rearrange(file, places.starts, np.argsort(ranks[rows], kind="stable"))
             _sort_lines(
                 self.folder / "prepared" / f"{judge.file}.jsonl",
                 lambda line: (order.of_document(from_json(line)["document_id"]),),
@@ -280,8 +289,7 @@ def judged_item(line: bytes) -> DoneKey:
 
 
 def _sort_lines(file: Path, rank: Callable[[bytes], tuple[int, ...]]) -> None:
-    """Sort a file's lines by rank, keeping the order within a rank; memory holds some numbers a line, and a stretch of
-    lines that stay together."""
+    """Sort a file's lines by rank, keeping the order within a rank; memory holds some numbers a line."""
     if not file.exists():
         return
     starts, ranks = array("q", [0]), array("q")
@@ -293,16 +301,20 @@ def _sort_lines(file: Path, rank: Callable[[bytes], tuple[int, ...]]) -> None:
             ranks.extend(place)
             starts.append(starts[-1] + len(line))
     places = np.frombuffer(ranks, np.int64).reshape(-1, width)
-    order = np.lexsort(places.T[::-1])  # a stable sort
+    _rearrange(file, np.frombuffer(starts, np.int64), np.lexsort(places.T[::-1]))  # a stable sort
+
+
+def _rearrange(file: Path, starts: Ints, order: Ints) -> None:
+    """Put stretches of a file into another order; stretch `i` reaches from byte `starts[i]` to `starts[i + 1]`."""
     turns = np.flatnonzero(np.diff(order) != 1) + 1
     if not len(turns):
         return
-    ends = np.frombuffer(starts, np.int64)
     with file.open("rb") as source, writing(file) as target:
         for stretch in np.split(order, turns):
-            source.seek(ends[stretch[0]])
-            for size in np.diff(ends[stretch[0] : stretch[-1] + 2]).tolist():
-                target.write(source.read(size))
+            source.seek(starts[stretch[0]])
+            left = int(starts[stretch[-1] + 1] - starts[stretch[0]])
+            while block := source.read(min(left, _BLOCK)):
+                left -= target.write(block)
 
 
 def _cut_torn_line(file: Path) -> None:

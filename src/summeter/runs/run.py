@@ -152,15 +152,7 @@ class RunFolder:
         given = self._data if self._given is None else self._given()
         if given is None and is_dataset(self._data_folder):
             return document_domains(self._data_folder)
-        given = self.data if given is None else given
-        if not given.domains:
-            return {}
-        return {
-            document.id: document.domain
-            for part in given.parts()
-            for document in part.documents.values()
-            if document.domain is not None
-        }
+        return (self.data if given is None else given).document_domains()
 
     @property
     def reduce(self) -> dict[str, str]:
