@@ -226,9 +226,9 @@ def _rows_about(path: Path, name: str, only: Container[str]) -> Iterator[dict[st
             yield from (row for row in map(from_json, lines) if row[name] in only)
 
 
-def document_domains(folder: Path) -> dict[str, str]:
-    """The domain of each document that has one, by id; reads no summary. Raises InputError for changed files."""
-    _verify(folder, _card(folder), _files(folder))
+def document_domains(folder: Path, advice: str | None = None) -> dict[str, str]:
+    """The domain of each document that has one, by id; reads no summary. Raises InputError as `read` does."""
+    _verify(folder, _card(folder), _files(folder), advice)
     with (folder / DOCUMENTS).open("rb") as lines:
         rows = map(from_json, lines)
         return {row["id"]: row["domain"] for row in rows if row.get("domain") is not None}

@@ -118,7 +118,7 @@ class Shards(NamedTuple):
     def domains(self, shard: Shard) -> dict[str, str]:
         """The domain of each document of a shard that has one, by its id. Raises InputError as `read` does."""
         with self._here(shard) as folder:
-            return folders.document_domains(folder)
+            return folders.document_domains(folder, self._advice(shard))
 
     @contextmanager
     def _here(self, shard: Shard) -> Iterator[Path]:

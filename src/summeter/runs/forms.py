@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -30,6 +30,8 @@ R = TypeVar("R", bound=Record)
 
 SUFFIX = ".parquet"
 _AT_ONCE = 10_000
+_GROUP = 20_000
+"""Rows of a group of the Parquet, which its writer holds in memory: some tens of megabytes for each thread."""
 _TEXT, _NUMBER = "VARCHAR", "BIGINT"
 
 
@@ -133,7 +135,7 @@ def compact_file(file: Path, kind: str) -> bool:
         with _connected() as connection:
             try:
                 connection.execute(
-                    f"COPY ({lines}) TO '{_quoted(fresh)}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 100000)",
+                    f"COPY ({lines}) TO '{_quoted(fresh)}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {_GROUP})",
                     [_pattern(file)],
                 )
             except duckdb.IOException as error:
@@ -180,7 +182,8 @@ def _connected() -> Iterator[DuckDBPyConnection]:
 
     folder = tempfile.mkdtemp(prefix="summeter-")
     try:
-        with duckdb.connect(config={"memory_limit": "512MB", "temp_directory": folder}) as connection:
+        limits: dict[str, Any] = {"memory_limit": "256MB", "threads": 2, "temp_directory": folder}
+        with duckdb.connect(config=limits) as connection:
             yield connection
     finally:
         shutil.rmtree(folder, ignore_errors=True)
