@@ -346,8 +346,10 @@ def others_in_place(scene: Scene) -> Iterator[Raw]:
 def names_missing(scene: Scene) -> Iterator[Raw]:
     """Names that stand nowhere, each with the name in its place."""
     for phrase in _phrases(scene, (word for word in scene.missing if word.start not in scene.accounted)):
-        # Capitalised inside the sentence; at its start two words must be.
-        if phrase[-1].capital and (phrase[0].start != scene.claim.words[0].start or len(phrase) > 1):
+        # Capitalised inside the sentence; at its start the next word must be as well.
+        after = next(scene.claim.ahead(scene.claim.places[phrase[-1].start], 1), None)
+        is_first = len(phrase) == 1 and phrase[0].start == scene.claim.words[0].start
+        if phrase[-1].capital and (not is_first or (after is not None and after.capital)):
             other = _in_place(scene, phrase) or _like(scene, phrase)
             yield (scene.absent(scene.claim.quote(phrase[0], phrase[-1]), other), phrase)
 
@@ -789,7 +791,7 @@ def modality(scene: Scene) -> Iterator[Raw]:
 
 def cause(scene: Scene) -> Iterator[Raw]:
     """A cause that the source does not name, between things that stand in different sentences."""
-    claim, window = scene.claim, scene.window
+    claim = scene.claim
     at = next((i for i, word in enumerate(claim.words) if claim.lower(word) in lexicon.CAUSES), None)
     if at is None:
         return
@@ -797,7 +799,8 @@ def cause(scene: Scene) -> Iterator[Raw]:
     behind = {word.key for word in claim.words[at + 1 :] if word.content}
     if not _mostly(before, scene.evidence.places) or not _mostly(behind, scene.evidence.places):
         return  # one of the two is told in other words: the source may link them
-    if any(window.lower(word) in lexicon.LINKS for word in window.words) and scene.line.keys & behind:
+    lines = [scene.part(i, i + 1) for i in range(*scene.measured.best)]
+    if any(line.keys & behind and any(line.lower(word) in lexicon.LINKS for word in line.words) for line in lines):
         return  # the sentence names a cause, and it may be this one
     if not _together(scene.evidence, before, behind):
         word = claim.words[at]
