@@ -11,7 +11,7 @@ from summeter.evaluators.support.lexicon import (
     irregular,
     opposite_words,
 )
-from summeter.evaluators.support.numbers import Number, numbers
+from summeter.evaluators.support.numbers import MONEY, PERCENT, Number, numbers
 from summeter.interrupt import checkpoint
 from summeter.text.ngrams import Token, words
 
@@ -99,10 +99,8 @@ def number_key(value: float) -> str:
 
 
 # What stands beside a number, written in many ways.
-_PERCENT = re.compile(r"[\s-]?(?P<sign>%|％|per[\s-]?cent\b|pct?\b)", re.IGNORECASE)
 _HALF_OF_DAY = re.compile(r"\s?(?P<sign>(?P<half>[ap])\.?m\b)", re.IGNORECASE)
 _MONEY = re.compile(r"[$£€¥₹]\s?$")
-_MONEY_NAMES = {"$": "dollar", "£": "pound", "€": "euro", "¥": "yen", "₹": "rupee"}
 _MINUTES = 60
 _ORDINALS = {"1st": "first", "2nd": "second"}  # where numbers() leaves them as words
 
@@ -112,14 +110,14 @@ def _sign_before(text: str, number: Number) -> list[Word]:
     money = _MONEY.search(text, max(0, number.start - 2), number.start) if number.kind == "currency" else None
     if money is None:
         return []
-    name = _MONEY_NAMES[money.group()[0]]
+    name = MONEY[money.group()[0]]
     return [_plain(stem(name), money.start(), money.start() + 1, content=False)]
 
 
 def _sign_behind(text: str, number: Number) -> list[Word]:
     """The per cent, am or pm of a number as one word: 14% has no word less than 14 per cent."""
     if number.kind == "percent":
-        sign = _PERCENT.match(text, number.end)
+        sign = PERCENT.match(text, number.end)
         return [_plain(stem("percent"), *sign.span("sign"))] if sign else []
     sign = _HALF_OF_DAY.match(text, number.end) if number.value < _MINUTES else None
     return [_plain(sign["half"].lower() + "m", *sign.span("sign"))] if sign else []

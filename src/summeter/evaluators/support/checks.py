@@ -18,7 +18,7 @@ from summeter.evaluators.support import lexicon
 from summeter.evaluators.support.analysis import Word, analyse, opposites, stem
 from summeter.evaluators.support.evidence import Evidence
 from summeter.evaluators.support.features import Measured
-from summeter.evaluators.support.numbers import Number, letters
+from summeter.evaluators.support.numbers import Number, currency, letters, signed
 from summeter.evaluators.support.scene import Finding, Kind, Scene, Side, shown
 from summeter.interrupt import checkpoint
 
@@ -63,14 +63,6 @@ def unmatched(sentence: str, passage: str) -> str:
 
 _REACH: Final = 4
 _ROUNDED: Final = 0.01  # a third is 33 percent
-_SIGN_BEFORE: Final = re.compile(r"(?:[$£€¥₹]|\b(?:usd|eur|gbp))\s?$", re.IGNORECASE)
-_SIGN_AFTER: Final = re.compile(
-    r"\s?(?:%|％|per\s?cent\b|percent\b|pc\b|dollars?\b|euros?\b|pounds?\b|yen\b|usd\b|eur\b|gbp\b|[€£$])",
-    re.IGNORECASE,
-)
-_CURRENCIES: Final = {
-    "$": "dollar", "£": "pound", "€": "euro", "usd": "dollar", "eur": "euro", "gbp": "pound", "¥": "yen"
-}  # fmt: skip
 _UNIT: Final = re.compile(r"[\s-]?[^\W\d_]+(?:-[^\W\d_]+)?")
 
 
@@ -86,7 +78,7 @@ def numbers_absent(scene: Scene) -> Iterator[Raw]:
     """Numbers that stand nowhere."""
     for number in scene.measured.numbers:
         checkpoint()
-        if _in_other_form(scene, number) is None:
+        if not _in_other_form(scene, number):
             yield _absent(scene, number)
     for word in scene.missing:  # digits that are no number: a code, or more than a float holds
         if scene.claim.lower(word).isdecimal():
@@ -103,52 +95,36 @@ def numbers_otherwise(scene: Scene) -> Iterator[Raw]:
         ordinal = word.number is not None and claim.text[word.end - 1].isalpha() and claim.text[word.start].isdigit()
         if ordinal or word.number is None or word.start in scene.accounted or word.key not in scene.evidence.places:
             continue
-        if _same_share(scene, word.start):
+        if _is_same_share(scene, word.start):
             continue
         other = _other_money(scene, at) or _other_unit(scene, at) or _other_company(scene, at)
         if other:
             yield other
 
 
-def other_forms(scene: Scene) -> Iterator[Raw]:
-    """Numbers that the source has in words the comparison does not know."""
-    for number in scene.measured.numbers:
-        other = _in_other_form(scene, number)
-        if other is not None:
-            claimed = shown(scene.claim.text, number.start, number.end)
-            yield (f"'{claimed}' stands in the {scene.named} only as '{other}'", ())
-
-
-def _in_other_form(scene: Scene, number: Number) -> str | None:
-    """The value where it stands in words that the comparison does not know: twice, eighth, 340m."""
-    evidence = scene.evidence
-    if number.kind == "plain" and not _of_score(scene, number):
-        for key in sorted(_other_words().get(number.value, ())):
-            if key in evidence.places:
-                return scene.source.quote(evidence.words[evidence.places[key][0]])
-    written = scene.claim.text[number.start : number.end]
-    if "," in written:  # 123 , 456 in texts that were cut into tokens
-        spaced = re.search(r"\s*,\s*".join(map(re.escape, written.split(","))), evidence.text)
-        if spaced:
-            return shown(evidence.text, spaced.start(), spaced.end())
-    if (share := _same_share(scene, number.start)) is not None:
-        return share
+def _in_other_form(scene: Scene, number: Number) -> bool:
+    """Whether the value stands in words that the comparison does not know: twice, eighth, 340m, two in five."""
+    evidence, written = scene.evidence, scene.claim.text[number.start : number.end]
+    others = _other_words().get(number.value, ()) if number.kind == "plain" and not _of_score(scene, number) else ()
+    if any(key in evidence.places for key in others):
+        return True
+    # 123 , 456 in texts that were cut into tokens
+    if "," in written and re.search(r"\s*,\s*".join(map(re.escape, written.split(","))), evidence.text):
+        return True
     times = letters(scene.claim.text, number)
-    for others, other in evidence.scaled.get(number.value * times, ()):
-        if times != others:
-            return shown(evidence.text, other.start, other.end)
-    return None
+    return _is_same_share(scene, number.start) or any(
+        times != others for others in evidence.scaled.get(number.value * times, ())
+    )
 
 
-def _same_share(scene: Scene, at: int) -> str | None:
-    """The share of a whole that the claim has there, as the source writes it: 40 percent for two in five."""
+def _is_same_share(scene: Scene, at: int) -> bool:
+    """Whether the source has the share of a whole that the claim has there: 40 percent for two in five."""
     mine = [share for share in scene.claim.shares if share.start <= at < share.end]
-    for other in scene.evidence.shares if mine else ():
-        for share in mine:
-            in_words = other.kind == "plain" or share.kind == "plain"
-            if in_words and abs(other.value - share.value) <= _ROUNDED:
-                return shown(scene.evidence.text, other.start, other.end)
-    return None
+    return any(
+        "plain" in (share.kind, other.kind) and abs(other.value - share.value) <= _ROUNDED
+        for share in mine
+        for other in scene.evidence.shares
+    )
 
 
 def _of_score(scene: Scene, number: Number) -> bool:
@@ -167,22 +143,13 @@ def _absent(scene: Scene, number: Number) -> Raw:
     nearest = _nearest(scene, at)
     if nearest is None:
         tail = ", which has no numbers"
-    elif nearest.value == number.value or nearest.kind != number.kind:
-        claimed, tail = _signed(claim.text, number), f"; nearest: {_marked(_signed(scene.evidence.text, nearest))}"
     else:
-        tail = f"; nearest: {_marked(shown(scene.evidence.text, nearest.start, nearest.end))}"
+        text, start, end = scene.evidence.text, nearest.start, nearest.end
+        if nearest.value == number.value or nearest.kind != number.kind:  # the sign is what differs
+            claimed = shown(claim.text, *signed(claim.text, number))
+            start, end = signed(text, nearest)
+        tail = f"; nearest: {_marked(shown(text, start, end))}"
     return (f"{_marked(claimed)} is not in the {scene.named}{tail}", (word,))
-
-
-def _signed(text: str, number: Number) -> str:
-    """The number with its sign of money or per cent."""
-    before, after = _signs(text, number)
-    return shown(text, before.start() if before else number.start, after.end() if after else number.end)
-
-
-def _signs(text: str, number: Number) -> tuple[re.Match[str] | None, re.Match[str] | None]:
-    before = _SIGN_BEFORE.search(text, max(0, number.start - 5), number.start)
-    return before, _SIGN_AFTER.match(text, number.end)
 
 
 def _marked(text: str) -> str:
@@ -219,20 +186,12 @@ def _other_money(scene: Scene, at: int) -> Raw | None:
     if number is None or number.kind != "currency":
         return None
     same = [other for other in scene.evidence.numbers if other.value == number.value and other.kind == "currency"]
-    mine, others = _currency(scene.claim.text, number), [_currency(scene.evidence.text, other) for other in same]
+    mine, others = currency(scene.claim.text, number), [currency(scene.evidence.text, other) for other in same]
     if mine is None or not same or None in others or mine in others:
         return None
-    text = scene.instead(_signed(scene.claim.text, number), _signed(scene.evidence.text, same[0]))
+    mine_there = shown(scene.claim.text, *signed(scene.claim.text, number))
+    text = scene.instead(mine_there, shown(scene.evidence.text, *signed(scene.evidence.text, same[0])))
     return (text, scene.claim.words[at : at + 2])
-
-
-def _currency(text: str, number: Number) -> str | None:
-    before, after = _signs(text, number)
-    sign = before or after
-    if sign is None:
-        return None
-    written = sign.group().strip().lower()
-    return _CURRENCIES.get(written, written.rstrip("s"))
 
 
 def _other_unit(scene: Scene, at: int) -> Raw | None:
@@ -394,7 +353,7 @@ def _is_excused(scene: Scene, word: Word) -> bool:
     """Whether the source has it in another form: a sign of money, a negation, a doubt."""
     text, line = scene.claim.lower(word), scene.line
     # The source's "14%" has no word for "per cent"; its number was compared with the sign.
-    if text in _PERCENT or word.negation or _same_share(scene, word.start):
+    if text in _PERCENT or word.negation or _is_same_share(scene, word.start):
         return True
     at = scene.claim.places[word.start]
     number = scene.claim.words[at - 1].number if at else None
@@ -853,7 +812,6 @@ CHECKS: Final = (
     Check("cause", cause, "conflict"),
     Check("missing", words_missing, "measured"),
     Check("elsewhere", words_elsewhere, "measured"),
-    Check("form", other_forms, "measured"),
 )
 CONFLICTS: Final = tuple(dict.fromkeys(check.kind for check in CHECKS if check.counts != "measured"))
 
@@ -900,7 +858,7 @@ def _worth(finding: Finding, scene: Scene) -> bool:
     if finding.kind == "elsewhere":
         return any(word.capital for word in finding.words)
     if finding.kind != "missing":
-        return finding.kind != "form"
+        return True
     light = lexicon.LIGHT | lexicon.REPORTING
     return not all(scene.claim.lower(word) in light or word.key in light for word in finding.words)
 

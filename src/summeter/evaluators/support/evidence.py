@@ -37,12 +37,12 @@ class Evidence:
     numbers: tuple[Number, ...]
 
     @cached_property
-    def scaled(self) -> dict[float, list[tuple[float, Number]]]:
-        """The numbers by their value times what a letter behind multiplies it by (the m of 340m), which goes first."""
-        scaled: dict[float, list[tuple[float, Number]]] = defaultdict(list)
+    def scaled(self) -> dict[float, list[float]]:
+        """What letters multiply the numbers by (the m of 340m), by their value with it."""
+        scaled: dict[float, list[float]] = defaultdict(list)
         for number in self.numbers:
             times = letters(self.text, number)
-            scaled[number.value * times].append((times, number))
+            scaled[number.value * times].append(times)
         return dict(scaled)
 
     @cached_property

@@ -82,7 +82,9 @@ _PATTERN = re.compile(
     re.IGNORECASE,
 )
 _CURRENCY = re.compile(r"(?:[$£€¥₹]|\b(?:usd|eur|gbp|rs)\.?)\s?$", re.IGNORECASE)
-_AFTER_PERCENT = re.compile(r"[\s-]?(?:%|％|per[\s-]?cent\b|pct?\b)", re.IGNORECASE)
+PERCENT = re.compile(r"[\s-]?(?P<sign>%|％|per[\s-]?cent\b|pct?\b)", re.IGNORECASE)
+MONEY = {"$": "dollar", "£": "pound", "€": "euro", "¥": "yen", "₹": "rupee"}
+_ABBREVIATED_MONEY = {"usd": "dollar", "eur": "euro", "gbp": "pound", "rs": "rupee"}
 _AFTER_CURRENCY = re.compile(r"[\s-]?(?:dollars?|euros?|pounds?|yen|usd|eur|gbp|[€£$])(?!\w)", re.IGNORECASE)
 _ABBREVIATED = re.compile(r"(?:k|m|mn|bn|tn)\b", re.IGNORECASE)
 _COUNTED = re.compile(
@@ -128,7 +130,7 @@ def _spoken_value(words: list[str]) -> float | None:
 
 
 def _kind(text: str, start: int, end: int) -> Kind:
-    if _AFTER_PERCENT.match(text, end):
+    if PERCENT.match(text, end):
         return "percent"
     if _CURRENCY.search(text, max(0, start - 5), start) or _AFTER_CURRENCY.match(text, end):
         return "currency"
@@ -238,6 +240,27 @@ def _read(match: re.Match[str], text: str) -> list[Number]:
     if match["hour"] is not None:
         return _from_time(match, text)
     return _from_parts(match, text) if match["parts"] is not None else _from_other(match, text)
+
+
+def signed(text: str, number: Number) -> tuple[int, int]:
+    """From where to where a number stands with its sign of money or per cent."""
+    before, after = _signs(text, number)
+    return before.start() if before else number.start, after.end() if after else number.end
+
+
+def currency(text: str, number: Number) -> str | None:
+    """The money that a number's sign names, the same however it is written."""
+    sign = next((sign for sign in _signs(text, number) if sign), None)
+    if sign is None:
+        return None
+    written = sign.group().strip(" \t\n-.").lower()
+    return {**MONEY, **_ABBREVIATED_MONEY}.get(written, written.rstrip("s"))
+
+
+def _signs(text: str, number: Number) -> tuple[re.Match[str] | None, re.Match[str] | None]:
+    """What stands before and behind a number as its sign."""
+    before = _CURRENCY.search(text, max(0, number.start - 5), number.start)
+    return before, PERCENT.match(text, number.end) or _AFTER_CURRENCY.match(text, number.end)
 
 
 def letters(text: str, number: Number) -> float:

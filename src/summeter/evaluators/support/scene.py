@@ -37,7 +37,6 @@ Kind = Literal[
     "cause",
     "missing",
     "elsewhere",
-    "form",
 ]
 
 
