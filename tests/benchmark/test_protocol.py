@@ -247,6 +247,8 @@ def test_settings_that_cannot_be(tmp_path: Path) -> None:
             read_config(file)
     with pytest.raises(InputError, match="cannot be read"):
         read_config(tmp_path / "none.yaml")
+    with pytest.raises(InputError, match="is a folder; name the YAML file"):
+        read_config(tmp_path)
     with pytest.raises(UsageError, match="unknown protocol 'agrefact'"):
         run_protocol(Config(protocol="agrefact", data="x"), tmp_path)
     for given in (float("nan"), float("inf"), "nan", "many"):

@@ -106,6 +106,9 @@ def test_an_interrupted_import_says_that_nothing_was_written(
     got = ended(capsys, *options, "data", "import", str(flat), "-o", str(tmp_path / "set"))
     assert got == (130, "summeter: interrupted; nothing was written\n")
     assert not (tmp_path / "set").exists()
+    monkeypatch.setattr("summeter.engine.merge.merge", interrupted)
+    got = ended(capsys, *options, "runs", "merge", "one", "two", "-o", str(tmp_path / "merged"))
+    assert got == (130, "summeter: interrupted; nothing was written\n")
 
 
 INTERRUPTED = """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 import time
 from pathlib import Path
@@ -96,6 +97,8 @@ class Killer(Lengths):
                 os.kill(os.getpid(), signal.SIGKILL)
             case "key":
                 raise AccessError("the key is refused")
+            case "disk":  # whatever this process writes from now on fails, as on a disk that is full
+                resource.setrlimit(resource.RLIMIT_FSIZE, (1, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
             case "slow":
                 time.sleep(0.2)
             case other:

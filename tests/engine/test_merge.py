@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -123,6 +124,14 @@ def test_calls_preferences_and_errors_are_joined(tmp_path: Path) -> None:
     assert len(replayed.judgments()) == sum(row.judge == "h2h" for row in second.judgments())
     (usage,) = merged.manifest.usage.values()
     assert usage.calls == sum(each.calls for run in (first, second) for each in run.manifest.usage.values())
+
+
+def test_what_a_copy_of_a_run_took_counts_once(tmp_path: Path) -> None:
+    data = pairs()
+    run = evaluate(data, ["h2h"], models=script(tmp_path, {}), out=tmp_path / "run")
+    shutil.copytree(run.folder, tmp_path / "copy")
+    merged = merge([run.folder, tmp_path / "copy"], tmp_path / "merged").manifest
+    assert (merged.usage, merged.judge_usage) == (run.manifest.usage, run.manifest.judge_usage)
 
 
 def test_what_cannot_be_merged_is_told_before_anything_is_written(tmp_path: Path) -> None:

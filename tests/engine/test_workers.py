@@ -75,6 +75,15 @@ class TestTheSameRun:
         assert sum("was killed by signal 9 (SIGKILL)" in text for text in told) == 5
         assert files(run.folder) == files(evaluate(rows(40), [judge], out=tmp_path / "whole").folder)
 
+    def test_when_one_of_them_can_write_no_more(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        judge = Killer(flags=str(tmp_path), documents=("d9",), kind="disk")
+        run = evaluate(rows(40), [judge], out=tmp_path / "run", executor=TWO)
+        told = [entry.getMessage() for entry in caplog.records if "is let go; others do it" in entry.getMessage()]
+        assert len(told) == 1
+        assert "File too large" in told[0]
+        assert run.manifest.status == "complete"
+        assert files(run.folder) == files(evaluate(rows(40), [judge], out=tmp_path / "whole").folder)
+
 
 class TestWhatEndsARun:
     def test_an_error_of_a_worker_has_its_traceback(self, tmp_path: Path) -> None:

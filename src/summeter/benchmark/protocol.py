@@ -112,6 +112,8 @@ def read_config(file: str | Path) -> Config | OwnConfig:
     path = Path(file)
     try:
         data = read_mapping(path, "give at least protocol and data")
+    except IsADirectoryError as error:
+        raise InputError.at(path, None, None, "is a folder; name the YAML file of settings") from error
     except OSError as error:
         raise InputError.at(path, None, None, f"cannot be read: {error.strerror or error}") from error
     own = data.get("protocol") == OWN

@@ -83,8 +83,8 @@ INTERNAL = 1
 USAGE = 2
 CARRIES_ON = "what was finished is kept, the same command carries on"
 NOTHING_WRITTEN = "nothing was written"
-_WHOLE_OR_NOT = frozenset({"data"})
-"""Commands that write everything at their end, or nothing."""
+_WHOLE_OR_NOT = frozenset({("data",), ("runs", "merge")})
+"""How commands begin that write everything at their end, or nothing."""
 
 # What the user can mend by naming another place or changing its rights; anything else is not of their making.
 _MENDED = frozenset(
@@ -126,8 +126,9 @@ def main(arguments: list[str] | None = None) -> None:
         code = end.exit_code
     except (KeyboardInterrupt, typer.Abort):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # who presses it again wants what happens already
-        name = next((word for word in given if not word.startswith("-")), None)
-        typer.echo(f"summeter: interrupted; {NOTHING_WRITTEN if name in _WHOLE_OR_NOT else CARRIES_ON}", err=True)
+        words = tuple(word for word in given if not word.startswith("-"))
+        nothing = any(words[: len(command)] == command for command in _WHOLE_OR_NOT)
+        typer.echo(f"summeter: interrupted; {NOTHING_WRITTEN if nothing else CARRIES_ON}", err=True)
         code = INTERRUPTED
     except SystemExit as end:
         if not isinstance(end.__context__, BrokenPipeError):  # which rich turns into an exit with 1

@@ -347,12 +347,13 @@ class _Session:
                     drop_outdated(plan, self.journal, wanted)
                     work = (plan.data, asking, self.journal.done, plan.options.limit, wanted)
                     items = items_left(*work)
-                    if number > 0 and not items:
+                    if number == 0 or items:
+                        show.start(items)
+                    if not items:
                         continue
-                    show.start(items)
                     within = takewhile(lambda _: budget is None or budget.reached is None, units(*work))
                     if self.executor is not None:
-                        count = documents_left(*work) if items else 0
+                        count = documents_left(*work)
                         await self._by_fleet(self.executor, asking, bound, known, results, within, count)
                     else:
                         worker = Worker(asking, self.journal, tools, known, show, plan.options.item_timeout, self.spent)

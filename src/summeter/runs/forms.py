@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=Record)
 
 SUFFIX = ".parquet"
+DAMAGED = (
+    "is damaged, or no Parquet of a run; bring it back as it was, or remove it and give the command that made the run "
+    "again: what it held is judged anew"
+)
 _AT_ONCE = 10_000
 _GROUP = 20_000
 """Rows of a group of the Parquet, which its writer holds in memory: some tens of megabytes for each thread."""
@@ -196,7 +200,7 @@ def _read(connection: DuckDBPyConnection, file: Path, sql: str) -> None:
     try:
         connection.execute(sql, [_pattern(file)])
     except duckdb.Error as error:
-        raise InputError.at(file, None, None, f"damaged: {str(error).splitlines()[0]}") from error
+        raise InputError.at(file, None, None, f"{DAMAGED} (DuckDB: {str(error).splitlines()[0]})") from error
 
 
 def _pattern(path: Path) -> str:

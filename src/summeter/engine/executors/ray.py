@@ -86,7 +86,7 @@ class RayFleet:
         self._actors: dict[str, Any] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._ours = False
-        self._seen = False  # whether a worker was ever ready
+        self._ready: set[str] = set()  # workers that have begun
 
     @property
     def workers(self) -> int:
@@ -163,14 +163,14 @@ class RayFleet:
         task.add_done_callback(self._tasks.discard)
 
     async def _tell_of_waiting(self) -> None:
-        """Say so where no worker finds room: Ray itself waits without a word."""
-        while not self._seen:
+        """Say so where workers find no room, again as long as none has any: Ray itself waits without a word."""
+        while not self._ready:
             await asyncio.sleep(PATIENCE)
-            if not self._seen:
+            if waiting := self._actors.keys() - self._ready:
                 cpus, gpus = self._settings.cpus_per_worker, self._settings.gpus_per_worker
                 log.warning(
-                    "no worker has begun yet; Ray has room for %d with %g CPUs and %g GPUs each, %d are wanted",
-                    self._room(), cpus, gpus, self.workers,
+                    "%d of %d workers wait for room: Ray has room for %d with %g CPUs and %g GPUs each",
+                    len(waiting), len(self._actors), self._room(), cpus, gpus,
                 )  # fmt: skip
 
     async def start(self, worker: str) -> None:
@@ -188,7 +188,7 @@ class RayFleet:
         if isinstance(begun, Trouble):
             self._gone(worker, actor, "it could not begin", begun)
         elif begun is not None:
-            self._seen = True
+            self._ready.add(worker)
             self._say(worker, actor, Ready(worker, begun))
 
     async def send(self, worker: str, assignment: Assignment) -> None:
