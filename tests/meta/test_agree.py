@@ -288,6 +288,20 @@ def test_error_types() -> None:
     assert (row.value, row.n, row.missing) == (pytest.approx(0.0), 2, 1)
 
 
+def test_types_agree_whatever_their_spelling_and_order() -> None:
+    pairs = [("OutE", "out-of-context error"), ("EntE+RelE", "RelE+entity error"), ("EntE", "EntE"), ("OutE", "EntE")]
+    rows = [
+        judgment(f"d{i}", "A", 0.0, label=0, error_type=kind, judge=who, unit="sentence", index=0,
+                 aspect="faithfulness", signature="human.sentence_labels|v:1")
+        for i, kinds in enumerate(pairs) for who, kind in zip("ab", kinds, strict=True)
+    ]  # fmt: skip
+    study = agree(rows, error_types=True, resamples=0)
+    # o o, er er, e e, o e: observed 2/8; of eight votes o 3, er 2, e 3: expected 1 - (3 * 2 + 2 * 1 + 3 * 2) / (8 * 7).
+    assert study.one(statistic="alpha_nominal").value == pytest.approx(1 - (2 / 8) / (42 / 56))
+    given = [row[6:] for row in export(rows, error_types=True).rows]
+    assert given[0] == ("OutE", "OutE")
+
+
 def span(document: str, system: str, who: str, start: int, end: int) -> Judgment:
     target = Target(document_id=document, system=system, unit="span", index=start)
     return Judgment(

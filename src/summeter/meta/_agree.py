@@ -525,7 +525,7 @@ def measured_agreement(
         ):
             got = _alpha(kind, values, bootstrap)
         case AgreementCoefficient.ALPHA_MASI:
-            sets = [_set(joined, how.question) for joined in how.names]
+            sets = [_meant(name, how.question) for name in how.names]
             cast = [[None if np.isnan(code) else sets[int(code)] for code in row] for row in slots(values)]
             got = _agreed(masi_alpha(cast, bootstrap.codes), bootstrap)
         case (
@@ -554,9 +554,15 @@ def measured_agreement(
     return got._replace(details={**details, **got.details})
 
 
-def _set(joined: str, question: QuestionType | None) -> frozenset[str]:
-    """The names in a joined text; error types in their canonical spelling."""
-    return error_types(joined) if question is None else frozenset(joined.split(SEPARATOR))
+def _meant(name: str, question: QuestionType | None) -> frozenset[str]:
+    """The set that a vote names, in whatever order; error types in their canonical spelling. A choice is one name."""
+    match question:
+        case None:
+            return error_types(name)
+        case QuestionType.CHOICES:
+            return frozenset(name.split(SEPARATOR))
+        case _:
+            return frozenset([name])
 
 
 def _agreed(whole: Agreement, bootstrap: Bootstrap, **details: Any) -> MeasuredAgreement:
@@ -677,11 +683,17 @@ def type_votes(table: JudgmentTable, aspect: str, level: Level, source: str | No
 
 
 def _votes_of_names(rows: JudgmentTable, column: Names, question: QuestionType | None = None) -> _Cast | None:
-    code = np.array([np.nan if name is None else float(place) for place, name in enumerate(column.names)])
-    if np.isnan(code).all():
+    """Names as numbers, the same number for names that mean the same; a number stands for the first such name."""
+    spelled: dict[frozenset[str], str] = {}
+    for name in column.names:
+        if name is not None:
+            spelled.setdefault(_meant(name, question), name)
+    if not spelled:
         return None
+    number = {meaning: float(place) for place, meaning in enumerate(spelled)}
+    code = np.array([np.nan if name is None else number[_meant(name, question)] for name in column.names])
     cast = votes_of(replace(rows, value=code[column.codes], label=np.full(len(rows), np.nan)))
-    return _Cast(cast, tuple(name or "" for name in column.names), question)
+    return _Cast(cast, tuple(spelled.values()), question)
 
 
 def question_votes(table: JudgmentTable, aspect: str, source: str | None = None) -> _Cast | None:
