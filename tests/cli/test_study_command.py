@@ -36,6 +36,20 @@ def test_shared_options_are_the_keywords_of_the_studies_with_their_defaults() ->
     assert Selection(**defaults) == Selection()
 
 
+@pytest.mark.parametrize(
+    ("study", "keyword"),
+    [
+        (sm.meta.errors, "by"), (sm.meta.errors, "source"), (sm.meta.classify, "min_items"),
+        (sm.meta.stability, "items"),
+        (sm.meta.reliability, "by"), (sm.meta.agree, "gold_at_least"), (sm.meta.prefer, "gold_at_least"),
+        (sm.meta.calibrate, "by"), (sm.meta.card, "items"), (sm.meta.agreement_with_people, "by"),
+    ],
+)  # fmt: skip
+def test_a_study_refuses_a_shared_keyword_that_it_would_ignore(study: Any, keyword: str) -> None:
+    with pytest.raises(UsageError, match=f"there is no keyword '{keyword}'.*; there are: "):
+        study([], [], **{keyword: "domain"})
+
+
 def test_a_command_takes_the_shared_options_it_names_and_its_own_first() -> None:
     group = typer.Typer()
 

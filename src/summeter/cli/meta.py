@@ -188,7 +188,8 @@ def reliability(
     from summeter.meta import self_consistency
 
     if repeats:
-        return [self_consistency(given.runs, level=level, **given.keywords)]
+        of_one = {name: given.keywords[name] for name in ("aspect", "judge", "resamples", "seed")}
+        return [self_consistency(given.runs, level=level, **of_one)]
     data = given.data()
     gold = data if given.keywords["judgment_set"] in data.judgment_sets else None
     of: dict[str, Any] = {"judges": two_names(judges), "coefficients": coefficient or USUAL_COEFFICIENTS}

@@ -42,14 +42,15 @@ from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_in
 from summeter.meta.matrix import Scores, align, parts
 from summeter.meta.results import Row, Study, interval_row, named, resampling
 from summeter.meta.selection import (
+    OF_PEOPLE,
     Group,
     Selection,
     SelectionArgs,
     check_known,
-    checks_keywords,
     choose,
     group_fields,
     groups,
+    takes,
 )
 from summeter.records import Judgment, UsageError, error_types, unnamed
 from summeter.records.taxonomy import SEPARATOR
@@ -220,7 +221,7 @@ class RatingMatrix(NamedTuple):
             yield interval_row(got.estimate, about, fields, study=study, statistic=name)
 
 
-@checks_keywords
+@takes("aspect judge by", OF_PEOPLE)
 def agree(
     gold: Gold,
     *,
@@ -824,7 +825,7 @@ def span_rows(marked: Iterable[MarkedSpans], context: Context, by: str | None, r
 # ---- what people made of the labels they were shown ----
 
 
-@checks_keywords
+@takes("aspect judge by", OF_PEOPLE)
 def override_rate(
     shown: RunLike,
     gold: Gold,

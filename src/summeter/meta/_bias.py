@@ -26,13 +26,14 @@ from summeter.meta._prefer import Verdicts, verdicts
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, resampling
 from summeter.meta.selection import (
+    OF_PEOPLE,
     PairedMatrix,
     Selection,
     SelectionArgs,
     check_known,
-    checks_keywords,
     meta_input,
     paired_matrices,
+    takes,
 )
 from summeter.records import Summary, UsageError
 from summeter.runs.run import RunFolder
@@ -48,7 +49,7 @@ LENGTHS: dict[str, Measure] = {"words": lambda text: len(text.split()), "charact
 """How the length of a summary is counted: words between blanks, or code points."""
 
 
-@checks_keywords
+@takes("aspect judge by gold_at_least", OF_PEOPLE)
 def bias(
     run: RunLike,
     gold: Gold | None = None,

@@ -25,13 +25,14 @@ from summeter.meta.inputs import Gold
 from summeter.meta.matrix import PairedScores, are_decisions
 from summeter.meta.results import Row, Study, resampling, status_of
 from summeter.meta.selection import (
+    OF_PEOPLE,
     MetaInput,
     Selection,
     SelectionArgs,
     all_pairs,
-    checks_keywords,
     dev_split,
     meta_input,
+    takes,
 )
 from summeter.records import InputError, Judgment, Parameter, Record, UsageError, digest
 from summeter.runs.run import RunFolder
@@ -154,7 +155,7 @@ class Calibration(Record):
         return digest(self.model_dump(mode="json", by_alias=True, exclude={"checksum"}), 16)
 
 
-@checks_keywords
+@takes("aspect judge gold_at_least", OF_PEOPLE)
 def calibrate(
     run: RunFolder,
     gold: Gold,

@@ -30,7 +30,13 @@ from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import context_of, gold_input, judge_input
 from summeter.meta.matrix import Scores, group_means, parts
 from summeter.meta.results import Row, Study, interval_row, judge_labels, merged, named, resampling
-from summeter.meta.selection import Selection, SelectionArgs, checks_keywords, group_fields
+from summeter.meta.selection import (
+    OF_PEOPLE,
+    Selection,
+    SelectionArgs,
+    group_fields,
+    takes,
+)
 from summeter.records import UsageError, error_types
 from summeter.records.taxonomy import NO_ERROR
 from summeter.runs.run import RunFolder
@@ -55,7 +61,7 @@ _UNITS = ("sentence", "claim", "span")
 _NAMED = ("system", "domain", "category")
 
 
-@checks_keywords
+@takes("aspect judge by", OF_PEOPLE)
 def card(
     run: RunFolder | None = None,
     gold: Dataset | None = None,

@@ -22,17 +22,18 @@ from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.matrix import ABSENT, OTHER_LIST, PairedScores, are_decisions
 from summeter.meta.results import Row, Study, resampling
 from summeter.meta.selection import (
+    OF_PEOPLE,
     Group,
     Selection,
     SelectionArgs,
     all_pairs,
-    checks_keywords,
     choose,
     dev_split,
     groups,
     meta_input,
     notes,
     row,
+    takes,
 )
 from summeter.records import Parameter, UsageError
 from summeter.stats import (
@@ -64,7 +65,7 @@ class Decided(NamedTuple):
     details: Mapping[str, Any]
 
 
-@checks_keywords
+@takes("aspect judge by gold_at_least", OF_PEOPLE)
 def classify(
     run: RunLike,
     gold: Gold,

@@ -18,7 +18,14 @@ from summeter.choices import AggregationRule, Annotators, Match
 from summeter.meta.gold import PEOPLE, check_named
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.results import Row, Study, interval_row
-from summeter.meta.selection import MetaInput, Selection, SelectionArgs, checks_keywords, choose, meta_input
+from summeter.meta.selection import (
+    MetaInput,
+    Selection,
+    SelectionArgs,
+    choose,
+    meta_input,
+    takes,
+)
 from summeter.records import UsageError, canonical_error_type, joined_error_types
 from summeter.records.taxonomy import FINESURE, NO_ERROR, SEPARATOR, UNISUMEVAL, error_type_stem
 from summeter.scoring.table import JudgmentTable, Question
@@ -34,7 +41,7 @@ SentenceKey = tuple[str, str, int]
 _CLEAN: Types = frozenset({NO_ERROR})
 
 
-@checks_keywords
+@takes("aspect judge judgment_set merge min_votes")
 def errors(
     run: RunLike,
     gold: Gold,

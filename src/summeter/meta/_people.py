@@ -16,14 +16,15 @@ from summeter.meta.inputs import Gold, RunLike, TooLargeError, gold_input, judge
 from summeter.meta.matrix import PairedScores, align, are_decisions
 from summeter.meta.results import Row, Study, judge_labels, resampling
 from summeter.meta.selection import (
+    OF_PEOPLE,
     Group,
     MetaInput,
     Selection,
     SelectionArgs,
     check_known,
-    checks_keywords,
     golds,
     row,
+    takes,
 )
 from summeter.records import UsageError
 from summeter.runs.run import RunFolder
@@ -38,7 +39,7 @@ _CHANCE = {"balanced_accuracy": 0.5, Coefficient.SPEARMAN.value: 0.0}
 _UNITS = {Level.SENTENCE: "sentences", Level.KEY_FACT: "key facts", Level.SUMMARY: "summaries"}
 
 
-@checks_keywords
+@takes("aspect judge gold_at_least", OF_PEOPLE)
 def agreement_with_people(
     run: RunLike,
     gold: Gold | None = None,

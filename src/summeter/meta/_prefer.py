@@ -27,14 +27,15 @@ from summeter.meta.inputs import Gold, RunLike, gold_input
 from summeter.meta.matrix import ScoreMatrix, Scores, model_names, rounded
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, resampling, status_of
 from summeter.meta.selection import (
+    OF_PEOPLE,
     MetaInput,
     PairedMatrix,
     Selection,
     SelectionArgs,
     check_known,
-    checks_keywords,
     meta_input,
     paired_matrices,
+    takes,
     wanted,
 )
 from summeter.records import UsageError
@@ -72,7 +73,7 @@ class _Options(NamedTuple):
     resample: Resampling
 
 
-@checks_keywords
+@takes("aspect judge by", OF_PEOPLE)
 def prefer(
     run: RunLike | None,
     gold: Gold,

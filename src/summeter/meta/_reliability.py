@@ -31,7 +31,13 @@ from summeter.meta.gold import aspects, gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.matrix import Scores, align
 from summeter.meta.results import Row, Study, interval_row, merged, named, resampling, told_apart
-from summeter.meta.selection import Selection, SelectionArgs, check_known, checks_keywords
+from summeter.meta.selection import (
+    OF_PEOPLE,
+    Selection,
+    SelectionArgs,
+    check_known,
+    takes,
+)
 from summeter.records import Parameter, UsageError
 from summeter.runs.run import RunFolder
 from summeter.scoring.table import JudgmentTable
@@ -61,7 +67,7 @@ class _Two(NamedTuple):
         return {**first, **both, "model": " + ".join(models) or None}
 
 
-@checks_keywords
+@takes("aspect judge", OF_PEOPLE)
 def reliability(
     run: RunLike | Sequence[RunFolder],
     gold: Gold | None = None,
@@ -230,7 +236,7 @@ def _between(series: Sequence[Scores], name: str, resample: Resampling, human: d
 # ---- one judge with itself ----
 
 
-@checks_keywords
+@takes("aspect judge")
 def self_consistency(
     runs: Sequence[RunLike],
     *,

@@ -19,13 +19,14 @@ from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.matrix import rounded
 from summeter.meta.results import Row, Study, interval_row, merged, resampling
 from summeter.meta.selection import (
+    OF_PEOPLE,
     PairedMatrix,
     Selection,
     SelectionArgs,
     check_known,
-    checks_keywords,
     meta_input,
     paired_matrices,
+    takes,
 )
 from summeter.stats import Bootstrap, Statistic, Status, correlate
 from summeter.stats.base import Bools, Floats, mean_present, ratio
@@ -54,7 +55,7 @@ class SystemCorrelations(NamedTuple):
         return np.asarray(~np.any([np.isnan(self.values(coefficient)) for coefficient in names], axis=0))
 
 
-@checks_keywords
+@takes("aspect judge by gold_at_least", OF_PEOPLE)
 def stability(
     run: RunLike,
     gold: Gold,

@@ -23,6 +23,9 @@ from summeter.scoring.table import JudgmentTable
 from summeter.stats import Interval
 from summeter.stats.base import Bools, Floats
 
+OF_PEOPLE = "judgment_set source merge tie min_votes"
+"""The shared keywords that choose and merge people's judgments."""
+
 Choice = TypeVar("Choice", bound=StrEnum)
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -34,7 +37,7 @@ class SelectionArgs(TypedDict, total=False):
     `aspect` is a name, `JUDGE:GOLD` for unlike ones, or several of these. `judge` is a judge's name or signature.
     `judgment_set` and `source` choose people's judgments; `merge`, `tie` and `min_votes` say how annotators become
     one value; `gold_at_least` turns their values into yes and no. `by` breaks the rows down by a column as well.
-    `items` and `min_items` are for means of documents and systems.
+    `items` and `min_items` are for means of documents and systems. A study refuses those that it has no use for.
     """
 
     aspect: str | Sequence[str] | None
@@ -107,21 +110,34 @@ class Selection:
         return [gold for _, gold in self.aspect_pairs]
 
 
+def takes(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Makes a keyword that a study does not take a UsageError that names the nearest one.
+
+    `names` are those of `SelectionArgs` that it takes where its signature has `**selection`, each one or several
+    divided by blanks.
+    """
+
+    def decorate(study: Callable[P, R]) -> Callable[P, R]:
+        parameters = inspect.signature(study).parameters
+        known = [name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
+        known += " ".join(names).split()
+
+        @wraps(study)
+        def checked(*args: P.args, **keywords: P.kwargs) -> R:
+            for name in keywords:
+                if name not in known and name not in parameters:
+                    _refuse(name, known)
+            return study(*args, **keywords)
+
+        return checked
+
+    return decorate
+
+
 def checks_keywords(study: Callable[P, R]) -> Callable[P, R]:
-    """Makes an unknown keyword of a study a UsageError that names the nearest one."""
-    parameters = inspect.signature(study).parameters
-    known = [name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-        known += SelectionArgs.__annotations__
-
-    @wraps(study)
-    def checked(*args: P.args, **keywords: P.kwargs) -> R:
-        for name in keywords:
-            if name not in known and name not in parameters:
-                _refuse(name, known)
-        return study(*args, **keywords)
-
-    return checked
+    """The same for a study that takes all of `SelectionArgs`, or none."""
+    varies = any(each.kind is each.VAR_KEYWORD for each in inspect.signature(study).parameters.values())
+    return takes(*(SelectionArgs.__annotations__ if varies else ()))(study)
 
 
 def _refuse(keyword: str, known: Iterable[str]) -> NoReturn:
