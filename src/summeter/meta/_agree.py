@@ -48,8 +48,10 @@ from summeter.meta.selection import (
     SelectionArgs,
     check_known,
     choose,
+    golds,
     group_fields,
     groups,
+    meta_input,
     takes,
 )
 from summeter.records import Judgment, UsageError, error_types, unnamed
@@ -847,17 +849,15 @@ def override_rate(
     if level not in LEVELS[:3]:
         raise UsageError(f"there are labels of sentences, key facts and summaries, not at the level {level!r}")
     at = Level(level)
-    machine = judge_input(shown)
-    table, context = gold_input(gold, selected.judgment_set)
-    context = context if context.domains else machine.context
+    read = meta_input(shown, gold, selected)
     rows: list[Row] = []
-    for question in machine.questions(judge=selected.judge):
+    for question in read.judge.questions(judge=selected.judge):
         for own, other in selected.aspect_pairs or [(question.aspect, question.aspect)]:
             if own != question.aspect:
                 continue
-            labels = machine.scores(question, at, Use.LABEL)
-            for merged in gold_scores(table, other, at, selected.rule, selected.source):
-                for group in groups(align(labels, merged, context), selected.by):
+            labels = read.judge.scores(question, at, Use.LABEL)
+            for merged in golds(read, other, at, selected):
+                for group in groups(align(labels, merged, read.context), selected.by):
                     rows += _overridden(group, at, resample)
     if not rows:
         raise UsageError(f"no {level} has both a label that was shown and people's decision on it")

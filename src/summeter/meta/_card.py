@@ -28,10 +28,11 @@ from summeter.meta.context import Context
 from summeter.meta.gold import PEOPLE, gold_scores
 from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import context_of, gold_input, judge_input
-from summeter.meta.matrix import Scores, group_means, parts
+from summeter.meta.matrix import Scores, align, parts
 from summeter.meta.results import Row, Study, interval_row, judge_labels, merged, named, resampling
 from summeter.meta.selection import (
     OF_PEOPLE,
+    Group,
     Selection,
     SelectionArgs,
     group_fields,
@@ -374,27 +375,16 @@ def _abstractness(series: Sequence[Scores], context: Context) -> Iterator[Row]:
     if novel is None:
         return
     for faithful in (scores for scores in series if scores.aspect == FAITHFULNESS):
-        place = {item: row for row, item in enumerate(_items(faithful))}
-        rows = np.array([row for row, item in enumerate(_items(novel)) if item in place], dtype=np.int64)
-        there = np.array([place[item] for item in _items(novel) if item in place], dtype=np.int64)
-        x, y = novel.value[rows], faithful.value[there]
-        document, system = novel.document.take(rows), novel.system.take(rows)
+        pairs = align(novel, faithful, context)
         about = merged(named(novel, faithful), study=STUDY, average="pooled")
-        groups = [_everything(len(x))]
-        for name in ("system", "domain"):
-            groups += _parts(name, context.column(name, document, system))
-        for fields, inside in groups:
+        parts_of = [Group(name, value, part) for name in ("system", "domain") for value, part in pairs.split(name)]
+        for group in (Group(None, None, pairs), *parts_of):
             for coefficient in (Coefficient.PEARSON, Coefficient.SPEARMAN):
-                got = correlate(x[inside], y[inside], coefficient)
-                yield interval_row(got, about, fields, level="summary", statistic=coefficient.value)
-        there, dense = ~np.isnan(x + y), system.dense()
-        means = [group_means(side[there], dense.codes[there], len(dense.names)) for side in (x, y)]
-        got = correlate(means[0], means[1], Coefficient.SPEARMAN)
+                got = correlate(group.pairs.x, group.pairs.y, coefficient)
+                yield interval_row(got, about, group.fields(), level="summary", statistic=coefficient.value)
+        means = pairs.at(Level.SYSTEM)
+        got = correlate(means.x, means.y, Coefficient.SPEARMAN)
         yield interval_row(got, about, level="system", statistic=Coefficient.SPEARMAN.value)
-
-
-def _items(scores: Scores) -> Iterator[tuple[Any, Any]]:
-    return zip(scores.document.labels(), scores.system.labels(), strict=True)
 
 
 # ---- the card as Markdown ----

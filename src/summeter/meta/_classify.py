@@ -36,6 +36,7 @@ from summeter.meta.selection import (
     takes,
 )
 from summeter.records import Parameter, UsageError
+from summeter.scoring.table import Groups
 from summeter.stats import (
     Statistic,
     auroc,
@@ -195,15 +196,11 @@ def _row(
 
 def _success(pairs: PairedScores) -> Row:
     """The share of judged summaries with a usable verdict on every unit people were shown, and on no other."""
-    items = pairs.document.codes.astype(np.int64) * (int(pairs.system.codes.max(initial=0)) + 1) + pairs.system.codes
-    _, of = np.unique(items, return_inverse=True)
-    size = int(of.max(initial=-1)) + 1
+    items = Groups.by(pairs.document, pairs.system)
     whys = [why or "" for why in pairs.why.names]
     no_judge = np.array([f"judge: {ABSENT}" in why or "judge: skipped" in why for why in whys])[pairs.why.codes]
     no_gold = np.array([any(f"gold: {why}" in text for why in (ABSENT, OTHER_LIST)) for text in whys])[pairs.why.codes]
-    judged = np.bincount(of[~no_judge], minlength=size) > 0
-    shown = np.bincount(of[~no_gold], minlength=size) > 0
-    bad = np.bincount(of[np.isnan(pairs.x) | no_gold], minlength=size) > 0
+    judged, shown, bad = (items.count(rows) > 0 for rows in (~no_judge, ~no_gold, np.isnan(pairs.x) | no_gold))
     counted = judged & shown
     n = int(counted.sum())
     value = float((counted & ~bad).sum() / n) if n else None
