@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from made_rows import held_out as held_out_premise
 from support_data import Claim, Table, human, joined, measured, of_written, proxies, scores
 from train_support import (
     all_claims,
@@ -39,12 +38,13 @@ from train_support import (
     probabilities,
     write,
 )
+from training_rows import held_out as held_out_premise
 from written_rows import kept
 
 from summeter.evaluators.support.checks import CONFLICTS
 from summeter.evaluators.support.evidence import prepare
 from summeter.evaluators.support.network import DOUBT, MODEL, log_odds
-from summeter.evaluators.support.premises import premises
+from summeter.evaluators.support.premises import premise
 from summeter.evaluators.support.scorer import LexicalScorer, Look
 from summeter.evaluators.support.weights import Calibration, Weights, shipped
 from summeter.models.local.nli import LocalNLI
@@ -89,23 +89,21 @@ def answers(claims: list[Claim], nli: LocalNLI, file: Path | None) -> np.ndarray
     new = [claim for claim in claims if (nli.id, claim.text, claim.claim) not in kept_answers]
     for start in range(0, len(new), BATCH):
         some = new[start : start + BATCH]
-        texts = [premises_of(claim) for claim in some]
-        pairs = [(text, claim.claim) for claim, own in zip(some, texts, strict=True) for text in own]
-        entailments = iter(asyncio.run(nli.classify(pairs)))
-        for claim, own in zip(some, texts, strict=True):
-            kept_answers[nli.id, claim.text, claim.claim] = log_odds([next(entailments) for _ in own])
+        entailments = asyncio.run(nli.classify([(premise_of(claim), claim.claim) for claim in some]))
+        for claim, entailment in zip(some, entailments, strict=True):
+            kept_answers[nli.id, claim.text, claim.claim] = log_odds(entailment)
         if file is not None:
             with file.open("wb") as handle:
                 pickle.dump(kept_answers, handle)
     return np.array([kept_answers[nli.id, claim.text, claim.claim] for claim in claims])
 
 
-def premises_of(claim: Claim) -> tuple[str, ...]:
+def premise_of(claim: Claim) -> str:
     """What the network reads beside the claim."""
     evidence = prepare(claim.text, claim.spans)
     look = LexicalScorer(claim.use).look(claim.claim, evidence)
     assert isinstance(look, Look)
-    return premises(evidence, look.keys)
+    return premise(evidence, look.keys)
 
 
 class Asked:

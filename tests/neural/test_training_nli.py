@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import random
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +41,7 @@ def pairs(premises: int = 90) -> list[dict[str, str]]:
     return listed
 
 
-def written(folder: Path, listed: list[dict[str, str]]) -> Path:
+def written(folder: Path, listed: Sequence[Mapping[str, Any]]) -> Path:
     file = folder / "pairs.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in listed), "utf-8")
     return file
@@ -131,6 +133,8 @@ def test_a_share_of_a_file_trains(folders: Path, tmp_path: Path) -> None:
             r"pairs.jsonl.*1.*label.*is 'maybe'; labels",
         ),
         ([{"premise": "a b", "hypothesis": " ", "label": "not"}], {}, r"hypothesis.*is not a text"),
+        ([{"premise": "a b", "hypothesis": "a", "label": "not", "prior": "high"}], {}, r"prior.*is not a number"),
+        ([{"premise": "a b", "hypothesis": "a", "label": "not", "twin": 3}], {}, r"twin.*is not a text"),
         (pairs(8), {}, "too few premises: .* in the train part, and 10 are needed"),
         ([{**row, "label": "not"} for row in pairs()], {}, "are all entailed, or none is"),
         (pairs(), {"backbone": "roberta"}, "does not tell two segments apart"),
@@ -139,7 +143,7 @@ def test_a_share_of_a_file_trains(folders: Path, tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_used_is_one_clear_error(
-    folders: Path, tmp_path: Path, change: list[dict[str, str]], more: dict[str, Any], message: str
+    folders: Path, tmp_path: Path, change: list[dict[str, Any]], more: dict[str, Any], message: str
 ) -> None:
     given = dict(more)
     how = settings(folders, written(tmp_path, change), given.pop("backbone", "encoder"), **given)
@@ -191,6 +195,73 @@ def test_a_warm_start_of_another_network_is_refused(folders: Path, tmp_path: Pat
     with pytest.raises(UsageError, match=message):
         train(settings(folders, written(tmp_path, pairs()), warm_start=start), tmp_path / "network")
     assert not (tmp_path / "network").exists()
+
+
+def test_twins_train_together_and_are_counted_as_one_example(folders: Path, tmp_path: Path) -> None:
+    rows = [{**row, "twin": str(number // 3)} for number, row in enumerate(pairs())]
+    how = settings(folders, written(tmp_path, rows), schedule={**SCHEDULE, "epochs": 1})
+    alone = train(settings(folders, written(tmp_path, pairs()), schedule={**SCHEDULE, "epochs": 1}), tmp_path / "alone")
+    written(tmp_path, rows)
+    together = train(how, tmp_path / "together")
+    assert alone.card["data"]["pairs_an_epoch"] == 3 * together.card["data"]["pairs_an_epoch"]
+
+
+def test_the_loss_of_twins_is_that_of_the_difference_of_their_log_odds() -> None:
+    import torch
+
+    from summeter.training.nli_network import twins_loss
+
+    logits = torch.tensor([[1.0, -math.inf, 0.0], [0.5, -math.inf, 0.0], [9.0, 0.0, 0.0], [2.0, 0.0, 0.0]])
+    entailed = torch.tensor([True, False, True, True])
+    # The first two are twins, .5 apart; the third has none, and those of the last are both entailed.
+    loss = twins_loss(logits, entailed, ["a", "a", None, "b"])
+    assert float(loss) == pytest.approx(math.log(1 + math.exp(-0.5)))
+    assert float(twins_loss(logits, entailed, [None, None, "b", "b"])) == 0
+
+
+def test_what_a_hypothesis_tells_alone_is_not_learned(folders: Path, tmp_path: Path) -> None:
+    """Labels that follow from the hypothesis are learned, but not where `prior` says so already."""
+    draw = random.Random(5)
+    rows = []
+    for _ in range(300):
+        premise, word = " ".join(draw.sample(WORDS, 6)), draw.choice(WORDS)
+        entailed = word in WORDS[:6]
+        label = "entail" if entailed else "not"
+        rows.append({"premise": premise, "hypothesis": word, "label": label, "prior": 8.0 if entailed else -8.0})
+    schedule = {**SCHEDULE, "epochs": 3}
+    known = train(settings(folders, written(tmp_path, rows), schedule=schedule), tmp_path / "known")
+    for row in rows:
+        row["prior"] = 0.0
+    unknown = train(settings(folders, written(tmp_path, rows), schedule=schedule), tmp_path / "unknown")
+    assert figure(unknown.card, "network", "auroc") > 0.9
+    assert figure(known.card, "network", "auroc") < 0.8
+
+
+def test_the_mean_of_the_weights_lies_between_those_on_the_way(tmp_path: Path) -> None:
+    import torch
+
+    from summeter.engine.progress import Progress
+    from summeter.training.loop import Schedule, fit
+
+    class Falling(torch.nn.Module):  # type: ignore[misc] # torch has no types where the code is checked
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.zeros(()))
+
+    ends, scored = [], []
+    for average in (0.0, 0.9):
+        network = Falling()
+        how = Schedule(epochs=2, batch=1, learning_rate=0.1, weight_decay=0, average=average, patience=2)
+
+        def score(network: Falling = network) -> float:
+            scored.append(float(network.weight))
+            return -float(network.weight)
+
+        state = tmp_path / str(average)
+        fit(network, 20, lambda _, n=network: n.weight * 1.0, score, how, seed=1, state=state, show=Progress())
+        ends.append(float(network.weight))
+    assert ends[0] < ends[1] < 0
+    assert ends == [scored[1], scored[3]]
 
 
 def documents() -> list[dict[str, str]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,11 +21,14 @@ if TYPE_CHECKING:
 
 SAVE_EVERY = 30.0
 """Seconds between checkpoints within an epoch; one is kept at the end of each."""
+_ALIKE = 30  # batches among whose examples those of like size are sought
 
 
 class Schedule(Record):
     """How a network is trained: AdamW, the learning rate rising over the share `warmup` of all steps and then falling
-    to 0; after `patience` epochs that do not do better on dev the best weights are taken."""
+    to 0; after `patience` epochs that do not do better on dev the best weights are taken. `average`: a running mean of
+    the weights, which keeps this share of itself at each step, is scored on dev and taken (0: the weights themselves).
+    """
 
     epochs: int = Field(default=10, ge=1)
     batch: int = Field(default=16, ge=1)
@@ -33,6 +37,7 @@ class Schedule(Record):
     warmup: float = Field(default=0.1, ge=0, lt=1)
     clip: float = Field(default=1.0, gt=0)
     patience: int = Field(default=3, ge=1)
+    average: float = Field(default=0.0, ge=0, lt=1)
 
 
 class Fitted(NamedTuple):
@@ -60,10 +65,17 @@ def seeded(seed: int) -> None:
     torch.use_deterministic_algorithms(mode=True, warn_only=True)
 
 
-def order_of(examples: int, seed: int, epoch: int) -> list[int]:
-    """The order of the examples in an epoch."""
-    order: list[int] = np.random.default_rng([seed, epoch]).permutation(examples).tolist()
-    return order
+def batches_of(examples: int, batch: int, seed: int, epoch: int, sizes: Sequence[int] | None = None) -> list[list[int]]:
+    """The examples of an epoch in batches, by number; with `sizes` those of like size together, so that little is
+    padding."""
+    rng = np.random.default_rng([seed, epoch])
+    order: list[int] = rng.permutation(examples).tolist()
+    if sizes is not None:
+        many = batch * _ALIKE
+        drawn = (order[start : start + many] for start in range(0, examples, many))
+        order = [at for some in drawn for at in sorted(some, key=lambda at: sizes[at])]
+    batches = [order[start : start + batch] for start in range(0, examples, batch)]
+    return batches if sizes is None else [batches[at] for at in rng.permutation(len(batches)).tolist()]
 
 
 def fit(  # noqa: PLR0913 - what is trained, on what, how, and where it is kept
@@ -77,13 +89,15 @@ def fit(  # noqa: PLR0913 - what is trained, on what, how, and where it is kept
     state: Path,
     show: Progress,
     rate_of: Callable[[str], float] | None = None,
+    sizes: Sequence[int] | None = None,
 ) -> Fitted:
     """Train the parameters of `network` that require gradients, and leave the best ones in it.
 
     `loss` gives that of a batch of examples by number, `score` the network's score on dev (higher is better; None: it
     has none, and is worse than any), asked after each epoch with the network in evaluation mode. The file `state` holds
     the last checkpoint, from which an interrupted training goes on with the same numbers. `rate_of` says how many times
-    the learning rate a parameter of a name learns at. ModelError where the loss is no number.
+    the learning rate a parameter of a name learns at; `sizes` are those of the examples (`batches_of`).
+    ModelError where the loss is no number.
     """
     import torch
 
@@ -96,11 +110,10 @@ def fit(  # noqa: PLR0913 - what is trained, on what, how, and where it is kept
     saved = time.monotonic()
     while run.epoch < how.epochs and run.waited < how.patience:
         network.train()
-        order = order_of(examples, seed, run.epoch)
+        batches = batches_of(examples, how.batch, seed, run.epoch, sizes)
         while run.step < run.steps:
             checkpoint()
-            batch = order[run.step * how.batch : (run.step + 1) * how.batch]
-            current = loss(batch)
+            current = loss(batches[run.step])
             if not bool(torch.isfinite(current)):
                 raise ModelError(
                     f"the loss is {float(current.detach())} at step {run.epoch * run.steps + run.step + 1}; try a "
@@ -112,7 +125,7 @@ def fit(  # noqa: PLR0913 - what is trained, on what, how, and where it is kept
                 run.save()
                 saved = time.monotonic()
         network.eval()
-        with torch.inference_mode():
+        with run.averaged(), torch.inference_mode():
             run.ended(score())
         shown = run.scores[-1]
         show.note(f"epoch {run.epoch}: dev {'undefined' if shown is None else f'{shown:.3f}'}")
@@ -137,6 +150,8 @@ class _Run:
         self.scores: list[float | None] = []
         self.best: dict[str, torch.Tensor] | None = None
         self._trained = {name: weights for name, weights in network.named_parameters() if weights.requires_grad}
+        averaged = self._trained if how.average else {}
+        self._average = {name: weights.detach().clone() for name, weights in averaged.items()}
         self._times = [rate_of(name) for name in self._trained]
         groups = [{"params": [weights]} for weights in self._trained.values()]
         self._optimizer = torch.optim.AdamW(groups, lr=how.learning_rate, weight_decay=how.weight_decay)
@@ -160,6 +175,26 @@ class _Run:
         torch.nn.utils.clip_grad_norm_(self._trained.values(), self.how.clip)
         self._optimizer.step()
         self.step += 1
+        # The first weights count little: their share is that of a mean of as many steps.
+        kept = min(self.how.average, (run := self.epoch * self.steps + self.step) / (run + 9))
+        for name, mean in self._average.items():
+            mean.lerp_(self._trained[name].detach(), 1 - kept)
+
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """The mean weights in the network for a while, where there are any."""
+        import torch
+
+        with torch.no_grad():
+            own = {name: self._trained[name].detach().clone() for name in self._average}
+            for name, mean in self._average.items():
+                self._trained[name].copy_(mean)
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for name, weights in own.items():
+                    self._trained[name].copy_(weights)
 
     def ended(self, score: float | None) -> None:
         """An epoch has ended with a score on dev."""
@@ -187,7 +222,7 @@ class _Run:
         state: dict[str, Any] = {
             "epoch": self.epoch, "step": self.step, "waited": self.waited, "best_epoch": self.best_epoch,
             "scores": self.scores, "best": self.best, "optimizer": self._optimizer.state_dict(),
-            "weights": {name: weights.detach() for name, weights in self._trained.items()},
+            "weights": {name: weights.detach() for name, weights in self._trained.items()}, "average": self._average,
             "random": torch.get_rng_state(),
         }  # fmt: skip
         with writing(self.file) as handle:
@@ -202,6 +237,7 @@ class _Run:
         state = torch.load(self.file, weights_only=True)
         for name in ("epoch", "step", "waited", "best_epoch", "scores", "best"):
             setattr(self, name, state[name])
+        self._average = state["average"]
         self._optimizer.load_state_dict(state["optimizer"])
         with torch.no_grad():
             for name, weights in state["weights"].items():

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ from summeter.data.faults import Faults
 from summeter.data.formats import format_of, read_rows
 from summeter.engine.progress import Progress
 from summeter.evaluators.support.evidence import prepare
-from summeter.evaluators.support.premises import premises
+from summeter.evaluators.support.premises import premise
 from summeter.evaluators.support.scorer import LexicalScorer, Look
 from summeter.models.base import Framing
 from summeter.models.local.names import Located, file_hash, locate, parse
@@ -37,6 +38,7 @@ from summeter.training.nli_network import (
     loss_of,
     nli_network,
     rate_of,
+    twins_loss,
     write_nli_onnx,
 )
 from summeter.training.ratings import FEWEST
@@ -74,8 +76,11 @@ class NliTraining(Training):
     """Settings of an NLI network.
 
     `data`: files of rows with `premise`, `hypothesis` and `label` (entail, neutral, contradict; `not` where nobody told
-    neutral from contradict). Rows are divided by premise, near-duplicates on one side. `backbone` is the model string
-    of an encoder that tells two segments apart (BERT's kind). `max_tokens`: longer premises are cut, and counted.
+    neutral from contradict). Two rows of a file with the same `twin` train together, and the entailed one is to be
+    likelier than the other; `twins` is the weight of that. `prior` is the log-odds of entailment that the hypothesis
+    tells alone: added to the network's while it trains, so that it learns what the premise says, not how true sentences
+    sound. Rows are divided by premise, near-duplicates on one side. `backbone` is the model
+    string of an encoder that tells two segments apart (BERT's kind). `max_tokens`: longer premises are cut and counted.
     `warm_start` is the model string of a network that `summeter train` wrote for the same encoder (`embedded/support`,
     or `local/FOLDER`): training goes on from its weights. `arithmetic`: `bf16` multiplies matrices in bfloat16 while
     training (weights stay fp32), several times as fast on processors that have it. `weights`: `int8` stores matrices at
@@ -89,6 +94,7 @@ class NliTraining(Training):
     max_tokens: int = Field(default=192, ge=16)
     arithmetic: Literal["fp32", "bf16"] = "fp32"
     weights: Literal["fp32", "int8"] = "int8"
+    twins: float = Field(default=0.5, ge=0)
     schedule: Schedule = Schedule(epochs=3, batch=32, learning_rate=1e-4, warmup=0.05, patience=2)
 
     @field_validator("data", mode="before")
@@ -100,19 +106,26 @@ class NliTraining(Training):
     def task(self, base: Path) -> NliTask:
         """Read and check rows and backbone."""
         need_torch()
-        rows = [row for file in self.data for row in _taken(read_pairs(base / file.file, file.share), file)]
+        rows = [
+            row._replace(twin=row.twin and f"{number}:{row.twin}")
+            for number, file in enumerate(self.data)
+            for row in _taken(read_pairs(base / file.file, file.share), file)
+        ]
         start = None if self.warm_start is None else _start(self.warm_start, base)
         return NliTask(self, rows, open_backbone(self.backbone, base, self.max_tokens, on_torch=True), start)
 
 
 class Row(NamedTuple):
-    """A pair with its label, how often it trains on average, and the text it was divided by."""
+    """A pair with its label, how often it trains on average, the text it was divided by, what it shares with its twin,
+    and the log-odds that its hypothesis alone gives."""
 
     premise: str
     hypothesis: str
     label: str
     share: float
     document: str
+    twin: str | None = None
+    prior: float = 0.0
 
 
 def read_pairs(path: Path, share: float = 1.0) -> list[Row]:
@@ -121,14 +134,21 @@ def read_pairs(path: Path, share: float = 1.0) -> list[Row]:
     rows = []
     for row in read_rows(path, faults, format_of(path)):
         cells = [row.cells.get(name) for name in ("premise", "hypothesis")]
-        label = row.cells.get("label")
+        label, twin = row.cells.get("label"), row.cells.get("twin")
+        if twin is not None and not isinstance(twin, str):
+            faults.add(row.line, "twin", "is not a text")
+        prior = row.cells.get("prior", 0.0)
+        if isinstance(prior, bool) or not isinstance(prior, int | float) or not math.isfinite(prior):
+            faults.add(row.line, "prior", "is not a number")
+            continue
         for name, cell in zip(("premise", "hypothesis"), cells, strict=True):
             if not isinstance(cell, str) or not cell.strip():
                 faults.add(row.line, name, "is not a text")
         if label not in ALLOWED:
             faults.add(row.line, "label", f"is {label!r}; labels are: {', '.join(ALLOWED)}")
         elif isinstance(cells[0], str) and isinstance(cells[1], str):
-            rows.append(Row(cells[0], cells[1], str(label), share, cells[0]))
+            own = twin if isinstance(twin, str) else None
+            rows.append(Row(cells[0], cells[1], str(label), share, cells[0], own, float(prior)))
     faults.stop()
     return rows
 
@@ -149,11 +169,11 @@ def passage(document: str, claim: str) -> str | None:
     to look for, or the document none at all.
 
     >>> passage("It rained. Profits rose in May. Staff fell. Ana left. Ben stayed.", "Profits rose.")
-    'It rained. Profits rose in May. Staff fell.'
+    'It rained. Profits rose in May. Staff fell. Ana left. Ben stayed.'
     """
     evidence = prepare(document, split(document))
     look = LexicalScorer().look(claim, evidence)
-    return premises(evidence, look.keys)[-1] if isinstance(look, Look) else None
+    return premise(evidence, look.keys) if isinstance(look, Look) else None
 
 
 def _start(text: str, base: Path) -> Located:
@@ -186,7 +206,7 @@ class NliTask(Task):
         part_of = [self.parts.part[row.document] for row in rows]
         self.places = {part: [at for at, own in enumerate(part_of) if own == part] for part in PARTS}
         self._check()
-        texts = [[row.premise, row.hypothesis, row.label, row.share] for row in rows]
+        texts = [[row.premise, row.hypothesis, row.label, row.share, row.twin, row.prior] for row in rows]
         self.key = how.model_copy(update={"backbone": "", "data": (), "warm_start": None}).digest(
             rows=digest(texts),
             backbone=backbone.model.digest,
@@ -218,14 +238,18 @@ class NliTask(Task):
         """1 for each pair that is entailed, 0 for the others."""
         return np.array([ALLOWED[self.rows[at].label] == ("entail",) for at in places], dtype=np.float64)
 
-    def drawn(self) -> list[int]:
-        """The pairs of an epoch: each as often as its share says, the fraction by a draw of the seed."""
+    def drawn(self) -> list[tuple[int, ...]]:
+        """The examples of an epoch: a row, or a row and its twin, as often as its share says, the fraction by a draw of
+        the seed."""
         rng = np.random.default_rng([self.how.seed, 1])
-        times = [self.rows[at].share for at in self.places["train"]]
-        extra = rng.random(len(times))
+        twins: dict[str | int, list[int]] = {}
+        for at in self.places["train"]:
+            twins.setdefault(self.rows[at].twin or at, []).append(at)
+        shares = [self.rows[places[0]].share for places in twins.values()]
+        extra = rng.random(len(twins)).tolist()
         return [
-            at
-            for at, share, drawn in zip(self.places["train"], times, extra.tolist(), strict=True)
+            tuple(places)
+            for places, share, drawn in zip(twins.values(), shares, extra, strict=True)
             for _ in range(int(share) + (drawn < share % 1))
         ]
 
@@ -241,6 +265,8 @@ class NliTask(Task):
         allowed = torch.tensor(
             [[float(label in ALLOWED[row.label]) for label in LABELS] for row in self.rows], dtype=torch.float32
         )
+        entailed = torch.tensor(self.entailed(range(len(self.rows))) > 0)
+        priors = torch.tensor([[row.prior, 0.0, 0.0] for row in self.rows])
         drawn = self.drawn()
 
         def logits_of(places: Sequence[int]) -> torch.Tensor:
@@ -259,10 +285,12 @@ class NliTask(Task):
             return logits
 
         def loss(batch: Sequence[int]) -> torch.Tensor:
-            places = [drawn[at] for at in batch]
+            places = [at for example in batch for at in drawn[example]]
             with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.how.arithmetic == "bf16"):
                 logits = logits_of(places)
-            return loss_of(logits.float(), allowed[places])
+            logits = logits.float() + priors[places]
+            twins = [self.rows[at].twin for at in places]
+            return loss_of(logits, allowed[places]) + self.how.twins * twins_loss(logits, entailed[places], twins)
 
         dev = self.places["dev"]
 
@@ -272,6 +300,7 @@ class NliTask(Task):
         fitted = fit(
             network, len(drawn), loss, score, self.how.schedule, seed=self.how.seed, state=work.state, show=show,
             rate_of=rate_of if self.start is None else None,
+            sizes=[max(len(inputs[at].ids) for at in places) for places in drawn],
         )  # fmt: skip
         looked: Part = "test" if self.how.look_at_test else "dev"
         with torch.inference_mode():

@@ -15,6 +15,8 @@ import numpy as np
 from summeter.records import InstallError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import torch
     from numpy.typing import NDArray
 
@@ -54,17 +56,20 @@ def nli_network(encoder: Any) -> Any:
 
         def forward(self, ids: torch.Tensor, segments: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
             states = self.encoder(input_ids=ids, attention_mask=mask, token_type_ids=segments).last_hidden_state
-            kept = mask.to(states.dtype)
-            claim = (segments.to(states.dtype) * kept).unsqueeze(-1)
-            text = ((1 - segments).to(states.dtype) * kept).unsqueeze(-1)
+            # The claim's tokens stand together behind the text's: only they are compared.
+            lengths = segments.sum(1, keepdim=True)
+            places = torch.arange(lengths.max())
+            claim = (places < lengths).to(states.dtype).unsqueeze(-1)
+            places = (segments.argmax(1, keepdim=True) + places).clamp(max=ids.shape[1] - 1)
+            own = states.gather(1, places.unsqueeze(-1).expand(-1, -1, size))
+            text = ((1 - segments) * mask).to(states.dtype).unsqueeze(-1)
             text_mean = (states * text).sum(1) / text.sum(1)
-            claim_mean = (states * claim).sum(1) / claim.sum(1)
-            unit = states / states.norm(dim=-1, keepdim=True).clamp_min(1e-6)
-            closeness = unit @ unit.transpose(1, 2)
+            claim_mean = (own * claim).sum(1) / claim.sum(1)
+            closeness = _unit(own) @ _unit(states).transpose(1, 2)
             closeness = closeness.masked_fill(text.transpose(1, 2) == 0, -1e4)
-            attended = torch.softmax(self.scale * closeness, dim=-1) @ states
-            differences = (states - attended).abs()
-            compared = self.compare(torch.cat([states, attended, differences, states * attended], dim=-1))
+            # In fp32: the gradient of a softmax in bfloat16 takes ten times as long.
+            attended = torch.softmax((self.scale * closeness).float(), dim=-1).to(states.dtype) @ states
+            compared = self.compare(torch.cat([own, attended, (own - attended).abs(), own * attended], dim=-1))
             best = closeness.amax(-1, keepdim=True)
             joined = [
                 text_mean,
@@ -82,6 +87,10 @@ def nli_network(encoder: Any) -> Any:
     return NliNetwork()
 
 
+def _unit(states: torch.Tensor) -> torch.Tensor:
+    return states / states.norm(dim=-1, keepdim=True).clamp_min(1e-6)
+
+
 def rate_of(name: str) -> float:
     """How many times the learning rate a parameter of this name learns at."""
     return 1.0 if name.startswith("encoder") else HEAD_RATE
@@ -94,6 +103,24 @@ def loss_of(logits: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
 
     chances = torch.log_softmax(logits, dim=-1)
     return -torch.logsumexp(chances.masked_fill(wanted == 0, -1e9), dim=-1).mean()
+
+
+def twins_loss(logits: torch.Tensor, entailed: torch.Tensor, twins: Sequence[str | None]) -> torch.Tensor:
+    """The mean of log(1 + e^-d) over pairs of rows that share a twin, one entailed (`entailed`: True) and one not; d is
+    by how much the log-odds of entailment are higher for the entailed one. 0 without such pairs."""
+    import torch
+
+    places: dict[str, list[int]] = {}
+    for at, twin in enumerate(twins):
+        if twin is not None:
+            places.setdefault(twin, []).append(at)
+    odds = logits[:, 0] - torch.logsumexp(logits[:, 1:], dim=-1)
+    right, wrong = entailed.tolist(), [not each for each in entailed.tolist()]
+    pairs = [(a, b) for own in places.values() for a in own for b in own if right[a] and wrong[b]]
+    if not pairs:
+        return odds.new_zeros(())
+    true, false = (torch.tensor(list(side)) for side in zip(*pairs, strict=True))
+    return torch.nn.functional.softplus(odds[false] - odds[true]).mean()
 
 
 def write_nli_onnx(network: Any, file: Path, *, int8: bool) -> Path:

@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 
 from summeter.evaluators.support.evidence import Evidence
-from summeter.evaluators.support.premises import premises
+from summeter.evaluators.support.premises import premise
 from summeter.evaluators.support.scorer import Answer, LexicalScorer, Look, Support
 from summeter.evaluators.support.weights import Use, combination
 from summeter.models.base import NLI, Entailment
@@ -29,15 +29,15 @@ SURE = 0.7
 """From this probability on the network's answer is given as a reason."""
 
 
-def log_odds(entailments: Sequence[Entailment]) -> float:
-    """Log-odds that the claim follows from the premise it follows from best, within BOUND.
+def log_odds(entailment: Entailment) -> float:
+    """Log-odds that the claim follows from its premise, within BOUND.
 
-    >>> round(log_odds([Entailment(0.5, 0.3, 0.2), Entailment(0.8, 0.1, 0.1)]), 3)
+    >>> round(log_odds(Entailment(0.8, 0.1, 0.1)), 3)
     1.386
     """
     least = 1 / (1 + math.exp(BOUND))
-    share = min(max(entailment.entail for entailment in entailments), 1 - least)
-    return math.log(max(share, least) / (1 - max(share, least)))
+    share = min(max(entailment.entail, least), 1 - least)
+    return math.log(share / (1 - share))
 
 
 async def score(claims: Sequence[str], evidence: Evidence, use: Use, nli: NLI, base_rate: float = 0.5) -> list[Support]:
@@ -56,22 +56,22 @@ async def score(claims: Sequence[str], evidence: Evidence, use: Use, nli: NLI, b
         )
     words = LexicalScorer(use, base_rate=base_rate)
     looks = [words.look(claim, evidence) for claim in claims]
-    texts = [premises(evidence, look.keys) if isinstance(look, Look) and in_doubt(look, use) else () for look in looks]
-    pairs = [(text, claim) for claim, some in zip(claims, texts, strict=True) for text in some]
-    entailments = await nli.classify(pairs)
+    pairs = [
+        (premise(evidence, look.keys), claim)
+        for claim, look in zip(claims, looks, strict=True)
+        if isinstance(look, Look) and in_doubt(look, use)
+    ]
+    entailments = iter(await nli.classify(pairs))
     verdicts: list[Support] = []
-    last = 0
-    for look, some in zip(looks, texts, strict=True):
+    for look in looks:
         if isinstance(look, Support):
             verdicts.append(look)
-            continue
-        if not some:
+        elif in_doubt(look, use):
+            entailment = next(entailments)
+            verdict = words.verdict(look, evidence, Answer(log_odds(entailment), joint))
+            verdicts.append(verdict._replace(reasons=_reasons(verdict, entailment)))
+        else:
             verdicts.append(words.verdict(look, evidence))
-            continue
-        own = entailments[last : last + len(some)]
-        last += len(some)
-        verdict = words.verdict(look, evidence, Answer(log_odds(own), joint))
-        verdicts.append(verdict._replace(reasons=_reasons(verdict, own)))
     return verdicts
 
 
@@ -81,16 +81,14 @@ def in_doubt(look: Look, use: Use) -> bool:
     return least <= LexicalScorer(use).probability(look) <= most
 
 
-def _reasons(verdict: Support, entailments: Sequence[Entailment]) -> tuple[str, ...]:
+def _reasons(verdict: Support, entailment: Entailment) -> tuple[str, ...]:
     """The reasons, and the network's where it is sure: words first, for they can be checked at a glance."""
-    most = max(entailments, key=lambda entailment: entailment.contradict)
-    best = max(entailments, key=lambda entailment: entailment.entail)
-    if verdict.supported and best.entail >= SURE:
-        return (*verdict.reasons, f"it follows from this, says the network ({_short(best.entail)})")
-    if verdict.supported is False and most.contradict >= SURE:
-        return (*verdict.reasons, f"contradicted here, says the network ({_short(most.contradict)})")
-    if verdict.supported is False and best.entail < 1 - SURE:
-        return (*verdict.reasons, f"it does not follow from this, says the network ({_short(best.entail)})")
+    if verdict.supported and entailment.entail >= SURE:
+        return (*verdict.reasons, f"it follows from this, says the network ({_short(entailment.entail)})")
+    if verdict.supported is False and entailment.contradict >= SURE:
+        return (*verdict.reasons, f"contradicted here, says the network ({_short(entailment.contradict)})")
+    if verdict.supported is False and entailment.entail < 1 - SURE:
+        return (*verdict.reasons, f"it does not follow from this, says the network ({_short(entailment.entail)})")
     return verdict.reasons
 
 
