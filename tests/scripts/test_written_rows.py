@@ -87,15 +87,77 @@ class TestLongRows:
         shares = overlaps(rows)
         assert sum(share < 0.75 for share in shares) >= len(shares) / 2
 
-    def test_half_of_the_documents_are_development_data(self, rows: list[Any], script: ModuleType) -> None:
+    def test_half_of_the_first_documents_and_a_fifth_of_the_later_are_development_data(
+        self, rows: list[Any], script: ModuleType
+    ) -> None:
         development = list(script.long_rows(development=True))
         training = list(script.long_rows(development=False))
         assert {row.document_id for row in development}.isdisjoint(row.document_id for row in training)
         assert len(development) + len(training) == len(rows)
-        assert 0.3 < len(development) / len(rows) < 0.7
+        for later, low, high in ((False, 0.4, 0.6), (True, 0.15, 0.25)):
+            own = [script.kept(row.document_id) for row in rows if (row.document_id >= "long-200") == later]
+            assert low < sum(own) / len(own) < high
+
+    def test_what_decides_a_claim_stands_in_its_document(self, rows: list[Any], script: ModuleType) -> None:
+        texts = list(script._lines(script.FOLDER, "long"))
+        quotes = [
+            (text["text"], quote) for text in texts for claim in text["claims"] for quote in claim.get("evidence", ())
+        ]
+        assert len(quotes) > 5000
+        assert all(quote in text for text, quote in quotes)
 
     def test_long_documents_are_not_among_the_other_forms(self, script: ModuleType) -> None:
         assert not any(row.id.startswith("long") for row in script.written())
+
+
+class TestTraining:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        noise = " ".join(f"Filler sentence {number} about nothing at all." for number in range(30))
+        text = f"Ann paid Bob in May. {noise} The widow left town."
+        true = {
+            "id": "long-203-01",
+            "text": "Bob was given money.",
+            "label": "entail",
+            "kind": "role",
+            "pair": "long-203-02",
+        }
+        false = {
+            "id": "long-203-02",
+            "text": "Bob gave money away.",
+            "label": "not",
+            "kind": "role",
+            "pair": "long-203-01",
+        }
+        quoted = [{**claim, "evidence": ["paid Bob"]} for claim in (true, false)]
+        rows = [{"id": "long-203", "kind": "note", "text": text, "claims": quoted}]
+        (tmp_path / "long_z.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return tmp_path
+
+    def test_a_claim_is_read_with_what_decides_it_and_a_true_one_without_it_too(
+        self, script: ModuleType, folder: Path
+    ) -> None:
+        assert not script.kept("long-203")
+        rows = script.training(folder)["long"]
+        assert [(row["hypothesis"], row["label"], "Ann paid Bob" in row["premise"]) for row in rows] == [
+            ("Bob was given money.", "entail", True),
+            ("Bob was given money.", "not", False),
+            ("Bob gave money away.", "not", True),
+        ]
+        assert {row["twin"] for row in rows} == {"long-203-01"}
+
+    def test_no_development_document_trains(self, script: ModuleType) -> None:
+        kept = {row.claim for row in script.long_rows(development=True)}
+        assert kept
+        assert kept.isdisjoint(row["hypothesis"] for row in script.training()["long"])
+
+    def test_what_a_claim_tells_alone_comes_from_the_claims_of_other_documents(self, script: ModuleType) -> None:
+        claims = ["He was only late.", "He was late."] * 100
+        labels = [False, True] * 100
+        odds = script.sounds(claims, labels, [f"d{number // 2}" for number in range(200)])
+        assert odds[0] < -1 < 1 < odds[1]
+        # Of one document nothing is known of the others.
+        assert script.sounds(claims, labels, ["d"] * 200) == [0.0] * 200
 
 
 class TestSecondReader:
