@@ -220,21 +220,22 @@ def test_the_loss_of_twins_is_that_of_the_difference_of_their_log_odds() -> None
 
 
 def test_what_a_hypothesis_tells_alone_is_not_learned(folders: Path, tmp_path: Path) -> None:
-    """Labels that follow from the hypothesis are learned, but not where `prior` says so already."""
+    """Nine in ten claims with some words are entailed, one in ten of the others; not learned where `prior` says so."""
     draw = random.Random(5)
-    rows = []
-    for _ in range(300):
+    rows: list[dict[str, Any]] = []
+    for _ in range(600):
         premise, word = " ".join(draw.sample(WORDS, 6)), draw.choice(WORDS)
-        entailed = word in WORDS[:6]
-        label = "entail" if entailed else "not"
-        rows.append({"premise": premise, "hypothesis": word, "label": label, "prior": 8.0 if entailed else -8.0})
+        usual = word in WORDS[:6]
+        label = "entail" if usual == (draw.random() < 0.9) else "not"
+        prior = math.log(9) if usual else -math.log(9)
+        rows.append({"premise": premise, "hypothesis": word, "label": label, "prior": prior})
     schedule = {**SCHEDULE, "epochs": 3}
     known = train(settings(folders, written(tmp_path, rows), schedule=schedule), tmp_path / "known")
     for row in rows:
         row["prior"] = 0.0
     unknown = train(settings(folders, written(tmp_path, rows), schedule=schedule), tmp_path / "unknown")
-    assert figure(unknown.card, "network", "auroc") > 0.9
-    assert figure(known.card, "network", "auroc") < 0.8
+    assert figure(unknown.card, "network", "auroc") > 0.8
+    assert figure(known.card, "network", "auroc") < 0.7
 
 
 def test_the_mean_of_the_weights_lies_between_those_on_the_way(tmp_path: Path) -> None:
@@ -254,20 +255,20 @@ def test_the_mean_of_the_weights_lies_between_those_on_the_way(tmp_path: Path) -
         how = Schedule(epochs=2, batch=1, learning_rate=0.1, weight_decay=0, average=average, patience=2)
 
         def score(network: Falling = network) -> float:
-            scored.append(float(network.weight))
-            return -float(network.weight)
+            scored.append(network.weight.item())
+            return -network.weight.item()
 
         state = tmp_path / str(average)
         fit(network, 20, lambda _, n=network: n.weight * 1.0, score, how, seed=1, state=state, show=Progress())
-        ends.append(float(network.weight))
+        ends.append(network.weight.item())
     assert ends[0] < ends[1] < 0
     assert ends == [scored[1], scored[3]]
 
 
 def documents() -> list[dict[str, str]]:
     """The same pairs, each premise among sentences about something else, more than the network reads."""
-    noise = "Qq uu. " * 60
-    return [{**row, "premise": f"{noise}{row['premise'].capitalize()}. {noise}"} for row in pairs()]
+    noise = "Qq " + "uu " * 120
+    return [{**row, "premise": f"Qq uu. {row['premise'].capitalize()}. {noise}. {noise}."} for row in pairs()]
 
 
 def test_a_network_reads_the_sentences_of_a_document_that_support_would_pick(folders: Path, tmp_path: Path) -> None:
@@ -287,6 +288,6 @@ def test_a_balanced_file_trains_both_labels_as_often(folders: Path, tmp_path: Pa
     file = written(tmp_path, pairs())
     how = NliTraining.model_validate(settings(folders, file, data=[{"file": str(file), "balanced": True, "share": 2}]))
     task = how.task(tmp_path)
-    entailed = task.entailed(task.drawn())
+    entailed = task.entailed([at for example in task.drawn() for at in example])
     assert entailed.mean() == pytest.approx(0.5, abs=0.05)
     assert len(entailed) == pytest.approx(2 * len(task.places["train"]), rel=0.05)
