@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import signal
@@ -20,6 +21,7 @@ from engine.test_derived import Centred
 
 from summeter.data.dataset import Dataset, load
 from summeter.engine.api import evaluate
+from summeter.engine.executors import ray
 from summeter.engine.executors.fleet import Assignment, Setup
 from summeter.engine.executors.member import Member
 from summeter.engine.executors.processes import ProcessExecutor
@@ -83,6 +85,25 @@ class TestTheSameRun:
         assert "File too large" in told[0]
         assert run.manifest.status == "complete"
         assert files(run.folder) == files(evaluate(rows(40), [judge], out=tmp_path / "whole").folder)
+
+
+def test_workers_that_wait_for_room_are_told_of_while_others_work(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ray, "PATIENCE", 0.01)
+    monkeypatch.setattr(ray.RayFleet, "_room", lambda _: 1)
+
+    async def told() -> None:
+        fleet = ray.RayFleet(ray.RayExecutor(workers=3))
+        fleet._actors = dict.fromkeys(("worker 1", "worker 2", "worker 3"))
+        telling = asyncio.ensure_future(fleet._tell_of_waiting())
+        await asyncio.sleep(0)
+        fleet._ready.add("worker 2")
+        await telling
+
+    asyncio.run(told())
+    (line,) = [entry.getMessage() for entry in caplog.records]
+    assert line == "2 of 3 workers wait for room: Ray has room for 1 with 1 CPUs and 0 GPUs each"
 
 
 class TestWhatEndsARun:
