@@ -133,7 +133,11 @@ def test_a_share_of_a_file_trains(folders: Path, tmp_path: Path) -> None:
             r"pairs.jsonl.*1.*label.*is 'maybe'; labels",
         ),
         ([{"premise": "a b", "hypothesis": " ", "label": "not"}], {}, r"hypothesis.*is not a text"),
-        ([{"premise": "a b", "hypothesis": "a", "label": "not", "prior": "high"}], {}, r"prior.*is not a number"),
+        (
+            [{"premise": "a b", "hypothesis": "a", "label": "not", "prior": "high"}],
+            {},
+            r"prior.*is 'high', not a finite number",
+        ),
         ([{"premise": "a b", "hypothesis": "a", "label": "not", "twin": 3}], {}, r"twin.*is not a text"),
         (pairs(8), {}, "too few premises: .* in the train part, and 10 are needed"),
         ([{**row, "label": "not"} for row in pairs()], {}, "are all entailed, or none is"),
@@ -197,13 +201,22 @@ def test_a_warm_start_of_another_network_is_refused(folders: Path, tmp_path: Pat
     assert not (tmp_path / "network").exists()
 
 
-def test_twins_train_together_and_are_counted_as_one_example(folders: Path, tmp_path: Path) -> None:
+def test_twins_train_together(folders: Path, tmp_path: Path) -> None:
+    from summeter.training.nli import NliTraining
+
     rows = [{**row, "twin": str(number // 3)} for number, row in enumerate(pairs())]
-    how = settings(folders, written(tmp_path, rows), schedule={**SCHEDULE, "epochs": 1})
-    alone = train(settings(folders, written(tmp_path, pairs()), schedule={**SCHEDULE, "epochs": 1}), tmp_path / "alone")
-    written(tmp_path, rows)
-    together = train(how, tmp_path / "together")
-    assert alone.card["data"]["pairs_an_epoch"] == 3 * together.card["data"]["pairs_an_epoch"]
+    task = NliTraining.model_validate(settings(folders, written(tmp_path, rows))).task(tmp_path)
+    assert sorted(at for example in task.drawn() for at in example) == task.places["train"]
+    assert {len({task.rows[at].twin for at in example}) for example in task.drawn()} == {1}
+    assert {len(example) for example in task.drawn()} == {3}
+
+
+def test_a_prior_may_be_empty_and_stand_in_a_table(tmp_path: Path) -> None:
+    from summeter.training.nli import read_pairs
+
+    file = tmp_path / "pairs.csv"
+    file.write_text("premise,hypothesis,label,prior\na b,a,entail,0.25\na b,c,not,\n", "utf-8")
+    assert [row.prior for row in read_pairs(file)] == [0.25, 0.0]
 
 
 def test_the_loss_of_twins_is_that_of_the_difference_of_their_log_odds() -> None:

@@ -137,9 +137,9 @@ def read_pairs(path: Path, share: float = 1.0) -> list[Row]:
         label, twin = row.cells.get("label"), row.cells.get("twin")
         if twin is not None and not isinstance(twin, str):
             faults.add(row.line, "twin", "is not a text")
-        prior = row.cells.get("prior", 0.0)
-        if isinstance(prior, bool) or not isinstance(prior, int | float) or not math.isfinite(prior):
-            faults.add(row.line, "prior", "is not a number")
+        prior = _prior(row.cells.get("prior"))
+        if prior is None:
+            faults.add(row.line, "prior", f"is {row.cells['prior']!r}, not a finite number")
             continue
         for name, cell in zip(("premise", "hypothesis"), cells, strict=True):
             if not isinstance(cell, str) or not cell.strip():
@@ -148,9 +148,20 @@ def read_pairs(path: Path, share: float = 1.0) -> list[Row]:
             faults.add(row.line, "label", f"is {label!r}; labels are: {', '.join(ALLOWED)}")
         elif isinstance(cells[0], str) and isinstance(cells[1], str):
             own = twin if isinstance(twin, str) else None
-            rows.append(Row(cells[0], cells[1], str(label), share, cells[0], own, float(prior)))
+            rows.append(Row(cells[0], cells[1], str(label), share, cells[0], own, prior))
     faults.stop()
     return rows
+
+
+def _prior(cell: object) -> float | None:
+    """The number in a cell; 0 for an empty one, None for anything else."""
+    if cell is None or cell == "":
+        return 0.0
+    try:
+        number = float(cell) if isinstance(cell, int | float | str) and not isinstance(cell, bool) else math.nan
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _taken(rows: Sequence[Row], how: Pairs) -> list[Row]:
@@ -374,7 +385,8 @@ class TrainedNli(Trained):
         self.card = {
             "kind": "nli",
             "data": {
-                "pairs": len(task.rows), "pairs_an_epoch": len(task.drawn()), "labels": dict(sorted(counts.items())),
+                "pairs": len(task.rows), "pairs_an_epoch": sum(map(len, task.drawn())),
+                "labels": dict(sorted(counts.items())),
                 "files": [
                     {"name": Path(each.file).name, **each.model_dump(exclude={"file"})} for each in task.how.data
                 ],
