@@ -305,10 +305,8 @@ def others_in_place(scene: Scene) -> Iterator[Raw]:
 def names_missing(scene: Scene) -> Iterator[Raw]:
     """Names that stand nowhere, each with the name in its place."""
     for phrase in _phrases(scene, (word for word in scene.missing if word.start not in scene.accounted)):
-        # Capitalised inside the sentence; at its start the next word must be as well.
-        after = next(scene.claim.ahead(scene.claim.places[phrase[-1].start], 1), None)
-        is_first = len(phrase) == 1 and phrase[0].start == scene.claim.words[0].start
-        if phrase[-1].capital and (not is_first or (after is not None and after.capital)):
+        # Capitalised inside the sentence; at its start two words must be.
+        if phrase[-1].capital and (phrase[0].start != scene.claim.words[0].start or len(phrase) > 1):
             other = _in_place(scene, phrase) or _like(scene, phrase)
             yield (scene.absent(scene.claim.quote(phrase[0], phrase[-1]), other), phrase)
 
