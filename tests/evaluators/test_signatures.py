@@ -12,7 +12,7 @@ from summeter.evaluators.catalog import CATALOG, build
 
 SIGNATURES = {
     "support": [
-        "support|scorer:lexical@5733e5818aa52a44|split:rules-1|v:2",
+        "support|scorer:lexical@27977ce00878088d|split:rules-1|v:2",
     ],
     "abstractiveness": [
         "abstractiveness|v:1",
@@ -155,7 +155,7 @@ SIGNATURES = {
         "ensemble|judge:p/m|t:0|of:rts+mcq+stareval|members:d1342c2ab3891b02|scale:1-5|split:rules-1|v:1",
     ],
     "cascade": [
-        "support|scorer:lexical@5733e5818aa52a44|split:rules-1|v:2",
+        "support|scorer:lexical@27977ce00878088d|split:rules-1|v:2",
         "finesure.fact_check|judge:p/m|t:0|prompt:0cc7b57b0317834e|split:rules-1|v:2",
         "cascade|judge:p/m|t:0|first:support|then:finesure.fact_check|members:de0975e98dbf4069|split:rules-1|v:1",
     ],
