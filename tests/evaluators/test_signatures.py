@@ -157,7 +157,7 @@ SIGNATURES = {
     "cascade": [
         "support|scorer:lexical@27977ce00878088d|split:rules-1|v:2",
         "finesure.fact_check|judge:p/m|t:0|prompt:0cc7b57b0317834e|split:rules-1|v:2",
-        "cascade|judge:p/m|t:0|first:support|then:finesure.fact_check|members:de0975e98dbf4069|split:rules-1|v:1",
+        "cascade|judge:p/m|t:0|first:support|then:finesure.fact_check|members:4ce9cdc02491e9ee|split:rules-1|v:1",
     ],
     "h2h[order=ab]": [
         "h2h|judge:p/m|t:0|aspect:coherence|prompt:034d1d32fe0cd6a5|order:ab|v:2",
