@@ -443,6 +443,18 @@ def test_the_bound_holds_with_a_judge_between() -> None:
     assert [stage.bound.n for stage in plan.stages if stage.bound is not None] == [200, 200]
 
 
+def test_what_a_judge_between_could_not_judge_moves_no_item_between_the_parts_of_the_sample() -> None:
+    judged = simulation.simulated(simulation.np.random.default_rng(0), 800, ratings=False, middle=True)
+    cascade = simulation.Simulated(middle=True, sample=400, error=0.1)
+    first = min((rows.item for rows in judged), key=cascade._draw)
+    for place, (item, (cheap, (middle,), dear)) in enumerate(judged):
+        if item == first:
+            failed = middle.model_copy(update={"status": "error", "value": None, "label": None, "reason": "down"})
+            judged[place] = judged[place]._replace(by_member=(cheap, (failed,), dear))
+    stages = cascade.plan(judged).stages
+    assert [stage.bound.n for stage in stages if stage.bound is not None] == [200, 200]
+
+
 def test_a_dry_run_says_at_most(tmp_path: Path) -> None:
     rows = data([95], [55])
     cascade = "cascade[first=support,then=finesure.fact_check,band=[.4,.6]]"

@@ -132,6 +132,9 @@ def test_what_a_copy_of_a_run_took_counts_once(tmp_path: Path) -> None:
     shutil.copytree(run.folder, tmp_path / "copy")
     merged = merge([run.folder, tmp_path / "copy"], tmp_path / "merged").manifest
     assert (merged.usage, merged.judge_usage) == (run.manifest.usage, run.manifest.judge_usage)
+    between = evaluate(data, [Lengths()], out=tmp_path / "between", seed=7)
+    runs = [run.folder, between.folder, tmp_path / "copy"]
+    assert merge(runs, tmp_path / "three").manifest.options["seed"] == run.manifest.options["seed"]
 
 
 def test_what_cannot_be_merged_is_told_before_anything_is_written(tmp_path: Path) -> None:

@@ -219,8 +219,10 @@ def _write_failures(fresh: Path, runs: Sequence[RunFolder]) -> None:
 def _manifest(runs: Sequence[RunFolder], judges: tuple[JudgeEntry, ...], data: DataEntry) -> Manifest:
     """The manifest of all: the options of the first, what all took together; what a copy of a run took counts once."""
     taken = ("created", "usage", "judge_usage", "local", "compute")
-    own = {run.manifest.model_dump_json(include=set(taken)): run.manifest for run in reversed(runs)}
-    manifests = list(reversed(own.values()))
+    own: dict[str, Manifest] = {}
+    for run in runs:
+        own.setdefault(run.manifest.model_dump_json(include=set(taken)), run.manifest)
+    manifests = list(own.values())
     return manifests[0].model_copy(
         update={
             "judges": judges,

@@ -304,7 +304,7 @@ class Cascade(JoinedEvaluator):
         losses = read.losses[place]
         sureness = _by_distance(self.members[place], sure)
         # A later judge's bands depend on where the one before stopped, so each is tested on a part of its own.
-        testing = list(losses)[place::stages]
+        testing = [item for item in read.order[place::stages] if item in losses]
         population = read.items - (len(losses) - len(testing))
         unlike = {sureness(value) for own in sure.values() for value in own}
         if self.members[place].evaluator.decision_threshold is None or len(unlike) == 1:
@@ -363,7 +363,7 @@ class _Read:
 
     `values` are, of each judge but the last, the numbers of an item's units, None where one could not be judged; an
     item that it has not judged is not there. `losses` are, of each judge but the last, those of the sample's items
-    against the last judge, in the order of the draw; an item that the last judge could not judge is not there.
+    against the last judge; an item that either could not judge is not there. `order` is that of the draw.
     """
 
     def __init__(self, cascade: Cascade, judged: Sequence[MemberJudgments]) -> None:
@@ -374,7 +374,8 @@ class _Read:
         self.values: list[dict[ItemKey, tuple[float, ...] | None]] = [{} for _ in members[1:]]
         self.kinds: list[set[str]] = [set() for _ in members]
         self.last_usable: set[ItemKey] = set()
-        losses: list[dict[ItemKey, float]] = [{} for _ in members[1:]]
+        self.losses: list[dict[ItemKey, float]] = [{} for _ in members[1:]]
+        self.order = sorted(self.sample, key=cascade._draw)
         for item, by_member in judged:
             rows = [[row for row in own if row.aspect == aspect] for own in by_member]
             for place, own in enumerate(rows):
@@ -388,9 +389,7 @@ class _Read:
                 for place, own in enumerate(rows[:-1]):
                     loss = _loss((members[place], own), (members[-1], rows[-1])) if own else None
                     if loss is not None:
-                        losses[place][item] = loss
-        order = sorted(self.sample, key=cascade._draw)
-        self.losses = [{item: own[item] for item in order if item in own} for own in losses]
+                        self.losses[place][item] = loss
 
 
 def _names(then: str) -> list[str]:
