@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from engine import test_cascade as cascades
 from engine.judges import Lengths, Moody, rows
 from runs.test_views import judge as script
 from runs.test_views import rows as pairs
@@ -135,6 +136,23 @@ def test_what_a_copy_of_a_run_took_counts_once(tmp_path: Path) -> None:
     between = evaluate(data, [Lengths()], out=tmp_path / "between", seed=7)
     runs = [run.folder, between.folder, tmp_path / "copy"]
     assert merge(runs, tmp_path / "three").manifest.options["seed"] == run.manifest.options["seed"]
+
+
+def test_a_judge_that_some_run_asked_for_everything_is_whole_whichever_run_comes_first(tmp_path: Path) -> None:
+    texts = [[cascades.data([95], [55], [5])[number] for number in some] for some in ((0, 1), (2,))]
+    cascade = cascades.Of(band=[0.3, 0.7])
+    runs = {
+        name: evaluate(rows, specs, out=tmp_path / name).folder
+        for name, rows, specs in (
+            ("confined", texts[0], [cascade]),
+            ("whole", texts[0], [cascade, cascades.Dear()]),
+            ("elsewhere", texts[1], [cascade]),
+        )
+    }
+    merged = merge([runs["confined"], runs["whole"]], tmp_path / "merged")
+    assert not merged.partial
+    assert sum(score.judge == "dear" for score in merged.scores()) == 2
+    assert merge([runs["whole"], runs["elsewhere"]], tmp_path / "apart").partial
 
 
 def test_what_cannot_be_merged_is_told_before_anything_is_written(tmp_path: Path) -> None:

@@ -126,14 +126,19 @@ def _judgment_set(runs: Sequence[RunFolder], name: str) -> Callable[[], Iterator
 
 
 def _judges(runs: Sequence[RunFolder]) -> tuple[JudgeEntry, ...]:
-    """The judges of all runs, each once, with the aspects that any run asked it for."""
+    """The judges of all runs, each once, with the aspects that any run asked it for; a cascade's judge is whole where
+    over each of the data some run asked it for all."""
     merged: dict[str, JudgeEntry] = {}
+    partial: dict[tuple[str, str], bool] = {}  # by signature and data
     for run in runs:
         for judge in run.manifest.judges:
             first = merged.setdefault(judge.signature, judge)
             aspects = tuple(dict.fromkeys((*first.aspects, *judge.aspects)))
             merged[judge.signature] = first.model_copy(update={"aspects": aspects})
-    return tuple(merged.values())
+            key = judge.signature, run.manifest.data.hash
+            partial[key] = partial.get(key, True) and judge.partial
+    confined = {signature for (signature, _), here in partial.items() if here}
+    return tuple(judge.model_copy(update={"partial": judge.signature in confined}) for judge in merged.values())
 
 
 class _Judge:
