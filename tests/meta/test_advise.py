@@ -162,6 +162,23 @@ def test_documents_needed_by_hand() -> None:
     assert documents_needed(Difference(interval._replace(value=0.0), 50)) is None
 
 
+def test_the_figures_of_a_judge_are_of_one_run(tmp_path: Path, run: Run) -> None:
+    fewer = evaluate(data(12), [Noisy(noise=0.3)], out=tmp_path / "fewer")
+    (signature,) = {judgment.signature for judgment in fewer.judgments()}
+
+    def of_the_judge(study: Any) -> list[Any]:
+        return [row for row in study if row.signature == signature and row.statistic != "auroc"]
+
+    both, alone = advise([run, fewer], run.data, resamples=20), advise([run], run.data, resamples=20)
+    assert of_the_judge(both) == of_the_judge(alone)
+    assert [row.n for row in of_the_judge(both) if row.statistic == "length_gap"] == [80]
+
+
+def test_judges_are_not_advised_on_by_one_annotator_of_several(run: Run) -> None:
+    with pytest.raises(UsageError, match=r"one value of people for each unit.*merge=auto"):
+        advise(run, merge="each")
+
+
 def test_a_judge_that_favours_its_own_family_is_seen(tmp_path: Path) -> None:
     class Kind(Noisy):
         """Half a point more for system a."""

@@ -16,22 +16,23 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from summeter.choices import Coefficient, Level
+from summeter.choices import AggregationRule, Coefficient, Level
 from summeter.meta._bias import length_rows, lengths_of, self_preference
 from summeter.meta._correlate import rows_interval
 from summeter.meta.inputs import Gold
-from summeter.meta.matrix import PairedScores
+from summeter.meta.matrix import PairedScores, are_decisions
 from summeter.meta.results import Row, Study, interval_row, judge_key, judge_labels, named, resampling
 from summeter.meta.selection import (
+    OF_PEOPLE,
     Selection,
     SelectionArgs,
     all_pairs,
-    checks_keywords,
     choose,
     meta_input,
     paired_matrices,
+    takes,
 )
-from summeter.records import UsageError, judge_names
+from summeter.records import Parameter, UsageError, judge_names
 from summeter.runs.calls import CallStore
 from summeter.runs.run import CALLS, RunFolder
 from summeter.stats import Interval, classification_interval
@@ -65,7 +66,7 @@ class Candidate(NamedTuple):
         return {**named(self.pairs.judge, self.pairs.gold), **about}
 
 
-@checks_keywords
+@takes("aspect judge gold_at_least", OF_PEOPLE)
 def advise(
     runs: RunFolder | Sequence[RunFolder],
     gold: Gold | None = None,
@@ -97,6 +98,12 @@ def advise(
     if not folders:
         raise UsageError("no run given")
     chosen, resample = Selection(**selection), resampling(max(1, resamples), seed=seed)
+    if chosen.merge == AggregationRule.EACH:
+        raise UsageError(
+            "judges are set beside one value of people for each unit; merge the annotators, or name one of them (",
+            Parameter("merge", AggregationRule.AUTO.value),
+            ")",
+        )
     people = folders[0].data if gold is None else gold
     where = None if level is None else choose(Level, level, "level")
     found = _candidates(folders, people, chosen, where, resample)
@@ -109,7 +116,7 @@ def advise(
         block, said = _of_aspect(aspect, named_candidates, resample)
         rows += block
         notes += said
-    rows += _biases(folders, people, chosen, families or {}, judge_families or {}, resample)
+    rows += _biases(found, people, chosen, families or {}, judge_families or {}, resample)
     return Study(STUDY, rows, notes)
 
 
@@ -153,7 +160,7 @@ def _candidates(
         for run in runs:
             try:
                 for pairs in all_pairs(meta_input(run, gold, chosen), level, chosen):
-                    there.setdefault((pairs.gold.aspect, pairs.judge.signature, pairs.judge.aspect), (run, pairs))
+                    there.setdefault(_key(pairs), (run, pairs))
             except UsageError as error:
                 lost = error
     found = []
@@ -167,13 +174,20 @@ def _candidates(
     return found
 
 
+def _key(pairs: PairedScores) -> tuple[str, str, str]:
+    """People's aspect, and the judge's signature and aspect: what makes a candidate."""
+    return pairs.gold.aspect, pairs.judge.signature, pairs.judge.aspect
+
+
 def _candidate(run: RunFolder, pairs: PairedScores, resample: Resampling) -> Candidate:
-    labels = bool(np.isin(pairs.y[~np.isnan(pairs.y)], (0.0, 1.0)).all())
-    if labels:
-        agreement = classification_interval(pairs.y, pairs.x, AUROC, resample(pairs.document.codes))
-    else:
-        agreement = rows_interval(pairs, SPEARMAN, resample)
-    return Candidate(run, pairs, AUROC if labels else SPEARMAN, agreement, *_cost(run, pairs.judge.signature))
+    statistic = AUROC if are_decisions(pairs.y) else SPEARMAN
+    return Candidate(run, pairs, statistic, _agreement(pairs, statistic, resample), *_cost(run, pairs.judge.signature))
+
+
+def _agreement(pairs: PairedScores, statistic: str, resample: Resampling) -> Interval:
+    if statistic == AUROC:
+        return classification_interval(pairs.y, pairs.x, AUROC, resample(pairs.document.codes))
+    return rows_interval(pairs, SPEARMAN, resample)
 
 
 def _cost(run: RunFolder, signature: str) -> tuple[float | None, str | None]:
@@ -377,22 +391,24 @@ def _by_system(own: Candidate, resample: Resampling) -> Iterator[Row]:
     if len(own.pairs.system.used()) < 2:
         return
     for system, part in own.pairs.split("system"):
-        each = _candidate(own.run, part, resample) if part.n > 1 else None
-        if each is not None and each.statistic == own.statistic:
-            yield interval_row(each.agreement, own.fields(), statistic=own.statistic, system=system)
+        if part.n > 1:
+            agreement = _agreement(part, own.statistic, resample)
+            yield interval_row(agreement, own.fields(), statistic=own.statistic, system=system)
 
 
 def _biases(
-    runs: Sequence[RunFolder], gold: Gold, chosen: Selection, families: Mapping[str, str],
+    candidates: Sequence[Candidate], gold: Gold, chosen: Selection, families: Mapping[str, str],
     judge_families: Mapping[str, str], resample: Resampling,
 ) -> Iterator[Row]:  # fmt: skip
-    for run in runs:
+    """Of the candidates only: of a judge in several runs, what the first of them says, like its other figures."""
+    run_of = {_key(candidate.pairs): candidate.run for candidate in candidates}
+    for run in {id(run): run for run in run_of.values()}.values():
         lengths = lengths_of(run, gold, "words")
         try:
             matrices = paired_matrices(meta_input(run, gold, chosen), chosen)
         except UsageError:
             continue  # people judged no summaries as a whole, or this run has none of their aspects
-        for matrix in matrices:
+        for matrix in (matrix for matrix in matrices if run_of.get(_key(matrix.pairs)) is run):
             rows = [row for row in length_rows(matrix, lengths, "words", resample) if row.statistic == "length_gap"]
             if families:
                 rows.append(self_preference(matrix, families, judge_families, resample))
