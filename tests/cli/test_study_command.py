@@ -42,6 +42,8 @@ def test_shared_options_are_the_keywords_of_the_studies_with_their_defaults() ->
         (sm.meta.errors, "by"), (sm.meta.errors, "source"), (sm.meta.classify, "min_items"),
         (sm.meta.stability, "items"),
         (sm.meta.reliability, "by"), (sm.meta.agree, "gold_at_least"), (sm.meta.prefer, "gold_at_least"),
+        (sm.meta.advise, "by"), (sm.meta.estimate, "items"), (sm.meta.simulate, "by"),
+        (sm.meta.compare_by_people, "judge"), (sm.meta.compare_evaluators, "min_items"),
         (sm.meta.calibrate, "by"), (sm.meta.card, "items"), (sm.meta.agreement_with_people, "by"),
     ],
 )  # fmt: skip
@@ -125,6 +127,36 @@ def test_studies_of_people_need_no_run(command: tuple[str, ...], rated: Path) ->
     assert {row["aspect"] for row in rows} == {"coherence"}
     if command[0] == "compare":
         assert {row["pair"] for row in rows if row["pair"]} == {"a-b", "a-c", "b-c"}
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "message"),
+    [
+        ("compare --of people", "--judge abstractiveness", "--judge does nothing with --of people"),
+        ("compare --of systems", "--set human.other", "--set does nothing with --of systems"),
+        ("compare --of systems", "--gold-at-least 3", "--gold-at-least does nothing with --of systems"),
+        ("reliability --repeats", "--tie low", "--tie does nothing with --repeats"),
+        ("estimate --simulate 3", "--by system", "--by does nothing with --simulate"),
+        ("estimate --last-judge", "--aspect coherence", "--aspect does nothing with --last-judge"),
+    ],
+)
+def test_a_command_refuses_an_option_that_it_would_ignore(
+    command: str, option: str, message: str, rated: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = sm.evaluate(sm.load(rated), ["abstractiveness"], out=rated.parent / "run")
+    name, *more = command.split()
+    with pytest.raises(SystemExit) as end:
+        main(["meta", name, str(run.folder), *more, *option.split()])
+    assert end.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_people_are_compared_by_their_yes_and_no(rated: Path) -> None:
+    options = ["--gold", str(rated), "--gold-at-least", "5", "--resamples", "20", "--json"]
+    done = CliRunner().invoke(app, ["meta", "compare", "--of", "people", *options])
+    means = [row for row in json.loads(done.stdout)["rows"] if row["statistic"] == "mean"]
+    # Both give a 5 to a where the place is even, else 5 and 4; b and c have no 5.
+    assert {row["system"]: row["value"] for row in means} == {"a": 0.5, "b": 0.0, "c": 0.0}
 
 
 def test_a_card_needs_no_run(rated: Path, tmp_path: Path) -> None:

@@ -188,8 +188,7 @@ def reliability(
     from summeter.meta import self_consistency
 
     if repeats:
-        of_one = {name: given.keywords[name] for name in ("aspect", "judge", "resamples", "seed")}
-        return [self_consistency(given.runs, level=level, **of_one)]
+        return [self_consistency(given.runs, level=level, **given.only(f"aspect judge {BOOTSTRAP}", "--repeats"))]
     data = given.data()
     gold = data if given.keywords["judgment_set"] in data.judgment_sets else None
     of: dict[str, Any] = {"judges": two_names(judges), "coefficients": coefficient or USUAL_COEFFICIENTS}
@@ -321,22 +320,23 @@ def compare(
     from summeter.meta import compare_by_people, compare_evaluators, compare_systems
     from summeter.meta._compare import MOST_NAMED, matrices
 
-    testing = {
+    testing: dict[str, Any] = {
         "permutations": permutations, "resamples": resamples, "confidence": confidence, "alpha": alpha, "rule": rule,
     }  # fmt: skip
-    keywords: dict[str, Any] = {**given.keywords, **testing}
     by: dict[str, Any] = {"level": level, "average": average, "coefficient": coefficient}
-    of_systems: dict[str, Any] = {name: keywords[name] for name in ("aspect", "judge", "by", "seed", *testing)}
-    of_systems["documents"] = documents
     match of or (Of.SYSTEMS if given.gold is None else Of.JUDGES if given.runs else Of.PEOPLE):
         case Of.JUDGES:
-            studies = [compare_evaluators(given.runs, given.data(), **by, **keywords)]
-        case Of.PEOPLE if not given.runs:
-            studies = [compare_by_people(given.data(), documents=documents, **keywords)]
+            studies = [compare_evaluators(given.runs, given.data(), **by, **given.keywords, **testing)]
         case Of.PEOPLE:
-            studies = given.each(lambda _, gold: compare_by_people(gold, documents=documents, **keywords))
+            own = given.only(f"aspect by gold_at_least seed {PEOPLE}", "--of people")
+
+            def by_people(_: RunFolder | None, gold: Dataset) -> Study:
+                return compare_by_people(gold, documents=documents, **own, **testing)
+
+            studies = given.each(by_people) if given.runs else [by_people(None, given.data())]
         case Of.SYSTEMS:
-            studies = given.each_run(partial(compare_systems, **of_systems))
+            own = given.only("aspect judge by seed", "--of systems")
+            studies = given.each_run(partial(compare_systems, documents=documents, **own, **testing))
     if any(len(table.rows) > MOST_NAMED for study in studies for table in matrices(study)):
         given.tables = False
         given.lines += _matrices(studies)
@@ -387,22 +387,22 @@ def estimate(
     from summeter.meta import estimate as study
     from summeter.meta import simulate as simulated
 
-    keywords: dict[str, Any] = {**given.keywords, "confidence": confidence, "tuned": not plain}
+    how: dict[str, Any] = {"confidence": confidence, "tuned": not plain}
     if last_judge:
         from summeter.meta import estimate_last_judge
 
         def estimate_of_last(run: RunFolder) -> Study:
-            pairs, by = pairs_of(pair, run.data.systems, "--pair"), given.options["by"]
-            how: dict[str, Any] = {"confidence": confidence, "tuned": not plain, "by": by}
-            return estimate_last_judge(run, pairs=pairs, power=power, difference=difference, **how)
+            pairs, by = pairs_of(pair, run.data.systems, "--pair"), given.only("by", "--last-judge")
+            return estimate_last_judge(run, pairs=pairs, power=power, difference=difference, **by, **how)
 
         return given.each_run(estimate_of_last)
 
     def estimate_of(run: RunFolder, gold: Dataset) -> Study:
         if simulate is not None:
-            return simulated(run, gold, simulate, draws=draws, seed=seed, about=about, **keywords)
+            own = given.only(f"aspect judge gold_at_least {PEOPLE}", "--simulate")
+            return simulated(run, gold, simulate, draws=draws, seed=seed, about=about, **own, **how)
         pairs = pairs_of(pair, run.data.systems, "--pair")
-        return study(run, gold, pairs=pairs, power=power, difference=difference, **keywords)
+        return study(run, gold, pairs=pairs, power=power, difference=difference, **given.keywords, **how)
 
     return given.each(estimate_of)
 

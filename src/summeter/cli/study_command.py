@@ -139,6 +139,15 @@ class Given:
         """The options that studies take as keywords: those of the selection, resamples and seed."""
         return {name: self.options[name] for name in (*SELECTION, *BOOTSTRAP.split()) if name in self.options}
 
+    def only(self, names: str, beside: str) -> dict[str, Any]:
+        """The keywords of these names. UsageError for another option that was given: `beside` has no use for it."""
+        from summeter.records import Parameter, UsageError
+
+        for name, value in self.keywords.items():
+            if name not in names.split() and value != SHARED[name].default:
+                raise UsageError(Parameter(name), f" does nothing with {beside}; leave it out")
+        return {name: value for name, value in self.keywords.items() if name in names.split()}
+
     @property
     def selection(self) -> SelectionArgs:
         """The keywords that choose what is studied."""

@@ -856,7 +856,7 @@ def override_rate(
             if own != question.aspect:
                 continue
             labels = read.judge.scores(question, at, Use.LABEL)
-            for merged in golds(read, other, at, selected):
+            for merged in golds(read.gold, other, at, selected):
                 for group in groups(align(labels, merged, read.context), selected.by):
                     rows += _overridden(group, at, resample)
     if not rows:

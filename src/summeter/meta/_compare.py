@@ -24,7 +24,6 @@ from summeter.choices import Average, ClusterRule, Coefficient, Documents, Level
 from summeter.meta._correlate import Options, measured_correlation, of_means
 from summeter.meta.context import Context
 from summeter.meta.gold import aspects as judged_aspects
-from summeter.meta.gold import gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.matrix import PairedScores, Scores, parts
 from summeter.meta.results import (
@@ -41,6 +40,7 @@ from summeter.meta.results import (
     told_apart,
 )
 from summeter.meta.selection import (
+    OF_PEOPLE,
     Group,
     Selection,
     SelectionArgs,
@@ -48,10 +48,12 @@ from summeter.meta.selection import (
     check,
     checks_keywords,
     choose,
+    golds,
     group_fields,
     groups,
     meta_input,
     notes,
+    takes,
 )
 from summeter.records import Judgment, Message, Parameter, UsageError, judge_names
 from summeter.runs.run import RunFolder
@@ -178,7 +180,7 @@ def compare_systems(
     return _compare([judges.scores(question, Level.SUMMARY) for question in questions], judges.context, by, testing)
 
 
-@checks_keywords
+@takes("aspect by gold_at_least", OF_PEOPLE)
 def compare_by_people(
     gold: Gold,
     *,
@@ -203,11 +205,7 @@ def compare_by_people(
     for name in wanted:
         if name not in known:
             raise UsageError(f"people have not judged {name!r}; they have: {', '.join(known) or 'nothing'}")
-    merged_scores = [
-        scores
-        for name in wanted
-        for scores in gold_scores(columns, name, Level.SUMMARY, selection.rule, selection.source)
-    ]
+    merged_scores = [scores for name in wanted for scores in golds(columns, name, Level.SUMMARY, selection)]
     return _compare(merged_scores, context, selection.by, testing)
 
 
@@ -590,7 +588,7 @@ class _Task(NamedTuple):
     testing: Significance
 
 
-@checks_keywords
+@takes("aspect judge by gold_at_least", OF_PEOPLE)
 def compare_evaluators(
     runs: RunLike | Sequence[RunLike],
     gold: Gold,

@@ -28,6 +28,7 @@ from summeter.meta.inputs import Gold, JudgeInput, RunLike, context_of
 from summeter.meta.matrix import PairedScores
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, status_of
 from summeter.meta.selection import (
+    OF_PEOPLE,
     Group,
     PairedMatrix,
     Selection,
@@ -38,6 +39,7 @@ from summeter.meta.selection import (
     meta_input,
     paired_matrices,
     row,
+    takes,
 )
 from summeter.records import JudgeKey, UsageError, judge_names
 from summeter.runs.run import RunFolder
@@ -76,7 +78,7 @@ class Rules:
         return f"{self.confidence:.0%} {what}, Student's t by labelled document"
 
 
-@checks_keywords
+@takes("aspect judge by gold_at_least", OF_PEOPLE)
 def estimate(
     run: RunLike,
     gold: Gold,
@@ -403,7 +405,7 @@ def _draw(human: Floats, machine: Floats, units: Sequence[Ints], labels: int, ru
     return [np.nan if end is None else end for end in ends]
 
 
-@checks_keywords
+@takes("aspect judge gold_at_least", OF_PEOPLE)
 def simulate(
     run: RunLike,
     gold: Gold,

@@ -110,13 +110,13 @@ def _pairs(read: MetaInput, question: Question, aspect: str, chosen: Selection) 
         labels = read.judge.scores(question, level, Use.LABEL)
         if not are_decisions(labels.value):
             continue
-        sides = [align(labels, gold, read.context) for gold in golds(read, aspect, level, chosen)]
+        sides = [align(labels, gold, read.context) for gold in golds(read.gold, aspect, level, chosen)]
         if sides and all(pairs.n and are_decisions(pairs.gold.value) for pairs in sides):
             yield from ((pairs, True) for pairs in sides)
             return
     scores = read.judge.scores(question, Level.SUMMARY)
     if len(scores):
-        for gold in golds(read, aspect, Level.SUMMARY, chosen):
+        for gold in golds(read.gold, aspect, Level.SUMMARY, chosen):
             yield align(scores, gold, read.context), False
 
 

@@ -225,12 +225,12 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(names) or "none"
 
 
-def golds(read: MetaInput, aspect: str, level: Level, selection: Selection) -> list[Scores]:
+def golds(gold: JudgmentTable, aspect: str, level: Level, selection: Selection) -> list[Scores]:
     """People's values of an aspect as the selection asks for them: merged, from its source, as yes and no."""
-    merged_scores = gold_scores(read.gold, aspect, level, selection.rule, selection.source)
+    merged_scores = gold_scores(gold, aspect, level, selection.rule, selection.source)
     if selection.gold_at_least is None:
         return merged_scores
-    return [decisions(gold, selection.gold_at_least) for gold in merged_scores]
+    return [decisions(scores, selection.gold_at_least) for scores in merged_scores]
 
 
 def all_pairs(read: MetaInput, level: Level, selection: Selection, use: Use = Use.VALUE) -> Iterator[PairedScores]:
@@ -246,7 +246,7 @@ def all_pairs(read: MetaInput, level: Level, selection: Selection, use: Use = Us
     empty: list[str] = []
     some = False
     for judge_aspect, gold_aspect in wanted(selection, there, aspects(read.gold)):
-        by_people = golds(read, gold_aspect, level, selection)
+        by_people = golds(read.gold, gold_aspect, level, selection)
         if not by_people:
             empty.append(f"people did not judge {gold_aspect} at the level {level.base}")
         for gold in by_people:
