@@ -164,7 +164,7 @@ async def evaluate_async(
             with suppress(OSError, WriteError) if status == "failed" else nullcontext():
                 if status != "failed":
                     journal.sort_files(started.judges, ItemOrder(plan.data))
-                used = with_usage(started, session.used, session.spent)
+                used = with_usage(started, session.used, session.computed())
                 run = finish(
                     Run(folder, data=plan.data), journal, used, status, money, plain_csv=plan.options.plain_csv
                 )
@@ -373,6 +373,11 @@ class _Session:
             )
         derive(plan.jobs, [job.entry for job in plan.jobs], plan.data, self.journal, plan.options.limit)
 
+    def computed(self) -> dict[str, ComputeTime]:
+        """What was computed for each judge; nothing where a replay read the results of its local models."""
+        read = {job.signature for job in self.plan.jobs if self.replay and _asks_local_models(job)}
+        return {signature: spent for signature, spent in self.spent.items() if signature not in read}
+
     async def _by_fleet(
         self, executor: FleetExecutor, asking: Sequence[Job], bound: Bound,
         known: Mapping[tuple[str, str], Prepared], results: ResultStore | None, units: Iterable[Unit], total: int,
@@ -393,6 +398,10 @@ class _Session:
             bound.meters,
         )  # fmt: skip
         await driver.run(setup, units, total)
+
+
+def _asks_local_models(job: Job) -> bool:
+    return any(role in job.evaluator.local_model_kinds for role in job.roles)
 
 
 def _call_settings(plan: RunPlan, money: Spending) -> CallSettings:

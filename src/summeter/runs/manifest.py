@@ -122,7 +122,7 @@ class JudgeUsage(Taken):
 
 class Computed(Record):
     """How many seconds this processor computed for a judge (its own code, and local models), in all sessions that ended
-    by themselves, and the items that it judged in them."""
+    by themselves, and the items that it judged in them. A replay that reads the results of local models has none."""
 
     seconds: float = 0.0
     items: int = 0

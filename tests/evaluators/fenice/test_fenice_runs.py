@@ -67,6 +67,8 @@ def test_claims_of_an_llm_are_judged_stored_and_replayed(tmp_path: Path) -> None
     assert (score.value, score.n, score.missing) == (pytest.approx(2.5 / 3), 3, 0)
     again = run(tmp_path, {"reply": "never asked"}, name="again", replay=made.folder)
     assert {one.line for one in again.judgments()} == {one.line for one in found}
+    # A replay reads what the network computed: it is no measure of how long that takes.
+    assert (len(made.manifest.compute), len(again.manifest.compute)) == (1, 0)
 
 
 def test_a_reply_that_cannot_be_used_is_asked_about_once_more(tmp_path: Path) -> None:
