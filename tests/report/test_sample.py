@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from engine.judges import Moody
 
 from summeter.engine.api import evaluate
 from summeter.report import html, views
@@ -49,6 +50,15 @@ def test_a_large_run_lists_the_lowest_and_others_at_random(run: RunFolder, monke
     assert page([run]).items.views[6].scores == sampled.items.views[6].scores  # the same are drawn each time
     assert page([run, run]).comparisons == ()
     assert len(page([run, run]).items.views) == 9
+
+
+def test_failures_are_counted_over_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = evaluate(ROWS, ["abstractiveness", Moody(system="birch")], out=tmp_path / "moody")
+    for name, number in (("LISTED", 39), ("WORST", 5), ("DRAWN", 4)):
+        monkeypatch.setattr(views, name, number)
+    (group,) = page([run]).failures
+    assert (group.judgments, group.items, group.more) == (20, 20, 20 - len(group.listed))
+    assert len(group.listed) < 9
 
 
 def test_the_page_says_so(run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

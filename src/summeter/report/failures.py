@@ -36,6 +36,8 @@ def failures(views: Sequence[RunView], sources: Sequence[Source], where: Where) 
             items = [number for name in names if (number := where.get((view.place, document, name))) is not None]
             if items:
                 group.links.setdefault(tuple(sorted(items)), ItemLink(items[0], document, system, rival))
+            # Runs over equal data under other ids share items; a page that lists a sample has no numbers of the others.
+            group.items.add(tuple(sorted(items)) if view.listed is None else (document, *sorted(names)))
     blocks = [_block(key, group) for key, group in groups.items()]
     return tuple(sorted(blocks, key=lambda group: (_ORDER.index(group.status), -group.judgments, group.reason)))
 
@@ -45,6 +47,7 @@ class _Group:
         self.judgments = 0
         self.aspects: dict[str, None] = {}
         self.links: dict[tuple[int, ...], ItemLink] = {}
+        self.items: set[tuple[int, ...] | tuple[str, ...]] = set()
 
 
 def _block(key: Key, group: _Group) -> FailureGroup:
@@ -57,8 +60,8 @@ def _block(key: Key, group: _Group) -> FailureGroup:
         aspects=tuple(group.aspects),
         reason=reason,
         judgments=group.judgments,
-        items=len(group.links),
+        items=len(group.items),
         listed=tuple(listed),
-        more=max(0, len(group.links) - LISTED),
+        more=len(group.items) - len(listed),
         pairs=pairs,
     )
