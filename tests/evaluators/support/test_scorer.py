@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from summeter.evaluators.support.checks import CHECKS, CONFLICTS
+from summeter.evaluators.support.evidence import prepare
 from summeter.evaluators.support.features import PENALTIES, REVISION, SHARES
 from summeter.evaluators.support.scorer import LexicalScorer
 from summeter.evaluators.support.weights import (
@@ -92,6 +93,26 @@ def test_a_number_that_stands_nowhere_decides():
     copied = judged("Profits rose 41 percent after a merger with Acme.")
     assert copied.supported is False
     assert any("41 is not in the source" in reason for reason in copied.reasons)
+
+
+@pytest.mark.parametrize(
+    ("source", "claim", "number"),
+    [
+        ("Sales at the firm rose in the third quarter.", "Sales at the firm rose by 25 percent.", "25 percent"),
+        ("Sales rose by 20 percent in the second half.", "Sales rose by 50 percent in the second half.", "50"),
+    ],
+)
+def test_a_quarter_of_a_year_is_no_share(source, claim, number):
+    (verdict,) = LexicalScorer("source").score([claim], prepare(source, split(source)))
+    assert f"{number} is not in the source" in verdict.reasons[0]
+
+
+@pytest.mark.parametrize("amount", ["25 percent", "a quarter", "3,000 dollars"])
+def test_by_how_much_is_no_passive(amount):
+    source = f"Sales at the firm rose {amount} in the last season. The chief was pleased."
+    claim = f"Sales at the firm rose by {amount} in the last season."
+    (verdict,) = LexicalScorer("source").score([claim], prepare(source, split(source)))
+    assert not any("other way round" in reason for reason in verdict.reasons)
 
 
 def model(coefficients, checks=None, shift=0.0):

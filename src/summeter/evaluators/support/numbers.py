@@ -93,7 +93,9 @@ _COUNTED = re.compile(
     re.IGNORECASE,
 )
 _PARTS = {"half": 0.5, "quarter": 0.25}
-_PART = re.compile(r"\b(?P<three>three[\s-](?=quarters))?(?P<part>half|quarters?)\b", re.IGNORECASE)
+_PART = re.compile(r"\b(?:(?P<before>\w+)[\s-])?(?P<part>half|quarters?)\b", re.IGNORECASE)
+_QUARTERS = {"a": 1, "one": 1, "three": 3}  # any other is a quarter of a year, of a town
+_PERIODS = frozenset(["first", "1st", "second", "2nd", "last", "this", "next", "other", "latter", "each", "either"])
 _ONE_OF = re.compile(r"\bone(?=\s(?:in|out\sof)\b)", re.IGNORECASE)
 _OF = re.compile(r"\s(?:in|out\sof|of)(?:\s(?:every|the|all|its|their))?\s", re.IGNORECASE)
 _MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
@@ -274,11 +276,10 @@ def shares(text: str) -> list[Number]:
 
     >>> [share.value for share in shares("Two in five, a quarter, 40 per cent")]
     [0.25, 0.4, 0.4]
+    >>> shares("the third quarter, the second half")
+    []
     """
-    parts = [
-        Number(_PARTS[match["part"].lower().rstrip("s")] * (3 if match["three"] else 1), *match.span(), "plain")
-        for match in _PART.finditer(text)
-    ]
+    parts = [part for match in _PART.finditer(text) if (part := _part(match))]
     every = numbers(text)
     single = [number._replace(value=number.value / 100) for number in every if number.kind == "percent"]
     single += [number for number in every if number.kind == "plain" and 0 < number.value < 1]
@@ -290,6 +291,14 @@ def shares(text: str) -> list[Number]:
         if few.kind == many.kind == "plain" and 0 < few.value <= many.value and _OF.fullmatch(text, few.end, many.start)
     ]
     return [*parts, *single, *of]
+
+
+def _part(match: re.Match[str]) -> Number | None:
+    """A half or quarters of a whole; None for a half or a quarter of a game, a year or a town."""
+    part, before = match["part"].lower().rstrip("s"), (match["before"] or "").lower()
+    times = _QUARTERS.get(before, 0) if part == "quarter" else int(before not in _PERIODS)
+    start = match.start() if before == "three" else match.start("part")
+    return Number(_PARTS[part] * times, start, match.end(), "plain") if times else None
 
 
 def numbers(text: str) -> list[Number]:
