@@ -63,7 +63,8 @@ class Pairs(Record):
     """A file of pairs (`premise`, `hypothesis`, `label`), of which the share `share` trains (2: each pair twice).
 
     `documents`: premises are whole documents, and the network reads the sentences of them that `support` would put
-    before it. `balanced`: entailed pairs and the others train equally often, in sum as often as `share` says.
+    before it. `balanced`: entailed pairs and the others train equally often, in sum as often as `share` says;
+    not for files with twins, which train together.
     """
 
     file: str
@@ -134,7 +135,7 @@ def read_pairs(path: Path, share: float = 1.0) -> list[Row]:
     rows = []
     for row in read_rows(path, faults, format_of(path)):
         cells = [row.cells.get(name) for name in ("premise", "hypothesis")]
-        label, twin = row.cells.get("label"), row.cells.get("twin")
+        label, twin = row.cells.get("label"), row.cells.get("twin") or None  # an empty cell of a table names none
         if twin is not None and not isinstance(twin, str):
             faults.add(row.line, "twin", "is not a text")
         prior = _prior(row.cells.get("prior"))
@@ -170,6 +171,8 @@ def _taken(rows: Sequence[Row], how: Pairs) -> list[Row]:
         rows = [row._replace(premise=text) for row in rows if (text := passage(row.document, row.hypothesis))]
     if not how.balanced:
         return list(rows)
+    if any(row.twin for row in rows):
+        raise UsageError(f"data: {how.file} is balanced and has rows with a twin, which train together: leave out one")
     entailed = sum(ALLOWED[row.label] == ("entail",) for row in rows)
     times = {True: len(rows) / max(1, 2 * entailed), False: len(rows) / max(1, 2 * (len(rows) - entailed))}
     return [row._replace(share=row.share * times[ALLOWED[row.label] == ("entail",)]) for row in rows]
