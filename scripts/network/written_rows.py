@@ -7,10 +7,10 @@ Every text, claim and label was written by a language-model assistant while summ
 adapted. Three forms, told apart by the file's name:
 
 - `twins*`: short texts with pairs of a true claim and a false one that differs in one point. All are trained on.
-- `long*`: documents of 150 words and more with minimal pairs of claims of eight KINDS (`long_rows`).
+- `long*`: documents of 150 words and more with minimal pairs of claims of nine KINDS (`long_rows`).
 - the others: longer texts, with claims and with key facts of a summary (`written`).
 
-Of the last two, half of the documents (by the hash of their id, `kept`) are development data.
+Of the last two, some of the documents (by the hash of their id, `kept`) are development data.
 """
 
 import argparse

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib
 import json
 import re
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from summeter.stats.classification import auroc
+from summeter.training.nli import NliTraining, read_pairs
 
 ROWS = 150  # of a kind
 DOCUMENTS = 100
@@ -145,6 +147,28 @@ class TestTraining:
             ("Bob gave money away.", "not", True),
         ]
         assert {row["twin"] for row in rows} == {"long-203-01"}
+
+    def test_the_settings_beside_the_rows_are_those_of_train(
+        self, script: ModuleType, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        module, out = importlib.import_module("training_rows"), tmp_path / "rows"
+        premises = [f"It rained on day {number}." for number in range(200)]
+        assert 0 < sum(map(module.held_out, premises)) < 40
+        for name in module.REPLAY:
+            with gzip.open(tmp_path / f"{name}.jsonl.gz", "wt", encoding="utf-8") as handle:
+                for premise in premises:
+                    row = {"premise": premise, "hypothesis": "It was wet.", "label": "entail", "source": "x"}
+                    handle.write(json.dumps(row) + "\n")
+        arguments = ["--data", tmp_path, "--written", folder, "--backbone", tmp_path, "--out", out]
+        monkeypatch.setattr("sys.argv", ["training_rows.py", *map(str, arguments)])
+        module.main()
+        settings = NliTraining.model_validate(json.loads((out / "nli.yaml").read_text("utf-8")))
+        assert (settings.warm_start, settings.twins, settings.schedule.average) == (module.MODEL, 0.5, 0.99)
+        rows = {each.file: read_pairs(out / each.file) for each in settings.data}
+        assert len(rows["long.jsonl"]) == 3
+        for name in module.REPLAY:
+            read = {row.premise for row in rows[f"{name}.jsonl"]}
+            assert read == {premise for premise in premises if not module.held_out(premise)}
 
     def test_no_development_document_trains(self, script: ModuleType) -> None:
         kept = {row.claim for row in script.long_rows(development=True)}
