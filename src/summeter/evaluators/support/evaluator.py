@@ -29,7 +29,7 @@ class Support(Evaluator):
     sentences that carry some key fact. Key facts are the given ones, else the sentences of the first
     reference, else sentences of the document picked by a local rule (`key_facts.py`), at most
     `max_key_facts`. `network`: a small NLI network that comes with summeter is weighed beside the words
-    where they leave doubt (`summeter[local]`; better labels, and better on edited and fused claims; slower). Every
+    where they leave doubt (`summeter[local]`; it ranks edited and fused claims a little better; slower). Every
     verdict names its evidence and its reasons. Values are probabilities, calibrated where half of the claims are
     supported; `base_rate` moves them to another share. `docs/quality.md` shows how far they can be trusted.
     """
