@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from meta.makers import judgment, people, sentences, voted
 
-from summeter.meta import Level, Tie
+from summeter.meta import Level, Tie, prefer
 from summeter.meta.gold import Aggregation, aggregate_votes, aspects, blocks, decisions, gold_scores, votes
 from summeter.meta.matrix import Scores
 from summeter.records import Judgment, UsageError
@@ -31,6 +31,16 @@ def test_ratings_are_averaged_by_default() -> None:
     assert got.value.tolist() == [4.5]
     assert got.signature == "human.ratings|merge:mean|v:1"
     assert got.judge == "people"
+
+
+def test_means_of_the_same_ratings_tie_in_whatever_order_they_were_given() -> None:
+    # As floats .1 + .2 + .3 is more than .3 + .2 + .1; people who gave A and B the same prefer neither.
+    cast = {("d", "A"): (0.1, 0.2, 0.3), ("d", "B"): (0.3, 0.2, 0.1)}
+    gold = people({item: dict(zip("xyz", marks, strict=True)) for item, marks in cast.items()})
+    first, second = gold_scores(JudgmentTable.of(gold), "coherence", Level.SUMMARY)[0].value
+    assert first == second == pytest.approx(0.2)
+    rates = prefer(None, gold, resamples=0).where(study="win_rate")
+    assert [row.value for row in rates] == [0.5, 0.5]
 
 
 @pytest.mark.parametrize(

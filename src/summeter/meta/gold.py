@@ -17,7 +17,7 @@ from summeter.choices import AggregationRule, Level, QuestionType, Tie
 from summeter.meta.matrix import Scores, composite_scores, scores_of
 from summeter.records import UNNAMED, Parameter, UsageError, unnamed
 from summeter.scoring import COMPOSED, COMPOSITE
-from summeter.scoring.scores import Composite
+from summeter.scoring.scores import Composite, exact_means
 from summeter.scoring.table import JudgmentTable, Names, Question, row_keys
 from summeter.stats.base import Bools, Floats, Ints, ratio
 
@@ -280,7 +280,7 @@ def merged_votes(unit: Ints, vote: Floats, size: int, merge: str, tie: Tie | Non
     >>> merged_votes(unit, vote, 2, "majority", Tie.DROP).tolist(), merged_votes(unit, vote, 2, "mean")[1:].tolist()
     ([1.0, nan], [0.5])
     """
-    mean = ratio(np.bincount(unit, weights=vote, minlength=size), np.bincount(unit, minlength=size))
+    mean = exact_means(vote, unit, np.bincount(unit, minlength=size))
     match AggregationRule(merge):
         case AggregationRule.MEAN:
             return mean

@@ -220,7 +220,7 @@ def unit_scores(table: JudgmentTable, reduce: Mapping[str, str], use: Use = Use.
         signature=first.signature,
         model=first.model,
         aspect=first.aspect,
-        value=_means(number[usable], groups.of[usable], n),
+        value=exact_means(number[usable], groups.of[usable], n),
         n=compact(n),
         missing=compact(groups.count(used) - n),
         status=status,
@@ -228,7 +228,7 @@ def unit_scores(table: JudgmentTable, reduce: Mapping[str, str], use: Use = Use.
     )
 
 
-def _means(values: Floats, groups: Ints, n: Ints) -> Floats:
+def exact_means(values: Floats, groups: Ints, n: Ints) -> Floats:
     """The mean of each group, correctly rounded, NaN of an empty one."""
     sums = np.bincount(groups, weights=values, minlength=len(n))
     # The sum of one number, of two, and of whole numbers is right as it stands.
