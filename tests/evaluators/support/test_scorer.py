@@ -100,9 +100,11 @@ def test_a_number_that_stands_nowhere_decides():
     [
         ("Sales at the firm rose in the third quarter.", "Sales at the firm rose by 25 percent.", "25 percent"),
         ("Sales rose by 20 percent in the second half.", "Sales rose by 50 percent in the second half.", "50"),
+        ("The firm sold 12 in 2019.", "The firm sold 1 percent.", "1 percent"),
+        ("The team won 2 of 100 games.", "The team won 3 percent of its games.", "3 percent"),
     ],
 )
-def test_a_quarter_of_a_year_is_no_share(source, claim, number):
+def test_what_is_no_such_share_does_not_stand_for_one(source, claim, number):
     (verdict,) = LexicalScorer("source").score([claim], prepare(source, split(source)))
     assert f"{number} is not in the source" in verdict.reasons[0]
 

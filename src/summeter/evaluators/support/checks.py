@@ -62,7 +62,8 @@ def unmatched(sentence: str, passage: str) -> str:
 # Numbers: not in the source, of another unit, or beside another word.
 
 _REACH: Final = 4
-_ROUNDED: Final = 0.01  # a third is 33 percent
+_ROUNDED: Final = 0.01  # a quarter is 26 percent
+_NEARLY: Final = 0.2  # of the share itself, at most: two of a hundred are not 3 percent
 _UNIT: Final = re.compile(r"[\s-]?[^\W\d_]+(?:-[^\W\d_]+)?")
 
 
@@ -121,7 +122,7 @@ def _is_same_share(scene: Scene, at: int) -> bool:
     """Whether the source has the share of a whole that the claim has there: 40 percent for two in five."""
     mine = [share for share in scene.claim.shares if share.start <= at < share.end]
     return any(
-        "plain" in (share.kind, other.kind) and abs(other.value - share.value) <= _ROUNDED
+        "plain" in (share.kind, other.kind) and abs(other.value - share.value) <= min(_ROUNDED, _NEARLY * other.value)
         for share in mine
         for other in scene.evidence.shares
     )
