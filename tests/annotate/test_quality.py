@@ -50,6 +50,26 @@ def test_agreement_is_that_of_meta_and_by_domain_and_length(tmp_path: Path) -> N
     assert sum(row.statistic == "alpha_nominal" for row in found) == 1 + 2 + 3
 
 
+@pytest.mark.parametrize("coefficient", ["alpha_nominal", "alpha_ordinal", "alpha_interval"])
+def test_an_annotator_beside_the_others_is_that_of_meta_also_in_tenths(coefficient: str) -> None:
+    # Means of the others that are equal must be one value: .1 + .2 + .3 in another order is another float.
+    marks = [
+        (0.1, 0.2, 0.3, 0.2),
+        (0.3, 0.2, 0.1, 0.2),
+        (0.7, 0.7, 0.1, 0.3),
+        (0.3, 0.1, 0.7, 0.7),
+        (0.2, 0.3, 0.1, 0.6),
+    ]
+    votes = [
+        Judgment(target=Target(document_id=f"d{i}", system="A"), aspect="overall", judge=who,
+                 signature="human.ratings|v:1", value=mark)
+        for i, cast in enumerate(marks) for who, mark in zip("wxyz", cast, strict=True)
+    ]  # fmt: skip
+    found = {each.annotator: each.value for each in beside_others(crowd_of(JudgmentTable.of(votes)), coefficient)}
+    same = agree(votes, coefficients=[coefficient], each=True, resamples=0).where(study="annotator")
+    assert found == {str(row.judge): pytest.approx(row.value) for row in same}
+
+
 def test_an_annotator_beside_the_others_is_that_of_meta_also_on_pairs() -> None:
     # Of three others a majority says what a pair is, 0, 1/2 or 1; the mean of 1, 1 and 0 would agree with nobody.
     verdicts = [(1, 1, 1, 0), (0, 0, 0, 0), (1, 0.5, 0.5, 0.5), (0, 1, 1, 1), (0.5, 0.5, 0.5, 1), (1, 1, 0, 0)]

@@ -18,6 +18,7 @@ from summeter.meta import agree
 from summeter.meta.gold import aspects, block_of, chosen, rule_of_votes
 from summeter.meta.results import Row, interval_row
 from summeter.records import UsageError
+from summeter.scoring.scores import exact_means
 from summeter.scoring.table import JudgmentTable, Names, row_keys
 from summeter.stats import Agreement, Bootstrap, krippendorff_alpha
 from summeter.stats.base import Floats, Ints, ratio
@@ -55,20 +56,24 @@ class _Votes(NamedTuple):
 
     def matrix(self) -> Floats:
         """The votes of each unit as a column, without the annotators' identity (`meta`'s slots)."""
+        slot = self.slot()
+        votes = np.full((int(slot.max(initial=0)) + 1, self.units), np.nan)
+        votes[slot, self.unit] = self.value
+        return votes
+
+    def slot(self) -> Ints:
+        """The place of each vote among those on its unit: 0, 1, ..."""
         order = np.argsort(self.unit, kind="stable")
         sizes = np.bincount(self.unit, minlength=self.units)
-        place = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[self.unit[order]]
-        votes = np.full((int(sizes.max(initial=1)), self.units), np.nan)
-        votes[place, self.unit[order]] = self.value[order]
-        return votes
+        slot = np.empty(len(order), np.int64)
+        slot[order] = np.arange(len(order)) - (np.cumsum(sizes) - sizes)[self.unit[order]]
+        return slot
 
     def others(self) -> Floats:
         """For each vote the others on the same unit merged, as `meta agree` merges them (NaN: none)."""
         unit = "pair" if self.block == PAIRS else self.level
         if rule_of_votes(self.value, unit) is AggregationRule.MEAN:
-            count = np.bincount(self.unit, minlength=self.units)[self.unit] - 1
-            total = np.bincount(self.unit, weights=self.value, minlength=self.units)[self.unit] - self.value
-            return ratio(total, count)
+            return self._others_mean()
         names, code = np.unique(self.value, return_inverse=True)
         given = np.bincount(self.unit * len(names) + code, minlength=self.units * len(names))
         others = given.reshape(-1, len(names))[self.unit]
@@ -76,6 +81,19 @@ class _Votes(NamedTuple):
         most = others.max(axis=1, keepdims=True)
         sole = (most[:, 0] > 0) & ((others == most).sum(axis=1) == 1)
         return np.where(sole, names[others.argmax(axis=1)], np.nan)
+
+    def _others_mean(self) -> Floats:
+        if not (self.value % 1).any():  # sums of whole numbers are right as they stand
+            count = np.bincount(self.unit, minlength=self.units)[self.unit] - 1
+            total = np.bincount(self.unit, weights=self.value, minlength=self.units)[self.unit] - self.value
+            return ratio(total, count)
+        slot, mean = self.slot(), np.full(len(self.value), np.nan)
+        last = np.bincount(self.unit, minlength=self.units)[self.unit] - 1
+        for place in range(int(last.max(initial=-1)) + 1):
+            own, rest = slot == place, (slot != place) & (last >= place)
+            counts = np.bincount(self.unit[rest], minlength=self.units)
+            mean[own] = exact_means(self.value[rest], self.unit[rest], counts)[self.unit[own]]
+        return mean
 
 
 class CrowdVotes:
