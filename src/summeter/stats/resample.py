@@ -255,9 +255,8 @@ class Bootstrap:
 
         The mean of a draw is the sum of its values over their number, so every row weighs the same as in the plain
         mean. Clusters without a value are not drawn, and the order of the rows does not matter. Repeated clusters
-        with the same sum and size are drawn as one multinomial count, which has the same distribution and makes a
-        million binary labels cheap. With 50,000 different clusters and more whose sums are not skewed the interval
-        is that of the normal distribution, and says so.
+        with the same sum and size are drawn as one multinomial count, which has the same distribution. With 50,000
+        clusters and more whose sums are not skewed the interval is that of the normal distribution, and says so.
 
         >>> got = Bootstrap(5, seed=7).mean([1, 0, 1, 1, None])
         >>> got.value, got.n, got.missing, got.low <= 0.75 <= got.high
@@ -347,7 +346,7 @@ def _distinct(sums: Floats, counts: Floats) -> Bools:
 
 def _sure_error(sums: Floats, counts: Floats, value: float) -> float | None:
     """Return the standard error of the mean where drawing would only add noise to a normal distribution, else None."""
-    if len(sums) < _MANY or _distinct(sums, counts).sum() * _REPEATS <= len(sums):
+    if len(sums) < _MANY:
         return None
     pulls = sums - value * counts
     square = float((pulls**2).sum())
