@@ -81,21 +81,21 @@ def given(file: Path, claims: list[Claim], data: Path) -> np.ndarray:
 
 
 def answers(claims: list[Claim], nli: LocalNLI, file: Path | None) -> np.ndarray:
-    """Log-odds of the network for each claim; kept in `file` by claim, so that what was asked is not asked again."""
+    """Log-odds of the network for each claim; kept in `file` by what it read, so that nothing is asked twice."""
     kept_answers: dict[tuple[str, str, str], float] = {}
     if file is not None and file.is_file():
         with file.open("rb") as handle:
             kept_answers = pickle.load(handle)
-    new = [claim for claim in claims if (nli.id, claim.text, claim.claim) not in kept_answers]
+    asked = [(nli.id, premise_of(claim), claim.claim) for claim in claims]
+    new = [key for key in dict.fromkeys(asked) if key not in kept_answers]
     for start in range(0, len(new), BATCH):
         some = new[start : start + BATCH]
-        entailments = asyncio.run(nli.classify([(premise_of(claim), claim.claim) for claim in some]))
-        for claim, entailment in zip(some, entailments, strict=True):
-            kept_answers[nli.id, claim.text, claim.claim] = log_odds(entailment)
+        entailments = asyncio.run(nli.classify([(text, claim) for _, text, claim in some]))
+        kept_answers |= {key: log_odds(entailment) for key, entailment in zip(some, entailments, strict=True)}
         if file is not None:
             with file.open("wb") as handle:
                 pickle.dump(kept_answers, handle)
-    return np.array([kept_answers[nli.id, claim.text, claim.claim] for claim in claims])
+    return np.array([kept_answers[key] for key in asked])
 
 
 def premise_of(claim: Claim) -> str:
