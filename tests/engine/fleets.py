@@ -7,11 +7,11 @@ import pickle
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from summeter.engine.executors.fleet import Answer, Assignment, Died, Ended, Event, Ready, Setup, Trouble
 from summeter.engine.executors.member import Member
+from summeter.runs.worker_parts import Part
 
 
 @dataclass
@@ -39,6 +39,13 @@ class ThreadExecutor:
 
 def unasked(question: Any) -> Future[Any]:
     raise AssertionError(question)
+
+
+class FullDisk(Member):
+    """A worker whose parts do not fit on its disk."""
+
+    async def _write(self, bundle: int, part: Part) -> Trouble | None:
+        return Trouble.of(OSError(28, "No space left on device"), "unwritten")
 
 
 class ThreadFleet:
@@ -69,7 +76,8 @@ class ThreadFleet:
         if self._executor.broken:
             self.events.put_nowait(Died(worker, "no room"))
             return
-        self._members[worker] = Member(self._seen_by(worker), self._ask, alone=False)
+        kind = FullDisk if worker in self._executor.full else Member
+        self._members[worker] = kind(self._seen_by(worker), self._ask, alone=False)
         self.events.put_nowait(Ready(worker, "a thread"))
 
     async def send(self, worker: str, assignment: Assignment) -> None:
@@ -90,16 +98,8 @@ class ThreadFleet:
         outcome = await asyncio.wrap_future(self._members[worker].judge(assignment))
         if assignment.bundle in self._executor.lost:
             self._die(worker)
-        elif worker in self._executor.full:
-            error = OSError(28, "No space left on device")
-            await asyncio.to_thread(self._lose, assignment.bundle)
-            self._say(worker, Ended(worker, outcome._replace(trouble=Trouble.of(error, "unwritten"))))
         else:
             self._say(worker, Ended(worker, outcome))
-
-    def _lose(self, bundle: int) -> None:
-        for file in Path(self._setup.parts).glob(f"*-{bundle:08d}.part"):
-            file.unlink()
 
     def _say(self, worker: str, event: Event) -> None:
         if worker in self._members:

@@ -22,7 +22,8 @@ from engine.test_derived import Centred
 from summeter.data.dataset import Dataset, load
 from summeter.engine.api import evaluate
 from summeter.engine.executors import ray
-from summeter.engine.executors.fleet import Assignment, Setup
+from summeter.engine.executors.drive import Driver
+from summeter.engine.executors.fleet import Assignment, Ended, Setup
 from summeter.engine.executors.member import Member
 from summeter.engine.executors.processes import ProcessExecutor
 from summeter.engine.plan import jobs, splitter, units
@@ -141,10 +142,27 @@ class TestTheDriver:
         assert (times["d0"], times["d17"]) == (1, 3)
 
     def test_when_the_disk_of_one_worker_is_full(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        """All its bundles end so, and it is let go once."""
         self.same(tmp_path, ThreadExecutor(full=("worker 2",)))
         told = [entry.getMessage() for entry in caplog.records]
-        assert any("worker 2 cannot write its work and is let go" in text for text in told)
+        assert sum("worker 2 cannot write its work and is let go" in text for text in told) == 1
         assert any("No space left on device" in text for text in told)
+
+    def test_the_other_bundles_of_a_worker_that_was_let_go(
+        self, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Its events that wait already are heard after it is let go."""
+        handle = Driver._handle
+
+        async def late(driver: Driver, event: Any) -> None:
+            await handle(driver, event)
+            if isinstance(event, Ended) and event.worker == "worker 2":
+                await handle(driver, event)
+
+        monkeypatch.setattr(Driver, "_handle", late)
+        self.same(tmp_path, ThreadExecutor(full=("worker 2",)))
+        told = [entry.getMessage() for entry in caplog.records]
+        assert sum("worker 2 cannot write its work and is let go" in text for text in told) == 1
 
     def test_when_all_disks_are_full(self, tmp_path: Path) -> None:
         with pytest.raises(WriteError, match=r"cannot be written: .*No space left on device"):

@@ -198,6 +198,8 @@ class Driver:
 
     async def _retire(self, worker: str, trouble: Trouble) -> None:
         """A worker that cannot write is handed nothing more: its work goes to the others."""
+        if worker not in self._present:  # let go already, by another of its bundles
+            return
         self._present.discard(worker)
         self._scheduler.leave(worker, blame=False)
         for bundle in [bundle for bundle, of in self._out.items() if of == worker]:
