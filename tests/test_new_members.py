@@ -131,7 +131,7 @@ class _New(NamedTuple):
 
 def test_what_is_read_of_judgments(monkeypatch: pytest.MonkeyPatch) -> None:
     use = grown(monkeypatch, matrix, "Use")
-    monkeypatch.setattr(matrix, "numbers", lambda table, _: table.value)
+    monkeypatch.setattr(matrix, "numbers", lambda value, *_: value)
     with pytest.raises(FORGOTTEN):
         matrix.scores_of(JudgmentTable.of([]), Question("j", "j", "a"), Level.SENTENCE, {}, use.NEW)
 
