@@ -50,6 +50,25 @@ def test_tokens_never_pass_the_budget(limit: int, count: int) -> None:
     assert (budget.reached is not None) == (len(sent) < count)
 
 
+@given(st.integers(40, 200))
+def test_prompts_of_a_fixed_size_never_pass_the_budget(limit: int) -> None:
+    """An endpoint that adds as much to each prompt: short prompts take more than their share of the long ones'."""
+
+    async def main() -> tuple[Budget, int]:
+        budget = Budget(limit * 18, None)
+        llm = Scripted(lambda _: Completion(text="x", tokens_in=11, tokens_out=7), latency=0.0)
+        layer = BudgetGuard(llm, budget, None)
+        texts = ["word " * 400, *["word " * 200] * 250]
+        prompts = [Request(model="m", messages=(Message(role="user", content=text),)) for text in texts]
+        await layer.complete(prompts[0])
+        await asyncio.gather(*map(layer.complete, prompts[1:]), return_exceptions=True)
+        return budget, llm.calls
+
+    budget, calls = asyncio.run(main())
+    assert calls == limit
+    assert budget.spent.tokens == budget.max_tokens
+
+
 def test_it_is_used_to_the_full() -> None:
     # "number 7" has 2 tokens or so; with 50 for the reply, 40 calls take about 2,100 tokens. What is under way is
     # thought dearer at first (200 a reply), but it is waited for rather than given up.

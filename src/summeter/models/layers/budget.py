@@ -96,7 +96,7 @@ class BudgetGuard(Layer):
         self._budget = budget
         self._price = price
         self._replies = self._reply_tokens = self._prompt_tokens = self._thought_tokens = 0
-        self._longest_reply, self._densest_prompt = 0, 0.0
+        self._longest_reply, self._shortest_prompt, self._densest_prompt = 0, 0, 0.0
 
     async def complete(self, request: Request) -> Completion:
         thought = expected(request)
@@ -110,10 +110,12 @@ class BudgetGuard(Layer):
 
         def most() -> Expected:
             # Calls under way that each take a little more than the mean would together pass the budget. What is set
-            # aside too much for them is given back.
+            # aside too much for them is given back. What an endpoint adds to every prompt is no share of it: a shorter
+            # prompt than all before is taken for as long as the shortest of them.
             if not self._replies:
                 return thought
-            return Expected(math.ceil(thought.tokens_in * self._densest_prompt), self._longest_reply)
+            tokens_in = max(math.ceil(thought.tokens_in * self._densest_prompt), self._shortest_prompt)
+            return Expected(tokens_in, self._longest_reply)
 
         wanted = await self._budget.reserve(lambda: self._spent(*most()))
         took = Spent()
@@ -128,6 +130,7 @@ class BudgetGuard(Layer):
             self._prompt_tokens += tokens_in
             self._thought_tokens += thought.tokens_in
             self._longest_reply = max(self._longest_reply, tokens_out)
+            self._shortest_prompt = min(self._shortest_prompt or tokens_in, tokens_in)
             self._densest_prompt = max(self._densest_prompt, tokens_in / max(1, thought.tokens_in))
             return completion
         finally:
