@@ -108,6 +108,16 @@ def encoder(folder: Path, seed: int = 0) -> Path:
     return _model(folder, transformers.BertModel, config, seed)
 
 
+def mpnet(folder: Path, seed: int = 0) -> Path:
+    """An encoder of MPNet's kind: relative places, and no segments."""
+    import transformers
+
+    config = transformers.MPNetConfig(
+        vocab_size=byte_level(folder), max_position_embeddings=130, pad_token_id=1, **SIZES
+    )
+    return _model(folder, transformers.MPNetModel, config, seed)
+
+
 def seq2seq(folder: Path, kind: str, seed: int = 0, answers: tuple[str, ...] = ()) -> Path:
     """An encoder-decoder: t5, with pieces of their own for `answers`, or bart."""
     import transformers

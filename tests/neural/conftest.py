@@ -30,6 +30,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for kind in ("bert", "roberta", "deberta"):
             checkpoints.classifier(root / kind, kind)
         checkpoints.encoder(root / "encoder")
+        checkpoints.mpnet(root / "mpnet")
         checkpoints.seq2seq(root / "t5", "t5")
         checkpoints.seq2seq(root / "t5-answers", "t5", answers=("▁Yes", "▁No", "▁1"))
         checkpoints.seq2seq(root / "bart", "bart")

@@ -81,7 +81,7 @@ class NliTraining(Training):
     likelier than the other; `twins` is the weight of that. `prior` is the log-odds of entailment that the hypothesis
     tells alone: added to the network's while it trains, so that it learns what the premise says, not how true sentences
     sound. Rows are divided by premise, near-duplicates on one side. `backbone` is the model
-    string of an encoder that tells two segments apart (BERT's kind). `max_tokens`: longer premises are cut and counted.
+    string of an encoder (of BERT's, RoBERTa's or MPNet's kind). `max_tokens`: longer premises are cut and counted.
     `warm_start` is the model string of a network that `summeter train` wrote for the same encoder (`embedded/support`,
     or `local/FOLDER`): training goes on from its weights. `arithmetic`: `bf16` multiplies matrices in bfloat16 while
     training (weights stay fp32), several times as fast on processors that have it. `weights`: `int8` stores matrices at
@@ -208,11 +208,9 @@ class NliTask(Task):
         self, how: NliTraining, rows: Sequence[Row], backbone: Opened, start: Located | None = None
     ) -> None:  # fmt: skip
         self.how, self.rows, self.backbone, self.start = how, rows, backbone, start
-        if int(backbone.model.config.get("type_vocab_size", 0) or 0) < 2:
-            raise UsageError(
-                f"backbone: {backbone.model.name} does not tell two segments apart (type_vocab_size below 2); take an "
-                "encoder of BERT's kind"
-            )
+        self.segmented = int(backbone.model.config.get("type_vocab_size", 0) or 0) > 1
+        # The head tells the claim from the text by their segments, also where the encoder does not.
+        self.tokens = backbone.tokens if self.segmented else backbone.tokens.in_two_segments()
         documents = {row.document: row.document for row in rows}
         if how.split.held_out_domains or how.split.held_out_systems:
             raise UsageError("split: pairs have no domains and no systems to hold out")
@@ -224,7 +222,7 @@ class NliTask(Task):
         self.key = how.model_copy(update={"backbone": "", "data": (), "warm_start": None}).digest(
             rows=digest(texts),
             backbone=backbone.model.digest,
-            limit=backbone.tokens.limit,
+            limit=self.tokens.limit,
             start=start.digest if start else None,
         )
         self.test = f"pairs:{self.parts.test}" if how.look_at_test else None
@@ -272,7 +270,7 @@ class NliTask(Task):
         import torch
 
         seeded(self.how.seed)
-        inputs = self.backbone.tokens.inputs([(row.premise, row.hypothesis) for row in self.rows], Framing())
+        inputs = self.tokens.inputs([(row.premise, row.hypothesis) for row in self.rows], Framing())
         network = nli_network(_encoder(self.backbone.model.folder))
         if self.start is not None:
             load_onnx_weights(network, self.start.folder / "model.onnx")
@@ -284,7 +282,7 @@ class NliTask(Task):
         drawn = self.drawn()
 
         def logits_of(places: Sequence[int]) -> torch.Tensor:
-            batch = self.backbone.tokens.padded([inputs[at] for at in places])
+            batch = self.tokens.padded([inputs[at] for at in places])
             arrays = (torch.from_numpy(array) for array in (batch.ids, batch.segments, batch.mask))
             logits: torch.Tensor = network(*arrays)
             return logits
@@ -331,13 +329,16 @@ class NliTask(Task):
         show.note("writing model.onnx")
         with building(folder) as fresh:
             write_nli_onnx(network, fresh / "model.onnx", int8=self.how.weights == "int8")
-            for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt"):
-                if (self.backbone.model.folder / name).is_file():
-                    shutil.copyfile(self.backbone.model.folder / name, fresh / name)
+            if self.segmented:
+                for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt"):
+                    if (self.backbone.model.folder / name).is_file():
+                        shutil.copyfile(self.backbone.model.folder / name, fresh / name)
+            else:
+                write_text(fresh / "tokenizer.json", self.tokens.json())
             config = {
                 "architectures": ["SupportNetwork"], "model_type": "bert", "id2label": dict(enumerate(LABELS)),
-                "max_position_embeddings": self.backbone.tokens.limit,
-                "pad_token_id": self.backbone.model.config.get("pad_token_id", 0),
+                "max_position_embeddings": self.tokens.limit,
+                "pad_token_id": self.tokens.pad,
                 **({"quantised": "weights"} if self.how.weights == "int8" else {}),
             }  # fmt: skip
             write_text(fresh / "config.json", json.dumps(config, indent=1) + "\n")
@@ -348,7 +349,7 @@ class NliTask(Task):
         import onnxruntime
 
         session = onnxruntime.InferenceSession(str(folder / "model.onnx"), providers=["CPUExecutionProvider"])
-        batch = self.backbone.tokens.padded([inputs[at] for at in places])
+        batch = self.tokens.padded([inputs[at] for at in places])
         given = {"input_ids": batch.ids, "token_type_ids": batch.segments, "attention_mask": batch.mask}
         (logits,) = session.run(None, given)
         error = float(np.abs(np.asarray(logits) - expected).max())
@@ -398,7 +399,7 @@ class TrainedNli(Trained):
             "warm_start": task.start and {"name": Path(task.start.name).name, "revision": task.start.revision},
             "seed": task.how.seed,
             "schedule": task.how.schedule.model_dump(),
-            "max_tokens": task.backbone.tokens.limit,
+            "max_tokens": task.tokens.limit,
             "cut": cut,
             "split": {
                 "hash": task.parts.hash,

@@ -43,6 +43,7 @@ def nli_network(encoder: Any) -> Any:
         if isinstance(part, nn.Dropout):
             part.p = 0.0
     size = int(encoder.config.hidden_size)
+    segmented = int(getattr(encoder.config, "type_vocab_size", 0) or 0) > 1
 
     class NliNetwork(nn.Module):  # type: ignore[misc] # torch has no types where the code is checked
         def __init__(self) -> None:
@@ -55,7 +56,8 @@ def nli_network(encoder: Any) -> Any:
             self.scale = nn.Parameter(torch.tensor(8.0))
 
         def forward(self, ids: torch.Tensor, segments: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-            states = self.encoder(input_ids=ids, attention_mask=mask, token_type_ids=segments).last_hidden_state
+            given = {"token_type_ids": segments} if segmented else {}
+            states = self.encoder(input_ids=ids, attention_mask=mask, **given).last_hidden_state
             # The claim's tokens stand together behind the text's: only they are compared.
             lengths = segments.sum(1, keepdim=True)
             places = torch.arange(lengths.max())

@@ -152,6 +152,25 @@ class Tokens:
             )
         return frames[0], frames[1]
 
+    def in_two_segments(self) -> Tokens:
+        """The same tokenizer, with segment 1 for the second text of a pair and the marks behind it."""
+        from tokenizers.processors import TemplateProcessing
+
+        names = [[str(self._tokenizer.id_to_token(int(mark))) for mark in marks] for marks in self._frames[1].marks]
+        before, between, behind = ([f"{name}:{kind}" for name in part] for kind, part in zip("001", names, strict=True))
+        alone = [[f"{self._tokenizer.id_to_token(int(mark))}:0" for mark in marks] for marks in self._frames[0].marks]
+        tokenizer = type(self._tokenizer).from_str(self._tokenizer.to_str())
+        tokenizer.post_processor = TemplateProcessing(
+            single=[*alone[0], "$A:0", *alone[1]],
+            pair=[*before, "$A:0", *between, "$B:1", *behind],
+            special_tokens=list({name: self._tokenizer.token_to_id(name) for part in names for name in part}.items()),
+        )
+        return Tokens(tokenizer, self.limit, self.pad, segmented=True, most=self._most)
+
+    def json(self) -> str:
+        """The tokenizer as tokenizer.json holds it."""
+        return str(self._tokenizer.to_str(pretty=True)) + "\n"
+
     @property
     def pair_limit(self) -> int:
         """Tokens that two texts may have together, special tokens left out."""
