@@ -208,9 +208,9 @@ class NliTask(Task):
         self, how: NliTraining, rows: Sequence[Row], backbone: Opened, start: Located | None = None
     ) -> None:  # fmt: skip
         self.how, self.rows, self.backbone, self.start = how, rows, backbone, start
-        self.segmented = int(backbone.model.config.get("type_vocab_size", 0) or 0) > 1
         # The head tells the claim from the text by their segments, also where the encoder does not.
-        self.tokens = backbone.tokens if self.segmented else backbone.tokens.in_two_segments()
+        segmented = int(backbone.model.config.get("type_vocab_size", 0) or 0) > 1
+        self.tokens = backbone.tokens if segmented else backbone.tokens.in_two_segments()
         documents = {row.document: row.document for row in rows}
         if how.split.held_out_domains or how.split.held_out_systems:
             raise UsageError("split: pairs have no domains and no systems to hold out")
@@ -329,12 +329,7 @@ class NliTask(Task):
         show.note("writing model.onnx")
         with building(folder) as fresh:
             write_nli_onnx(network, fresh / "model.onnx", int8=self.how.weights == "int8")
-            if self.segmented:
-                for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt"):
-                    if (self.backbone.model.folder / name).is_file():
-                        shutil.copyfile(self.backbone.model.folder / name, fresh / name)
-            else:
-                write_text(fresh / "tokenizer.json", self.tokens.json())
+            write_text(fresh / "tokenizer.json", self.tokens.json())
             config = {
                 "architectures": ["SupportNetwork"], "model_type": "bert", "id2label": dict(enumerate(LABELS)),
                 "max_position_embeddings": self.tokens.limit,
