@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gzip
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from summeter.data.atomic import building, write_lines, write_text
+from summeter.data.atomic import building, sweep, write_lines, write_text
 
 
 def broken() -> Iterator[str]:
@@ -132,3 +133,16 @@ def test_a_pipe_by_the_number_of_its_file_is_written_to() -> None:
     finally:
         os.close(reading)
         os.close(writing)
+
+
+def test_an_old_folder_whose_successor_never_came_is_put_back(tmp_path: Path) -> None:
+    """What a kill between the two renames of a replacement leaves: no folder, and the old one under another name."""
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    for name, there in (("a", False), ("b", True)):
+        (tmp_path / f".{name}.{gone.pid}-0123abcd.old").mkdir()
+        (tmp_path / f".{name}.{gone.pid}-0123abcd.old" / "old").touch()
+        if there:
+            (tmp_path / name).mkdir()
+    sweep(tmp_path)
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")) == ["a", "a/old", "b"]

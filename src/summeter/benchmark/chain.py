@@ -272,10 +272,9 @@ def _take(folder: Path, chain: Chain) -> None:
             "choose another folder"
         )
     if about is None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        known = {CHAIN, LOG, ".lock"}
-        others = (
-            [path.name for path in folder.iterdir() if path.name not in known] if folder.is_dir() else [folder.name]
-        )
+        known = {CHAIN, LOG, ".lock"}  # a kill before the file that says of which benchmark it is
+        names = [path.name for path in folder.iterdir()] if folder.is_dir() else [folder.name]
+        others = [name for name in names if name not in known and not name.startswith(f".{CHAIN}.")]
         if others:
             raise UsageError(f"{folder} holds {others[0]}, and is no folder of a benchmark; choose another folder")
     folder.mkdir(parents=True, exist_ok=True)

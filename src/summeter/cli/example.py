@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from importlib import resources
 from pathlib import Path
 
@@ -22,13 +21,15 @@ def bundled() -> Path:
 
 
 def fresh(folder: Path, name: str) -> None:
-    """Clear an earlier demo run out of `folder`; anything else that lies there is left and reported."""
-    if not folder.exists() or not any(folder.iterdir()):
-        return
+    """Clear an earlier demo run out of `folder`; UsageError where another run lies there."""
+    from summeter.data.atomic import building, sweep
     from summeter.records import UsageError
     from summeter.runs.run import MANIFEST, read_manifest
 
-    if (folder / MANIFEST).is_file() and read_manifest(folder).data.source == name:
-        shutil.rmtree(folder)
+    sweep(folder.parent, folder.name)
+    if not (folder / MANIFEST).is_file():  # nothing, or a run killed at its start: `evaluate` says what it takes
         return
-    raise UsageError(f"{folder} holds something other than an earlier demo; choose another -o")
+    if read_manifest(folder).data.source != name:
+        raise UsageError(f"{folder} holds something other than an earlier demo; choose another -o")
+    with building(folder):
+        pass

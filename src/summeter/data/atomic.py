@@ -97,17 +97,22 @@ def _beside(target: Path, kind: str) -> Path:
     return target.with_name(f".{target.name}.{os.getpid()}-{secrets.token_hex(4)}.{kind}")
 
 
-_LEFT = re.compile(r"\.(.+)\.(\d+)-[0-9a-f]{8}\.(tmp|new)")
+_LEFT = re.compile(r"\.(.+)\.(\d+)-[0-9a-f]{8}\.(tmp|new|old)")
 
 
 def sweep(folder: Path, name: str | None = None) -> None:
-    """Remove what writers that were killed left half-built in a folder, of the file or folder `name` or of any."""
+    """Remove what writers that were killed left half-built in a folder, of the file or folder `name` or of any.
+
+    A folder that was moved out of the way for one that never came is put back.
+    """
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             left = _LEFT.fullmatch(entry.name)
             if left is None or name not in (None, left[1]) or _lives(int(left[2])):
                 continue
-            if entry.is_dir(follow_symlinks=False):
+            if left[3] == "old" and not (place := folder / left[1]).exists():
+                Path(entry.path).rename(place)
+            elif entry.is_dir(follow_symlinks=False):
                 shutil.rmtree(entry.path, ignore_errors=True)
             else:
                 Path(entry.path).unlink(missing_ok=True)
