@@ -81,9 +81,15 @@ def main() -> None:
         "data": [{"file": f"{name}.jsonl", "share": share} for name, share in SHARES.items()],
         "split": {"dev": 0.02, "test": 0.0},
         "look_at_test": False,
-        "schedule": {"epochs": arguments.epochs, "batch": 12, "learning_rate": 7e-5 if start else 4e-5, "warmup": 0.05, "average": 0.99,
-                     "patience": arguments.epochs},
-    }  # fmt: skip
+        "schedule": {
+            "epochs": arguments.epochs,
+            "batch": 12,
+            "learning_rate": 7e-5 if start else 4e-5,
+            "warmup": 0.05,
+            "average": 0.99,
+            "patience": arguments.epochs,
+        },
+    }
     (arguments.out / "nli.yaml").write_text(json.dumps(settings, indent=1) + "\n", encoding="utf-8")
 
 

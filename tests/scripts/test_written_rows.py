@@ -148,8 +148,9 @@ class TestTraining:
         ]
         assert {row["twin"] for row in rows} == {"long-203-01"}
 
+    @pytest.mark.parametrize("start", [[], ["--start", "none"]], ids=["from the embedded network", "from none"])
     def test_the_settings_beside_the_rows_are_those_of_train(
-        self, script: ModuleType, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, script: ModuleType, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: list[str]
     ) -> None:
         module, out = importlib.import_module("training_rows"), tmp_path / "rows"
         premises = [f"It rained on day {number}." for number in range(200)]
@@ -160,15 +161,21 @@ class TestTraining:
                     row = {"premise": premise, "hypothesis": "It was wet.", "label": "entail", "source": "x"}
                     handle.write(json.dumps(row) + "\n")
         arguments = ["--data", tmp_path, "--written", folder, "--backbone", tmp_path, "--out", out]
-        monkeypatch.setattr("sys.argv", ["training_rows.py", *map(str, arguments)])
+        monkeypatch.setattr("sys.argv", ["training_rows.py", *map(str, arguments), *start])
+        monkeypatch.setattr(module, "FIRST", dict.fromkeys(module.FIRST, 50))
         module.main()
         settings = NliTraining.model_validate(json.loads((out / "nli.yaml").read_text("utf-8")))
-        assert (settings.warm_start, settings.twins, settings.schedule.average) == (module.MODEL, 0.5, 0.99)
+        assert (settings.warm_start, settings.twins, settings.schedule.average) == (
+            None if start else module.MODEL,
+            0.5,
+            0.99,
+        )
         rows = {each.file: read_pairs(out / each.file) for each in settings.data}
         assert len(rows["long.jsonl"]) == 3
         for name in module.REPLAY:
             read = {row.premise for row in rows[f"{name}.jsonl"]}
-            assert read == {premise for premise in premises if not module.held_out(premise)}
+            others = {premise for premise in premises if not module.held_out(premise)}
+            assert read < others and len(read) == 50 if start else read == others
 
     def test_no_development_document_trains(self, script: ModuleType) -> None:
         kept = {row.claim for row in script.long_rows(development=True)}

@@ -17,6 +17,7 @@ from summeter.engine.progress import Progress
 from summeter.models.local.export import write_encoder_onnx
 from summeter.models.local.opened import Opened
 from summeter.models.local.regressor import FRAMING, Layer
+from summeter.models.local.tokens import reads_segments
 from summeter.records import Record, digest
 from summeter.training.heads import Spread, mean_pearson
 from summeter.training.loop import Fitted, Schedule, fit, seeded
@@ -222,7 +223,7 @@ def _judge(job: Job, backbone: Any) -> Any:
     """The network: a backbone, pooled states, and a head."""
     from torch import nn
 
-    segmented = int(getattr(backbone.config, "type_vocab_size", 0) or 0) > 1
+    segmented = reads_segments(backbone.config)
     width = int(backbone.config.hidden_size) * (4 if job.pool == "pair" else 1)
     if job.mode == "lora":
         import peft

@@ -209,8 +209,7 @@ class NliTask(Task):
     ) -> None:  # fmt: skip
         self.how, self.rows, self.backbone, self.start = how, rows, backbone, start
         # The head tells the claim from the text by their segments, also where the encoder does not.
-        segmented = int(backbone.model.config.get("type_vocab_size", 0) or 0) > 1
-        self.tokens = backbone.tokens if segmented else backbone.tokens.in_two_segments()
+        self.tokens = backbone.tokens.in_two_segments()
         documents = {row.document: row.document for row in rows}
         if how.split.held_out_domains or how.split.held_out_systems:
             raise UsageError("split: pairs have no domains and no systems to hold out")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from summeter.models.local.tokens import reads_segments
 from summeter.records import InstallError, UsageError
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def nli_network(encoder: Any) -> Any:
         if isinstance(part, nn.Dropout):
             part.p = 0.0
     size = int(encoder.config.hidden_size)
-    segmented = int(getattr(encoder.config, "type_vocab_size", 0) or 0) > 1
+    segmented = reads_segments(encoder.config)
 
     class NliNetwork(nn.Module):  # type: ignore[misc] # torch has no types where the code is checked
         def __init__(self) -> None:

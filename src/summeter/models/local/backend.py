@@ -18,6 +18,7 @@ import numpy as np
 
 from summeter.models.base import Generation
 from summeter.models.local.names import LocalSettings, Located
+from summeter.models.local.tokens import reads_segments
 from summeter.records import InstallError, UsageError
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ class Torch:
         self._network = _network(model, runtime, head)
         self._device = runtime.device
         self._lock = threading.Lock()
-        self._segmented = int(getattr(self._network.config, "type_vocab_size", 0) or 0) > 1
+        self._segmented = reads_segments(self._network.config)
 
     @property
     def layers(self) -> int:

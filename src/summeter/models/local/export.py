@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from summeter.models.local.names import CONFIG, read_json
+from summeter.models.local.tokens import reads_segments
 from summeter.records import InstallError, UsageError
 
 Floats = NDArray[np.float32]
@@ -77,7 +78,7 @@ def write_encoder_onnx(network: Any, folder: Path) -> Path:
 
     import torch
 
-    segmented = int(getattr(network.config, "type_vocab_size", 0) or 0) > 1
+    segmented = reads_segments(network.config)
     names = list(INPUTS if segmented else INPUTS[:2])
 
     class States(torch.nn.Module):  # type: ignore[misc] # torch has no types where the code is checked

@@ -156,14 +156,14 @@ class Tokens:
         """The same tokenizer, with segment 1 for the second text of a pair and the marks behind it."""
         from tokenizers.processors import TemplateProcessing
 
-        names = [[str(self._tokenizer.id_to_token(int(mark))) for mark in marks] for marks in self._frames[1].marks]
-        before, between, behind = ([f"{name}:{kind}" for name in part] for kind, part in zip("001", names, strict=True))
-        alone = [[f"{self._tokenizer.id_to_token(int(mark))}:0" for mark in marks] for marks in self._frames[0].marks]
+        marks = {int(mark) for frame in self._frames for part in frame.marks for mark in part}
+        names = {mark: str(self._tokenizer.id_to_token(mark)) for mark in marks}
+        alone, pair = ([[names[int(mark)] for mark in part] for part in frame.marks] for frame in self._frames)
         tokenizer = type(self._tokenizer).from_str(self._tokenizer.to_str())
         tokenizer.post_processor = TemplateProcessing(
-            single=[*alone[0], "$A:0", *alone[1]],
-            pair=[*before, "$A:0", *between, "$B:1", *behind],
-            special_tokens=list({name: self._tokenizer.token_to_id(name) for part in names for name in part}.items()),
+            single=[*_in(0, alone[0]), "$A:0", *_in(0, alone[1])],
+            pair=[*_in(0, pair[0]), "$A:0", *_in(0, pair[1]), "$B:1", *_in(1, pair[2])],
+            special_tokens=[(name, mark) for mark, name in names.items()],
         )
         return Tokens(tokenizer, self.limit, self.pad, segmented=True, most=self._most)
 
@@ -399,6 +399,16 @@ def load_tokens(model: Located, wanted: int | None) -> Tokens:
     if tokens.pair_limit <= 0:
         raise UsageError(f"{model.name}: {tokens.limit} tokens have no room for any text; set max_tokens higher")
     return tokens
+
+
+def _in(segment: int, marks: list[str]) -> list[str]:
+    """Marks as a template of tokenizers writes them."""
+    return [f"{mark}:{segment}" for mark in marks]
+
+
+def reads_segments(config: Any) -> bool:
+    """Whether an encoder with this config of transformers tells two segments apart."""
+    return int(getattr(config, "type_vocab_size", 0) or 0) > 1
 
 
 def _positions(config: dict[str, Any]) -> int | None:
