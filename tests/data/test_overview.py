@@ -75,6 +75,12 @@ def test_votes_without_names_have_no_annotators() -> None:
     ]  # fmt: skip
 
 
+def test_a_value_that_came_merged_is_nobodys_vote() -> None:
+    human = {"sentence_labels": [{"ben": 1, "cleo": 0}, 1]}
+    (votes,) = describe(load([{"document": "It rained.", "summary": "Rain. It fell.", "human": human}])).votes
+    assert (votes.annotators, votes.items) == (2, 2)
+
+
 def test_near_duplicates(tiny: Dataset) -> None:
     assert describe(tiny).duplicates == (DuplicateGroup(("a", "b"), 22 / 24),)
 

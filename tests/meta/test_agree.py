@@ -438,3 +438,14 @@ def test_realsumm_alpha(shared: Path) -> None:
 def published(shared: Path) -> dict[tuple[str, str], float]:
     entries = json.loads((shared / "data" / "expected.json").read_text(encoding="utf-8"))["entries"]
     return {(one["dataset"], one["statistic"]): one["recomputed"] for one in entries}
+
+
+def test_merged_values_are_nobodys_votes() -> None:
+    alone = agree(voted(LABELS), resamples=0)
+    came_merged = {("d3", "A"): [{"people": 1}, {"people": 0}], ("d4", "A"): [{"people": 1}]}
+    beside = agree(voted({**LABELS, **came_merged}), resamples=0)
+    for row in alone:
+        assert value(beside, str(row.statistic)) == row.value
+        assert beside.one(statistic=row.statistic).n == row.n
+    each = agree(voted({**LABELS, **came_merged}), each=True, resamples=0)
+    assert "people" not in {row.details.get("annotator") for row in each}

@@ -288,6 +288,25 @@ class TestGate:
         own = gate(run, {"faithfulness": 0.5})[0]
         assert (own.value, own.details["passed"]) == (0.5, True)
 
+    def test_the_composite_is_made_of_what_was_decided(self, tmp_path: Path) -> None:
+        entry = ENTRY.model_copy(update={"aspects": ("faithfulness", "completeness", "conciseness")})
+
+        def three(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
+            target = Target(document_id=document.id, system=summary.system, unit="summary")
+            whole = [
+                Judgment(target=target, aspect=aspect, judge=entry.name, signature=entry.signature, value=1.0)
+                for aspect in ("completeness", "conciseness")
+            ]
+            return [*judge(document, summary, entry), *whole]
+
+        run = run_of(tmp_path / "run", judging=three, entry=entry)
+        tuned = calibrate(run, run.data, aspect="faithfulness", dev="dev", resamples=10)
+        found = gate(run, {"composite": 0.5, "faithfulness": 0.1}, calibrations=[tuned])
+        assert {row.aspect: row.value for row in found} == {
+            "composite": pytest.approx((1 / 3 + 1 + 1) / 3),
+            "faithfulness": pytest.approx(1 / 3),
+        }
+
     def test_a_changed_judge_is_stale(self, made: Calibration, tmp_path: Path) -> None:
         changed = ENTRY.model_copy(update={"signature": "mock|judge:scripted/one|prompt:ffff|v:1"})
         other = run_of(tmp_path / "run", 3, entry=changed)

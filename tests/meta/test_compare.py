@@ -101,6 +101,17 @@ class TestSystems:
         assert study.one(pair="a-c").details["comparisons"] == 1  # only a-b was tested
         assert "c has no score on faithfulness" in study.notes[0]
 
+    def test_systems_without_a_shared_document_are_compared_and_not_ranked(self) -> None:
+        a = [5 + place / 10 for place in range(12)] + [None] * 12
+        c = [None] * 12 + [5 + place / 10 for place in range(12)]
+        study = compare_systems(scores({"a": a, "b": [1.0] * 24, "c": c}), **FEW)
+        assert "a is better than b on faithfulness" in study.notes[0]
+        assert "c is better than b on faithfulness" in study.notes[0]
+        assert study.notes[0].endswith("a, b, c are not ranked: no document has a score of each")
+        alike = compare_systems(scores({"a": a, "b": [*a[:12], *c[12:]], "c": c}), **FEW)
+        assert "a, b and c cannot be told apart" in alike.notes[0]
+        assert "no score" not in alike.notes[0]
+
     def test_clusters_of_equals(self) -> None:
         rng = np.random.default_rng(1)
         high, low = (mean + 0.05 * rng.standard_normal(30) for mean in (0.9, 0.3))

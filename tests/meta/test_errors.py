@@ -178,3 +178,21 @@ def test_finesures_samples(shared: Path, tmp_path: Path) -> None:
     study = errors(RunFolder(tmp_path / "run"), data)
     whole = next(row for row in study if "confusion" in row.details)
     assert (whole.value, whole.n) == (0.4, 5)
+
+
+def test_merged_types_need_no_votes() -> None:
+    people = typed(["EntE", "OutE", "NoE"], "people", "human.sentence_labels|v:1")
+    judge = typed(["entity error", "entity error", "no error"])
+    row = next(row for row in errors(judge, people, min_votes=2) if "confusion" in row.details)
+    assert (row.value, row.n, row.details["gold_unclear"]) == (0.5, 2, 0)
+
+
+def test_why_there_is_no_share_is_true() -> None:
+    types = gold(["EntE", "OutE"])
+    (unclear,) = [
+        row for row in errors(typed(["entity error"] * 2), types, min_votes=2) if row.statistic == "detection"
+    ]
+    assert unclear.reason == "people found no such error; the types people give 2 sentences are unclear"
+    mixed = [*typed(["entity error", None]), *typed(["entity error"], document="other")]
+    (lost,) = [row for row in errors(mixed, gold(["NoE", "OutE"])) if row.statistic == "detection"]
+    assert (lost.missing, lost.reason) == (1, "the judge has no usable verdict on such an error")

@@ -295,3 +295,19 @@ def test_counts_equal_the_statistic_whatever_the_order(said: list[Any], true: li
     assert (got.n, got.missing) == (want.total, want.undefined)
     turned = prefer(judge(ours)[::-1], gold(theirs)[::-1], strengths=False, resamples=0)
     assert counts(turned, "all").value == got.value
+
+
+def test_rounding_breaks_no_tie_of_merged_verdicts() -> None:
+    # People's means are 1/2, 5/6 and 1/6: half of the points, though floats add them to 1.5000000000000002.
+    votes = [[1, 1, 0], [0, 0.5, 0.5], [0.5, 1, 0]]
+    means = [sum(vote) / 3 for vote in zip(*votes, strict=True)]
+    assert sum(means) != 1.5
+    assert compare_pair(means, [0.5, 0.5, 0.5]).agree
+
+
+def test_a_draw_without_documents_of_a_pair_is_no_disagreement() -> None:
+    table = {f"d{place}": (5 - place % 2, 3 + place % 2 if place < 2 else None, 1) for place in range(12)}
+    study = prefer(judge(table), gold(table), resamples=200)  # type: ignore[arg-type]
+    for name, right in (("all", 3.0), ("chain", 2.0)):
+        row = counts(study, name)
+        assert (row.value, row.low, row.high) == (right, right, right)

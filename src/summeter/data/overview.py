@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from summeter.data.dataset import Dataset
 from summeter.data.duplicates import SHINGLE, THRESHOLD, DuplicateGroup, near_duplicates
+from summeter.data.human import PEOPLE
 from summeter.data.human_judgments import SIGNATURES, SPAN_FREE, SPAN_SENTENCES
 from summeter.records import Document, Judgment, Summary, unnamed
 from summeter.tables import Column, Table, number
@@ -332,8 +333,8 @@ def _cast(dataset: Dataset, name: str, sizes: Counter[str]) -> Iterator[tuple[Vo
             kind = judgment.signature.partition("|")[0].removeprefix("human.")
             questions.setdefault((kind, judgment.aspect, judgment.target.unit), _Cast()).add(judgment)
     for (kind, aspect, unit), cast in questions.items():
-        people = cast.by_annotator.keys()
-        nameless = any(map(unnamed, people)) or people <= {"people"}
+        people = cast.by_annotator.keys() - {PEOPLE}  # a value that came merged is nobody's vote
+        nameless = any(map(unnamed, people)) or not people
         votes = Votes(
             name, kind, aspect, unit, len(cast.items), None if nameless else len(people), cast.values.total(),
             min(cast.items.values()), max(cast.items.values()), cast.mean(),

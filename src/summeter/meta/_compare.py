@@ -473,21 +473,28 @@ def verdict(
     """All there is to say of a family, in one sentence: who is better, and who cannot be told apart."""
     known = {name: value for name, value in values.items() if value is not None}
     ranked = sorted(known, key=lambda name: -known[name])
-    lost = [name for name in values if name not in known]
+    tested = {name for pair in pairs if pair.p_holm is not None for name in (pair.first, pair.second)}
+    # Compared two by two, though there is no mean over the documents of all to rank by.
+    apart = [name for name in values if name not in known and name in tested]
+    lost = [name for name in values if name not in known and name not in tested]
     unranked = [f"{', '.join(lost)} ha{'s' if len(lost) == 1 else 've'} no score on {aspect}"] if lost else []
+    unranked += [f"{', '.join(apart)} are not ranked: no document has a score of each"] if apart else []
     if not any(pair.better for pair in pairs):
-        return "; ".join([_none_better(ranked, pairs, aspect, testing.alpha), *unranked])
+        return "; ".join([_none_better([*ranked, *apart], pairs, aspect, testing.alpha), *unranked])
     numbers = sorted({number for number in cluster_of.values() if number is not None})
     alike = [", ".join(name for name in values if cluster_of[name] == number) for number in numbers]
     mixed = any(pair.better and cluster_of[pair.first] == cluster_of[pair.second] for pair in pairs)
-    equals = f"clusters{'' if mixed else ' of equals'}, best first: " + " > ".join(f"{{{names}}}" for names in alike)
+    order = " > ".join(f"{{{names}}}" for names in alike)
+    equals = [f"clusters{'' if mixed else ' of equals'}, best first: {order}"] if alike else []
     if len(values) > MOST_NAMED:
         claimed = sum(pair.better is not None for pair in pairs)
         counted = f"{claimed} of {_pairs(len(pairs))} differ on {aspect} (p <= {testing.alpha:g} after Holm)"
-        return "; ".join([counted, *unranked, equals])
+        return "; ".join([counted, *unranked, *equals])
     by_name = {frozenset((pair.first, pair.second)): pair for pair in pairs}
-    two_by_two = combinations(ranked, 2) if len(pairs) <= _ALL_PAIRS else pairwise(ranked)
+    few = len(pairs) <= _ALL_PAIRS
+    two_by_two = combinations([*ranked, *apart], 2) if few else pairwise(ranked)
     shown = [by_name[frozenset(two)] for two in two_by_two]
+    shown += [] if few else [pair for pair in pairs if pair.better and {pair.first, pair.second} & set(apart)]
     unlike = len({pair.units for pair in pairs}) > 1
     better = [
         sentence(pair, aspect, testing, verb=verb) + (f" on {_units(pair)}" if unlike else "")
@@ -495,7 +502,7 @@ def verdict(
         if pair.better
     ]
     others = [_alike(pair, testing.alpha) for pair in shown if pair.p_holm is not None and not pair.better]
-    return "; ".join([*better, *others, *unranked, *([equals] if len(pairs) > _ALL_PAIRS else [])])
+    return "; ".join([*better, *others, *unranked, *([] if few else equals)])
 
 
 def _none_better(ranked: Sequence[str], pairs: Sequence[PairDifference], aspect: str, alpha: float) -> str:

@@ -159,13 +159,16 @@ def _gold_types(columns: JudgmentTable, aspect: str, selection: Selection, rules
     if rule not in set(AggregationRule) and rule not in columns.judge.used():
         raise UsageError(f"no annotator {rule!r} among people's judgments")
     votes: dict[SentenceKey, list[Types]] = {}
+    merged: set[SentenceKey] = set()
     for key, annotator, text, _ in _typed(columns, aspect):
         given = votes.setdefault(key, [])
         if text is not None and (rule in set(AggregationRule) or annotator in {rule, PEOPLE}):
             given.append(rules.types(text))
+            merged.update([key] if annotator == PEOPLE else [])
     if all(types == _CLEAN for given in votes.values() for types in given):
         return {}
-    return {key: _merged(given, selection.rule.min_votes, rules.annotators) for key, given in votes.items()}
+    least = selection.rule.min_votes
+    return {key: _merged(given, 1 if key in merged else least, rules.annotators) for key, given in votes.items()}
 
 
 def _merged(votes: Sequence[Types], min_votes: int, annotators: Annotators) -> Types:
@@ -216,10 +219,9 @@ def _rows(
         counts = dict(Counter(_name(judge) for _, judge in pairs))
         accuracies.append(float(np.mean(hits)))
         yield _share(fields, LOCALISATION, kind, hits, missing, said=counts)
-    lost = len(wrong) - len(judged)
-    mean = _share(fields, LOCALISATION, "mean of types", accuracies, lost, types=len(accuracies))
+    lost, unclear = len(wrong) - len(judged), sum(not gold for gold in types.values())
+    mean = _share(fields, LOCALISATION, "mean of types", accuracies, lost, types=len(accuracies), gold_unclear=unclear)
     yield mean.model_copy(update={"n": len(judged)})
-    unclear = sum(not gold for gold in types.values())
     confusion: dict[str, Counter[str]] = {}
     for sentence in sentences:
         if sentence.judge is not None:
@@ -227,15 +229,21 @@ def _rows(
     fits = [rules.fits(judge, gold) for gold, judge in judged]
     counts_by_type = {name: dict(counts) for name, counts in confusion.items()}
     yield _share(fields, LOCALISATION, "all errors", fits, lost, confusion=counts_by_type, gold_unclear=unclear)
-    yield _share(fields, "detection", "all errors", [judge != _CLEAN for _, judge in judged], lost)
+    yield _share(
+        fields, "detection", "all errors", [judge != _CLEAN for _, judge in judged], lost, gold_unclear=unclear
+    )
 
 
 def _share(
     fields: Mapping[str, Any], statistic: str, group: str, hits: Sequence[float], missing: int, **details: Any
 ) -> Row:
-    share = Statistic(statistic, float(np.mean(hits)), len(hits), missing) if hits else undefined(
-        statistic, "people found no such error", missing=missing
-    )  # fmt: skip
+    if hits:
+        share = Statistic(statistic, float(np.mean(hits)), len(hits), missing)
+    else:
+        unclear = details.get("gold_unclear")
+        none = "the judge has no usable verdict on such an error" if missing else "people found no such error"
+        reason = f"{none}; the types people give {unclear} sentences are unclear" if unclear else none
+        share = undefined(statistic, reason, missing=missing)
     return interval_row(share, fields, statistic=statistic, details={"by": "error_type", "group": group, **details})
 
 

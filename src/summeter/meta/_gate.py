@@ -15,6 +15,8 @@ from summeter.meta.selection import checks_keywords
 from summeter.records import CoverageError, GateError, Judgment, UsageError
 from summeter.runs.run import RunFolder
 from summeter.scoring import Score, SystemScore, summary_scores, system_scores
+from summeter.scoring.scores import ScoreTable, composites, unit_scores
+from summeter.scoring.table import JudgmentTable
 from summeter.stats import decide
 from summeter.tables import with_interval
 
@@ -101,7 +103,8 @@ def _scores(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> list[Score]
     # Decisions are counted as a share, also where the judge's own score is a mean of values; its other aspects stay.
     decided = [_decided(judgment, tuned[judgment.signature]) for judgment in judgments if _tuned(judgment, tuned)]
     kept = [judgment for judgment in judgments if not _tuned(judgment, tuned)]
-    return [*summary_scores(kept, run.reduce), *summary_scores(decided, {})]
+    scores = [unit_scores(JudgmentTable.of(kept), run.reduce), unit_scores(JudgmentTable.of(decided), {})]
+    return [*ScoreTable.concat([*scores, composites(ScoreTable.concat(scores))])]
 
 
 def _tuned(judgment: Judgment, tuned: Mapping[str, Calibration]) -> bool:

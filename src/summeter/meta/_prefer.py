@@ -50,6 +50,7 @@ from summeter.stats import (
     games_from_scores,
     order_effect,
     points,
+    side_of_half,
     tally,
     win_rates,
 )
@@ -297,11 +298,12 @@ def _contest_rows(
         groups = {GIVEN: groups[ALL]}
     for name, places in groups.items():
         count = tally([compared[place] for place in places])
+        judged = [place for place in places if compared[place].agree is not None]
         value = float(count.correct) if count.total else None
         group = ", ".join(filter(None, (fields.get("details", {}).get("group"), name)))
         most = max((compared[place].n for place in places), default=0)
         yield interval_row(
-            bootstrap.of_samples(value, right[:, places].sum(axis=1)), about, study="correct_preferences",
+            bootstrap.of_samples(value, right[:, judged].sum(axis=1)), about, study="correct_preferences",
             statistic="correct_preferences", n=count.total, missing=count.undefined, reason=_NO_PAIR,
             details={"pairs": name, "group": group, "share": count.share, "documents": most},
         )  # fmt: skip
@@ -318,8 +320,8 @@ def _samples(gold: Floats, judge: Floats, bootstrap: Bootstrap) -> list[Floats]:
 
     def right(weights: Floats) -> Floats:
         n = weights @ kept.T.astype(np.float64)
-        agree = (np.sign(weights @ gold.T - n / 2) == np.sign(weights @ judge.T - n / 2)) & (n > 0)
-        return np.asarray(agree, dtype=np.float64)
+        same = side_of_half(weights @ gold.T, n) == side_of_half(weights @ judge.T, n)
+        return np.where(n > 0, same, np.nan)
 
     return bootstrap.samples(by_pair, right, width=len(kept))
 

@@ -174,6 +174,7 @@ def gold_scores(
 
 
 def _of_each(rows: JudgmentTable, aspect: str, level: Level) -> list[Scores]:
+    rows = of_annotators(rows)
     rules = [Aggregation(name or "") for name in rows.judge.used()]
     return [_of_people(scores_of(*_aggregated(rows, aspect, rule), level, {})) for rule in rules]
 
@@ -224,6 +225,12 @@ def without_merged(rows: JudgmentTable) -> JudgmentTable:
     cast = ~np.isnan(_cast(rows)) | ~rows.named.equal(None)
     voted = np.isin(key, key[~merged & cast])
     return rows.take(~(merged & voted))
+
+
+def of_annotators(rows: JudgmentTable) -> JudgmentTable:
+    """The rows but for merged values, which are no annotator's vote; all of them where there is nothing else."""
+    merged = rows.judge.equal(PEOPLE)
+    return rows if merged.all() else rows.take(~merged)
 
 
 def _unit_key(rows: JudgmentTable) -> Ints:
@@ -359,7 +366,11 @@ def votes(table: JudgmentTable, aspect: str, level: Level, source: str | None = 
 
 
 def votes_of(rows: JudgmentTable) -> Votes:
-    """The votes that judgments of one aspect are; of names, those that their label or value stands for."""
+    """The votes that judgments of one aspect are; of names, those that their label or value stands for.
+
+    Values that came merged are nobody's votes, unless there are no others.
+    """
+    rows = of_annotators(rows)
     return Votes.of(
         rows.judge, _cast(rows), unit=rows.unit, document=rows.document, system=rows.system, list_id=rows.list_id,
         index=rows.index, source=_block(rows),

@@ -45,6 +45,7 @@ from .preference import (
     games_from_scores,
     order_effect,
     points,
+    side_of_half,
     tally,
     win_rates,
 )
@@ -149,6 +150,7 @@ __all__ = [
     "ppi_mean",
     "risk_bound",
     "risk_p_value",
+    "side_of_half",
     "sign_flips",
     "span_f1",
     "tally",
