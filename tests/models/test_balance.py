@@ -19,6 +19,7 @@ from summeter.engine.options import Options
 from summeter.models.base import Completion, Message, Request
 from summeter.models.context_length import context_lengths
 from summeter.models.layers.balance import FIRST, Balanced, Server
+from summeter.models.layers.meter import Usage
 from summeter.models.providers.provider import Options as EndpointOptions
 from summeter.models.providers.provider import base_urls
 from summeter.models.resolve import CallSettings, bind
@@ -56,8 +57,9 @@ class Fake:
         self.closed = True
 
 
-def balanced(*fakes: Fake) -> Balanced:
-    return Balanced([Server(fake, f"http://{place}", fake.healthy) for place, fake in enumerate(fakes)])
+def balanced(*fakes: Fake, usage: Usage | None = None) -> Balanced:
+    servers = [Server(fake, f"http://{place}", fake.healthy) for place, fake in enumerate(fakes)]
+    return Balanced(servers, usage=usage)
 
 
 def in_virtual_time(main: Callable[[], Any]) -> None:
@@ -166,6 +168,23 @@ def test_a_server_that_cannot_be_reached_is_left_out_at_once() -> None:
             await both.complete(asks(f"question {number}"))
         assert len(gone.prompts) == 1
         await both.close()  # nothing is left running
+
+    in_virtual_time(main)
+
+
+def test_one_server_out_of_reach_makes_no_passing_failure_final() -> None:
+    outcomes = iter([TransientError("it broke"), None])
+    gone, moody = Fake(0.0, lambda: UnreachableError("nobody there")), Fake(0.0, lambda: next(outcomes, None))
+    gone.well = False
+    usage = Usage()
+    both = balanced(gone, moody, usage=usage)
+
+    async def main() -> None:
+        with pytest.raises(TransientError, match="it broke"):  # what a retry is for, whichever failed last
+            await both.complete(asks("question"))
+        assert usage.retries == 1
+        assert (await both.complete(asks("question"))).text == "fine"
+        await both.close()
 
     in_virtual_time(main)
 

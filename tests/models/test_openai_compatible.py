@@ -326,6 +326,20 @@ def test_the_key_is_seen_nowhere(caplog: pytest.LogCaptureFixture) -> None:
     assert KEY not in caplog.text
 
 
+def test_a_key_that_a_reply_repeats_is_not_kept() -> None:
+    got = answer(ok(f"You sent {KEY}.", finish=f"stop {KEY}", refusal=f"Bearer {KEY}"))
+    assert (got.text, got.finish_reason, got.refusal) == ("You sent [key].", "stop [key]", "Bearer [key]")
+    with pytest.raises(TransientError) as caught:
+        answer(Reply(content=b"<html>", headers={"Content-Type": f"text/{KEY}"}))
+    assert KEY not in str(caught.value)
+
+
+def test_a_short_key_is_a_word_that_a_reply_may_hold() -> None:
+    with StubServer(lambda _: ok("An EMPTY house.")) as server:
+        llm = resolve("openai-api/stub/tiny", base_url=server.url, environ={"STUB_API_KEY": "EMPTY"})
+        assert call(llm, ask())[0].text == "An EMPTY house."
+
+
 # Addresses and keys, before any call
 
 

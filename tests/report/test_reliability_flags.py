@@ -80,6 +80,16 @@ def test_two_runs_over_the_same_data_are_one(tmp_path: Path) -> None:
     assert reliabilities([one]) == ()
 
 
+@pytest.mark.parametrize("failed", ["rts", "mcq"])
+def test_a_way_without_scores_says_nothing_and_keeps_the_report(tmp_path: Path, failed: str) -> None:
+    def some(document: Document, summary: Summary, judge: JudgeEntry) -> list[Judgment]:
+        return [] if judge.name == failed else rate(document, summary, judge)
+
+    run = fake.make(tmp_path / "run", ROWS, ((entry("rts"), some), (entry("mcq"), some)))
+    assert reliabilities([run]) == ()
+    assert 'id="reliability"' not in html([run], tmp_path / "page.html").read_text("utf-8")
+
+
 @pytest.mark.parametrize("other", [entry("mcq", "scripted/two"), entry("mcq", aspect="fluency"), entry("stareval")])
 def test_another_model_aspect_or_question_says_nothing_of_this_one(tmp_path: Path, other: JudgeEntry) -> None:
     run = make(tmp_path / "run", entry("rts"), other)

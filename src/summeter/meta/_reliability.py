@@ -67,6 +67,10 @@ class _Two(NamedTuple):
         return {**first, **both, "model": " + ".join(models) or None}
 
 
+class NoTwoJudgesError(UsageError):
+    """No aspect has scores of two judges."""
+
+
 @takes("aspect judge", OF_PEOPLE)
 def reliability(
     run: RunLike | Sequence[RunFolder],
@@ -108,7 +112,7 @@ def reliability(
         rows += aspect_correlations(machine, people, chosen, coefficients[0], resample)
     if not rows:
         there = ", ".join(dict.fromkeys(question.judge for question in machine.questions()))
-        raise UsageError(
+        raise NoTwoJudgesError(
             "reliability needs two judges of one aspect (or ",
             Parameter("judges", "..."),
             f" to name them); the run has: {there}",

@@ -122,8 +122,11 @@ def stack(
     `limiter` shares one limit among several models of an endpoint.
     """
     usage = Usage()
-    # Each of several servers has limits of its own.
-    limited = llm if isinstance(llm, Balanced) else _limited(llm, limiter or RateLimiter(MAX_CONNECTIONS))
+    limited = llm
+    if isinstance(llm, Balanced):  # each of its servers has limits of its own
+        llm.usage = usage
+    else:
+        limited = _limited(llm, limiter or RateLimiter(MAX_CONNECTIONS))
     below: LLM = Retry(limited, retry or RetryPolicy(), rng=rng or random.Random(), usage=usage)
     if budget is not None:
         below = BudgetGuard(below, budget, price)

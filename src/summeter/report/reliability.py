@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from summeter.meta import agreement_with_people, reliability
+from summeter.meta._reliability import NoTwoJudgesError
 from summeter.meta.results import Row
 from summeter.report.blocks import Agreement, Reliability, Reliable, Source
 from summeter.report.ranks import ColumnKey, label_of
@@ -75,14 +76,17 @@ def _blocks(runs: Sequence[RunFolder], names: tuple[str, str], tolerance: float)
         aspect for run in runs for judge in run.manifest.judges if judge.name in names for aspect in judge.aspects
     ]
     by_judge: dict[tuple[str, str], list[Row]] = {}
-    study = reliability(
-        list(runs),
-        aspect=list(dict.fromkeys(aspects)),
-        judges=names,
-        coefficients=(COEFFICIENT,),
-        dependence=False,
-        resamples=0,
-    )
+    try:
+        study = reliability(
+            list(runs),
+            aspect=list(dict.fromkeys(aspects)),
+            judges=names,
+            coefficients=(COEFFICIENT,),
+            dependence=False,
+            resamples=0,
+        )
+    except NoTwoJudgesError:  # one of them has no score yet, or judged for another (a cascade's later judge)
+        return []
     for row in study:
         # One model, and one repeat: two models that differ say nothing of either.
         if row.study == "reliability" and " + " not in (row.model or "") and _alike(row.signature or ""):

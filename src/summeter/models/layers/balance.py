@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from summeter.models.base import LLM, Completion, Request
+from summeter.models.layers.meter import Usage
 from summeter.models.per_loop import PerLoop
 from summeter.models.providers.payload import with_prefixes
 from summeter.models.tokens import expected
@@ -69,20 +70,24 @@ class Balanced:
 
     It goes to the server with the fewest tokens under way (prompt and a usual reply); to the one that read the same
     document before, whose prefix cache holds it, where that has little more. A call that fails on one server is made on
-    the next; it fails where all do. What a server turns away because it is asked too much is no failure of the server.
+    the next, which counts as a further try in `usage`; it fails where all do. What a server turns away because it is
+    asked too much is no failure of the server.
     """
 
-    def __init__(self, servers: Sequence[Server], *, sleep: Sleep = asyncio.sleep) -> None:
+    def __init__(self, servers: Sequence[Server], *, sleep: Sleep = asyncio.sleep, usage: Usage | None = None) -> None:
         self.servers = tuple(servers)
         self.id = self.servers[0].llm.id
+        self.usage = usage or Usage()
         self._sleep = sleep
         self._boards: PerLoop[_Board] = PerLoop(lambda: _Board(self.servers))
 
     async def complete(self, request: Request) -> Completion:
-        """The reply of the first server that gives one. Raises the last failure where none does."""
+        """The reply of the first server that gives one. Raises the last failure where none does, one that may pass
+        before that of a server out of reach."""
         board, tokens = self._boards.get(), expected(request).total
         prefix = next((prefix for _, prefix in with_prefixes(request.messages) if prefix), None)
         waiting = list(board.loads)
+        passing: TransientError | None = None
         while True:
             load = _choice(board, waiting, prefix, tokens)
             waiting.remove(load)
@@ -91,11 +96,16 @@ class Balanced:
             try:
                 completion = await load.server.llm.complete(request)
             except (TransientError, UnreachableError) as error:
-                if isinstance(error, TransientError) and error.throttled:
-                    raise
+                if isinstance(error, TransientError):
+                    if error.throttled:
+                        raise
+                    passing = error
                 self._failed(load, error)
                 if not waiting:
-                    raise
+                    if passing is None or passing is error:
+                        raise
+                    raise passing from error
+                self.usage.retries += 1
             else:
                 load.failures = 0
                 if prefix is not None:

@@ -26,6 +26,9 @@ MOST_BYTES = 32 * 2**20
 
 LARGE = 2**20
 
+SECRET = 16
+"""Characters from which on a key is no word that a reply may hold."""
+
 HEALTH = 5.0
 """Seconds for an answer to whether a server is well."""
 
@@ -85,7 +88,9 @@ class HttpLLM(ABC):
             completion = replies.checked(self.completion(replies.body(answer), answer), request)
         else:
             completion = self.failed(answer)
-        return completion.model_copy(update={"seconds": answer.seconds, "format": request.format})
+        return completion.model_copy(
+            update={"seconds": answer.seconds, "format": request.format, **self._without_keys(completion)}
+        )
 
     async def close(self) -> None:
         session = self._sessions.pop()
@@ -262,6 +267,18 @@ class HttpLLM(ABC):
                 f" or {self.endpoint.url_variable}",
             )
         return TransientError(f"{self.id}: the connection to {self.address} failed ({what})")
+
+    def _without_keys(self, completion: Completion) -> dict[str, str]:
+        """The words of a reply that repeat a key, without it; a short key (EMPTY) may be a word of any reply."""
+        keys = [key for key in self.secrets() if len(key) >= SECRET]
+        cleaned = {}
+        for name in ("text", "finish_reason", "refusal", "model"):
+            words = getattr(completion, name) or ""
+            if any(key in words for key in keys):
+                for key in keys:
+                    words = words.replace(key, "[key]")
+                cleaned[name] = words
+        return cleaned
 
     def _clean(self, text: str) -> str:
         """The server's words without the key: some servers repeat it, or its beginning, in their complaint."""

@@ -241,7 +241,7 @@ def _details(error: Any) -> list[dict[str, Any]]:
 
 def _shown(answer: Answer) -> str:
     kind = answer.headers.get("Content-Type", "no content type")
-    return f"{shorten(answer.clean(_plain(answer.content)))!r} ({kind})"
+    return f"{shorten(answer.clean(_plain(answer.content)))!r} ({shorten(answer.clean(kind))})"
 
 
 def _plain(content: bytes) -> str:
