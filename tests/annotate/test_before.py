@@ -13,6 +13,10 @@ from typing import Any
 import pytest
 from annotate.test_cli import run
 
+from summeter.annotate.after.automation_bias import automation_bias, cases
+from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.service import CampaignService
+
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "before"
 EXPECTED = FIXTURES / "campaign.expected"
 
@@ -50,6 +54,15 @@ def test_status_and_annotators(campaign: Path, capsys: pytest.CaptureFixture[str
 
 def test_agreement_and_the_bias_towards_the_machine(campaign: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found, before = printed(capsys, "status", campaign), expected("status.json")
+    with CampaignService(CampaignFolder(campaign), readonly=True) as service:
+        everybody = cases(service)
+    # That version counted an excluded person's check, too: her own, on which she follows the machine.
+    (left_out,) = [case for case in everybody if case.annotator == "fay"]
+    assert (left_out.check, left_out.same, left_out.arm) == (True, True, "assisted")
+    for row, other in zip(found["assistance"], before["assistance"], strict=True):
+        hers = row["details"]["tasks"] != "work" and row["details"].get("arm") != "unassisted"
+        assert row["n"] == other["n"] - hers
+    found["assistance"] = [row.model_dump() for row in automation_bias(everybody)]
     for part in ("agreement", "assistance"):
         assert [row_key(one) for one in found[part]] == [row_key(one) for one in before[part]]
         for row, other in zip(found[part], before[part], strict=True):

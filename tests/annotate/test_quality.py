@@ -161,6 +161,24 @@ def test_endorsement_by_hand(tmp_path: Path) -> None:
         assert (standing["anna"].endorsement, standing["anna"].endorsement_n) == (pytest.approx(2 / 3), 3)
 
 
+def test_the_bias_is_that_of_people_who_are_not_excluded(tmp_path: Path) -> None:
+    with CampaignService(helped(tmp_path)) as service:
+        work, check = service.tasks.work[0].key, service.tasks.checks[0].key
+        for task in (work, check):
+            crowds.say(service, task, {"anna": crowds.YES, "ben": crowds.NO, "cleo": crowds.NO})
+        assert endorsement(quality(service)) == {"checks": (1 / 3, 3), "work": (1.0, 1), "all": (1 / 2, 4)}
+        service.exclude("anna", "asked to", by="lead")
+        figures = quality(service)
+        assert endorsement(figures) == {"checks": (0.0, 2), "work": (0.0, 2), "all": (0.0, 4)}
+        standing = {one.person.annotator: one for one in figures.annotators}
+        assert (standing["anna"].endorsement, standing["anna"].endorsement_n) == (1.0, 1)  # her own row keeps it
+
+
+def endorsement(figures: Quality) -> dict[str, tuple[float | None, int]]:
+    rows = [row for row in figures.assistance if row.statistic == "endorsement"]
+    return {row.details["tasks"]: (row.value, row.n) for row in rows}
+
+
 def test_an_adjudicated_answer_says_who_was_wrong(tmp_path: Path) -> None:
     with CampaignService(helped(tmp_path)) as service:
         key = service.tasks.work[0].key

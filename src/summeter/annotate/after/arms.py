@@ -145,9 +145,7 @@ def _shares(service: CampaignService) -> dict[str, dict[str, list[float]]]:
         if task.overturned is not None:
             statistic = PASSES if task.accepted else ERRORS
             shares[statistic].setdefault(task.document, []).append(float(task.overturned))
-    for person in service.state.people.values():
-        if person.excluded:
-            continue
+    for person in service.state.counting:
         for answer in person.checks:
             document = service.tasks.by_key[answer.task].document_id
             shares[CHECKS].setdefault(document, []).append(float(bool(answer.passed)))

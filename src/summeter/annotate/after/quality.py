@@ -115,13 +115,14 @@ def quality(service: CampaignService, resamples: int = RESAMPLES, *, brief: bool
         study, notes = Study("agree", []), [f"no agreement yet: {error}"]
     wrong = cases(service)
     annotators = tuple(standings(service, wrong, crowd))
+    counting = {person.annotator for person in service.state.counting}
     return Quality(
         kind=service.campaign.kind,
         statistic=service.kind.coefficients[0],
         pass_share=service.campaign.attention.pass_share,
         agreement=study,
         annotators=annotators,
-        assistance=tuple(automation_bias(wrong)),
+        assistance=tuple(automation_bias([case for case in wrong if case.annotator in counting])),
         notes=(*notes, *_clock_notes(annotators)),
     )
 

@@ -206,6 +206,11 @@ class State:
             person.tokens[event.token] = event
         self._handlers[event.kind](person, event)
 
+    @property
+    def counting(self) -> list[Person]:
+        """The people whose answers count: all who are not excluded, in order of joining."""
+        return [person for person in self.people.values() if not person.excluded]
+
     def counted_answers(self, task: str) -> list[Answer]:
         """The answers that count, in the order in which their people joined."""
         people = sorted((self.people[name] for name in self.items[task].counted), key=lambda person: person.number)
