@@ -98,6 +98,43 @@ def test_what_is_approved_and_what_is_rejected(tmp_path: Path) -> None:
         assert (tmp_path / "bonus.txt").read_text() == "P1,0.50\n"
 
 
+def test_who_is_reinstated_after_failed_checks_is_approved_and_may_go_on(tmp_path: Path) -> None:
+    attention = {"rate": 0.5, "judge_after": 2, "pass_share": 0.6}
+    folder = made.make(tmp_path, platform={"name": "mturk"}, batch={"size": 4}, attention=attention, pay=PAY)
+    with CampaignService(folder) as service:
+        first, second = (Visitor("mturk", "W1", hit, one) for hit, one in (("H1", "A1"), ("H2", "A2")))
+        name = service.names.annotator(first)
+        work(service, first, passing=False)
+        assert service.request("session", second)["done"]["outcome"] == "failed_checks"
+        write_submissions(service, tmp_path / "out.csv")
+        assert "were not passed" in rows_of(tmp_path / "out.csv")[0]["Reject"]
+        service.reinstate(name, "the checks were faulty", by="lead")
+        write_submissions(service, tmp_path / "out.csv")
+        rows = rows_of(tmp_path / "out.csv")
+        assert [(row["Approve"], row["Reject"], row["Answer.outcome"]) for row in rows] == [
+            ("X", "", "completed"), ("", "", "completed")
+        ]  # fmt: skip
+        done = service.request("session", second)["done"]
+        assert (done["outcome"], done["code"], done["more"]) == ("completed", folder.campaign.codes.completed, True)
+        work(service, second)  # passes all checks of this batch: those of the first are not judged again
+        person = service.state.people[name]
+        assert (person.checks_seen, person.checks_passed) == (8, 4)
+        assert (person.excluded, person.ended) == (False, None)
+        work(service, second, passing=False)  # 4 of 8 since then
+        assert (person.excluded, person.ended) == (True, "failed_checks")
+        assert service.state.exclusions[-1].data["reason"] == "passed 4 of 8 attention checks"
+
+
+def test_reinstating_takes_back_the_exclusion_alone(tmp_path: Path) -> None:
+    attention = {"rate": 0.5, "judge_after": 2, "pass_share": 0.6, "exclude": False}
+    with CampaignService(made.make(tmp_path, batch={"size": 4}, attention=attention)) as service:
+        made.do_batch(service, "anna", passing=False)
+        assert service.state.people["anna"].ended == "failed_checks"
+        service.exclude("anna", "asked to", by="lead")
+        service.reinstate("anna", "asked again", by="lead")
+        assert service.state.people["anna"].ended == "failed_checks"  # as without that exclusion
+
+
 def test_local_accounts_have_no_platform_that_pays(tmp_path: Path) -> None:
     with (
         CampaignService(made.make(tmp_path)) as service,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from summeter.annotate.campaign.config import HARD, Campaign
 from summeter.annotate.campaign.log import Turn
-from summeter.annotate.campaign.state import Batch, Person, State
+from summeter.annotate.campaign.state import CHECKS_RULE, Batch, Person, State
 
 BY_RULE = "rule"
 
@@ -40,18 +40,18 @@ def finish(turn: Turn[State], campaign: Campaign, person: Person, batch: Batch, 
     if failed(campaign, person):
         turn.emit("ended", person.annotator, data={"outcome": "failed_checks"})
         if campaign.attention.exclude:
-            reason = f"passed {person.checks_passed} of {person.checks_seen} attention checks"
-            turn.emit(
-                "excluded", person.annotator, data={"reason": reason, "by": BY_RULE, "rule": "attention.pass_share"}
-            )
+            judged = person.checks_judged
+            reason = f"passed {sum(bool(answer.passed) for answer in judged)} of {len(judged)} attention checks"
+            turn.emit("excluded", person.annotator, data={"reason": reason, "by": BY_RULE, "rule": CHECKS_RULE})
     elif _enough(campaign, person):
         turn.emit("ended", person.annotator, data={"outcome": "completed"})
 
 
 def failed(campaign: Campaign, person: Person) -> bool:
     """Whether enough checks were answered, and too few as expected."""
-    seen = person.checks_seen
-    return seen >= campaign.attention.judge_after and person.checks_passed / seen < campaign.attention.pass_share
+    passed = [bool(answer.passed) for answer in person.checks_judged]
+    enough = len(passed) >= campaign.attention.judge_after
+    return enough and sum(passed) / len(passed) < campaign.attention.pass_share
 
 
 def _enough(campaign: Campaign, person: Person) -> bool:

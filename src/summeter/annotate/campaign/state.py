@@ -19,6 +19,8 @@ from summeter.records import digest
 
 _NOBODYS = {"joined", "adjudicated", "reopened"}
 """Events that no handler takes: the first of a person, and those about a task alone."""
+CHECKS_RULE = "attention.pass_share"
+"""The rule of an exclusion for failed attention checks."""
 SLACK = 2.0
 """Seconds by which a browser's clock and the way to the server may make times differ."""
 
@@ -98,6 +100,8 @@ class Person:
     answers: dict[str, Answer] = field(default_factory=dict)
     tokens: dict[str, Event] = field(default_factory=dict)
     excluded: bool = False
+    forgiven: int = 0
+    """The event that took back an exclusion for failed checks: those answered before it are not judged again."""
     ended: str | None = None
     platform_status: dict[str, str] = field(default_factory=dict)
     """What the platform said of each submission, by its id."""
@@ -133,6 +137,11 @@ class Person:
     def checks_passed(self) -> int:
         """How many of them as expected."""
         return sum(bool(answer.passed) for answer in self.checks)
+
+    @property
+    def checks_judged(self) -> list[Answer]:
+        """Answered attention checks that decide whether the person may go on."""
+        return [answer for answer in self.checks if answer.first > self.forgiven]
 
     @property
     def seconds_median(self) -> float | None:
@@ -386,10 +395,22 @@ class State:
 
     def _reinstated(self, person: Person, event: Event) -> None:
         person.excluded = False
+        own = [exclusion for exclusion in self.exclusions if exclusion.annotator == person.annotator]
+        if own and own[-1].data.get("rule") == CHECKS_RULE:
+            self._forgive(person, event)
         self.exclusions.append(event)
         for task in person.answers:
             if task in self.items:
                 self._promote(task)
+
+    @staticmethod
+    def _forgive(person: Person, event: Event) -> None:
+        """What had ended by failed checks has ended as complete: it is approved, and the person may go on."""
+        person.forgiven = event.seq
+        outcomes = {"failed_checks": "completed"}
+        person.ended = outcomes.get(person.ended or "", person.ended)
+        for submission, outcome in person.submissions.items():
+            person.submissions[submission] = outcomes.get(outcome or "", outcome)
 
     def _platform(self, person: Person, event: Event) -> None:
         named = event.data.get("submission") or event.data.get("assignment") or ""
