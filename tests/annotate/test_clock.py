@@ -74,6 +74,32 @@ def test_claims_beyond_the_time_there_was_are_kept_and_flagged(tmp_path: Path) -
         assert standings(service)[0].to_json()["seconds_waited"] == 31.0
 
 
+def test_a_task_that_is_handed_out_again_is_opened_again(tmp_path: Path) -> None:
+    clock, anna = made.Clock(), made.who("anna")
+    plan = {"batch": {"size": 3, "lease_minutes": 10}, "attention": {"rate": 0}}
+    with CampaignService(made.make(tmp_path, **plan), clock=clock) as service:
+        first = begun(service)
+        for task in first:
+            service.request("opened", anna, {"task": task["id"]})
+        clock.now += 3600
+        batch = service.request("batch", anna)["batch"]
+        assert batch["number"] == 2
+        assert [task["id"] for task in batch["tasks"]] == [task["id"] for task in first]
+        assert not any(task["opened"] for task in batch["tasks"])
+        for task in first:  # nine minutes before each: without a sign of life the lease would be over
+            clock.now += 540
+            service.request("opened", anna, {"task": task["id"]})
+            service.request("opened", anna, {"task": task["id"]})
+        held = service.request("session", anna)["batch"]
+        assert (held["number"], held["seconds_left"]) == (2, 600)
+        assert all(task["opened"] for task in held["tasks"])
+        assert sum(event.kind == "opened" for event in service.log.events()) == 6
+        clock.now += 30
+        service.request("answers", anna, body(first[2], 25))
+        (answer,) = service.state.people["anna"].answers.values()
+        assert (answer.waited, answer.contradicted) == (30.0, False)
+
+
 def test_only_the_secret_makes_a_made_up_annotator(tmp_path: Path) -> None:
     folder = made.make(tmp_path, platform={"name": "prolific"})
     with CampaignService(folder, clock=made.Clock()) as service:

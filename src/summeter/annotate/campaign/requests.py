@@ -253,11 +253,11 @@ def _hand_out(turn: PersonTurn, person: Person) -> None:
 
 
 def opened(turn: PersonTurn, body: Json) -> Json:
-    """A task is in view: noted the first time, and a sign of life."""
+    """A task is in view: noted the first time in its batch, and a sign of life."""
     person, task = turn.require_task(body)
-    number = person.assigned[task.key]
-    if task.key not in person.opened and person.batches[number].active:
-        turn.emit("opened", task=task.key, batch=number)
+    held = person.batches[person.assigned[task.key]]
+    if task.key not in held.opened and held.active:
+        turn.emit("opened", task=task.key, batch=held.number)
     return {"ok": True}
 
 
@@ -447,6 +447,7 @@ class _TaskView:
         folder, person = self.turn.folder, self.turn.standing
         letters = folder.letters(person.annotator, task)
         known = person.answers.get(task.key)
+        held = person.batches.get(person.assigned.get(task.key, 0))
         return {
             "id": folder.names.task(person.annotator, task.key),
             "kind": task.kind,
@@ -454,7 +455,7 @@ class _TaskView:
             "body": folder.kind.shown(task.body, letters),
             "assistance": self.turn.assistance(task),
             "minimum_seconds": self.turn.campaign.minimum_seconds,
-            "opened": task.key in person.opened,
+            "opened": held is not None and task.key in held.opened,
             "answer": None if known is None else folder.kind.page_answer(known.answer, letters),
             **folder.kind.asked(letters),
         }

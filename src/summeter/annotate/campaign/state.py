@@ -58,8 +58,8 @@ class Submission(NamedTuple):
 class Batch:
     """Tasks leased together, in the order shown. `waiting` are those not yet answered and still held.
 
-    `since` is when it was handed out, `claimed` all seconds that its answers claim, `submission` the one under which
-    it was last worked on.
+    `since` is when it was handed out, `opened` when each task first came into view, `claimed` all seconds that its
+    answers claim, `submission` the one under which it was last worked on.
     """
 
     number: int
@@ -70,6 +70,7 @@ class Batch:
     checks: set[str] = field(default_factory=set)
     waiting: set[str] = field(default_factory=set)
     answered: set[str] = field(default_factory=set)
+    opened: dict[str, int] = field(default_factory=dict)
     seen: int = 0
     finished: bool = False
     over: bool = False
@@ -96,7 +97,6 @@ class Person:
     trained: dict[str, bool] = field(default_factory=dict)
     batches: dict[int, Batch] = field(default_factory=dict)
     assigned: dict[str, int] = field(default_factory=dict)
-    opened: dict[str, int] = field(default_factory=dict)
     answers: dict[str, Answer] = field(default_factory=dict)
     tokens: dict[str, Event] = field(default_factory=dict)
     excluded: bool = False
@@ -308,7 +308,9 @@ class State:
             self._changed(task)
 
     def _opened(self, person: Person, event: Event) -> None:
-        person.opened.setdefault(event.task or "", event.at)
+        batch = person.batches.get(event.batch or 0)
+        if batch is not None:
+            batch.opened.setdefault(event.task or "", event.at)
         self._alive(person, event)
 
     def _alive(self, person: Person, event: Event) -> None:
@@ -334,7 +336,7 @@ class State:
         )
         if batch is not None and not person.simulated:
             batch.claimed += max(0.0, answer.seconds - (before.seconds if before else 0.0))
-            answer.waited = (event.at - person.opened.get(task, batch.since)) / 1000
+            answer.waited = (event.at - batch.opened.get(task, batch.since)) / 1000
             answer.contradicted = batch.claimed > (event.at - batch.since) / 1000 + SLACK
         if batch is not None:
             batch.waiting.discard(task)
