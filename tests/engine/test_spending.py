@@ -11,13 +11,18 @@ import pytest
 from engine.judges import rows
 from engine.llm import answer
 from engine.test_run import files
-from models.server import Call, Reply, StubServer, fail, ok
+from models.server import Call, Reply, StubServer, fail, json_reply, ok
 
 from summeter.engine.api import evaluate
 from summeter.engine.dry import dry_run
 from summeter.engine.runs import Run
+from summeter.engine.spending import spent_before
 from summeter.meta._reliability import repeated, self_consistency
+from summeter.models.base import Completion, Message, Request
+from summeter.models.prices import Prices
+from summeter.models.tokens import expected
 from summeter.records import BudgetError, UsageError
+from summeter.runs.calls import CallStore
 
 MODEL = "openai-api/stub/judge-1"
 # A stub reply says 11 tokens in and 7 out: 11 * 100 + 7 * 200 = 2,500 millionths of a dollar.
@@ -122,6 +127,36 @@ class TestBudget:
             run_on(server, tmp_path / "run", max_tokens=60)
         assert caught.value.exit_code == 130
         assert len(server.calls) <= 3
+
+    def test_untold_tokens_of_earlier_sessions_count_as_in_the_session(self, tmp_path: Path, prices: str) -> None:
+        """A command that is given again and again must not spend the budget anew each time."""
+
+        def untold(call: Call) -> Reply:
+            body = json.loads(behave(call).content)
+            return json_reply({name: part for name, part in body.items() if name != "usage"})
+
+        options: dict[str, Any] = {"max_tokens": 2_000, "max_cost": 100.0, "prices": prices}
+        with StubServer(untold) as server:
+            calls, spent = [], []
+            for _ in range(3):
+                with pytest.raises(BudgetError, match="of 2,000 tokens") as caught:
+                    run_on(server, tmp_path / "run", **options)
+                calls.append(len(server.calls))
+                spent.append(int(str(caught.value).split(" and ")[1].split(" of ")[0].replace(",", "")))
+        assert calls == [2, 2, 2]
+        # The codes of fences, which a stored request has not, have a few tokens more or less.
+        assert spent == pytest.approx(spent[:1] * 3, rel=0.02)
+
+    def test_untold_tokens_are_taken_at_the_mean_of_those_told(self, tmp_path: Path) -> None:
+        with CallStore() as store:
+            request = Request(model="m", messages=(Message(role="user", content="It rained \ud800 all day."),))
+            thought = expected(request)
+            assert thought.tokens_out == 200
+            for draw, told in enumerate(({}, {"tokens_in": 9, "tokens_out": 70}, {"tokens_in": 9}, {"tokens_out": 30})):
+                call = request.model_copy(update={"draw": draw})
+                store.put(call.key, call.canonical, Completion(text="x", **told).model_dump_json(), "m")
+            spent = spent_before(store, Prices({}))
+        assert spent.tokens == (thought.tokens_in + 200) + (9 + 70) + (9 + 70) + (thought.tokens_in + 30)
 
     def test_money_needs_a_price(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=r"max_cost cannot be kept: no price .* prices=FILE, or set max_tokens"):

@@ -326,7 +326,8 @@ class _Session:
         """Judge all that is left. BudgetError where the budget ended before the work did."""
         plan, budget = self.plan, None if self.replay else self.money.budget
         if budget is not None and store is not None:
-            budget.spent = spent_before(store, self.money.prices)
+            # Untold tokens are estimated from the requests, of which there may be many.
+            budget.spent = await asyncio.to_thread(spent_before, store, self.money.prices)
         log = None if self.replay or store is None else BatchLog(self.journal.folder / BATCHES)
         calls = replace(
             _call_settings(plan, self.money), replay=self.replay, batches=log, tell=self.progress.note,

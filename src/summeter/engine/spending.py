@@ -6,15 +6,18 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from summeter.engine.options import Options
+from summeter.models.base import Request
 from summeter.models.compute_time import ComputeTime
-from summeter.models.layers.budget import Budget, Spent
+from summeter.models.layers.budget import Budget, Replies, Spent
 from summeter.models.layers.meter import Meter
 from summeter.models.prices import Price, Prices, prices
-from summeter.records import Parameter, UsageError
+from summeter.models.tokens import Expected, expected
+from summeter.records import InputError, Parameter, UsageError
 from summeter.runs.calls import CallStore, CallTokens
 from summeter.runs.manifest import Computed, JudgeUsage, LocalTaken, Manifest, ModelUsage, Taken
 from summeter.runs.run import CALLS
@@ -46,11 +49,26 @@ def spending(options: Options, models: Iterable[str]) -> Spending:
 
 
 def spent_before(store: CallStore, table: Prices) -> Spent:
-    """What the stored calls of a run took."""
+    """What the stored calls of a run took, by the rule that the calls of a session are counted by. InputError for a
+    damaged request that must be read for it."""
     total = Spent()
+    replies: dict[str, Replies] = defaultdict(Replies)
     for call in store.tokens():
-        total = total.plus(Spent((call.tokens_in or 0) + (call.tokens_out or 0), _cost(call, table)))
+        tokens = replies[call.model].took(call.tokens_in, call.tokens_out, partial(_thought, store, call.key))
+        price = _price(call, table)
+        cost = 0.0 if price is None else price.cost(*tokens, call.tokens_cached or 0, call.tokens_written or 0)
+        total = total.plus(Spent(tokens.total, cost))
     return total
+
+
+def _thought(store: CallStore, key: str) -> Expected:
+    """What a stored call was thought to take before it was made."""
+    try:
+        # Not by pydantic's reader of JSON, which takes no lone surrogate.
+        return expected(Request.model_validate(json.loads(store.request(key))))
+    except ValueError as error:
+        damaged = f"the request stored under {key[:12]} cannot be read; restore the file, or make a new run"
+        raise InputError.at(store.path or "memory", None, None, damaged) from error
 
 
 def _price(call: CallTokens, table: Prices) -> Price | None:

@@ -100,6 +100,13 @@ class CallStore(KeyValueFile):
         completion: str | None = self.values((key,)).get(key)
         return completion
 
+    def request(self, key: str) -> str:
+        """The request stored under `key`. KeyError where there is none."""
+        rows = self.rows("SELECT request FROM calls WHERE key = ?", (key,))
+        if not rows:
+            raise KeyError(key)
+        return str(rows[0][0])
+
     def put(self, key: str, request: str, completion: str, model: str = "") -> str:
         """Store a call, committed on return. Returns the completion that counts: the first one stored."""
         return self.put_many([(key, request, completion, model)])[0]

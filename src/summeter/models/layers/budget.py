@@ -88,6 +88,27 @@ class Budget:
         return f"the next call would pass the budget ({' and '.join(parts)} spent)"
 
 
+class Replies:
+    """What the calls of one model took. An endpoint that tells no tokens is taken at the estimate: that of the prompt,
+    and a reply as long as those that told their length were on average."""
+
+    def __init__(self) -> None:
+        self._count = self._tokens = 0
+
+    def took(self, tokens_in: int | None, tokens_out: int | None, thought: Callable[[], Expected]) -> Expected:
+        """What a call took that told these tokens; `thought` is what a call like it is thought to take."""
+        if tokens_out is not None:
+            self._count += 1
+            self._tokens += tokens_out
+            if tokens_in is not None:
+                return Expected(tokens_in, tokens_out)
+        estimate = thought()
+        usual = self._tokens // self._count if self._count else estimate.tokens_out
+        return Expected(
+            estimate.tokens_in if tokens_in is None else tokens_in, usual if tokens_out is None else tokens_out
+        )
+
+
 class BudgetGuard(Layer):
     """Has each call set aside from the budget before it is sent, and settled when it is over."""
 
@@ -95,24 +116,18 @@ class BudgetGuard(Layer):
         super().__init__(llm)
         self._budget = budget
         self._price = price
-        self._replies = self._reply_tokens = self._prompt_tokens = self._thought_tokens = 0
+        self._replies, self._answered = Replies(), False
         self._longest_reply, self._shortest_prompt, self._densest_prompt = 0, 0, 0.0
 
     async def complete(self, request: Request) -> Completion:
         thought = expected(request)
 
-        def now() -> Expected:
-            # What this model's calls took so far is a better guide.
-            if not self._replies:
-                return thought
-            tokens_in = round(thought.tokens_in * self._prompt_tokens / max(1, self._thought_tokens))
-            return Expected(tokens_in, self._reply_tokens // self._replies)
-
         def most() -> Expected:
-            # Calls under way that each take a little more than the mean would together pass the budget. What is set
-            # aside too much for them is given back. What an endpoint adds to every prompt is no share of it: a shorter
-            # prompt than all before is taken for as long as the shortest of them.
-            if not self._replies:
+            # What this model's calls took so far is a better guide. Calls under way that each take a little more than
+            # the mean would together pass the budget. What is set aside too much for them is given back. What an
+            # endpoint adds to every prompt is no share of it: a shorter prompt than all before is taken for as long as
+            # the shortest of them.
+            if not self._answered:
                 return thought
             tokens_in = max(math.ceil(thought.tokens_in * self._densest_prompt), self._shortest_prompt)
             return Expected(tokens_in, self._longest_reply)
@@ -121,17 +136,12 @@ class BudgetGuard(Layer):
         took = Spent()
         try:
             completion = await self.llm.complete(request)
-            # An endpoint that tells no tokens is taken at the estimate.
-            tokens_in = now().tokens_in if completion.tokens_in is None else completion.tokens_in
-            tokens_out = now().tokens_out if completion.tokens_out is None else completion.tokens_out
-            took = self._spent(tokens_in, tokens_out, completion.tokens_cached or 0, completion.tokens_written or 0)
-            self._replies += 1
-            self._reply_tokens += tokens_out
-            self._prompt_tokens += tokens_in
-            self._thought_tokens += thought.tokens_in
-            self._longest_reply = max(self._longest_reply, tokens_out)
-            self._shortest_prompt = min(self._shortest_prompt or tokens_in, tokens_in)
-            self._densest_prompt = max(self._densest_prompt, tokens_in / max(1, thought.tokens_in))
+            tokens = self._replies.took(completion.tokens_in, completion.tokens_out, lambda: thought)
+            took = self._spent(*tokens, completion.tokens_cached or 0, completion.tokens_written or 0)
+            self._answered = True
+            self._longest_reply = max(self._longest_reply, tokens.tokens_out)
+            self._shortest_prompt = min(self._shortest_prompt or tokens.tokens_in, tokens.tokens_in)
+            self._densest_prompt = max(self._densest_prompt, tokens.tokens_in / max(1, thought.tokens_in))
             return completion
         finally:
             self._budget.settle(wanted, took)
