@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from summeter.benchmark import run_step
 from summeter.benchmark.redaction.finding import Finder, Name
-from summeter.benchmark.redaction.masking import Entity, Placed, joined, key_of, mask, numbered, occurrences
+from summeter.benchmark.redaction.masking import Entity, Placed, joined, key_of, mask, number_of, numbered, occurrences
 from summeter.benchmark.redaction.step import COLUMNS, STEP, RedactSettings, left_over
 from summeter.benchmark.step import Manifest, WaitingError, file_hashes
 from summeter.cli.main import main
@@ -148,6 +148,81 @@ class TestTexts:
             "title": "A call about <CODE_1>",
             "redaction": "redacted",
         }
+
+    def test_a_masked_number_is_masked_where_a_column_holds_it_as_a_number(self, tmp_path: Path) -> None:
+        row = {
+            "doc_id": "d",
+            "document": "Call 555-123-4567 or 01223 351241. My account number is 9912034, since 2019, in row 12345.",
+            "summary": "x",
+            "caller": 5551234567,
+            "caller_text": "5551234567",
+            "calls": {"a": [1223351241, 1223351241.0, {"account": 9912034}]},
+            "stays": [5, 2019, 351241, 4567, 12345, 4.5, True, None],
+        }
+        data, _ = redacted(tmp_path, load([row]), sources=[])
+        assert data.summaries[0].extra == {
+            "caller": "<PHONENUMBER_1>",
+            "caller_text": "<PHONENUMBER_1>",
+            "calls": {"a": ["<PHONENUMBER_2>", "<PHONENUMBER_2>", {"account": "<CODE_1>"}]},
+            "stays": row["stays"],
+        }
+        rows = [json.loads(line) for line in (tmp_path / "out" / "leaks.jsonl").read_text("utf-8").splitlines()]
+        left = [(row["where"], row["text"]) for row in rows]
+        assert ("column of system", "351241") in left
+        assert ("column of system", "2019") in left
+        assert not [text for _, text in left if text in ("5551234567", "1223351241", "9912034", "True")]
+
+    @pytest.mark.parametrize(
+        ("number", "entity"),
+        [
+            (5551234567, "PHONENUMBER"), (441223351241, "PHONENUMBER"), (55120, "CODE"), (447, "CODE"),
+            (2024, None), (5, None), (5.15, None), (17, None), (90210, None), (-55120, None),
+            (55120.5, None), (float("inf"), None), (float("nan"), None),
+        ],
+    )  # fmt: skip
+    def test_only_whole_phone_numbers_and_codes_are_numbers(self, number: float, entity: str | None) -> None:
+        writings = {
+            Entity("PHONENUMBER", "5551234567"): {"555-123-4567"},
+            Entity("PHONENUMBER", "00441223351241"): {"0044 1223 351241"},
+            Entity("CODE", "55120"): {"#55120"},
+            Entity("CODE", "2024"): {"#2024"},
+            Entity("CODE", "447"): {"447"},  # a person named it
+            Entity("TIME", "5.15"): {"5.15"},
+            Entity("DAY", "2024"): {"2024"},
+            Entity("ADDRESS", "90210"): {"90210"},
+            Entity("TIME", "17:00"): {"17"},
+        }
+        found = number_of(number, writings)
+        assert (None if found is None else found.category) == entity
+
+    def test_names_in_columns_are_masked_and_lose_no_value(self, tmp_path: Path) -> None:
+        row = {
+            "doc_id": "d",
+            "document": "Call 01223 351241, that is 01223351241.",
+            "summary": "x",
+            "log": {"01223 351241": "it rang", "01223351241": "twice", "<PHONENUMBER_1> (2)": "kept", "seen": 1},
+        }
+        review = tmp_path / "review.csv"
+        write_review(
+            review,
+            [
+                ("d", "PHONENUMBER", "01223 351241", "mask", ""),
+                ("d", "PHONENUMBER", "01223351241", "mask", "01223 351241"),
+            ],
+        )
+        data, _ = redacted(tmp_path, load([row]), sources=[], review=review)
+        (log,) = data.summaries[0].extra.values()
+        assert list(log.values()) == ["it rang", "twice", "kept", 1]
+        assert list(log)[2:] == ["<PHONENUMBER_1> (2)", "seen"]
+        assert all("01223" not in name for name in log)
+
+    def test_the_name_of_a_column_stays_and_is_listed(self, tmp_path: Path) -> None:
+        row = {"doc_id": "d", "document": "Call 01223 351241.", "summary": "x", "01223 351241": "it rang"}
+        data, _ = redacted(tmp_path, load([row]), sources=[])
+        assert data.summaries[0].extra == {"01223 351241": "it rang"}
+        (row,) = [json.loads(line) for line in (tmp_path / "out" / "leaks.jsonl").read_text("utf-8").splitlines()]
+        assert row["where"] == "name of a column of system"
+        assert (row["kind"], row["text"]) == ("entity", "01223 351241")
 
     def test_numbers_are_in_the_order_of_reading(self, tmp_path: Path) -> None:
         """Not in that of their discovery, or of a person's table."""
@@ -439,6 +514,13 @@ class TestReview:
         with pytest.raises(InputError) as caught:
             redacted(tmp_path, review=review)
         assert why in str(caught.value)
+
+    def test_a_number_of_a_column_may_be_named(self, tmp_path: Path) -> None:
+        row = {"doc_id": "d", "document": "It rang.", "summary": "x", "extension": 447, "score": 44}
+        review = tmp_path / "review.csv"
+        write_review(review, [("d", "CODE", "447", "mask", "")])
+        data, _ = redacted(tmp_path, load([row]), sources=[], review=review)
+        assert data.summaries[0].extra == {"extension": "<CODE_1>", "score": 44}
 
     def test_a_document_that_was_forgotten(self, tmp_path: Path) -> None:
         review = tmp_path / "review.csv"

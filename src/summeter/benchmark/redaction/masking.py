@@ -209,6 +209,30 @@ def occurrences(text: str, writings: Mapping[Entity, set[str]]) -> list[Placed]:
     return apart(sorted(places, key=lambda one: (one.start - one.end, one.start)))
 
 
+_LEAST_DIGITS = 5
+
+
+def number_of(number: int | float, writings: Mapping[Entity, set[str]]) -> Entity | None:
+    """The phone number or code that a number (of a column) is, whole, or None.
+
+    A number shorter than five digits may be a year or a count: it is one only if an entity is written just so. Times,
+    days and addresses are no numbers: 5.15 in a column is a score.
+
+    >>> call = Entity("PHONENUMBER", "01223351241")
+    >>> number_of(1223351241, {call: {"01223 351241"}}) == call, number_of(351241, {call: {"01223 351241"}})
+    (True, None)
+    """
+    if number < 0 or number != number // 1:
+        return None
+    digits = str(int(number))
+    for entity, texts in writings.items():
+        if entity.category in ("PHONENUMBER", "CODE"):
+            same = len(digits) >= _LEAST_DIGITS and entity.key.lstrip("+0") == digits
+            if same or digits in texts:
+                return entity
+    return None
+
+
 @lru_cache(maxsize=4096)
 def _standing(written: str) -> re.Pattern[str]:
     words = r"\s+".join(map(re.escape, written.split()))

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, TypeGuard, cast
 
 from pydantic import Field
 
@@ -26,8 +27,10 @@ from summeter.benchmark.redaction.masking import (
     joined,
     key_of,
     mask,
+    number_of,
     numbered,
     occurrences,
+    placeholder,
 )
 from summeter.benchmark.redaction.patterns import CATEGORIES, Category
 from summeter.benchmark.select import source_of
@@ -96,6 +99,13 @@ class _Texts(NamedTuple):
             yield f"summary by {summary.system}", summary.text
         yield from self.more
 
+    def numbers(self) -> Iterator[tuple[str, int | float]]:
+        """(where, number) of each number in the further columns, once."""
+        where_of: dict[int | float, str] = {}
+        for where, _, value in _columns(self.document, self.summaries):
+            where_of |= dict.fromkeys(_numbers(value), where)
+        yield from ((where, number) for number, where in where_of.items())
+
 
 def redact(inputs: Inputs, settings: RedactSettings, place: Place) -> Result:
     """Mask personal data in every text of the documents that are to be redacted.
@@ -145,8 +155,7 @@ def _more_texts(data: Dataset, chosen: Mapping[str, Sequence[Summary]]) -> dict[
     more: dict[str, dict[str, str]] = {}
     for doc_id, summaries in chosen.items():
         texts = more.setdefault(doc_id, {})
-        own = {name: value for name, value in data.documents[doc_id].extra.items() if name not in _UNTOUCHED}
-        for where, value in [("column", own), *((f"column of {each.system}", each.extra) for each in summaries)]:
+        for where, _, value in _columns(data.documents[doc_id], summaries):
             texts |= dict.fromkeys(_strings(value), where)
         for origin in data.fact_origins.get(doc_id, ()):
             texts |= dict.fromkeys(_fact_texts(origin), "making of a key fact")
@@ -158,6 +167,13 @@ def _more_texts(data: Dataset, chosen: Mapping[str, Sequence[Summary]]) -> dict[
     return {doc_id: [(where, text) for text, where in texts.items()] for doc_id, texts in more.items()}
 
 
+def _columns(document: Document, summaries: Sequence[Summary]) -> Iterator[tuple[str, str, Any]]:
+    """(where, name, value) of each further column of a document and its summaries."""
+    yield from (("column", name, value) for name, value in document.extra.items() if name not in _UNTOUCHED)
+    for summary in summaries:
+        yield from ((f"column of {summary.system}", name, value) for name, value in summary.extra.items())
+
+
 def _fact_texts(origin: FactOrigin) -> Iterator[str]:
     """What was said while a key fact was made."""
     yield origin.proposed
@@ -167,15 +183,33 @@ def _fact_texts(origin: FactOrigin) -> Iterator[str]:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """The texts within any value."""
+    """The texts within any value, names in mappings among them."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        for each in value.values():
+        for name, each in value.items():
+            yield str(name)
             yield from _strings(each)
     elif isinstance(value, list | tuple):
         for each in value:
             yield from _strings(each)
+
+
+def _numbers(value: Any) -> Iterator[int | float]:
+    """The numbers within any value."""
+    if _is_number(value):
+        yield value
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from _numbers(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _numbers(each)
+
+
+def _is_number(value: Any) -> TypeGuard[int | float]:
+    """Whether a value is a number; True and False are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _found(group: _Texts, finder: Finder, categories: Sequence[Category]) -> Writings:
@@ -188,7 +222,14 @@ def _found(group: _Texts, finder: Finder, categories: Sequence[Category]) -> Wri
             for written in sorted(texts):
                 known = by_writing.setdefault(written.casefold(), entity)
                 writings.setdefault(known, set()).add(written)
-    return joined(writings)
+    together = joined(writings)
+    for _, text in group.every():  # a column that is nothing but a number, as a text
+        if _DIGITS.fullmatch(text) and (known_as := number_of(int(text), together)):
+            together[known_as].add(text.strip())
+    return together
+
+
+_DIGITS = re.compile(r"\s*[0-9]{1,15}\s*")
 
 
 def _in_order(group: _Texts, writings: Writings) -> Writings:
@@ -286,12 +327,28 @@ class _Redacted:
         return origin.model_copy(update={"proposed": masked(origin.proposed), "votes": votes, "review": review})
 
     def _anywhere(self, doc_id: str, value: Any) -> Any:
-        """Any value with the texts in it masked."""
+        """Any value with the texts and names in it masked, and the numbers that are a masked entity."""
         if isinstance(value, str):
             return self.mask(doc_id, value).text
         if isinstance(value, Mapping):
-            return {name: self._anywhere(doc_id, each) for name, each in value.items()}
-        return [self._anywhere(doc_id, each) for each in value] if isinstance(value, list | tuple) else value
+            names = self._names(doc_id, value)
+            return {names[name]: self._anywhere(doc_id, each) for name, each in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._anywhere(doc_id, each) for each in value]
+        entity = number_of(value, self._writings[doc_id]) if _is_number(value) else None
+        return value if entity is None else placeholder(entity, self._numbers[doc_id][entity])
+
+    def _names(self, doc_id: str, value: Mapping[Any, Any]) -> dict[Any, str]:
+        """Each name in a mapping, masked; two that become equal are kept apart: `<PHONENUMBER_1> (2)`."""
+        masked = {name: self.mask(doc_id, str(name)).text for name in value}
+        names = {name: text for name, text in masked.items() if text == name}
+        taken = set(names.values())
+        for name, text in masked.items():
+            if name not in names:
+                free = (text if count == 1 else f"{text} ({count})" for count in itertools.count(1))
+                names[name] = next(each for each in free if each not in taken)
+                taken.add(names[name])
+        return names
 
     def _judgment(
         self, judgment: Judgment, document: Document, masked: Mapping[tuple[str, str], Masked]
@@ -322,6 +379,15 @@ class _Redacted:
             left = self.mask(doc_id, text).text
             for kind, each in left_over(left, finder, written):
                 yield Leak(doc_id, where, kind, each)
+        for where, number in group.numbers():
+            if number_of(number, self._writings[doc_id]) is None:
+                for kind, each in left_over(str(number), finder, written):
+                    yield Leak(doc_id, where, kind, each)
+        for where, name, _ in _columns(
+            group.document, group.summaries
+        ):  # a column has the same name in all documents, so it is not masked
+            for placed in occurrences(name, self._writings[doc_id]):
+                yield Leak(doc_id, f"name of a {where}", "entity", name[placed.start : placed.end])
 
 
 def _moved_all(spans: Sequence[Span], text: Masked) -> tuple[Span, ...]:
@@ -450,11 +516,20 @@ def _row_fits(line: int, row: Mapping[str, str], group: _Texts, faults: Faults) 
         elif not row["text"]:
             faults.fail(line, "text", "is empty; give what is to be masked, or decide leave")
         else:
-            entity = Entity("PLACE", "")
+            category = row["category"]
+            entity = Entity(category, key_of(category, row["same_as"] or row["text"]))
             for name in ("text", "same_as"):
-                if row[name] and not any(occurrences(text, {entity: {row[name]}}) for _, text in group.every()):
+                if row[name] and not _stands(row[name], entity, group):
                     faults.fail(line, name, f"is {row[name]!r}, which stands in no text of {row['document_id']!r}")
     return faults.count == before
+
+
+def _stands(written: str, entity: Entity, group: _Texts) -> bool:
+    """Whether a writing stands in a text of a document, or is a number of a column."""
+    known = {entity: {written}}
+    return any(occurrences(text, known) for _, text in group.every()) or any(
+        number_of(number, known) for _, number in group.numbers()
+    )
 
 
 def _take(writings: Writings, row: Mapping[str, str]) -> None:
