@@ -407,6 +407,8 @@ class TestEntities:
             ("TIME", "noon", "12 pm"),
             ("DAY", "Friday", "friday"),
             ("DAY", "the 3rd of July", "3 July"),
+            ("DAY", "FRIDAY", "friday"),
+            ("DAY", "THE 3RD OF JULY 2024", "July 3, 2024"),
             ("PHONENUMBER", "01223 351241", "01223-351241"),
             ("CODE", "AB-12", "ab12"),
             ("PLACE", "the Acorn", "Acorn"),

@@ -106,8 +106,8 @@ _GOING = re.compile(
 )
 """Words beside which capitals behind a word of place name one."""
 _NO_PLACE = re.compile(
-    r"(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?|January|February|March|April|May|June|July|August|September|October"
-    r"|November|December|Christmas|Easter|English|French|German|Italian|Chinese|Indian|British|American|European|Spanish|I|I'[a-z]+"
+    r"(?:(?i:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?|January|February|March|April|May|June|July|August|September"
+    r"|October|November|December)|Christmas|Easter|English|French|German|Italian|Chinese|Indian|British|American|European|Spanish|I|I'[a-z]+"
     r"|WiFi|Wifi|Internet|TV|PM|AM|CEO|MP|PhD|Mr|Mrs|Ms|Dr|Sir|Madam|God|ID|OK)\b",
 )
 

@@ -123,13 +123,36 @@ def _times(text: str) -> Iterator[Found]:
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
 _SHORT = "Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"
 _WEEKDAY = "(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?"
-_NUMBER = r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?"
-_DATE = rf"(?:the\s)?{_NUMBER}(?:\sof)?\s(?:(?:{_MONTHS})\b|(?:{_SHORT})\b(?:\.(?=,?\s\d))?)(?:,?\s(?:1[89]|20)\d\d\b)?"
-_DATE_US = rf"(?:(?:{_MONTHS})|(?:{_SHORT})\b\.?)\s{_NUMBER}\b(?:,?\s(?:1[89]|20)\d\d\b)?(?![\d:.]\d)"
+_SHORT_WEEKDAY = "(?:Mon|Tues?|Wed|Thurs?|Fri|Sat)"
+_MODAL = r"MAY(?=\s(?:ALSO|BE|HAVE|NEVER|NOT|ONLY|STILL|WELL)\b)"
+_WHO = r"(?<!\bI\s)(?<!\b(?:HE|IT|WE)\s)(?<!\b(?:SHE|WHO|YOU)\s)(?<!\b(?:THAT|THEY|THIS)\s)"
+
+
+def _dates(months: str, short: str, weekday: str, short_weekday: str, *, words: str, verb: str, who: str) -> str:
+    """The pattern of weekdays and dates in one case; `words` are the, of, and the endings of numbers; `verb` is a
+    month that is a verb, as is one behind `who`."""
+    the, of, endings = words.split()
+    number = f"(?:3[01]|[12]\\d|0?[1-9])(?:{endings})?"
+    year = r"(?:,?\s(?:1[89]|20)\d\d\b)?"
+    date = rf"(?:{the}\s)?{number}(?:\s{of})?\s(?!{verb})(?:(?:{months})\b|(?:{short})\b(?:\.(?=,?\s\d))?){year}"
+    date_us = rf"{who}(?:(?:{months})|(?:{short})\b\.?)\s{number}\b{year}(?![\d:.]\d)"
+    return rf"""
+    \b(?:{weekday}|{short_weekday}\.?(?=,?\s(?:{the}\s)?(?:{date}|{date_us})))(?:,?\s(?:{date}|{date_us}))?
+    | (?<![\d.,])(?:{date}) | \b(?:{date_us})
+    """
+
+
+_TITLE = _dates(_MONTHS, _SHORT, _WEEKDAY, _SHORT_WEEKDAY, words="the of st|nd|rd|th", verb="(?!)", who="")
+_CAPITALS = _dates(
+    *(each.upper() for each in (_MONTHS, _SHORT, _WEEKDAY, _SHORT_WEEKDAY)),
+    words="THE OF ST|ND|RD|TH|st|nd|rd|th",
+    verb=_MODAL,
+    who=_WHO,
+)
+"""In capitals a month may be a verb: "5 MAY BE ENOUGH", "WE MARCH 10 MILES"."""
 _DAY = re.compile(
     rf"""
-    \b(?:{_WEEKDAY}|(?:Mon|Tues?|Wed|Thurs?|Fri|Sat)\.?(?=,?\s(?:the\s)?(?:{_DATE}|{_DATE_US})))(?:,?\s(?:{_DATE}|{_DATE_US}))?
-    | (?<![\d.,])(?:{_DATE}) | \b(?:{_DATE_US})
+    {_TITLE} | {_CAPITALS}
     | (?<![\d/.-])(?:(?:1[89]|20)\d\d[-/.](?:1[0-2]|0?[1-9])[-/.](?:3[01]|[12]\d|0?[1-9])
                    | (?:3[01]|[12]\d|0?[1-9])[/.-](?:3[01]|[12]\d|0?[1-9])[/.-](?:(?:1[89]|20)\d\d|\d\d))(?![\d/-]|\.\d)
     """,
