@@ -25,7 +25,7 @@ from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.log import Turn
 from summeter.annotate.campaign.pay import pay_of
 from summeter.annotate.campaign.people import Visitor, arm_of
-from summeter.annotate.campaign.stages import ended_at, finish, give_back, outcome_of, stage_of, stages
+from summeter.annotate.campaign.stages import answered_late, ended_at, finish, give_back, outcome_of, stage_of, stages
 from summeter.annotate.campaign.state import SLACK, Batch, Person, State, Submission
 from summeter.annotate.platforms import platform_named
 from summeter.annotate.tasks.base import LETTERS
@@ -262,7 +262,7 @@ def opened(turn: PersonTurn, body: Json) -> Json:
 
 
 def answers(turn: PersonTurn, body: Json) -> Json:
-    """Store an answer: once, whatever the network does; never lost, even if it comes late."""
+    """Store an answer: once, whatever the network does; never lost, even if it comes after its batch is over."""
     token, seconds = answer_id_of(body), seconds_of(body)
     person, task = turn.require_task(body)
     stored = _read(turn, task, body.get("answer"))
@@ -278,6 +278,8 @@ def answers(turn: PersonTurn, body: Json) -> Json:
         passed = turn.folder.kind.passed(task, stored) if task.role == "check" else None
         data = {"answer": stored, "seconds": seconds, "client_at": client_at_of(body), "passed": passed}
         known = turn.emit("answered", task=task.key, batch=number, token=token, data=data)
+        if held.over:
+            answered_late(turn.log_turn, turn.campaign, person, held)
     return {"ok": True, "answer_id": token, "task": body["task"], "seq": known.seq}
 
 

@@ -35,23 +35,42 @@ def _release(turn: Turn[State], person: Person, batch: Batch, kind: str) -> int:
 def finish(turn: Turn[State], campaign: Campaign, person: Person, batch: Batch, *, by: str) -> None:
     """Finish a batch, and end the person's work where the checks or the number of batches say so."""
     turn.emit("finished", person.annotator, batch=batch.number, data={"by": by})
+    _judge(turn, campaign, person)
+
+
+def answered_late(turn: Turn[State], campaign: Campaign, person: Person, batch: Batch) -> None:
+    """What an answer to a batch that is over does: the batch counts as finished, and is judged by its checks so far.
+
+    More answers may follow: checks without an answer, here and in a batch held now, are taken as passed.
+    """
+    if not batch.finished:
+        turn.emit("finished", person.annotator, batch=batch.number, data={"by": "annotator"})
+    unanswered = batch.checks - batch.answered
+    if person.active is not None:
+        unanswered |= person.active.checks - person.active.answered
+    _judge(turn, campaign, person, unanswered=len(unanswered))
+
+
+def _judge(turn: Turn[State], campaign: Campaign, person: Person, *, unanswered: int = 0) -> None:
     if person.ended in HARD or person.excluded:
         return
-    if failed(campaign, person):
+    if failed(campaign, person, unanswered=unanswered):
         turn.emit("ended", person.annotator, data={"outcome": "failed_checks"})
         if campaign.attention.exclude:
             judged = person.checks_judged
             reason = f"passed {sum(bool(answer.passed) for answer in judged)} of {len(judged)} attention checks"
             turn.emit("excluded", person.annotator, data={"reason": reason, "by": BY_RULE, "rule": CHECKS_RULE})
-    elif _enough(campaign, person):
+        return
+    complete = _enough(campaign, person) or person.ended == "no_more_items"
+    if complete and person.active is None and person.ended != "completed":
         turn.emit("ended", person.annotator, data={"outcome": "completed"})
 
 
-def failed(campaign: Campaign, person: Person) -> bool:
-    """Whether enough checks were answered, and too few as expected."""
+def failed(campaign: Campaign, person: Person, *, unanswered: int = 0) -> bool:
+    """Whether enough checks were answered, and too few as expected, even if as many as `unanswered` were passed yet."""
     passed = [bool(answer.passed) for answer in person.checks_judged]
-    enough = len(passed) >= campaign.attention.judge_after
-    return enough and sum(passed) / len(passed) < campaign.attention.pass_share
+    share = (sum(passed) + unanswered) / max(1, len(passed) + unanswered)
+    return len(passed) >= campaign.attention.judge_after and share < campaign.attention.pass_share
 
 
 def _enough(campaign: Campaign, person: Person) -> bool:

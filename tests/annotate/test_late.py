@@ -1,0 +1,150 @@
+"""Answers to a batch that is over, by its lease or by giving it back: they count, and so does the batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from annotate import campaigns as made
+
+from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.pay import pay_of
+from summeter.annotate.campaign.service import CampaignService
+
+ANNA = made.who("anna")
+Task = dict[str, Any]
+
+
+def folder_of(tmp_path: Path, *, exclude: bool = True, per_annotator: int | None = 1) -> CampaignFolder:
+    """Batches of six tasks and six attention checks, of which six in ten are to be passed."""
+    return made.make(
+        tmp_path,
+        made.rows(4, 2, 4),
+        batch={"size": 6, "lease_minutes": 10, "per_annotator": per_annotator},
+        attention={"rate": 0.5, "judge_after": 2, "pass_share": 0.6, "exclude": exclude},
+        pay={"per_batch": 1.0, "bonus": {"amount": 0.5, "checks_at_least": 0.5}},
+    )
+
+
+def take(service: CampaignService) -> tuple[list[Task], list[Task]]:
+    """The tasks of a new batch: the work, and the checks."""
+    tasks: list[Task] = service.request("batch", ANNA)["batch"]["tasks"]
+    person = service.state.people["anna"]
+    checks = person.batches[len(person.batches)].checks
+    parts: tuple[list[Task], list[Task]] = [], []
+    for task in tasks:
+        parts[service.folder.task_key(person, task["id"]) in checks].append(task)
+    return parts
+
+
+def send(service: CampaignService, tasks: Sequence[Task], *, passing: bool = True) -> None:
+    for task in tasks:
+        answer = made.right(service, "anna", task) if passing else made.plain(task)
+        body = {"answer_id": made.answer_id(), "task": task["id"], "answer": answer, "seconds": 5}
+        service.request("answers", ANNA, body)
+
+
+def standing(service: CampaignService) -> tuple[int, str | None, bool]:
+    person = service.state.people["anna"]
+    return person.finished, person.ended, person.excluded
+
+
+def test_who_was_offline_through_the_lease_has_done_the_batch(tmp_path: Path) -> None:
+    clock = made.Clock()
+    with CampaignService(folder_of(tmp_path), clock=clock) as service:
+        work, checks = take(service)
+        clock.now += 601
+        send(service, [*work, *checks])
+        assert standing(service) == (1, "completed", False)
+        assert pay_of(service.campaign, service.state.people["anna"]) == (1.0, 0.5)
+        reply = service.request("batch", ANNA)
+        assert (reply["batch"], reply["done"]["outcome"]) == (None, "completed")
+        kinds = [event.kind for event in service.log.events()]
+        assert (kinds.count("finished"), kinds.count("ended")) == (1, 1)
+
+
+def test_a_batch_that_is_given_back_and_answered_is_judged(tmp_path: Path) -> None:
+    with CampaignService(folder_of(tmp_path, per_annotator=None)) as service:
+        work, checks = take(service)
+        service.request("return", ANNA)
+        assert standing(service) == (0, None, False)
+        send(service, [*work, *checks], passing=False)
+        assert standing(service) == (1, "failed_checks", True)
+        assert service.request("batch", ANNA)["batch"] is None
+
+
+def test_one_late_answer_makes_the_batch_count(tmp_path: Path) -> None:
+    with CampaignService(folder_of(tmp_path)) as service:
+        work, _ = take(service)
+        service.request("return", ANNA)
+        send(service, work[:1])
+        assert standing(service) == (1, "completed", False)
+        assert service.request("batch", ANNA)["batch"] is None
+        send(service, work[1:])  # all are kept
+        assert len(service.state.people["anna"].answers) == 6
+
+
+@pytest.mark.parametrize("returned", [True, False])
+def test_a_batch_that_was_finished_in_part_is_judged_by_what_comes_late(tmp_path: Path, returned: bool) -> None:
+    clock = made.Clock()
+    with CampaignService(folder_of(tmp_path), clock=clock) as service:
+        work, checks = take(service)
+        send(service, work[:1])
+        if returned:
+            service.request("return", ANNA)
+        clock.now += 0 if returned else 601
+        service.end_leases()
+        assert standing(service) == (1, "completed", False)
+        send(service, [*work[1:], *checks], passing=False)
+        assert standing(service) == (1, "failed_checks", True)
+
+
+def test_checks_that_may_still_come_are_taken_as_passed(tmp_path: Path) -> None:
+    with CampaignService(folder_of(tmp_path)) as service:
+        _, checks = take(service)
+        service.request("return", ANNA)
+        send(service, checks[:2], passing=False)  # 0 of 2, and 4 of 6 at best
+        assert standing(service) == (1, "completed", False)
+        send(service, checks[2:])
+        assert standing(service) == (1, "completed", False)
+
+
+def test_leaving_one_check_out_avoids_no_judgement(tmp_path: Path) -> None:
+    with CampaignService(folder_of(tmp_path, exclude=False)) as service:
+        work, checks = take(service)
+        service.request("return", ANNA)
+        send(service, [*work, *checks[:2]], passing=False)
+        assert standing(service) == (1, "completed", False)
+        send(service, checks[2:3], passing=False)  # 3 of 6 at best
+        assert standing(service) == (1, "failed_checks", False)
+
+
+def test_late_answers_beside_a_batch_that_is_held(tmp_path: Path) -> None:
+    """Two windows: one answers what the other gave back before it took the next batch."""
+    with CampaignService(folder_of(tmp_path, per_annotator=2)) as service:
+        _, first = take(service)
+        service.request("return", ANNA)
+        work, second = take(service)
+        send(service, second[:3], passing=False)
+        send(service, first[:5])  # 5 of 8; with what is held and lacks an answer 9 of 12
+        send(service, first[5:])
+        assert standing(service) == (1, None, False)
+        assert service.request("session", ANNA)["stage"] == "work"
+        send(service, [*work, *second[3:]])
+        service.request("finish", ANNA)
+        assert standing(service) == (2, "completed", False)
+        assert service.request("batch", ANNA)["batch"] is None
+
+
+def test_who_had_found_no_more_work_has_completed_the_campaign(tmp_path: Path) -> None:
+    clock = made.Clock()
+    folder = made.make(tmp_path, answers_per_item=1, batch={"size": 50, "lease_minutes": 10}, attention={"rate": 0})
+    with CampaignService(folder, clock=clock) as service:
+        work, _ = take(service)
+        clock.now += 601
+        made.do_batch(service, "ben")
+        assert service.request("batch", ANNA)["done"]["outcome"] == "no_more_items"
+        send(service, work)
+        assert standing(service) == (1, "completed", False)
