@@ -232,6 +232,22 @@ class TestTexts:
         data, _ = redacted(tmp_path, load([row]), sources=[], review=review)
         assert data.documents["d"].text == "From <PLACE_1> Zoo to <PLACE_2>, and <PLACE_1> again."
 
+    def test_placeholders_that_stand_there_keep_their_numbers(self, tmp_path: Path) -> None:
+        row = {
+            "doc_id": "d",
+            "document": "The meeting at <TIME_1> was moved. We leave at 17:15 on Friday. <DAY_99999999999999999999>.",
+            "summary": "It was at <TIME_3>; we leave at 17:15.",
+        }
+        data, _ = redacted(tmp_path, load([row]), sources=[])
+        document = data.documents["d"].text
+        assert document.startswith("The meeting at <TIME_1> was moved. We leave at <TIME_4> on <DAY_1>.")
+        assert data.summaries[0].text == "It was at <TIME_3>; we leave at <TIME_4>."
+
+    def test_what_is_redacted_stays_as_it_is(self, tmp_path: Path) -> None:
+        first, _ = redacted(tmp_path)
+        again, _ = redacted(tmp_path, first, out="again")
+        assert again.documents["calls/1"].text == first.documents["calls/1"].text
+
     def test_other_sources_stay(self, tmp_path: Path) -> None:
         data, manifest = redacted(tmp_path)
         assert data.documents["news/1"].text == "It rained on Monday."

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from summeter.benchmark.redaction.patterns import Category, Found, apart
@@ -184,10 +185,29 @@ def _within(part: Entity, whole: Entity) -> bool:
     return f" {part.key} " in f" {whole.key} "
 
 
-def numbered(known: Iterable[Entity]) -> dict[Entity, int]:
-    """A number for each entity, from 1 within its category, in the order given."""
+def highest_numbers(texts: Iterable[str]) -> dict[str, int]:
+    """The highest number of the placeholders that texts hold already, by category.
+
+    >>> highest_numbers(["The meeting at <TIME_2> was moved", "to <TIME_1>."])
+    {'TIME': 2}
+    """
+    highest: dict[str, int] = {}
+    for text in texts:
+        for match in PLACEHOLDER.finditer(text):
+            category, number = match[0].strip("<>").split("_")
+            if len(number) <= _MOST_FIGURES:
+                highest[category] = max(highest.get(category, 0), int(number))
+    return highest
+
+
+_MOST_FIGURES = 9
+"""Of the number in a placeholder; nothing is counted that far."""
+
+
+def numbered(known: Iterable[Entity], taken: Mapping[str, int] = MappingProxyType({})) -> dict[Entity, int]:
+    """A number for each entity, from 1 within its category, in the order given; above those that are `taken`."""
     numbers: dict[Entity, int] = {}
-    counts: dict[Category, int] = {}
+    counts = dict(taken)
     for entity in known:
         if entity not in numbers:
             counts[entity.category] = numbers[entity] = counts.get(entity.category, 0) + 1

@@ -24,6 +24,7 @@ from summeter.benchmark.redaction.masking import (
     Entity,
     Masked,
     entities,
+    highest_numbers,
     joined,
     key_of,
     mask,
@@ -130,7 +131,7 @@ def redact(inputs: Inputs, settings: RedactSettings, place: Place) -> Result:
         if settings.review is not None:
             write_text(settings.review, _proposal(groups, known_entities))
             raise _waiting(settings.review, "")
-    redacted = _Redacted({group.document.id: _in_order(group, known_entities[group.document.id]) for group in groups})
+    redacted = _Redacted(groups, known_entities)
     fresh = redacted.dataset(data, pairs=settings.pairs)
     leaks = [leak for group in groups for leak in redacted.leaks(group, finder)]
     write_lines(place.out / LEAKS, (json.dumps(leak._asdict(), ensure_ascii=False) for leak in leaks))
@@ -241,9 +242,12 @@ def _in_order(group: _Texts, writings: Writings) -> Writings:
 class _Redacted:
     """Masks the texts of a dataset by the entities of each document."""
 
-    def __init__(self, known: Mapping[str, Writings]) -> None:
-        self._writings = known
-        self._numbers = {doc_id: numbered(writings) for doc_id, writings in known.items()}
+    def __init__(self, groups: Sequence[_Texts], known: Mapping[str, Writings]) -> None:
+        self._writings = {group.document.id: _in_order(group, known[group.document.id]) for group in groups}
+        self._numbers: dict[str, dict[Entity, int]] = {}
+        for group in groups:
+            taken = highest_numbers(text for _, text in group.every())
+            self._numbers[group.document.id] = numbered(self._writings[group.document.id], taken)
 
     def mask(self, doc_id: str, text: str) -> Masked:
         """A text of a document, or about it."""
