@@ -248,6 +248,22 @@ class TestTexts:
         again, _ = redacted(tmp_path, first, out="again")
         assert again.documents["calls/1"].text == first.documents["calls/1"].text
 
+    def test_an_amount_written_like_a_time_stays(self, tmp_path: Path) -> None:
+        row = {
+            "doc_id": "d",
+            "document": "The bus leaves at 5.15, says Ann; 5.15 it is, or 5.15 pm. "
+            "A ticket costs 5.15 pounds, £5.15 or €5.15. "
+            "Inflation was 5.15%. It was 5.15 per cent, 5.15.2, 5.15,000 or 5.15 million.",
+            "summary": "A ticket for 5.15 costs 5.15 Pounds.",
+        }
+        data, _ = redacted(tmp_path, load([row]), sources=[])
+        assert data.documents["d"].text == (
+            "The bus leaves at <TIME_1>, says Ann; <TIME_1> it is, or <TIME_2>. "
+            "A ticket costs 5.15 pounds, £5.15 or €5.15. "
+            "Inflation was 5.15%. It was 5.15 per cent, 5.15.2, 5.15,000 or 5.15 million."
+        )
+        assert data.summaries[0].text == "A ticket for <TIME_1> costs 5.15 Pounds."
+
     def test_other_sources_stay(self, tmp_path: Path) -> None:
         data, manifest = redacted(tmp_path)
         assert data.documents["news/1"].text == "It rained on Monday."
@@ -532,6 +548,16 @@ class TestReview:
         with pytest.raises(InputError) as caught:
             redacted(tmp_path, review=review)
         assert why in str(caught.value)
+
+    def test_an_amount_is_no_time_of_the_table_but_may_be_named_whole(self, tmp_path: Path) -> None:
+        data = load([{"doc_id": "d", "document": "It costs 5.15 pounds.", "summary": "x"}])
+        review = tmp_path / "review.csv"
+        write_review(review, [("d", "TIME", "5.15", "mask", "")])
+        with pytest.raises(InputError, match=r":2: text: is '5\.15', which stands in no text of 'd'"):
+            redacted(tmp_path, data, sources=[], review=review)
+        write_review(review, [("d", "CODE", "5.15 pounds", "mask", "")])
+        fresh, _ = redacted(tmp_path, data, sources=[], review=review)
+        assert fresh.documents["d"].text == "It costs <CODE_1>."
 
     def test_a_number_of_a_column_may_be_named(self, tmp_path: Path) -> None:
         row = {"doc_id": "d", "document": "It rang.", "summary": "x", "extension": 447, "score": 44}

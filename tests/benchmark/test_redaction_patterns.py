@@ -52,6 +52,8 @@ The [[PLACE|Cow Pizza Kitchen and Bar]] is full, try [[PLACE|Scudamores Club]].
 LEAVES = """
 The score was 12-3 and the odds were 5:2.
 It cost 12.50 and later 9.75 euros.
+Inflation stood at 5.15% in all, or at 5.15 %; shares rose by 1.25%.
+Growth was about 2.50 million, by 5.15 percentage points.
 She ran it in 10.45 at her best.
 May was cold and March was wet.
 He may 3 times decline.

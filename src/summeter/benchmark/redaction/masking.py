@@ -9,7 +9,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from summeter.benchmark.redaction.patterns import Category, Found, apart
+from summeter.benchmark.redaction.patterns import AMOUNT, Category, Found, apart
 
 
 class Entity(NamedTuple):
@@ -218,13 +218,14 @@ def occurrences(text: str, writings: Mapping[Entity, set[str]]) -> list[Placed]:
     """Every place of a text where one of the writings stands as a word of its own.
 
     Of writings that overlap the longest counts. Case does not count in writings of several words or with digits; a
-    single word counts as it is written, or in capitals ("Reading" is a town, "reading" is not).
+    single word counts as it is written, or in capitals ("Reading" is a town, "reading" is not). A dotted time does not
+    count where it is an amount ("leaves at 5.15", "costs 5.15 pounds").
     """
     places = [
         Placed(entity, *match.span())
         for entity, texts in writings.items()
         for written in sorted(texts)
-        for match in _standing(written).finditer(text)
+        for match in _standing(written, entity.category).finditer(text)
     ]
     return apart(sorted(places, key=lambda one: (one.start - one.end, one.start)))
 
@@ -253,11 +254,16 @@ def number_of(number: int | float, writings: Mapping[Entity, set[str]]) -> Entit
     return None
 
 
+_DOTTED = re.compile(r"\d{1,2}\.\d\d")
+
+
 @lru_cache(maxsize=4096)
-def _standing(written: str) -> re.Pattern[str]:
+def _standing(written: str, category: Category) -> re.Pattern[str]:
     words = r"\s+".join(map(re.escape, written.split()))
     before = r"(?<!\w)" if written[0].isalnum() else ""
     after = r"(?!\w)" if written[-1].isalnum() else ""
+    if category == "TIME" and _DOTTED.fullmatch(written):
+        before, after = before + AMOUNT[0], after + AMOUNT[1]
     if any(char.isdigit() or char.isspace() for char in written):
         return re.compile(before + words + after, re.IGNORECASE)
     return re.compile(f"{before}(?:{words}|{re.escape(written.upper())}){after}")

@@ -99,10 +99,13 @@ _CLOCK = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _UNIT = (
-    r"(?!\s?(?:%|per\s?cent|percent|pounds?|euros?|dollars?|points?|seconds?|metres?|meters?|miles?|km|kg|m|g|gb|mb)\b)"
+    r"(?!\s?(?:%|(?:per\s?cent|percent|percentage|pounds?|pence|euros?|dollars?|cents?|points?|seconds?|metres?|meters?|miles?|km|kg|m"
+    r"|g|gb|mb|million|billion|trillion)\b))"
 )
+AMOUNT = r"(?<![$£€¥\d.,])", rf"(?!\d|[.,]\d){_UNIT}"
+"""What does not stand before and behind a dotted time: "£5.15", "5.15 pounds" and "5.15%" are amounts."""
 _DOTTED = re.compile(
-    rf"\b(?:at|by|till?|until|after|before|around|about)\s(?P<it>(?:[01]?\d|2[0-3])\.[0-5]\d)(?!\d|\.\d){_UNIT}",
+    rf"\b(?:at|by|till?|until|after|before|around|about)\s(?P<it>(?:[01]?\d|2[0-3])\.[0-5]\d)(?!\d|[.,]\d){_UNIT}",
     re.IGNORECASE,
 )
 _RANGE = re.compile(
