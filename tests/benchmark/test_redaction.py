@@ -264,6 +264,18 @@ class TestTexts:
         )
         assert data.summaries[0].text == "A ticket for <TIME_1> costs 5.15 Pounds."
 
+    def test_one_time_in_words_and_figures_has_one_number(self, tmp_path: Path) -> None:
+        row = {
+            "doc_id": "d",
+            "document": "It opens at 5 pm, that is five pm. It shuts at 0815 hours, that is 08:15.",
+            "summary": "It opens at five o'clock pm.",
+        }
+        data, _ = redacted(tmp_path, load([row]), sources=[])
+        assert data.documents["d"].text == (
+            "It opens at <TIME_1>, that is <TIME_1>. It shuts at <TIME_2>, that is <TIME_2>."
+        )
+        assert data.summaries[0].text == "It opens at <TIME_1>."
+
     def test_other_sources_stay(self, tmp_path: Path) -> None:
         data, manifest = redacted(tmp_path)
         assert data.documents["news/1"].text == "It rained on Monday."
@@ -437,6 +449,13 @@ class TestEntities:
             ("TIME", "5 pm", "17:00"),
             ("TIME", "5:15 p.m.", "17:15"),
             ("TIME", "noon", "12 pm"),
+            ("TIME", "five pm", "5 p.m."),
+            ("TIME", "Five o'clock p. m.", "17:00"),
+            ("TIME", "twelve a.m.", "midnight"),
+            ("TIME", "seven o’clock", "7 o'clock"),
+            ("TIME", "0815 hours", "08:15"),
+            ("TIME", "1715hrs", "5:15 pm"),
+            ("TIME", "1015 hours", "10:15 hours"),
             ("DAY", "Friday", "friday"),
             ("DAY", "the 3rd of July", "3 July"),
             ("DAY", "FRIDAY", "friday"),
@@ -451,7 +470,15 @@ class TestEntities:
         assert key_of(category, one) == key_of(category, other)
 
     @pytest.mark.parametrize(
-        ("one", "other"), [("5 pm", "5 am"), ("5:15", "17:15"), ("five o'clock", "17:00"), ("half past six", "6:30 pm")]
+        ("one", "other"),
+        [
+            ("5 pm", "5 am"),
+            ("5:15", "17:15"),
+            ("five o'clock", "17:00"),
+            ("half past six", "6:30 pm"),
+            ("five pm", "five am"),
+            ("0815 hours", "2015 hours"),
+        ],
     )
     def test_times_that_may_differ_are_two(self, one: str, other: str) -> None:
         assert key_of("TIME", one) != key_of("TIME", other)

@@ -134,22 +134,27 @@ def _past(spoken: re.Match[str]) -> str:
 _MONTH = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* \d{1,2}\b")
 
 
+_FIGURES = re.compile(r"(\d{1,2})(?:[:.h](\d\d))?(?:\s?o['’]\s?clock)?\s?(a|p)?\.?\s?m?\.?\s?(?:hours|hrs)?")
+_FOUR_FIGURES = re.compile(r"^(\d\d)(\d\d)(?=\s?(?:hours|hrs)$)")
+_HOUR_WORD = re.compile(rf"^(?:{'|'.join(_HOURS)})(?=(?:\s?o['’]\s?clock)?(?:\s?[ap]\.?\s?m\.?)?$)")
+
+
 def _clock(text: str) -> str:
     """A time as hours and minutes, with the half of the day where it is known."""
     if text in ("noon", "midday"):
         return "12:00"
     if text == "midnight":
         return "0:00"
-    written = re.fullmatch(r"(\d{1,2})(?:[:.h](\d\d))?(?:\s?o['’]\s?clock)?\s?(a|p)?\.?\s?m?\.?\s?(?:hours|hrs)?", text)
+    if past := _PAST.fullmatch(text):
+        return _past(past)
+    figures = _HOUR_WORD.sub(lambda word: str(_HOURS[word[0]]), _FOUR_FIGURES.sub(r"\1:\2", text))
+    written = _FIGURES.fullmatch(figures)
     if written is None:
-        if past := _PAST.fullmatch(text):
-            return _past(past)
-        spoken = re.fullmatch(r"(\w+)\s?(?:o['’]\s?clock)?", text)
-        return f"{_HOURS[spoken[1]]}:00?" if spoken and spoken[1] in _HOURS else text
+        return text
     hour, minute, half = int(written[1]), written[2] or "00", written[3]
     if half is not None:
         return f"{hour % 12 + (12 if half == 'p' else 0)}:{minute}"
-    return f"{hour}:{minute}" if hour > 12 or text[0] == "0" or hour == 0 else f"{hour}:{minute}?"
+    return f"{hour}:{minute}" if hour > 12 or figures[0] == "0" or hour == 0 else f"{hour}:{minute}?"
 
 
 # ---- the same entities in every text of a document ----

@@ -91,7 +91,7 @@ _CLOCK = re.compile(
       | (?:[01]\d|2[0-3])[0-5]\d\s?(?:hours|hrs)\b                              # 0815 hours
       | (?:1[0-2]|0?[1-9])\s?(?:{_HALF}|o['’]\s?clock\b(?:\s?{_HALF})?)         # 7 pm, 10 o'clock
     )(?![\d:])
-    | \b(?:{_HOURS})\s(?:o['’]\s?clock\b|{_HALF})                               # seven o'clock
+    | \b(?:{_HOURS})\s(?:o['’]\s?clock\b(?:\s?{_HALF})?|{_HALF})                 # seven o'clock, five pm
     | \b(?:half\spast|(?:a\s)?quarter\s(?:past|to)|(?:five|ten|twenty|twenty[-\s]five)\s(?:minutes\s)?(?:past|to))\s
       (?:{_HOURS}|1[0-2]|[1-9])\b(?:\s{_HALF})?                                 # half past six
     | \b(?:noon|midnight|midday)\b
