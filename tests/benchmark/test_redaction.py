@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from summeter.benchmark import run_step
-from summeter.benchmark.redaction.finding import Finder, Name
+from summeter.benchmark.redaction.finding import Finder, Name, Presidio
 from summeter.benchmark.redaction.masking import Entity, Placed, joined, key_of, mask, number_of, numbered, occurrences
 from summeter.benchmark.redaction.step import COLUMNS, STEP, RedactSettings, left_over
 from summeter.benchmark.step import Manifest, WaitingError, file_hashes
@@ -613,6 +613,22 @@ class TestLeaks:
             ("name", "Ana"),
             ("entity", "ghent"),
         ]
+
+    def test_a_number_of_a_column_is_listed_whole_and_not_read(self, tmp_path: Path) -> None:
+        """A model that looks for names is not asked about numbers."""
+        row = {"doc_id": "d", "document": "It rained.", "summary": "Rain.", "scores": [1e-07, -5], "good": True}
+        texts: list[str] = []
+
+        def recognize(self: Presidio, text: str) -> list[Name]:
+            texts.append(text)
+            return []
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Presidio, "__call__", recognize)
+            redacted(tmp_path, load([row]), sources=[], recognizer="presidio")
+        rows = [json.loads(line) for line in (tmp_path / "out" / "leaks.jsonl").read_text("utf-8").splitlines()]
+        assert [(row["kind"], row["text"]) for row in rows] == [("number", "1e-07"), ("number", "-5")]
+        assert set(texts) == {"It rained.", "Rain."}
 
     def test_they_are_counted_and_listed(self, tmp_path: Path) -> None:
         row = {

@@ -385,8 +385,7 @@ class _Redacted:
                 yield Leak(doc_id, where, kind, each)
         for where, number in group.numbers():
             if number_of(number, self._writings[doc_id]) is None:
-                for kind, each in left_over(str(number), finder, written):
-                    yield Leak(doc_id, where, kind, each)
+                yield Leak(doc_id, where, "number", str(number))
         for where, name, _ in _columns(
             group.document, group.summaries
         ):  # a column has the same name in all documents, so it is not masked
