@@ -21,7 +21,7 @@ from summeter.meta._reliability import repeated, self_consistency
 from summeter.models.base import Completion, Message, Request
 from summeter.models.prices import Prices
 from summeter.models.tokens import expected
-from summeter.records import BudgetError, UsageError
+from summeter.records import BudgetError, CapabilityError, UsageError
 from summeter.runs.calls import CallStore
 
 MODEL = "openai-api/stub/judge-1"
@@ -157,6 +157,39 @@ class TestBudget:
                 store.put(call.key, call.canonical, Completion(text="x", **told).model_dump_json(), "m")
             spent = spent_before(store, Prices({}))
         assert spent.tokens == (thought.tokens_in + 200) + (9 + 70) + (9 + 70) + (thought.tokens_in + 30)
+
+    def test_prompts_that_the_server_cut_count_in_all_sessions(self, tmp_path: Path, prices: str) -> None:
+        """It answered, and bills it, though the reply cannot be used."""
+
+        def cut(call: Call) -> Reply:
+            body = json.loads(ok('{"score": 3}').content)
+            return json_reply(body | {"usage": {"prompt_tokens": 1024, "completion_tokens": 7}})
+
+        each = 1024 * 100e-6 + 7 * 200e-6
+        data = [{"document": f"It rained on day {n}. " * 600, "summary": "It rained."} for n in range(9)]
+        with StubServer(cut) as server:
+            for _ in range(3):
+                with suppress(BudgetError):
+                    evaluate(data, ["rts"], models=MODEL, out=tmp_path / "run", base_url=server.url, prices=prices,
+                             max_cost=6.5 * each, concurrency=1)  # fmt: skip
+            calls = len(server.calls)
+        used = Run(tmp_path / "run").manifest.usage[MODEL]
+        assert 1 <= calls <= 6
+        assert (used.calls, used.failures, used.tokens_in, used.tokens_out) == (0, calls, 1024 * calls, 7 * calls)
+        assert used.cost == pytest.approx(calls * each)
+
+    def test_replies_without_the_logprobs_count(self, tmp_path: Path, prices: str) -> None:
+        def behave(call: Call) -> Reply:
+            return ok('{"score": 3}' if "logprobs" in call.body else '{"steps": ["Read both."]}')
+
+        with StubServer(behave) as server:
+            for sessions in (1, 2):
+                with pytest.raises(CapabilityError, match="without log-probabilities"):
+                    evaluate(rows(1)[:1], ["geval"], models=MODEL, out=tmp_path / "run", base_url=server.url,
+                             prices=prices)  # fmt: skip
+                used = Run(tmp_path / "run").manifest.usage[MODEL]
+                assert (used.calls, used.failures, len(server.calls)) == (1, sessions, 1 + sessions)
+                assert used.cost == pytest.approx((1 + sessions) * EACH)
 
     def test_money_needs_a_price(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=r"max_cost cannot be kept: no price .* prices=FILE, or set max_tokens"):

@@ -9,6 +9,7 @@ import random
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from summeter.models.resolve import CallSettings, bind, resolve, stack
 from summeter.records import (
     AccessError,
     BudgetError,
+    CapabilityError,
     InputError,
     SummeterError,
     TransientError,
@@ -134,6 +136,19 @@ class TestWhatComes:
         batch = next(iter(server.batches))
         assert {(one.batch, one.tokens_in, one.tokens_out, one.seconds) for one in found} == {(batch, 11, 7, None)}
         assert session.log.open == []
+
+    def test_a_reply_that_cannot_be_used_counts_at_the_price_of_its_batch(self, tmp_path: Path) -> None:
+        price = Price(input=100.0, output=200.0, date=date(2026, 1, 1)).batched
+        budget = Budget(None, 1.0)
+        with BatchServer(echo) as server:
+            (found,), _ = run(
+                server, "openai", tmp_path, [ask(0, "openai", top_logprobs=5)], budget=budget, price=price
+            )
+            batch = next(iter(server.batches))
+        assert isinstance(found, CapabilityError)
+        assert budget.spent.cost == pytest.approx(price.cost(11, 7))
+        with CallStore(tmp_path / "calls.sqlite") as store:
+            assert [(call.tokens_in, call.batch) for call in store.tokens_turned_away()] == [(11, batch)]
 
     def test_two_thousand_over_full_batches(self, vendor: str, tmp_path: Path) -> None:
         requests = [ask(n, vendor) for n in range(2000)]

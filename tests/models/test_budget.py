@@ -9,13 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from summeter.models.base import Completion, Message, Request
+from summeter.models.base import Completion, Message, Request, turned_away
+from summeter.models.layers.base import Layer
 from summeter.models.layers.budget import Budget, BudgetGuard, Spent
-from summeter.models.layers.meter import Meter
+from summeter.models.layers.meter import Meter, Usage
 from summeter.models.prices import Price
 from summeter.models.providers.scripted import Scripted
+from summeter.models.resolve import stack
 from summeter.models.tokens import expected
-from summeter.records import BudgetError, ModelError
+from summeter.records import BudgetError, ContextError, ModelError
+from summeter.runs.calls import CallStore
 
 PRICE = Price(input=10.0, output=20.0, date=date(2026, 1, 1))
 
@@ -105,6 +108,40 @@ def test_a_call_that_fails_gives_its_share_back() -> None:
     budget = asyncio.run(main())
     assert budget.spent == Spent()
     assert budget.reached is None
+
+
+class TurnsAway(Layer):
+    """Every reply comes, and cannot be used."""
+
+    async def complete(self, request: Request) -> Completion:
+        completion = await self.llm.complete(request)
+        with turned_away(completion):
+            raise ContextError("the prompt was cut")
+
+
+def test_a_reply_that_cannot_be_used_was_paid_for() -> None:
+    async def main() -> tuple[Budget, CallStore, Usage, int]:
+        budget, store, llm = Budget(None, 0.01), CallStore(), Scripted(reply, latency=0.0)
+        meter = stack(TurnsAway(llm), store, budget=budget, price=PRICE)
+        await asyncio.gather(*(meter.complete(ask(n)) for n in range(100)), return_exceptions=True)
+        return budget, store, meter.usage, llm.calls
+
+    budget, store, usage, calls = asyncio.run(main())
+    assert calls == 9  # as of replies that are used
+    assert budget.spent.cost == pytest.approx(0.0093, abs=0.0002)
+    assert len(store) == 0
+    told = store.tokens_turned_away()
+    assert [call.tokens_out for call in told] == [50] * 9
+    assert usage.tokens_out == 450
+    assert budget.spent.tokens == usage.tokens_in + 450
+
+
+def test_a_reply_that_cannot_be_used_and_tells_no_tokens_is_taken_at_the_estimate() -> None:
+    budget = Budget(10_000, None)
+    layer = BudgetGuard(TurnsAway(Scripted(lambda _: Completion(text="x"), latency=0.0)), budget, None)
+    with pytest.raises(ContextError):
+        asyncio.run(layer.complete(ask(0)))
+    assert budget.spent.tokens == expected(ask(0)).total
 
 
 def test_the_meter_calls_it_no_failure() -> None:

@@ -212,6 +212,36 @@ def test_no_acknowledged_call_takes_long(path: Path) -> None:
         assert_within(1, put)  # 2 ms a call; 0.2 ms on an idle core
 
 
+def test_what_was_turned_away_counts_and_answers_nothing(path: Path, tmp_path: Path) -> None:
+    times = iter(range(100))
+    reply = '{"text":"x","tokens_in":9,"tokens_out":7}'
+    with CallStore(path, clock=lambda: float(next(times))) as store:
+        store.turn_away("k", '{"n":1}', reply, "m")
+        store.turn_away("k", '{"n":1}', reply, "m")  # by another session
+        assert store.get("k") is None
+        assert (len(store), store.tokens(), list(store)) == (0, [], [])
+        told = store.tokens_turned_away()
+        assert [(call.key, call.model, call.tokens_in, call.tokens_out) for call in told] == [("k", "m", 9, 7)] * 2
+        assert store.request("k") == '{"n":1}'
+    with CallStore(tmp_path / "other.sqlite") as other:
+        for _ in range(2):  # a run and its copy
+            other.absorb(path)
+        assert other.tokens_turned_away() == told
+
+
+def test_a_store_that_kept_nothing_of_what_was_turned_away(path: Path, tmp_path: Path) -> None:
+    with CallStore(path) as store:
+        store.put("k", "{}", "{}")
+        store.rows("DROP TABLE turned_away")
+    with CallStore(path, readonly=True) as store:
+        assert store.get("k") == "{}"
+    with CallStore(tmp_path / "other.sqlite") as other:
+        other.absorb(path)
+        assert len(other) == 1
+    with CallStore(path) as store:
+        assert store.tokens_turned_away() == []
+
+
 def test_counts_of_tokens_that_no_call_can_have_are_unknown() -> None:
     """Stores written before such counts were refused when they came."""
     with CallStore() as store:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -53,7 +54,7 @@ def spent_before(store: CallStore, table: Prices) -> Spent:
     damaged request that must be read for it."""
     total = Spent()
     replies: dict[str, Replies] = defaultdict(Replies)
-    for call in store.tokens():
+    for call in chain(store.tokens(), store.tokens_turned_away()):
         tokens = replies[call.model].took(call.tokens_in, call.tokens_out, partial(_thought, store, call.key))
         price = _price(call, table)
         cost = 0.0 if price is None else price.cost(*tokens, call.tokens_cached or 0, call.tokens_written or 0)
@@ -90,6 +91,7 @@ def accounts(folder: Path, manifest: Manifest, work: Mapping[str, Work], session
         return manifest
     with CallStore(folder / CALLS) as store:
         calls = {call.key: call for call in store.tokens()}
+        turned_away = store.tokens_turned_away()
     table = session.prices
     entries = {judge.signature: judge for judge in manifest.judges}
     judged = {
@@ -101,23 +103,27 @@ def accounts(folder: Path, manifest: Manifest, work: Mapping[str, Work], session
         for signature, judge in entries.items()
         if judge.models
     }  # fmt: skip
-    usage = _by_model(calls.values(), manifest.usage, table, session.meters)
+    usage = _by_model(calls.values(), turned_away, manifest.usage, table, session.meters)
     return manifest.model_copy(update={"usage": usage, "judge_usage": judged})
 
 
 def _by_model(
-    calls: Iterable[CallTokens], before: Mapping[str, ModelUsage], table: Prices, meters: Mapping[str, Meter]
-) -> dict[str, ModelUsage]:
+    calls: Iterable[CallTokens], turned_away: Iterable[CallTokens], before: Mapping[str, ModelUsage], table: Prices,
+    meters: Mapping[str, Meter],
+) -> dict[str, ModelUsage]:  # fmt: skip
     groups: dict[str, list[CallTokens]] = defaultdict(list)
     for call in calls:
         groups[call.model].append(call)
+    paid = defaultdict(list, {model: list(group) for model, group in groups.items()})
+    for call in turned_away:
+        paid[call.model].append(call)
     used = {}
     for model in dict.fromkeys([*before, *groups, *meters]):
         old = before.get(model, ModelUsage())
         now = meters[model].usage if model in meters else None
         price = table.of(model)
         used[model] = ModelUsage(
-            **_taken(groups[model], table).model_dump(),
+            **(_taken(paid[model], table).model_dump() | {"calls": len(groups[model])}),
             retries=old.retries + (now.retries if now else 0), failures=old.failures + (now.failures if now else 0),
             priced=None if price is None else price.date.isoformat(),
             batched=sum(call.batch is not None for call in groups[model]),

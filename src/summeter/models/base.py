@@ -12,14 +12,15 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, Self, runtime_checkable
 
 import pydantic_core
 from pydantic import Field
 
-from summeter.records import Record, ReplyError
+from summeter.records import ModelError, Record, ReplyError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -148,6 +149,22 @@ class Completion(Record):
     tokens_written: int | None = None
     logprobs: tuple[TokenLogprobs, ...] | None = None
     batch: str | None = None
+
+
+@contextmanager
+def turned_away(completion: Completion) -> Iterator[None]:
+    """Around the checks of a reply that came: the error of one that cannot be used holds it, so that it is counted."""
+    try:
+        yield
+    except ModelError as error:
+        error.reply = completion
+        raise
+
+
+def paid_reply(error: Exception) -> Completion | None:
+    """The reply that was turned away with this error, None where none came."""
+    reply = error.reply if isinstance(error, ModelError) else None
+    return reply if isinstance(reply, Completion) else None
 
 
 @runtime_checkable

@@ -25,6 +25,8 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
+from summeter.records.base import Record
+
 
 class Parameter(NamedTuple):
     """A parameter that a message names: in Python by its name, on the command line by its option (`--max-cost`).
@@ -196,7 +198,10 @@ class WorkerError(SummeterError):
 
 
 class ModelError(SummeterError):
-    """A model gave no answer."""
+    """A model gave no answer. `reply` is the one that came and cannot be used, where it came to that: it was paid for
+    (a `models.Completion`; see `models.base.turned_away`)."""
+
+    reply: Record | None = None
 
 
 class TransientError(ModelError):

@@ -23,6 +23,10 @@ LOG_PAGES = 16_384
 
 _FENCE = "SELECT value FROM secrets WHERE name = 'fence'"
 _INSERT = "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?)"
+# A call may be made again, and its reply be turned away again.
+_INSERT_TURNED_AWAY = "INSERT OR IGNORE INTO turned_away VALUES (?, ?, ?, ?, ?)"
+_TURNED_AWAY = """CREATE TABLE IF NOT EXISTS turned_away (key TEXT NOT NULL, created REAL NOT NULL, model TEXT NOT NULL,
+request TEXT NOT NULL, completion TEXT NOT NULL, PRIMARY KEY (key, created))"""
 
 
 class Call(NamedTuple):
@@ -78,10 +82,13 @@ class CallStore(KeyValueFile):
     SCHEMA = (
         """CREATE TABLE IF NOT EXISTS calls (key TEXT PRIMARY KEY, created REAL NOT NULL, model TEXT NOT NULL,
         request TEXT NOT NULL, completion TEXT NOT NULL, checksum INTEGER)""",
+        _TURNED_AWAY,
     )
     ABSORB = (
         """INSERT OR IGNORE INTO calls SELECT key, created, model, request, completion, checksum
         FROM other.calls ORDER BY other.calls.rowid""",
+        """INSERT OR IGNORE INTO turned_away SELECT key, created, model, request, completion
+        FROM other.turned_away ORDER BY other.turned_away.rowid""",
     )
     TABLE, VALUE, CONTENT, NAME = "calls", "completion", "recorded calls", "call store"
 
@@ -94,6 +101,7 @@ class CallStore(KeyValueFile):
         super().__init__(path, readonly=readonly)
         if not readonly:
             self.rows(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
+            self.rows(_TURNED_AWAY)  # which earlier versions did not keep
 
     def get(self, key: str) -> str | None:
         """The completion stored under `key`, or None."""
@@ -101,8 +109,9 @@ class CallStore(KeyValueFile):
         return completion
 
     def request(self, key: str) -> str:
-        """The request stored under `key`. KeyError where there is none."""
-        rows = self.rows("SELECT request FROM calls WHERE key = ?", (key,))
+        """The request stored under `key`, answered or turned away. KeyError where there is none."""
+        both = "SELECT request FROM calls WHERE key = ?1 UNION ALL SELECT request FROM turned_away WHERE key = ?1"
+        rows = self.rows(f"{both} LIMIT 1", (key,))
         if not rows:
             raise KeyError(key)
         return str(rows[0][0])
@@ -123,6 +132,11 @@ class CallStore(KeyValueFile):
         self._count(len(rows))
         return [call[2] if new else self.get(call[0]) or call[2] for call, new in zip(calls, added, strict=True)]
 
+    def turn_away(self, key: str, request: str, completion: str, model: str = "") -> None:
+        """Store a call whose reply was paid for and cannot be used. It answers nothing; only its tokens count."""
+        row = (key, self._clock(), model, _utf8(request), _utf8(completion))
+        self.write(lambda connection: connection.execute(_INSERT_TURNED_AWAY, row))
+
     def fence_secret(self) -> str | None:
         """The secret that keys the fences around judged texts, made once a store; None where one without it is only
         read. Keys of calls do not depend on it."""
@@ -138,10 +152,17 @@ class CallStore(KeyValueFile):
         return self.write(make)
 
     def tokens(self) -> list[CallTokens]:
-        """The tokens of every call, in the order of storing."""
+        """The tokens of every call that was answered, in the order of storing."""
+        return self._tokens("calls")
+
+    def tokens_turned_away(self) -> list[CallTokens]:
+        """The tokens of every call whose reply could not be used, in the order of storing."""
+        return self._tokens("turned_away")
+
+    def _tokens(self, table: str) -> list[CallTokens]:
         sound = "CASE WHEN json_valid(completion) THEN completion END"
         read = ", ".join(f"json_extract({sound}, '$.{name}')" for name in CallTokens._fields[2:])
-        rows = self.rows(f"SELECT key, model, {read} FROM calls ORDER BY rowid")  # noqa: S608 - names of our own
+        rows = self.rows(f"SELECT key, model, {read} FROM {table} ORDER BY rowid")  # noqa: S608 - names of our own
         return [CallTokens._make((key, model, *map(token_count, counts), batch)) for key, model, *counts, batch in rows]
 
     def __iter__(self) -> Iterator[Call]:

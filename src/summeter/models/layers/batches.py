@@ -16,7 +16,7 @@ from itertools import count
 from typing import NamedTuple, TypeVar
 from uuid import uuid4
 
-from summeter.models.base import LLM, Completion, Request
+from summeter.models.base import LLM, Completion, Request, paid_reply
 from summeter.models.batch import MOST_BYTES, BatchAPI, BatchStatus, Tag, TooMuch
 from summeter.models.layers.base import Layer
 from summeter.models.layers.formats import FORMATS
@@ -389,10 +389,11 @@ class _Collector:
             try:
                 completion = self._api.read(result, call.request)
             except ModelError as error:
+                if (reply := paid_reply(error)) is not None:
+                    error.reply = _of_batch(batch, reply)
                 failed[key] = error
                 continue
-            # Seconds would be those of the batch, which are nobody's.
-            self._settle(batch, key).give(completion.model_copy(update={"batch": batch.submission.id, "seconds": None}))
+            self._settle(batch, key).give(_of_batch(batch, completion))
             read += 1
             if read % 256 == 0:
                 await asyncio.sleep(0)
@@ -407,6 +408,11 @@ class _Collector:
 
     def _wait(self, looks: int) -> float:
         return min(self._pace.longest, self._pace.first * self._pace.growth ** min(looks - 1, 99))
+
+
+def _of_batch(batch: _Batch, completion: Completion) -> Completion:
+    # Seconds would be those of the batch, which are nobody's.
+    return completion.model_copy(update={"batch": batch.submission.id, "seconds": None})
 
 
 def _unheard(error: TransientError, what: str) -> ModelError:

@@ -8,11 +8,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
-from summeter.models.base import LLM, Completion, Request
+from summeter.models.base import LLM, Completion, Request, paid_reply
 from summeter.models.layers.base import Layer
 from summeter.models.prices import Price
 from summeter.models.tokens import Expected, expected
-from summeter.records import BudgetError
+from summeter.records import BudgetError, ModelError
 
 
 class Spent(NamedTuple):
@@ -136,15 +136,23 @@ class BudgetGuard(Layer):
         took = Spent()
         try:
             completion = await self.llm.complete(request)
-            tokens = self._replies.took(completion.tokens_in, completion.tokens_out, lambda: thought)
-            took = self._spent(*tokens, completion.tokens_cached or 0, completion.tokens_written or 0)
-            self._answered = True
-            self._longest_reply = max(self._longest_reply, tokens.tokens_out)
-            self._shortest_prompt = min(self._shortest_prompt or tokens.tokens_in, tokens.tokens_in)
-            self._densest_prompt = max(self._densest_prompt, tokens.tokens_in / max(1, thought.tokens_in))
+            took = self._took(completion, thought)
             return completion
+        except ModelError as error:
+            if (reply := paid_reply(error)) is not None:
+                took = self._took(reply, thought)
+            raise
         finally:
             self._budget.settle(wanted, took)
+
+    def _took(self, completion: Completion, thought: Expected) -> Spent:
+        """What a call took that got this reply, from which is learnt what the next ones will."""
+        tokens = self._replies.took(completion.tokens_in, completion.tokens_out, lambda: thought)
+        self._answered = True
+        self._longest_reply = max(self._longest_reply, tokens.tokens_out)
+        self._shortest_prompt = min(self._shortest_prompt or tokens.tokens_in, tokens.tokens_in)
+        self._densest_prompt = max(self._densest_prompt, tokens.tokens_in / max(1, thought.tokens_in))
+        return self._spent(*tokens, completion.tokens_cached or 0, completion.tokens_written or 0)
 
     def _spent(self, tokens_in: int, tokens_out: int, cached: int = 0, written: int = 0) -> Spent:
         cost = 0.0 if self._price is None else self._price.cost(tokens_in, tokens_out, cached, written)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from summeter.models.base import LLM, Completion, Request
+from summeter.models.base import LLM, Completion, Request, paid_reply
 from summeter.models.layers.base import Layer
 from summeter.models.layers.meter import Usage
 from summeter.models.per_loop import PerLoop
-from summeter.records import Parameter, ReplayMiss, SummeterError, WriteError
+from summeter.records import ModelError, Parameter, ReplayMiss, SummeterError, WriteError
 from summeter.runs.calls import CallStore
 
 CROWD = 16
@@ -31,7 +31,8 @@ class _Flight:
 class Cache(Layer):
     """Asks the layer below only for what the store has not got.
 
-    A reply is in the store before anyone sees it. Failures are never stored. The call ends when the last
+    A reply is in the store before anyone sees it. Failures are never stored, but replies that were paid for and cannot
+    be used are, apart. The call ends when the last
     of those who wait for it has been cancelled, not before.
     """
 
@@ -58,7 +59,12 @@ class Cache(Layer):
         return await _wait(flights, key, flight)
 
     async def _fly(self, request: Request) -> Completion:
-        completion = await self.llm.complete(request)
+        try:
+            completion = await self.llm.complete(request)
+        except ModelError as error:
+            if (reply := paid_reply(error)) is not None:
+                self._turn_away(request, reply)
+            raise
         self._usage.fresh(completion)
         if self._writers is None:
             return completion
@@ -67,6 +73,12 @@ class Cache(Layer):
         kept = await self._writers.get().put(row, crowded=len(self._flights.get()) > CROWD)
         # Another process may have been first; then its reply is the one both go on with.
         return completion if kept == stored else Completion.model_validate_json(kept)
+
+    def _turn_away(self, request: Request, reply: Completion) -> None:
+        """Count a reply that cannot be used; it answers no later call."""
+        self._usage.fresh(reply)
+        if self._store is not None:
+            self._store.turn_away(request.key, request.canonical, reply.model_dump_json(), request.model)
 
 
 class WriteGuard(Layer):

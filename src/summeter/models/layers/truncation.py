@@ -6,7 +6,7 @@ answer as if nothing had happened. What gives them away is the number of prompt 
 
 from __future__ import annotations
 
-from summeter.models.base import LLM, Completion, Request
+from summeter.models.base import LLM, Completion, Request, turned_away
 from summeter.models.layers.base import Layer
 from summeter.models.tokens import tokens
 from summeter.records import ContextError, Parameter
@@ -30,7 +30,12 @@ class TruncationCheck(Layer):
 
     async def complete(self, request: Request) -> Completion:
         completion = await self.llm.complete(request)
-        read = completion.tokens_in
+        with turned_away(completion):
+            self._check(request, completion.tokens_in)
+        return completion
+
+    def _check(self, request: Request, read: int | None) -> None:
+        """ContextError where the server `read` fewer tokens than it was sent."""
         if read is not None and (sent := was_cut(request.prompt, read, self._context)) is not None:
             raise ContextError(
                 f"{self.id} read {read:,} tokens of a prompt of about {sent:,}: its server cut it and said nothing. "
@@ -38,7 +43,6 @@ class TruncationCheck(Layer):
                 Parameter("context", "TOKENS"),
                 ", and long documents are read in windows",
             )
-        return completion
 
 
 def was_cut(prompt: str, read: int, context: int | None = None) -> int | None:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from summeter.models.base import Completion, Request, to_bytes
+from summeter.models.base import Completion, Request, to_bytes, turned_away
 from summeter.models.batch import BatchAPI
 from summeter.models.per_loop import PerLoop
 from summeter.models.providers import replies
@@ -84,13 +84,12 @@ class HttpLLM(ABC):
     def read(self, answer: replies.Answer, request: Request) -> Completion:
         """The reply in an answer to the request; raises what the answer stands for where it is none."""
         answer = answer._replace(request=request)
-        if answer.status == 200:
-            completion = replies.checked(self.completion(replies.body(answer), answer), request)
-        else:
-            completion = self.failed(answer)
-        return completion.model_copy(
+        completion = self.completion(replies.body(answer), answer) if answer.status == 200 else self.failed(answer)
+        completion = completion.model_copy(
             update={"seconds": answer.seconds, "format": request.format, **self._without_keys(completion)}
         )
+        with turned_away(completion):
+            return replies.checked(completion, request)
 
     async def close(self) -> None:
         session = self._sessions.pop()
