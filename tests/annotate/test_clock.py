@@ -100,6 +100,19 @@ def test_a_task_that_is_handed_out_again_is_opened_again(tmp_path: Path) -> None
         assert (answer.waited, answer.contradicted) == (30.0, False)
 
 
+def test_looking_at_a_task_again_is_a_sign_of_life(tmp_path: Path) -> None:
+    clock, anna = made.Clock(), made.who("anna")
+    with CampaignService(made.make(tmp_path, batch={"lease_minutes": 10}), clock=clock) as service:
+        first, *_ = begun(service)
+        for wait, events in ((5, 1), (59, 1), (1, 2), (540, 3), (540, 4)):
+            clock.now += wait
+            service.request("opened", anna, {"task": first["id"]})
+            assert sum(event.kind == "opened" for event in service.log.events()) == events
+        assert service.request("session", anna)["batch"]["seconds_left"] == 600
+        service.request("answers", anna, body(first, 20))
+        assert service.state.people["anna"].answers.popitem()[1].waited == 1140.0  # from the first time on
+
+
 def test_only_the_secret_makes_a_made_up_annotator(tmp_path: Path) -> None:
     folder = made.make(tmp_path, platform={"name": "prolific"})
     with CampaignService(folder, clock=made.Clock()) as service:

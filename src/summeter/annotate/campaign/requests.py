@@ -32,6 +32,9 @@ from summeter.annotate.tasks.base import LETTERS
 from summeter.annotate.tasks.task import Misfit, Task
 from summeter.text.split import split
 
+QUIET = 0.1
+"""The part of a lease without a sign of life after which a task that is seen again is written as one."""
+
 
 class PersonTurn:
     """One person's turn: what they may do now, decided on the state and written as events."""
@@ -253,10 +256,11 @@ def _hand_out(turn: PersonTurn, person: Person) -> None:
 
 
 def opened(turn: PersonTurn, body: Json) -> Json:
-    """A task is in view: noted the first time in its batch, and a sign of life."""
+    """A task is in view: noted the first time in its batch, later as a sign of life where the last is a while ago."""
     person, task = turn.require_task(body)
     held = person.batches[person.assigned[task.key]]
-    if task.key not in held.opened and held.active:
+    quiet = turn.now - held.seen >= turn.state.lease * QUIET
+    if held.active and (quiet or task.key not in held.opened):
         turn.emit("opened", task=task.key, batch=held.number)
     return {"ok": True}
 
