@@ -17,13 +17,14 @@ ANNA = made.who("anna")
 Task = dict[str, Any]
 
 
-def folder_of(tmp_path: Path, *, exclude: bool = True, per_annotator: int | None = 1) -> CampaignFolder:
-    """Batches of six tasks and six attention checks, of which six in ten are to be passed."""
+def folder_of(tmp_path: Path, *, exclude: bool = True, pass_share: float = 0.6, **plan: Any) -> CampaignFolder:
+    """Batches of six tasks and six attention checks."""
     return made.make(
         tmp_path,
         made.rows(4, 2, 4),
-        batch={"size": 6, "lease_minutes": 10, "per_annotator": per_annotator},
-        attention={"rate": 0.5, "judge_after": 2, "pass_share": 0.6, "exclude": exclude},
+        answers_per_item=plan.get("answers_per_item", 3),
+        batch={"size": 6, "lease_minutes": 10, "per_annotator": plan.get("per_annotator", 1)},
+        attention={"rate": 0.5, "judge_after": 2, "pass_share": pass_share, "exclude": exclude},
         pay={"per_batch": 1.0, "bonus": {"amount": 0.5, "checks_at_least": 0.5}},
     )
 
@@ -123,16 +124,18 @@ def test_leaving_one_check_out_avoids_no_judgement(tmp_path: Path) -> None:
 
 def test_late_answers_beside_a_batch_that_is_held(tmp_path: Path) -> None:
     """Two windows: one answers what the other gave back before it took the next batch."""
-    with CampaignService(folder_of(tmp_path, per_annotator=2)) as service:
-        _, first = take(service)
+    with CampaignService(folder_of(tmp_path, per_annotator=2, pass_share=0.56, answers_per_item=1)) as service:
+        late, first = take(service)
+        send(service, first)
         service.request("return", ANNA)
+        made.do_batch(service, "ben")  # the work that was given back: she gets other
         work, second = take(service)
-        send(service, second[:3], passing=False)
-        send(service, first[:5])  # 5 of 8; with what is held and lacks an answer 9 of 12
-        send(service, first[5:])
+        assert not {task["id"] for task in [*late, *first]} & {task["id"] for task in [*work, *second]}
+        send(service, second[:5], passing=False)
+        send(service, late)  # 6 of 11, and 7 of 12 at best
         assert standing(service) == (1, None, False)
         assert service.request("session", ANNA)["stage"] == "work"
-        send(service, [*work, *second[3:]])
+        send(service, [*work, *second[5:]])
         service.request("finish", ANNA)
         assert standing(service) == (2, "completed", False)
         assert service.request("batch", ANNA)["batch"] is None
@@ -148,3 +151,14 @@ def test_who_had_found_no_more_work_has_completed_the_campaign(tmp_path: Path) -
         assert service.request("batch", ANNA)["done"]["outcome"] == "no_more_items"
         send(service, work)
         assert standing(service) == (1, "completed", False)
+
+
+def test_giving_back_does_not_use_up_the_checks(tmp_path: Path) -> None:
+    attention = {"rate": 0.3, "judge_after": 2, "pass_share": 0.6}
+    with CampaignService(made.make(tmp_path, made.rows(4, 2, 4), batch={"size": 6}, attention=attention)) as service:
+        for _ in range(12):  # 14 checks there are, and two or three come with a batch
+            work, checks = take(service)
+            assert (len(work), len(checks) in (2, 3)) == (6, True)
+            service.request("return", ANNA)
+        made.do_batch(service, "anna", passing=False)
+        assert standing(service) == (1, "failed_checks", True)

@@ -7,7 +7,7 @@ and the key facts of a summary stay with one person.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from itertools import chain, islice
 from random import Random
 
@@ -59,21 +59,22 @@ def with_checks(
     work: Sequence[Task],
     checks: Sequence[Task],
     by_document: Mapping[str, Sequence[Task]],
-    seen: Mapping[str, int],
+    answered: Container[str],
     count: int,
     rng: Random,
 ) -> list[Task]:
     """The batch in the order of showing: its work with `count` attention checks mixed in, as far as there are any.
 
-    A check this person has `seen` never comes again. A check stands among the tasks of its own document where it can.
+    A check that this person has `answered` never comes again; one that was given back may, as work does. A check
+    stands among the tasks of its own document where it can.
     """
     documents = dict.fromkeys(task.document_id for task in work)
-    pool = [check for name in documents for check in by_document.get(name, ()) if check.key not in seen]
+    pool = [check for name in documents for check in by_document.get(name, ()) if check.key not in answered]
     rng.shuffle(pool)
     if len(pool) < count and checks:
         start = rng.randrange(len(checks))
         turned = chain(checks[start:], checks[:start])
-        others = (check for check in turned if check.key not in seen and check.document_id not in documents)
+        others = (check for check in turned if check.key not in answered and check.document_id not in documents)
         pool += islice(others, count - len(pool))
     mixed = list(work)
     for check in pool[:count]:

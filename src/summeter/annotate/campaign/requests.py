@@ -250,7 +250,7 @@ def _hand_out(turn: PersonTurn, person: Person) -> None:
     rate_rng = Random(folder.names.mark("rate", turn.annotator))
     due = checks_due(person, len(work), turn.campaign.attention.rate, rate_rng)
     rng = Random(folder.names.mark("checks", turn.annotator, str(number)))
-    shown = with_checks(work, folder.tasks.checks, folder.checks_by_document, person.assigned, due, rng)
+    shown = with_checks(work, folder.tasks.checks, folder.checks_by_document, person.answers, due, rng)
     for task in shown:
         turn.emit("assigned", task=task.key, batch=number, data={"check": task.role == "check"})
 

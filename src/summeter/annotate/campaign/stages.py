@@ -45,10 +45,8 @@ def answered_late(turn: Turn[State], campaign: Campaign, person: Person, batch: 
     """
     if not batch.finished:
         turn.emit("finished", person.annotator, batch=batch.number, data={"by": "annotator"})
-    unanswered = batch.checks - batch.answered
-    if person.active is not None:
-        unanswered |= person.active.checks - person.active.answered
-    _judge(turn, campaign, person, unanswered=len(unanswered))
+    checks = batch.checks | (person.active.checks if person.active is not None else set())
+    _judge(turn, campaign, person, unanswered=len(checks - person.answers.keys()))
 
 
 def _judge(turn: Turn[State], campaign: Campaign, person: Person, *, unanswered: int = 0) -> None:
