@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from summeter.models.base import Completion, Message, Request, turned_away
 from summeter.models.layers.base import Layer
 from summeter.models.layers.budget import Budget, BudgetGuard, Spent
-from summeter.models.layers.meter import Meter, Usage
+from summeter.models.layers.meter import Usage
 from summeter.models.prices import Price
 from summeter.models.providers.scripted import Scripted
 from summeter.models.resolve import stack
@@ -145,7 +145,7 @@ def test_a_reply_that_cannot_be_used_and_tells_no_tokens_is_taken_at_the_estimat
 
 
 def test_the_meter_calls_it_no_failure() -> None:
-    meter = Meter(BudgetGuard(Scripted(reply), Budget(1, None), None))
+    meter = stack(Scripted(reply), budget=Budget(1, None))
     with pytest.raises(BudgetError):
         asyncio.run(meter.complete(ask(0)))
     assert meter.usage.failures == 0

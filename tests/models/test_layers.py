@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from summeter.models.base import Completion, Message, Request
 from summeter.models.layers.cache import Cache, Replay, WriteGuard
 from summeter.models.layers.formats import FormatFallback
-from summeter.models.layers.meter import Meter, Usage
+from summeter.models.layers.meter import Usage
 from summeter.models.layers.rate_limit import RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry, RetryPolicy
 from summeter.models.providers.scripted import Rule, Scripted
@@ -420,11 +420,35 @@ def test_the_meter_counts_everything_once() -> None:
     assert usage.as_dict()["tokens_in"] == 20
 
 
+def test_a_failure_that_many_wait_for_is_one() -> None:
+    async def main() -> Usage:
+        meter = stack(Scripted([Rule(match="bad", error="transient")]), CallStore(), retry=RetryPolicy(2, first=0.0))
+        await asyncio.gather(*(meter.complete(ask("bad")) for _ in range(6)), return_exceptions=True)
+        return meter.usage
+
+    usage = run(main())
+    # One call, tried three times: tries beyond the first and failures together are what the server saw.
+    assert (usage.asked, usage.sent, usage.joined) == (6, 1, 5)
+    assert (usage.retries, usage.failures) == (2, 1)
+
+
+def test_what_could_not_be_written_is_not_sent_and_no_failure() -> None:
+    async def main() -> Usage:
+        meter = stack(WriteGuard(Scripted({"hello": "hi"}), lambda: WriteError("the disk is full")), CallStore())
+        with pytest.raises(WriteError):
+            await meter.complete(ask())
+        return meter.usage
+
+    assert run(main()).failures == 0
+
+
 def test_the_meter_does_not_call_leaving_a_failure() -> None:
     async def main() -> None:
-        meter = Meter(Scripted({"hello": "hi"}, latency=5))
+        llm = Scripted({"hello": "hi"}, latency=5)
+        meter = stack(llm, CallStore())
         task = asyncio.create_task(meter.complete(ask()))
-        await asyncio.sleep(0)
+        while not llm.calls:  # noqa: ASYNC110 - it is sent as soon as the tasks have had their turns
+            await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -9,7 +9,7 @@ from summeter.models.base import LLM, Completion, Request, paid_reply
 from summeter.models.layers.base import Layer
 from summeter.models.layers.meter import Usage
 from summeter.models.per_loop import PerLoop
-from summeter.records import ModelError, Parameter, ReplayMiss, SummeterError, WriteError
+from summeter.records import BudgetError, Parameter, ReplayMiss, SummeterError, UsageError, WriteError
 from summeter.runs.calls import CallStore
 
 CROWD = 16
@@ -61,7 +61,10 @@ class Cache(Layer):
     async def _fly(self, request: Request) -> Completion:
         try:
             completion = await self.llm.complete(request)
-        except ModelError as error:
+        except (BudgetError, UsageError, WriteError):
+            raise  # not sent, hence no failure
+        except Exception as error:
+            self._usage.failures += 1
             if (reply := paid_reply(error)) is not None:
                 self._turn_away(request, reply)
             raise
@@ -110,6 +113,7 @@ class Replay:
     async def complete(self, request: Request) -> Completion:
         stored = self._store.get(request.key)
         if stored is None:
+            self._usage.failures += 1
             raise ReplayMiss(
                 f"{self.id}: the recorded run holds no such call (key {request.key[:12]}, prompt begins"
                 f" {request.prompt[:60]!r}). Text, prompt template, model or settings differ from the recorded run;"

@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass
 
 from summeter.models.base import LLM, Completion, Request
 from summeter.models.layers.base import Layer
-from summeter.records import BudgetError, UsageError
 
 
 @dataclass
@@ -16,9 +15,10 @@ class Usage:
     """Running totals of one model.
 
     `asked` = `hits` (answered by the store) + `joined` (shared another's call) + `sent` (answered or
-    failed afresh) once nothing is under way. `retries` are the tries beyond each call's first. Tokens and `seconds` (of
-    fresh replies, as the provider tells them) are sums; a reply without them adds nothing and counts in
-    `untold`. `tokens_cached` is that part of `tokens_in` which the provider's own cache served.
+    failed afresh) once nothing is under way. `failures` are calls that came to nothing, each once, however many joined
+    it; `retries` the tries beyond each call's first. Tokens and `seconds` (of fresh replies, as the provider tells
+    them) are sums, those of replies that came and could not be used among them; a reply without them adds nothing and
+    counts in `untold`. `tokens_cached` is that part of `tokens_in` which the provider's own cache served.
     """
 
     asked: int = 0
@@ -48,7 +48,7 @@ class Usage:
 
 
 class Meter(Layer):
-    """The outermost layer: every question and every failure passes here. `usage` is live."""
+    """The outermost layer: every question passes here. `usage` is live; the layers below count in it, too."""
 
     def __init__(self, llm: LLM, usage: Usage | None = None, *, clock: Callable[[], float] = time.perf_counter) -> None:
         super().__init__(llm)
@@ -60,10 +60,5 @@ class Meter(Layer):
         start = self._clock()
         try:
             return await self.llm.complete(request)
-        except (BudgetError, UsageError):
-            raise  # not sent, hence no failure
-        except Exception:
-            self.usage.failures += 1
-            raise
         finally:
             self.usage.waited += self._clock() - start
