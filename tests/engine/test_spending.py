@@ -23,6 +23,7 @@ from summeter.models.prices import Prices
 from summeter.models.tokens import expected
 from summeter.records import BudgetError, CapabilityError, UsageError
 from summeter.runs.calls import CallStore
+from summeter.runs.run import CALLS
 
 MODEL = "openai-api/stub/judge-1"
 # A stub reply says 11 tokens in and 7 out: 11 * 100 + 7 * 200 = 2,500 millionths of a dollar.
@@ -190,6 +191,16 @@ class TestBudget:
                 used = Run(tmp_path / "run").manifest.usage[MODEL]
                 assert (used.calls, used.failures, len(server.calls)) == (1, sessions, 1 + sessions)
                 assert used.cost == pytest.approx((1 + sessions) * EACH)
+
+    def test_a_killed_session_whose_model_gave_nothing_usable_counts(self, tmp_path: Path, prices: str) -> None:
+        (tmp_path / "run").mkdir()
+        with CallStore(tmp_path / "run" / CALLS) as store:
+            store.turn_away("k", "{}", '{"text":"","tokens_in":9,"tokens_out":7}', "openai-api/stub/before")
+        with StubServer(behave) as server:
+            usage = run_on(server, tmp_path / "run", prices=prices).manifest.usage
+        assert usage[MODEL].calls == len(server.calls)
+        before = usage["openai-api/stub/before"]
+        assert (before.calls, before.tokens_in, before.tokens_out) == (0, 9, 7)
 
     def test_money_needs_a_price(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=r"max_cost cannot be kept: no price .* prices=FILE, or set max_tokens"):

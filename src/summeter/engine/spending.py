@@ -56,8 +56,7 @@ def spent_before(store: CallStore, table: Prices) -> Spent:
     replies: dict[str, Replies] = defaultdict(Replies)
     for call in chain(store.tokens(), store.tokens_turned_away()):
         tokens = replies[call.model].took(call.tokens_in, call.tokens_out, partial(_thought, store, call.key))
-        price = _price(call, table)
-        cost = 0.0 if price is None else price.cost(*tokens, call.tokens_cached or 0, call.tokens_written or 0)
+        cost = _cost(call._replace(tokens_in=tokens.tokens_in, tokens_out=tokens.tokens_out), table)
         total = total.plus(Spent(tokens.total, cost))
     return total
 
@@ -111,22 +110,23 @@ def _by_model(
     calls: Iterable[CallTokens], turned_away: Iterable[CallTokens], before: Mapping[str, ModelUsage], table: Prices,
     meters: Mapping[str, Meter],
 ) -> dict[str, ModelUsage]:  # fmt: skip
-    groups: dict[str, list[CallTokens]] = defaultdict(list)
+    answered: dict[str, list[CallTokens]] = defaultdict(list)
+    paid: dict[str, list[CallTokens]] = defaultdict(list)
     for call in calls:
-        groups[call.model].append(call)
-    paid = defaultdict(list, {model: list(group) for model, group in groups.items()})
+        answered[call.model].append(call)
+        paid[call.model].append(call)
     for call in turned_away:
         paid[call.model].append(call)
     used = {}
-    for model in dict.fromkeys([*before, *groups, *meters]):
+    for model in dict.fromkeys([*before, *paid, *meters]):
         old = before.get(model, ModelUsage())
         now = meters[model].usage if model in meters else None
         price = table.of(model)
         used[model] = ModelUsage(
-            **(_taken(paid[model], table).model_dump() | {"calls": len(groups[model])}),
+            **(_taken(paid[model], table).model_dump() | {"calls": len(answered[model])}),
             retries=old.retries + (now.retries if now else 0), failures=old.failures + (now.failures if now else 0),
             priced=None if price is None else price.date.isoformat(),
-            batched=sum(call.batch is not None for call in groups[model]),
+            batched=sum(call.batch is not None for call in answered[model]),
         )  # fmt: skip
     return used
 
