@@ -34,7 +34,7 @@ from summeter.benchmark.step import (
     run_step,
     state_of,
 )
-from summeter.data.atomic import sweep, write_text
+from summeter.data.atomic import half_built, sweep, write_text
 from summeter.data.mapping import faults_of, in_order, read_mapping, repetitions, yaml_lines
 from summeter.engine.progress import Progress
 from summeter.records import Fault, InputError, Record, UsageError, nearest
@@ -274,7 +274,7 @@ def _take(folder: Path, chain: Chain) -> None:
     if about is None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         known = {CHAIN, LOG, ".lock"}  # a kill before the file that says of which benchmark it is
         names = [path.name for path in folder.iterdir()] if folder.is_dir() else [folder.name]
-        others = [name for name in names if name not in known and not name.startswith(f".{CHAIN}.")]
+        others = [name for name in names if name not in known and not half_built(name, CHAIN)]
         if others:
             raise UsageError(f"{folder} holds {others[0]}, and is no folder of a benchmark; choose another folder")
     folder.mkdir(parents=True, exist_ok=True)

@@ -100,6 +100,15 @@ def _beside(target: Path, kind: str) -> Path:
 _LEFT = re.compile(r"\.(.+)\.(\d+)-[0-9a-f]{8}\.(tmp|new|old)")
 
 
+def half_built(name: str, *of: str) -> bool:
+    """Whether a file or folder with this name is what a killed writer, of any version, left of one of these.
+
+    >>> half_built(".run.json.17-0123abcd.tmp", "run.json"), half_built("run.json", "run.json")
+    (True, False)
+    """
+    return name.startswith(tuple(f".{whole}." for whole in of))
+
+
 def sweep(folder: Path, name: str | None = None) -> None:
     """Remove what writers that were killed left half-built in a folder, of the file or folder `name` or of any.
 

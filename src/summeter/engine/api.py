@@ -13,7 +13,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
-from summeter.data.atomic import write_text
+from summeter.data.atomic import half_built, write_text
 from summeter.data.dataset import Dataset, ShardedDataset, is_kept, keep
 from summeter.data.remote import check_local, joined
 from summeter.data.shards import is_sharded
@@ -202,7 +202,9 @@ def _check_folder(folder: Path) -> None:
         strange = [
             path.name
             for path in folder.iterdir()
-            if path.name not in _OWN and not path.name.startswith((".data.", f".{MANIFEST}.", CALLS, RESULTS))
+            if path.name not in _OWN
+            and not path.name.startswith((CALLS, RESULTS))
+            and not half_built(path.name, "data", MANIFEST)
         ]
         if strange:
             raise UsageError(

@@ -36,7 +36,6 @@ from summeter.meta.gold import (
     summary_votes,
     votes,
     votes_of,
-    without_merged,
 )
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.matrix import Scores, align, parts
@@ -708,7 +707,6 @@ def question_votes(table: JudgmentTable, aspect: str, source: str | None = None)
         rows = table.where(aspect=aspect, signature=SIGNATURES[question.value])
         if not len(rows) or source not in (None, question.value) or question is QuestionType.TEXT:
             continue
-        rows = without_merged(rows)
         rivals = zip(rows.system.labels(), rows.rival.labels(), strict=True)
         system = Names.of(name if rival is None else f"{name} vs {rival}" for name, rival in rivals)
         rows = replace(rows, system=system)

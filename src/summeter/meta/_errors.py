@@ -164,7 +164,8 @@ def _gold_types(columns: JudgmentTable, aspect: str, selection: Selection, rules
         given = votes.setdefault(key, [])
         if text is not None and (rule in set(AggregationRule) or annotator in {rule, PEOPLE}):
             given.append(rules.types(text))
-            merged.update([key] if annotator == PEOPLE else [])
+            if annotator == PEOPLE:
+                merged.add(key)
     if all(types == _CLEAN for given in votes.values() for types in given):
         return {}
     least = selection.rule.min_votes

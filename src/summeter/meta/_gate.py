@@ -103,8 +103,9 @@ def _scores(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> list[Score]
     # Decisions are counted as a share, also where the judge's own score is a mean of values; its other aspects stay.
     decided = [_decided(judgment, tuned[judgment.signature]) for judgment in judgments if _tuned(judgment, tuned)]
     kept = [judgment for judgment in judgments if not _tuned(judgment, tuned)]
-    scores = [unit_scores(JudgmentTable.of(kept), run.reduce), unit_scores(JudgmentTable.of(decided), {})]
-    return [*ScoreTable.concat([*scores, composites(ScoreTable.concat(scores))])]
+    parts = [unit_scores(JudgmentTable.of(kept), run.reduce), unit_scores(JudgmentTable.of(decided), {})]
+    scores = ScoreTable.concat(parts)
+    return [*scores, *composites(scores)]
 
 
 def _tuned(judgment: Judgment, tuned: Mapping[str, Calibration]) -> bool:

@@ -125,15 +125,15 @@ def compare_pair(gold: Values, evaluator: Values) -> PairPreference:
     if n == 0:
         return PairPreference(None, None, 0, missing, None, Status.UNDEFINED, ALL_MISSING if missing else EMPTY)
     gold_points, gained = float(by_people.sum()), float(by_machine.sum())
-    people, machine = side_of_half(np.array([gold_points, gained]), np.array(float(n)))
+    people, machine = side_of_half(np.array([gold_points, gained]), n)
     agree = bool(people == machine)
     return PairPreference(gold_points, gained, n, missing, agree, Status.OK, None)
 
 
-def side_of_half(points: Floats, n: Floats) -> Floats:
+def side_of_half(points: Floats, n: Floats | int) -> Floats:
     """1 where the points are above half of `n`, -1 below, 0 at half; what rounding of means adds decides nothing.
 
-    >>> side_of_half(np.array([1 / 2 + 5 / 6 + 1 / 6, 2.0, 1.0]), np.array(3.0)).tolist()  # the first is 1.5 + 2e-16
+    >>> side_of_half(np.array([1 / 2 + 5 / 6 + 1 / 6, 2.0, 1.0]), 3).tolist()  # the first is 1.5 + 2e-16
     [0.0, 1.0, -1.0]
     """
     return np.asarray(np.sign(np.round(points - n / 2, _DIGITS)))

@@ -56,7 +56,7 @@ def _judge(turn: Turn[State], campaign: Campaign, person: Person, *, unanswered:
         turn.emit("ended", person.annotator, data={"outcome": "failed_checks"})
         if campaign.attention.exclude:
             judged = person.checks_judged
-            reason = f"passed {sum(bool(answer.passed) for answer in judged)} of {len(judged)} attention checks"
+            reason = f"passed {sum(judged)} of {len(judged)} attention checks"
             turn.emit("excluded", person.annotator, data={"reason": reason, "by": BY_RULE, "rule": CHECKS_RULE})
         return
     complete = _enough(campaign, person) or person.ended == "no_more_items"
@@ -66,7 +66,7 @@ def _judge(turn: Turn[State], campaign: Campaign, person: Person, *, unanswered:
 
 def failed(campaign: Campaign, person: Person, *, unanswered: int = 0) -> bool:
     """Whether enough checks were answered, and too few as expected, even if as many as `unanswered` were passed yet."""
-    passed = [bool(answer.passed) for answer in person.checks_judged]
+    passed = person.checks_judged
     share = (sum(passed) + unanswered) / max(1, len(passed) + unanswered)
     return len(passed) >= campaign.attention.judge_after and share < campaign.attention.pass_share
 

@@ -139,9 +139,9 @@ class Person:
         return sum(bool(answer.passed) for answer in self.checks)
 
     @property
-    def checks_judged(self) -> list[Answer]:
-        """Answered attention checks that decide whether the person may go on."""
-        return [answer for answer in self.checks if answer.first > self.forgiven]
+    def checks_judged(self) -> list[bool]:
+        """Of each attention check that decides whether the person may go on: whether it was answered as expected."""
+        return [bool(answer.passed) for answer in self.checks if answer.first > self.forgiven]
 
     @property
     def seconds_median(self) -> float | None:

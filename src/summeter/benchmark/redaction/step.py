@@ -104,7 +104,7 @@ class _Texts(NamedTuple):
         """(where, number) of each number in the further columns, once."""
         where_of: dict[int | float, str] = {}
         for where, _, value in _columns(self.document, self.summaries):
-            where_of |= dict.fromkeys(_numbers(value), where)
+            where_of |= dict.fromkeys(filter(_is_number, _leaves(value)), where)
         yield from ((where, number) for number, where in where_of.items())
 
 
@@ -183,29 +183,22 @@ def _fact_texts(origin: FactOrigin) -> Iterator[str]:
         yield from origin.review.why
 
 
-def _strings(value: Any) -> Iterator[str]:
-    """The texts within any value, names in mappings among them."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
+def _leaves(value: Any) -> Iterator[Any]:
+    """What stands within any value, and the names in its mappings as texts."""
+    if isinstance(value, Mapping):
         for name, each in value.items():
             yield str(name)
-            yield from _strings(each)
+            yield from _leaves(each)
     elif isinstance(value, list | tuple):
         for each in value:
-            yield from _strings(each)
-
-
-def _numbers(value: Any) -> Iterator[int | float]:
-    """The numbers within any value."""
-    if _is_number(value):
+            yield from _leaves(each)
+    else:
         yield value
-    elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from _numbers(each)
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _numbers(each)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """The texts within any value, names in mappings among them."""
+    return (leaf for leaf in _leaves(value) if isinstance(leaf, str))
 
 
 def _is_number(value: Any) -> TypeGuard[int | float]:
@@ -386,9 +379,8 @@ class _Redacted:
         for where, number in group.numbers():
             if number_of(number, self._writings[doc_id]) is None:
                 yield Leak(doc_id, where, "number", str(number))
-        for where, name, _ in _columns(
-            group.document, group.summaries
-        ):  # a column has the same name in all documents, so it is not masked
+        # A column has the same name in all documents, so its name is not masked.
+        for where, name, _ in _columns(group.document, group.summaries):
             for placed in occurrences(name, self._writings[doc_id]):
                 yield Leak(doc_id, f"name of a {where}", "entity", name[placed.start : placed.end])
 
