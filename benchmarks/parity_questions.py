@@ -1,11 +1,12 @@
-"""summeter beside the released code of MENLI, QAEval, QuestEval, DAE and F-coref, on the same small networks.
+"""summeter beside the released code of MENLI, QAEval, QuestEval, DAE, Lite3Pyramid and F-coref, on small networks.
 
     python benchmarks/parity_questions.py --peers FOLDER [--write]
 
 FOLDER holds the released code, unpacked: `pip download --no-deps menli==1.0.1 qaeval==0.1.0 questeval==0.2.4
-fastcoref==2.1.6`, and
-`dae/train_utils.py` of tagoyal/factuality-datasets (no licence: run, not copied). What their pins no longer install is
-replaced by small stand-ins below; what is compared is theirs. `--write` keeps what they gave in
+fastcoref==2.1.6 allennlp==1.1.0`, transformers 3.0.2 in a folder `transformers-3.0.2`, and, without a licence and
+therefore run but not copied, `dae/train_utils.py` of tagoyal/factuality-datasets and `lite3pyramid/extract_stus.py`
+(the folder `metric` of ZhangShiyue/Lite2-3Pyramid). What their pins no longer install is replaced by small stand-ins
+below; what is compared is theirs. `--write` keeps what they gave in
 tests/neural/questions.json, which tests/neural/test_questions.py and tests/evaluators/questions repeat without them.
 Each peer runs in a process of its own; one that is not there keeps what was kept of it.
 """
@@ -130,6 +131,35 @@ def dae_cases() -> list[dict[str, Any]]:
          "arcs": [[0, 1], [1, 2], [3, 4], [4, 2]]},
         {"document": long, "summary": long, "arcs": many},
     ]  # fmt: skip
+
+
+def stu_cases() -> list[dict[str, Any]]:
+    """Random sentences with random semantic roles: verbs of one and two words, neighbouring arguments of one role,
+    auxiliaries, negations, "to" and modals."""
+    import numpy as np
+
+    draw = np.random.RandomState(17)
+    vocabulary = ["Ada", "Bo", "is", "was", "to", "will", "not", "sold", "mills", "kept", "in", "May"]
+    roles = ["ARG0", "ARG1", "ARGM-NEG", "ARGM-TMP"]
+    cases = []
+    for _ in range(60):
+        size = int(draw.randint(3, 10))
+        frames = []
+        for _ in range(draw.randint(0, 3)):
+            verb, length = int(draw.randint(1, size)), int(draw.randint(1, 3))
+            tags = ["O"] * size
+            tags[verb : verb + length] = ["B-V", *["I-V"] * (length - 1)][: size - verb]
+            place = 0
+            while place < size:
+                if tags[place] == "O" and draw.rand() < 0.8:
+                    tags[place] = f"B-{roles[draw.randint(len(roles))]}"
+                    if place + 1 < size and tags[place + 1] == "O" and draw.rand() < 0.5:
+                        tags[place + 1] = f"I-{tags[place][2:]}"
+                        place += 1
+                place += 1
+            frames.append(tags)
+        cases.append({"words": draw.choice(vocabulary, size=size).tolist(), "frames": frames})
+    return cases
 
 
 COREF = [
@@ -374,11 +404,28 @@ def side_coref(peers: Path, task: dict[str, Any]) -> Any:
     return found
 
 
+def side_stus(peers: Path, task: list[dict[str, Any]]) -> Any:
+    """The units of each sentence by Lite3Pyramid's rules."""
+    stand_in("nltk", sent_tokenize=None)
+    stand_in("xgboost")
+    for name in ("allennlp", "allennlp.predictors"):
+        stand_in(name)
+    stand_in("allennlp.predictors.predictor", Predictor=None)
+    sys.path.insert(0, str(peers / "lite3pyramid"))
+    import extract_stus
+
+    return [
+        extract_stus._get_srl_list([{"words": case["words"], "verbs": [{"tags": tags} for tags in case["frames"]]}])
+        for case in task
+    ]
+
+
 SIDES: dict[str, Callable[[Path, Any], Any]] = {
     "menli": side_menli,
     "decoding": side_decoding,
     "questeval": side_questeval,
     "dae": side_dae,
+    "stus": side_stus,
     "coref": side_coref,
 }
 
@@ -398,6 +445,7 @@ def tasks(folder: Path) -> dict[str, Any]:
         "decoding": decoding_cases(),
         "questeval": questeval_cases(),
         "dae": {"cases": dae, "folder": str(arcs)},
+        "stus": stu_cases(),
         "coref": {
             "texts": COREF,
             "words": [[list(word) for word in tokens(text)] for text in COREF],

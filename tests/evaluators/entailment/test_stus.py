@@ -14,9 +14,23 @@ from summeter.evaluators.entailment.stus import RoleSentence, role_sentences, un
 from summeter.records import Document, InputError, UsageError
 from summeter.text.english.dependency import Tree, Word
 
+RELEASED = json.loads((Path(__file__).parents[2] / "neural" / "questions.json").read_text("utf-8"))["stus"]
+
 
 def drawn(text: str, *frames: str) -> list[str]:
     return units_of(RoleSentence(text.split(), [frame.split() for frame in frames]))
+
+
+def test_the_units_are_those_of_the_released_code() -> None:
+    """Measured by benchmarks/parity_questions.py."""
+    own = [units_of(RoleSentence(**case), legacy=True) for case in RELEASED["asked"]]
+    assert own == RELEASED["gave"]
+    of_one_word = [
+        place for place, case in enumerate(RELEASED["asked"]) if not any("I-V" in tags for tags in case["frames"])
+    ]
+    assert len(of_one_word) > 20
+    for place in of_one_word:
+        assert units_of(RoleSentence(**RELEASED["asked"][place])) == RELEASED["gave"][place]
 
 
 @pytest.mark.parametrize(
@@ -26,6 +40,12 @@ def drawn(text: str, *frames: str) -> list[str]:
          ["Ada sold the mill", "Ada sold in May"]),
         # a form of "be" just before the verb goes with it
         ("The mill was sold in May", ["B-ARG1 I-ARG1 O B-V B-ARGM-TMP I-ARGM-TMP"], ["The mill was sold in May"]),
+        ("The mill was sold off in May", ["B-ARG1 I-ARG1 O B-V I-V B-ARGM-TMP I-ARGM-TMP"],
+         ["The mill was sold off in May"]),
+        # consecutive arguments of one role are one argument
+        ("Ada sold it in May on Monday to Bo",
+         ["B-ARG0 B-V B-ARG1 B-ARGM-TMP I-ARGM-TMP B-ARGM-TMP I-ARGM-TMP B-ARG2 I-ARG2"],
+         ["Ada sold it", "Ada sold in May on Monday", "Ada sold to Bo"]),
         # a negation right behind the verb goes with it, one before it stands where it stands
         ("Ada is not rich now", ["B-ARG1 B-V B-ARGM-NEG B-ARG2 B-ARGM-TMP"], ["Ada is not rich", "Ada is not now"]),
         ("Ada did not sell it", ["B-ARG0 O B-ARGM-NEG B-V B-ARG1"], ["Ada not sell it"]),
@@ -42,6 +62,29 @@ def drawn(text: str, *frames: str) -> list[str]:
 )  # fmt: skip
 def test_units_of_tags_by_hand(text: str, frames: list[str], units: list[str]) -> None:
     assert drawn(text, *frames) == units
+
+
+def test_a_file_of_roles_is_read_as_in_the_released_code_with_legacy(tmp_path: Path) -> None:
+    """The released code misses the auxiliary before a verb of two words."""
+    file = tmp_path / "roles.json"
+    tags = ["B-ARG1", "I-ARG1", "O", "B-V", "I-V", "B-ARGM-TMP"]
+    file.write_text(json.dumps({"d": [{"words": "The mill was sold off today".split(), "frames": [tags]}]}))  # noqa: SIM905
+    texts = []
+    for variant in ("paper", "legacy"):
+        table = Table(LOGITS)
+        run(Lite3Pyramid(units=file, variant=variant), table=table)
+        texts += [row[1] for row, _, _ in table.asked]
+    assert texts == ["The mill was sold off today", "The mill sold off today"]
+
+
+def test_prepositional_phrases_of_a_tree_stay_apart() -> None:
+    """A tree does not show their roles, so they are not taken for two arguments of one role."""
+    parsed = tree(
+        ("Ada", 1, "nsubj", "NNP"), ("walked", 1, "ROOT", "VBD"), ("in", 1, "prep", "IN"), ("May", 2, "pobj", "NNP"),
+        ("in", 1, "prep", "IN"), ("Bern", 4, "pobj", "NNP"),
+    )  # fmt: skip
+    (sentence,) = role_sentences(parsed)
+    assert units_of(sentence) == ["Ada walked in May", "Ada walked in Bern"]
 
 
 def test_a_bare_modal_gives_no_unit_beside_another_verb() -> None:

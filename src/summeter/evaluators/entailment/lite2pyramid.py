@@ -49,7 +49,8 @@ class Lite2Pyramid(Evaluator):
     they are): whether entailment is the likeliest class. Units are the data's key facts, or those of the file `units`:
     a JSON object with a list for each document id, of texts, of {"text": ..., "weight": ...}, or of sentences with
     their semantic roles {"words": [...], "frames": [[tag, ...], ...]}, which give their STUs; the score is the weighted
-    mean. Bound to the role `lite2pyramid`.
+    mean. `variant=legacy`: marks inside a text are read as marks, and an auxiliary before a verb of several words is
+    left out of an STU, as in the released code. Bound to the role `lite2pyramid`.
 
     Writes one judgment a unit (aspect completeness, unit key_fact; `list_id` names the list) and one of the summary,
     in [0, 1]. Label 1: present. What is longer than 400 tokens is cut, the longer text first, and counted in
@@ -82,7 +83,7 @@ class Lite2Pyramid(Evaluator):
     @model_validator(mode="after")
     def _listed(self) -> Self:
         if self.units is not None:
-            read_units(self.units)
+            read_units(self.units, legacy=self.variant == "legacy")
         return self
 
     @property
@@ -132,7 +133,7 @@ class Lite2Pyramid(Evaluator):
     def _units(self, item: Item) -> list[Unit]:
         if self.units is None:
             return [Unit(text) for text in item.key_facts if text.strip()]
-        return read_units(self.units).get(item.document.id, [])
+        return read_units(self.units, legacy=self.variant == "legacy").get(item.document.id, [])
 
 
 class Lite3Pyramid(Lite2Pyramid):
@@ -203,18 +204,20 @@ def values(logits: Floats, score: Score) -> Floats:
 
 
 @lru_cache(maxsize=8)
-def read_units(file: NumbersFile) -> Mapping[str, list[Unit]]:
-    """The units of each document, read once a file. InputError, naming the document, for what is none."""
+def read_units(file: NumbersFile, *, legacy: bool = False) -> Mapping[str, list[Unit]]:
+    """The units of each document; `legacy` as in `units_of`. A file is read once. InputError for an invalid entry."""
     try:
         lists = json.loads(file.text)
     except ValueError as error:
         raise InputError.at(file.path, None, None, f"cannot be read as content units: {error}") from error
     if not isinstance(lists, dict):
         raise InputError.at(file.path, None, None, "is no JSON object with a list of units for each document id")
-    return {str(document): _units_of(file, str(document), entries) for document, entries in lists.items()}
+    return {
+        str(document): _units_of(file, str(document), entries, legacy=legacy) for document, entries in lists.items()
+    }
 
 
-def _units_of(file: NumbersFile, document: str, entries: Any) -> list[Unit]:
+def _units_of(file: NumbersFile, document: str, entries: Any, *, legacy: bool) -> list[Unit]:
     wrong = (
         'is no list of units: texts, {"text": ..., "weight": a number above 0}, or {"words": [...], "frames": lists of '
         "one tag a word}"
@@ -226,7 +229,8 @@ def _units_of(file: NumbersFile, document: str, entries: Any) -> list[Unit]:
         if isinstance(entry, dict) and set(entry) == {"words", "frames"}:
             if not _is_sentence(entry):
                 raise InputError.at(file.path, None, document, wrong)
-            units += [Unit(text) for text in units_of(RoleSentence(entry["words"], entry["frames"]))]
+            sentence = RoleSentence(entry["words"], entry["frames"])
+            units += [Unit(text) for text in units_of(sentence, legacy=legacy)]
             continue
         given = {"text": entry} if isinstance(entry, str) else entry
         if not isinstance(given, dict) or not set(given) <= {"text", "weight"}:

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from summeter.text.english.dependency import Tree
@@ -12,6 +14,8 @@ from summeter.text.english.dependency import Tree
 _BE: Final = frozenset(["am", "are", "is", "was", "were", "been"])
 _MODALS: Final = frozenset(["'", "will", "could", "can", "might", "should", "would"])
 _NEGATION: Final = "ARGM-NEG"
+_UNKNOWN: Final = "ARGM"
+"""The role of a prepositional phrase, which a dependency tree does not show (place, time, manner, ...)."""
 _SUBJECTS: Final = {"nsubj": "ARG0", "nsubjpass": "ARG1", "csubj": "ARG0", "csubjpass": "ARG1", "expl": "ARG1"}
 _ROLES: Final = {
     **_SUBJECTS,
@@ -23,7 +27,7 @@ _ROLES: Final = {
     "ccomp": "ARG1",
     "xcomp": "ARG1",
     "agent": "ARG0",
-    "prep": "ARGM",
+    "prep": _UNKNOWN,
     "advmod": "ARGM-ADV",
     "npadvmod": "ARGM-TMP",
     "advcl": "ARGM-ADV",
@@ -39,52 +43,44 @@ class RoleSentence(NamedTuple):
     frames: Sequence[Sequence[str]]
 
 
-def units_of(sentence: RoleSentence) -> list[str]:
-    """The STUs of a sentence, each once: for each verb with arguments before it, `before verb argument` for each later
-    argument. A verb behind "to" and a bare modal give none; a form of "be" just before the verb goes with it, and so
-    does a negation right behind it. A sentence without any gives itself.
+def units_of(sentence: RoleSentence, *, legacy: bool = False) -> list[str]:
+    """Return the STUs of a sentence, without duplicates.
+
+    Each verb with arguments before it gives `before verb argument` for each argument after it; consecutive arguments of
+    one role count as one argument. A verb after "to" and a bare modal verb give none. A form of "be" directly before
+    the verb is joined to it, and so is a negation that follows it. A sentence without any unit is itself the unit.
+    With `legacy`, "to" and "be" are looked for before the last word of the verb, as in the released code, which
+    therefore misses them before a verb of several words.
 
     >>> tags = ["B-ARG0", "B-V", "B-ARG1", "I-ARG1", "B-ARGM-TMP", "I-ARGM-TMP"]
     >>> units_of(RoleSentence("Ada sold the mill in May".split(), [tags]))
     ['Ada sold the mill', 'Ada sold in May']
     """
-    units = dict.fromkeys(unit for tags in sentence.frames for unit in _of_frame(sentence.words, tags))
+    units = dict.fromkeys(unit for tags in sentence.frames for unit in _of_frame(sentence.words, tags, legacy=legacy))
     return list(units) or [" ".join(sentence.words)]
 
 
-def _of_frame(words: Sequence[str], tags: Sequence[str]) -> Iterator[str]:
-    before, verb, later, preceding = _read(words, tags)
-    if not before or not verb or preceding == "to":
+def _of_frame(words: Sequence[str], tags: Sequence[str], *, legacy: bool) -> Iterator[str]:
+    roles = [tag.partition("-")[2] for tag in tags]
+    verb_places = [place for place, role in enumerate(roles) if role == "V"]
+    if not verb_places:
         return
+    first = verb_places[0]
+    before = [word for word, role in zip(words[:first], roles[:first], strict=True) if role]
+    preceding = words[verb_places[-1 if legacy else 0] - 1]
+    if not before or preceding == "to":
+        return
+    verb = [words[place] for place in verb_places]
     if preceding in _BE:
         verb.insert(0, preceding)
     if " ".join(verb) in _MODALS:
         return
+    after = [pair for pair in zip(roles[first:], words[first:], strict=True) if pair[0] not in ("", "V")]
+    later = [(role, [word for _, word in pairs]) for role, pairs in groupby(after, key=itemgetter(0))]
     if later and later[0][0] == _NEGATION:
         verb += later.pop(0)[1]
     for _, argument in later:
         yield " ".join([*before, *verb, *argument])
-
-
-def _read(words: Sequence[str], tags: Sequence[str]) -> tuple[list[str], list[str], list[tuple[str, list[str]]], str]:
-    """The words of arguments before the verb, the verb's, each later argument's with its role, and the word right
-    before the verb."""
-    before: list[str] = []
-    verb: list[str] = []
-    later: list[tuple[str, list[str]]] = []
-    preceding = ""
-    for place, (word, tag) in enumerate(zip(words, tags, strict=True)):
-        position, _, role = tag.partition("-")
-        if role == "V":
-            preceding = words[place - 1] if place and not verb else preceding
-            verb.append(word)
-        elif role and not verb:
-            before.append(word)
-        elif role and (position == "B" or not later):
-            later.append((role, [word]))
-        elif role:
-            later[-1][1].append(word)
-    return before, verb, later, preceding
 
 
 def role_sentences(tree: Tree) -> list[RoleSentence]:
@@ -117,13 +113,15 @@ def _tags(tree: Tree, verb: int) -> dict[int, str]:
         noun = tree.words[verb].head
         arguments = [(role, inside) for role, inside in arguments if not _is_relative(tree, inside)]
         arguments.append(("ARG0", tree.under(noun) - tree.under(verb)))
-    for role, inside in arguments:
+    for number, (role, inside) in enumerate(arguments):
+        # Two unknown roles are not assumed to be the same one: that would join the arguments.
+        named = f"{role}-{number}" if role == _UNKNOWN else role
         places = sorted(inside)
         while places and not _is_word(tree, places[-1]):
             places.pop()
         while places and not _is_word(tree, places[0]):
             places.pop(0)
-        tags |= {place: f"{'I' if at else 'B'}-{role}" for at, place in enumerate(places)}
+        tags |= {place: f"{'I' if at else 'B'}-{named}" for at, place in enumerate(places)}
     tags[verb] = "B-V"
     return tags
 
