@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 from evaluators.networks import document, judge
+from growth import assert_within
 
 from summeter.evaluators.base import Tools
-from summeter.evaluators.entailment.arcs import ArcsFile
 from summeter.evaluators.entailment.dae import DAE
 from summeter.models.base import Cut, Framing, TokenLogits
 from summeter.models.local.tokens import cut_sizes
-from summeter.records import InputError, Judgment, UsageError
+from summeter.records import HASH, InputError, Judgment, UsageError, digest
 
 DOCUMENT = "Ada sold the mill. It rained."
 SUMMARY = "Ada sold mills. It burnt."
@@ -178,5 +178,28 @@ def test_the_signature_holds_the_file(tmp_path: Path) -> None:
     file = tmp_path / "arcs.jsonl"
     file.write_text(reply("a b"), "utf-8")
     signed = DAE(corenlp=file).sign({"arcs": "p/m"}, "rules-1")
-    assert signed == f"dae|arcs:p/m|corenlp:{ArcsFile.load(file).id}|split:rules-1|v:1"
+    assert signed == f"dae|arcs:p/m|corenlp:{digest(file.read_text('utf-8'), HASH)}|split:rules-1|v:1"
     assert DAE(corenlp=file).kept_files().keys()
+
+
+def test_the_file_is_parsed_once_and_not_for_every_document(tmp_path: Path) -> None:
+    file = tmp_path / "arcs.jsonl"
+    others = [reply(f"Document {number} of the file. " * 20, ARCS) for number in range(500)]
+    file.write_text("\n".join([reply(DOCUMENT), reply(SUMMARY, ARCS), *others]), "utf-8")
+    evaluator, source = DAE(corenlp=file), document("Ada sold the mill.", "It rained.", text=DOCUMENT)
+
+    def forty_documents() -> None:
+        for _ in range(40):
+            judge(evaluator, source, SUMMARY, tools=Tools("s", networks={"arcs": Pieces()}))
+
+    # Parsing the file takes about 0.07 seconds.
+    assert_within(0.7, forty_documents)
+
+
+def test_a_line_separator_inside_a_text_ends_no_line(tmp_path: Path) -> None:
+    text, summary = "Ada\u2028sold the mill.", "Ada sold mills."
+    file = tmp_path / "arcs.jsonl"
+    lines = [json.dumps(json.loads(row), ensure_ascii=False) for row in (reply(text), reply(summary, ARCS[:2]))]
+    file.write_text("\r\n".join(lines), "utf-8")
+    (found,) = judge(DAE(corenlp=file), document(text), summary, tools=Tools("s", networks={"arcs": Pieces()}))
+    assert [row.value for row in found if row.target.unit == "summary"] == [1.0, 1.0]

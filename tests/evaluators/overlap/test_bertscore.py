@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from evaluators.networks import WordEncoder, item
+from growth import assert_within
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -223,6 +224,13 @@ class TestIdf:
         expected = brute(states(SUMMARY), states(REFERENCE), counts)
         assert tuple(whole(judge(BertScore(idf=file))).values()) == pytest.approx(expected, abs=1e-9)
         assert f"idf:{counts.id}" in BertScore(idf=file).sign({"encoder": "a/b"})
+
+    def test_the_file_is_parsed_once_and_not_for_every_document(self, tmp_path: Path) -> None:
+        file = tmp_path / "idf.json"
+        Frequencies(9, {f"token{number}": number for number in range(200_000)}).save(file, {})
+        evaluator = BertScore(idf=file)
+        # Parsing the file takes about 0.15 seconds.
+        assert_within(0.6, lambda: [judge(evaluator) for _ in range(20)])
 
     def test_where_nothing_weighs_anything_there_is_no_score(self, tmp_path: Path) -> None:
         file = tmp_path / "idf.json"

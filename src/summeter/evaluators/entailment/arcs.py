@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from summeter.models.fitted import NumbersFile
-from summeter.records import HASH, InputError, digest
+from summeter.records import InputError
 from summeter.text.english.phrases import Token, phrases
 from summeter.text.english.phrases import words as words_of
 
@@ -39,35 +39,23 @@ class Arcs(NamedTuple):
     arcs: tuple[Arc, ...]
 
 
-class ArcsFile:
-    """CoreNLP's replies by text: lines of `{"text": TEXT, "corenlp": REPLY}`.
+@lru_cache(maxsize=8)
+def read_arcs(file: NumbersFile) -> Mapping[str, Arcs]:
+    """Words and arcs by text, from lines of `{"text": TEXT, "corenlp": REPLY}`; parsed once a file.
 
     REPLY is what the server gives as JSON for the annotators tokenize, ssplit, pos and depparse; `enhancedDependencies`
-    are read. For a document the annotator tokenize is enough.
+    are read. For a document the annotator tokenize is enough. Raises InputError with the line of an invalid reply.
     """
-
-    def __init__(self, replies: Mapping[str, Arcs], id_: str) -> None:
-        self._replies = replies
-        self.id = id_
-
-    @classmethod
-    def load(cls, file: str | Path | NumbersFile) -> ArcsFile:
-        """Read a file. UsageError where there is none, InputError with the line for what is no such reply."""
-        numbers = NumbersFile.read(file, WHAT)
-        replies: dict[str, Arcs] = {}
-        for line, row in enumerate(numbers.text.splitlines(), 1):
-            if row.strip():
-                try:
-                    entry = json.loads(row)
-                    replies[str(entry["text"])] = _of_reply(entry["corenlp"])
-                except (ValueError, KeyError, TypeError, IndexError) as error:
-                    why = f'is not {{"text": TEXT, "corenlp": REPLY}} with a reply of CoreNLP: {error!r}'
-                    raise InputError.at(numbers.path, line, None, why) from error
-        return cls(replies, digest(numbers.text, HASH))
-
-    def of(self, text: str) -> Arcs | None:
-        """What the file holds of a text."""
-        return self._replies.get(text)
+    replies: dict[str, Arcs] = {}
+    for line, row in enumerate(file.text.split("\n"), 1):
+        if row.strip():
+            try:
+                entry = json.loads(row)
+                replies[str(entry["text"])] = _of_reply(entry["corenlp"])
+            except (ValueError, KeyError, TypeError, IndexError) as error:
+                why = f'is not {{"text": TEXT, "corenlp": REPLY}} with a reply of CoreNLP: {error!r}'
+                raise InputError.at(file.path, line, None, why) from error
+    return replies
 
 
 def _of_reply(reply: Mapping[str, Any]) -> Arcs:

@@ -12,12 +12,12 @@ import numpy as np
 from pydantic import field_validator
 
 from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
-from summeter.evaluators.entailment.arcs import MOST, WHAT, Arc, Arcs, ArcsFile, parsed, words
+from summeter.evaluators.entailment.arcs import MOST, WHAT, Arc, Arcs, parsed, read_arcs, words
 from summeter.evaluators.entailment.premises import sentences_of
 from summeter.evaluators.entailment.reasons import short
 from summeter.models.base import Cut, Framing, Kind, TokenClassifier, TokenLogits
 from summeter.models.fitted import NumbersFile
-from summeter.records import Claim, Item, Judgment, Span, digest
+from summeter.records import HASH, Claim, Item, Judgment, Span, digest
 from summeter.text.english import dependency
 
 FAITHFULNESS, ENTAILED = ASPECTS = ("faithfulness", "arcs_entailed")
@@ -100,7 +100,7 @@ class DAE(Evaluator):
         if file is None:
             return None
         numbers = NumbersFile.read(file, WHAT)
-        ArcsFile.load(numbers)  # what is wrong with it is said now
+        read_arcs(numbers)  # raises for an invalid file before anything is judged
         return numbers
 
     @property
@@ -112,7 +112,7 @@ class DAE(Evaluator):
         """Changed settings, and where arcs come from."""
         if self.corenlp is None:
             return {**super().signature_fields(), "parser": dependency.version()}
-        return {**super().signature_fields(), "corenlp": ArcsFile.load(self.corenlp).id}
+        return {**super().signature_fields(), "corenlp": digest(self.corenlp.text, HASH)}
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """All texts of the summary are read beside the document at once."""
@@ -121,7 +121,7 @@ class DAE(Evaluator):
         builder = JudgmentBuilder(self, item, tools.signature, model=network.id)
         if why := self.skip_reason(item):
             return self._failed(builder, why)
-        given = None if self.corenlp is None else self._given(tools)
+        given = None if self.corenlp is None else read_arcs(self.corenlp)
         source = tools.once("words", lambda: self._source(item.document.text, given))
         if source is None:
             return self._failed(builder, f"{self._file} holds no reply for the document")
@@ -138,28 +138,23 @@ class DAE(Evaluator):
     def _file(self) -> str:
         return "" if self.corenlp is None else self.corenlp.path.name
 
-    def _given(self, tools: Tools) -> ArcsFile:
-        file = self.corenlp
-        assert file is not None  # noqa: S101 - asked only where there is one
-        return tools.once("arcs", lambda: ArcsFile.load(file))
-
     @staticmethod
     def _failed(builder: JudgmentBuilder, why: str) -> list[Judgment]:
         return [builder.failed(aspect, "skipped", why) for aspect in ASPECTS]
 
     @staticmethod
-    def _source(text: str, given: ArcsFile | None) -> tuple[str, ...] | None:
+    def _source(text: str, given: Mapping[str, Arcs] | None) -> tuple[str, ...] | None:
         if given is None:
             return words(text)
-        arcs = given.of(text)
+        arcs = given.get(text)
         return None if arcs is None else arcs.words
 
-    def _readings(self, item: Item, given: ArcsFile | None) -> list[Reading] | None:
+    def _readings(self, item: Item, given: Mapping[str, Arcs] | None) -> list[Reading] | None:
         text = item.summary.text
         spans = [(0, len(text))] if self.by == "summary" else sentences_of(item.summary)
         readings = []
         for start, end in spans:
-            arcs = parsed(text[start:end]) if given is None else given.of(text[start:end])
+            arcs = parsed(text[start:end]) if given is None else given.get(text[start:end])
             if arcs is None:
                 return None
             readings.append(Reading(arcs, start))

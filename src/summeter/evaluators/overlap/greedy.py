@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from math import log
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -76,17 +77,23 @@ class Frequencies:
     @classmethod
     def load(cls, file: str | Path | NumbersFile) -> Frequencies:
         """Read what `save` wrote. UsageError where there is no such file, InputError where it is another."""
-        file = idf_file(file)
-        values = read_fitted(file, IDF_SCHEMA, IDF_COUNTS, IDF_SCRIPT)
-        try:
-            return cls(int(values["references"]), {str(token): int(many) for token, many in values["holding"].items()})
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError.at(file.path, None, None, f"cannot be read as idf counts: {error!r}") from error
+        return _frequencies(idf_file(file))
 
 
 def idf_file(file: str | Path | NumbersFile) -> NumbersFile:
     """The file of counts as it is now. UsageError where it is not there."""
     return NumbersFile.read(file, IDF_COUNTS, f"; {IDF_SCRIPT} makes one")
+
+
+@lru_cache(maxsize=8)
+def _frequencies(file: NumbersFile) -> Frequencies:
+    """The counts of a file, parsed once: every document of a run reads them."""
+    values = read_fitted(file, IDF_SCHEMA, IDF_COUNTS, IDF_SCRIPT)
+    try:
+        held = {str(token): int(many) for token, many in values["holding"].items()}
+        return Frequencies(int(values["references"]), held)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError.at(file.path, None, None, f"cannot be read as idf counts: {error!r}") from error
 
 
 def greedy(candidate: TokenStates, reference: TokenStates, idf: Frequencies | None = None) -> Greedy | None:
