@@ -77,6 +77,23 @@ def test_what_most_validators_reject_is_dropped_and_the_rest_keeps_its_votes(tmp
     assert origins[0].model == proposer(tmp_path)
 
 
+def test_votes_in_the_form_of_figure_8_are_read(tmp_path: Path) -> None:
+    """UniSumEval's validators reply with a list of objects, in any order; ids count from 1."""
+    reply = [
+        {"statement_id": number, "statement": text, "response": response, "reason": f"Reason {number}."}
+        for number, text, response in ((2, "The river rose.", "No"), (1, "It rained on Monday.", "Yes"),
+                                       (3, "A dog barked.", "Yes"))
+    ]  # fmt: skip
+    shop = [{"statement_id": "1", "statement": "A shop opened.", "response": "Yes", "reason": "Central."}]
+    validator = script(
+        tmp_path, "v", {"match": "It rained", "reply": json.dumps(reply)}, {"match": "shop", "reply": json.dumps(shop)}
+    )
+    outcome = draw_facts(documents(), FactsSettings(models=models(tmp_path, validator)), tmp_path / "run")
+    assert outcome.data.documents["a"].key_facts == ("It rained on Monday.", "A dog barked.")
+    assert [fact.origin.votes[0].reason for fact in outcome.proposed] == ["Reason 1.", "Reason 2.", "Reason 3.", "Central."]
+    assert outcome.without == {}
+
+
 def test_the_folder_holds_the_key_facts_their_origin_and_what_was_dropped(tmp_path: Path) -> None:
     source = tmp_path / "data"
     save(documents(), source)

@@ -297,9 +297,9 @@ def unwrap(value: Any) -> Any:
 def entries(value: Any, count: int, noun: str) -> list[Any]:
     """Exactly `count` entries, in order of their units, from any of three forms:
 
-    an object keyed by number {"1": ..., "2": ...}; a list whose entries all carry an `id`; a list of
-    entries without ids, which is taken in order. `noun` names the unit in messages. A missing, extra,
-    doubled or unknown number is a ReplyError.
+    an object keyed by number {"1": ..., "2": ...}; a list whose entries all carry an `id` (or `statement_id`, as in
+    UniSumEval's Figure 8); a list of entries without ids, which is taken in order. `noun` names the unit in messages.
+    A missing, extra, doubled or unknown number is a ReplyError.
 
     >>> entries({"answers": [{"id": 2, "x": "b"}, {"id": 1, "x": "a"}]}, 2, "sentence")
     [{'id': 1, 'x': 'a'}, {'id': 2, 'x': 'b'}]
@@ -310,9 +310,10 @@ def entries(value: Any, count: int, noun: str) -> list[Any]:
     elif isinstance(value, list):
         if any(not _is_dict(entry) for entry in value):
             raise ReplyError(f"the list holds something other than one object per {noun}")
-        if not any("id" in entry for entry in value):
+        id_field = next((name for name in ("id", "statement_id") if any(name in entry for entry in value)), None)
+        if id_field is None:
             return _in_order(value, count, noun)
-        pairs = [(entry.get("id"), entry) for entry in value]
+        pairs = [(entry.get(id_field), entry) for entry in value]
     else:
         raise ReplyError(f"expected one entry per {noun}, got {show(value)}")
     return _by_number(pairs, count, noun)

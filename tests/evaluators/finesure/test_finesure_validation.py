@@ -220,9 +220,18 @@ def test_roles_and_signature() -> None:
         ({"0": {"useful": "no"}, "1": {"useful": "no"}}, "wrong count: an entry for key fact 0"),
         (
             {**json.loads(votes("y", "y")), "2": {"reason": "x"}},
-            "meaningless: key fact 2: it has no field named useful",
+            "meaningless: key fact 2: it has no field named useful or response",
         ),
         ({**json.loads(votes("y", "y")), "2": {"useful": "partly"}}, "key fact 2: 'partly' is neither yes nor no"),
+        (
+            {"1": {"useful": "yes"}, "2": {"useful": "yes", "response": "no"}},
+            "key fact 2: it has more than one field named useful or response",
+        ),
+        (
+            [{"statement_id": 1, "response": "Yes"}, {"statement_id": 1, "response": "No"}],
+            "wrong count: two entries for key fact 1",
+        ),
+        ([{"statement_id": 1, "response": "Yes"}, {"response": "No"}], "None is not the number of a key fact"),
         ({**json.loads(votes("y", "y")), "2": "yes"}, "key fact 2: the vote is 'yes', not an object"),
         (
             {**json.loads(votes("y", "y")), "2": {"useful": "no", "reason": 1}},

@@ -288,7 +288,12 @@ def unusable(ballots: Sequence[Ballot]) -> NoVerdict | None:
 def read_votes(reply: str, count: int, material: Sequence[str] = ()) -> tuple[Vote, ...]:
     """Exactly one vote a key fact from a reply, or ReplyError. `material` is what was judged.
 
+    The vote stands under "useful", as our prompt asks, or under "response", as in the replies to UniSumEval's prompt
+    (Lee et al., 2024, Figure 8).
+
     >>> read_votes('{"1": {"reason": "Central.", "useful": "yes"}}', 1)
+    (Vote(useful=True, reason='Central.'),)
+    >>> read_votes('[{"statement_id": 1, "response": "Yes", "reason": "Central."}]', 1)
     (Vote(useful=True, reason='Central.'),)
     """
     return read_reply(
@@ -302,7 +307,7 @@ def read_votes(reply: str, count: int, material: Sequence[str] = ()) -> tuple[Vo
 def _vote(entry: Any, _: int) -> Vote:
     if not isinstance(entry, dict):
         raise ReplyError(f"the vote is {show(entry)}, not an object")
-    return Vote(yes(field(entry, "useful")), optional_text(entry))
+    return Vote(yes(field(entry, "useful", "response")), optional_text(entry))
 
 
 def _merged(lists: Sequence[Texts], limit: int) -> dict[str, Any]:
