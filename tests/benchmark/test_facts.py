@@ -90,7 +90,12 @@ def test_votes_in_the_form_of_figure_8_are_read(tmp_path: Path) -> None:
     )
     outcome = draw_facts(documents(), FactsSettings(models=models(tmp_path, validator)), tmp_path / "run")
     assert outcome.data.documents["a"].key_facts == ("It rained on Monday.", "A dog barked.")
-    assert [fact.origin.votes[0].reason for fact in outcome.proposed] == ["Reason 1.", "Reason 2.", "Reason 3.", "Central."]
+    assert [fact.origin.votes[0].reason for fact in outcome.proposed] == [
+        "Reason 1.",
+        "Reason 2.",
+        "Reason 3.",
+        "Central.",
+    ]
     assert outcome.without == {}
 
 

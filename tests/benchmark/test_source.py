@@ -136,6 +136,18 @@ class TestLeftOut:
         assert manifest.dropped == {"document: longer than 100 words": 1, "document: shorter than 10 words": 1}
         assert left_out(raw)["news/short"][1] == "2 words"
 
+    def test_a_text_is_cut_to_as_many_words_as_are_counted(self, raw: Path) -> None:
+        text = "The well-known co-op's 12,500 shops re-opened at 5:30 (p.m.) today."  # 17 words, 9 between blanks
+        (raw / "shops").mkdir()
+        (raw / "shops" / "a.txt").write_text(f"{text} " * 20)
+        data, manifest = build(raw, sources={"shops": str(raw / "shops")}, first_words=30, max_words=30)
+        document = data.documents["shops/a"]
+        assert manifest.dropped == {}
+        assert document.text == f"{text} The well-known co-op's 12,500 shops re-opened at", (
+            "5:30 would be words 30 and 31"
+        )
+        assert (document.extra["words"], document.extra["words_left_out"]) == (29, 311)
+
     def test_languages_need_an_extra(self, raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "py3langid", None)
         with pytest.raises(InstallError, match=r"pip install 'summeter\[build\]'"):

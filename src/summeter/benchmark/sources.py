@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from summeter.data.faults import Faults
 from summeter.data.formats import Row, file_name, format_of, read_rows
 from summeter.data.hub import fetch, is_address
 from summeter.records import Document, InputError, UsageError
+from summeter.text.ngrams import words
 
 _OF_SUMMARIES = ("system", "category", "summary", "sentences", "human")
 """Fields of a flat row that are not its document's."""
@@ -78,17 +80,26 @@ def _with_columns(data: Dataset) -> Dataset:
     return Dataset(documents, (), {}, data.card, data.warnings)
 
 
-def cut(text: str, words: int | None) -> tuple[str, int]:
-    """The first `words` words of a text as they stand (SummQual cuts at 700), and how many were left out.
+def cut(text: str, most: int | None) -> tuple[str, int]:
+    """The first `most` words of a text (all where None), and how many words were left out.
 
-    >>> cut("one  two three", 2)
-    ('one  two', 1)
+    Words are those of `text.ngrams.words`, which every other count of words uses. What is written without a blank
+    ("re-opened", "5:30") is kept or left out as a whole, so that a few words fewer may be kept.
+
+    >>> cut("It rained. (It snowed.)", 2)
+    ('It rained.', 2)
+    >>> cut("It re-opened.", 2)
+    ('It', 2)
     """
-    import re
+    tokens = [] if most is None else words(text)
+    if most is None or len(tokens) <= most:
+        return text, 0
+    ends = (place for place in range(most, 0, -1) if _may_end(text[tokens[place - 1].end : tokens[place].start]))
+    kept = next(ends, most)
+    marks = re.match(r"\S*(?=\s)", text[tokens[kept - 1].end : tokens[kept].start])
+    return text[: tokens[kept - 1].end + (0 if marks is None else marks.end())], len(tokens) - kept
 
-    if words is None:
-        return text, 0
-    ends = [word.end() for word in re.finditer(r"\S+", text)]
-    if len(ends) <= words:
-        return text, 0
-    return text[: ends[words - 1]], len(ends) - words
+
+def _may_end(between: str) -> bool:
+    """Whether a text may be cut between two words: at a blank, or in a script that is written without blanks."""
+    return not between or any(map(str.isspace, between))
