@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.benchmark import run_step
+from summeter.benchmark.annotate import STEP as ANNOTATE
+from summeter.benchmark.annotate import AnnotateSettings
 from summeter.benchmark.select import (
     DETECT,
     DETECTOR,
@@ -23,7 +26,7 @@ from summeter.benchmark.select import (
     ranked,
     text_verdicts,
 )
-from summeter.benchmark.step import Manifest, file_hashes
+from summeter.benchmark.step import Manifest, WaitingError, file_hashes
 from summeter.cli.main import main
 from summeter.data.dataset import Dataset, load, save
 from summeter.engine.api import evaluate
@@ -67,6 +70,13 @@ PLAN = {"d0": "tt tt", "d1": "te tt", "d2": "tt xt", "d3": "ee xx", "d4": "ee ee
 """Clean, an error, a failure without an error, both, errors only, a summary without verdicts."""
 
 
+def command(*arguments: object) -> int:
+    """The exit code of `summeter`."""
+    with pytest.raises(SystemExit) as end:
+        main([str(argument) for argument in arguments])
+    return int(str(end.value.code))
+
+
 class TestTexts:
     def test_states_are_those_of_a_count_by_hand(self) -> None:
         found = text_verdicts(dataset(), verdicts(PLAN))
@@ -78,15 +88,6 @@ class TestTexts:
             "news/d3", summaries=2, with_error=1, undecided=1, units=2, errors=2, failed=2
         )
         assert found["news/d1"].share == 0.25
-
-    def test_numbers_need_a_threshold(self) -> None:
-        data = dataset(1)
-        target = Target(document_id="news/d0", system="a")
-        judgments = [Judgment(target=target, aspect="faithfulness", judge="n", signature="n", value=0.4)]
-        with pytest.raises(UsageError, match="give a threshold"):
-            text_verdicts(data, judgments)
-        assert text_verdicts(data, judgments, threshold=0.5)["news/d0"].errors == 1
-        assert text_verdicts(data, judgments, threshold=0.4)["news/d0"].errors == 0
 
     def test_another_aspect_is_no_verdict(self) -> None:
         with pytest.raises(UsageError, match="'coherence' of these summaries; its aspects are: faithfulness"):
@@ -238,6 +239,52 @@ class TestDetect:
         save(Dataset(data.documents, (), {}, data.card), tmp_path / "data")
         with pytest.raises(UsageError, match="summarize the documents first"):
             run_step(DETECT, tmp_path / "data", tmp_path / "out", DetectSettings())
+
+    def numbers(self, tmp_path: Path) -> Path:
+        """A run of a judge that gives each sentence a value and no label: .2, .4, .9, .9 in each document."""
+        data = dataset(2)
+        save(data, tmp_path / "data")
+        rows = [
+            {"doc_id": summary.document_id, "system": summary.system, "evaluator": "numbers", "aspect": "faithfulness",
+             "unit": "sentence", "index": index, "value": values[index], "model": "m"}
+            for summary in data.summaries
+            for values in [{"a": (0.2, 0.4), "b": (0.9, 0.9)}[summary.system]] for index in range(2)
+        ]  # fmt: skip
+        (tmp_path / "raw.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n")
+        command("outputs", "import", tmp_path / "data", tmp_path / "raw.jsonl", "-o", tmp_path / "run")
+        return tmp_path / "run"
+
+    @pytest.mark.parametrize(("threshold", "errors"), [(0.3, 1), (0.5, 2), (0.1, 0)])
+    def test_annotators_are_shown_the_errors_that_the_threshold_finds(
+        self, tmp_path: Path, threshold: float, errors: int
+    ) -> None:
+        detect = ("detect", tmp_path / "data", "--run", self.numbers(tmp_path), "--threshold", threshold)
+        assert command("bench", *detect, "-o", tmp_path / "d") == 0
+        found = text_verdicts(dataset(2), load(tmp_path / "d").judgments(DETECTOR))
+        assert [verdict.errors for verdict in found.values()] == [errors] * 2
+        assert command("bench", "select", tmp_path / "d", "-o", tmp_path / "s") == (0 if errors else 2)
+        if errors:
+            settings = AnnotateSettings.model_validate(
+                {"campaigns": {"sentences": {}}, "campaign": {"platform": {"accounts": ["ada", "ben", "cleo"]}}}
+            )
+            with pytest.raises(WaitingError):
+                run_step(ANNOTATE, tmp_path / "s", tmp_path / "annotate", settings)
+            tasks = CampaignFolder(tmp_path / "work" / "annotate" / "sentences").tasks.work
+            assert sum((task.machine or {})["verdict"] == "not_supported" for task in tasks) == 2 * errors
+
+    def test_values_without_labels_need_a_threshold(self, tmp_path: Path) -> None:
+        run = self.numbers(tmp_path)
+        assert command("bench", "detect", tmp_path / "data", "-o", tmp_path / "d", "--run", run) == 2
+        assert not (tmp_path / "d").exists()
+
+    def test_a_threshold_decides_over_the_labels_of_the_evaluator(self, tmp_path: Path) -> None:
+        save(dataset(2), tmp_path / "data")
+        for threshold, errors in ((0.0, 0), (1.1, 8)):
+            out = tmp_path / f"d{errors}"
+            detect = ("detect", tmp_path / "data", "-e", "support", "--threshold", threshold)
+            assert command("bench", *detect, "-o", out) == 0
+            labels = [judgment.label for judgment in load(out).judgments(DETECTOR)]
+            assert labels.count(0) == errors
 
     @pytest.mark.parametrize(
         ("settings", "why"),

@@ -33,8 +33,10 @@ State = Literal["hallucinogenic", "clean", "unknown"]
 class Detector(Record):
     """Who looks for errors: an evaluator with its models, or a run that has judged these summaries already (`run`).
 
-    `aspect` is the aspect whose verdicts count. A verdict is an error if its label is 0, or, for an evaluator that only
-    gives numbers, if its value is below `threshold`. `options` are options of a run by name (`temperature`, `seed`...).
+    `aspect` is the aspect whose verdicts count. A value below `threshold` is an error; without a threshold the
+    evaluator's own labels decide (0 is an error), and an evaluator without labels is refused. The decisions are stored
+    as labels, so that `bench select` and annotators see the same ones. `options` are options of a run by name
+    (`temperature`, `seed`...).
     """
 
     evaluator: str = USUAL
@@ -84,8 +86,6 @@ class SelectSettings(StepSettings):
     )
     confirmed: bool = Field(default=False, description="Only texts that the second detector confirms.")
     aspect: str = Field("faithfulness", description="The aspect whose verdicts count.")
-    threshold: float | None = Field(None, description="A value below is an error, where the detector gives no labels.")
-    second_threshold: float | None = Field(None, description="The same for the second detector.")
 
 
 class TextVerdict(NamedTuple):
@@ -114,10 +114,10 @@ class TextVerdict(NamedTuple):
 
 
 def text_verdicts(
-    data: Dataset, judgments: Iterable[Judgment], *, aspect: str = "faithfulness", threshold: float | None = None
+    data: Dataset, judgments: Iterable[Judgment], *, aspect: str = "faithfulness"
 ) -> dict[str, TextVerdict]:
-    """The verdict on every text, by id. A summary with no usable verdict, or with a failed one and no error, is
-    undecided. Raises UsageError where no judgment is of the aspect, or none tells an error without a threshold."""
+    """The verdict on every text, by id: the label 0 is an error. A summary with no usable verdict, or with a failed one
+    and no error, is undecided. Raises UsageError where no judgment is of the aspect, or one has no label of 0 or 1."""
     by_summary: dict[tuple[str, str], list[Judgment]] = {
         (summary.document_id, summary.system): [] for summary in data.summaries
     }
@@ -132,7 +132,10 @@ def text_verdicts(
         raise UsageError(f"the detector says nothing about {aspect!r} of these summaries; {there}")
     verdicts = {}
     for document, summaries in data.items():
-        units = [_unit_errors(by_summary[summary.document_id, summary.system], threshold) for summary in summaries]
+        units = [
+            [_is_error(judgment) for judgment in by_summary[summary.document_id, summary.system]]
+            for summary in summaries
+        ]
         verdicts[document.id] = TextVerdict(
             document.id,
             summaries=len(summaries),
@@ -145,21 +148,35 @@ def text_verdicts(
     return verdicts
 
 
-def _unit_errors(judgments: Sequence[Judgment], threshold: float | None) -> list[bool | None]:
-    """Whether each judgment of a summary is an error; None where it failed."""
-    return [_is_error(judgment, threshold) for judgment in judgments]
-
-
-def _is_error(judgment: Judgment, threshold: float | None) -> bool | None:
+def _is_error(judgment: Judgment) -> bool | None:
+    """Whether a judgment says that there is an error; None where it failed."""
     if judgment.status != "ok":
         return None
-    if judgment.label in (0, 1):
-        return judgment.label == 0
-    if judgment.value is not None and threshold is not None:
-        return judgment.value < threshold
-    raise UsageError(
-        f"{judgment.judge} says of {judgment.aspect} neither 1 nor 0; give a threshold below which a value is an error"
-    )
+    if judgment.label not in (0, 1):
+        raise UsageError(
+            f"{judgment.judge} gives no label of 0 or 1 for {judgment.aspect}; give `detect` a threshold below which a "
+            "value is an error"
+        )
+    return judgment.label == 0
+
+
+def _with_threshold(judgments: Iterable[Judgment], threshold: float | None) -> list[Judgment]:
+    """The judgments with the labels that the threshold decides; as they are without one."""
+    if threshold is None:
+        return list(judgments)
+    labelled = []
+    for judgment in judgments:
+        if judgment.status != "ok":
+            labelled.append(judgment)
+            continue
+        if judgment.value is None:
+            raise UsageError(
+                f"{judgment.judge} gives no values of {judgment.aspect} to compare with a threshold; leave out the threshold"
+            )
+        label = int(judgment.value >= threshold)
+        changes: dict[str, Any] = {} if label == judgment.label else {"label": label, "error_type": None}
+        labelled.append(judgment.model_copy(update=changes))
+    return labelled
 
 
 class Agreement(NamedTuple):
@@ -212,11 +229,12 @@ def detect(inputs: Inputs, settings: DetectSettings, place: Place) -> Result:
     details: dict[str, Any] = {}
     for name, detector in _detectors(settings):
         judgments, used = _judge(data, name, detector, place)
-        verdicts[name] = text_verdicts(data, judgments, aspect=detector.aspect, threshold=detector.threshold)
+        own = [judgment for judgment in judgments if judgment.aspect == detector.aspect]
+        counted = _with_threshold(own, detector.threshold)
+        verdicts[name] = text_verdicts(data, counted or judgments, aspect=detector.aspect)
         if not any(verdict.units for verdict in verdicts[name].values()):
             reason = next((row.reason for row in judgments if row.reason), "no reason is given")
             raise UsageError(f"{detector.evaluator} gave no usable verdict: {reason}")
-        counted = [judgment for judgment in judgments if judgment.aspect == detector.aspect]
         data = data.with_judgments(name, counted)
         models |= used
         statuses = Counter(judgment.status for judgment in counted)
@@ -264,12 +282,10 @@ def select(inputs: Inputs, settings: SelectSettings, place: Place) -> Result:
     data = inputs.dataset
     if DETECTOR not in data.judgment_sets:
         raise UsageError(f"nobody has looked for errors: there is no judgment set {DETECTOR!r}; detect them first")
-    first = text_verdicts(data, data.judgments(DETECTOR), aspect=settings.aspect, threshold=settings.threshold)
+    first = text_verdicts(data, data.judgments(DETECTOR), aspect=settings.aspect)
     second = None
     if SECOND in data.judgment_sets:
-        second = text_verdicts(
-            data, data.judgments(SECOND), aspect=settings.aspect, threshold=settings.second_threshold
-        )
+        second = text_verdicts(data, data.judgments(SECOND), aspect=settings.aspect)
     elif settings.confirmed:
         raise UsageError("no second detector has looked for errors; name one as `second` of detect")
     left_out: list[LeftOut] = []

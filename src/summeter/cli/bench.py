@@ -472,7 +472,7 @@ def detect(
     run: Annotated[str | None, typer.Option(metavar="RUN", help="A run that has judged these summaries.")] = None,
     aspect: Annotated[str, typer.Option(help="The aspect whose verdicts count.")] = "faithfulness",
     threshold: Annotated[
-        float | None, typer.Option(help="A value below is an error, where the evaluator gives no labels.")
+        float | None, typer.Option(help="A value below is an error. Default: the evaluator's own labels.")
     ] = None,
     second: Annotated[str | None, typer.Option(metavar="EVALUATOR", help="Another evaluator, to agree.")] = None,
     second_models: Annotated[
