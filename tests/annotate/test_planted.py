@@ -26,21 +26,16 @@ def sentences(task: Any) -> list[str]:
     return [summary["text"][start:end] for start, end in summary["sentences"]]
 
 
-def test_checks_are_a_fifth_of_all_tasks_and_half_of_them_are_sentences_of_the_document(tmp_path: Path) -> None:
+def test_checks_are_a_fifth_of_all_tasks_and_always_sentences_that_the_document_does_not_hold(tmp_path: Path) -> None:
     folder = make(tmp_path, rows(6, 2, 2), attention=FORM)
     work, checks = folder.tasks.work, folder.tasks.checks
     assert len(work) == 6 * 2 * 2
     assert len(checks) == 6, "a fifth of 30"
     planted = Counter((check.expects["label"], check.expects["machine"]) for check in checks)
-    assert planted == {
-        ("not_supported", "supported"): 2, ("not_supported", "not_supported"): 2,
-        ("supported", "not_supported"): 1, ("supported", "supported"): 1,
-    }  # fmt: skip
+    assert planted == {("not_supported", "supported"): 3, ("not_supported", "not_supported"): 3}
     for check in checks:
-        shown = check.body["sentence"]
-        assert sentences(check)[check.body["index"]] == shown
-        own = shown in folder.sources[check.document_id].document.sentence_texts
-        assert own == (check.expects["label"] == "supported")
+        assert sentences(check)[check.body["index"]] == check.body["sentence"]
+        assert check.body["sentence"] not in folder.sources[check.document_id].document.sentence_texts
 
 
 def test_the_usual_checks_are_never_supported(tmp_path: Path) -> None:
@@ -48,8 +43,10 @@ def test_the_usual_checks_are_never_supported(tmp_path: Path) -> None:
     assert {check.expects["label"] for check in folder.tasks.checks} == {"not_supported"}
 
 
-def test_a_key_fact_is_posed_as_a_sentence_and_a_foreign_sentence_as_a_key_fact(tmp_path: Path) -> None:
-    folder = make(tmp_path, rows(6, 2, 2), kind="key_fact_alignment", attention=FORM)
+def test_a_key_fact_is_posed_as_a_sentence_and_a_fixed_sentence_as_a_key_fact(tmp_path: Path) -> None:
+    stranger = "A ferry full of accordions left for Ghent."
+    attention = {**FORM, "stranger": stranger}
+    folder = make(tmp_path, rows(6, 2, 2), kind="key_fact_alignment", attention=attention)
     checks = folder.tasks.checks
     assert len(checks) == 6
     own = [check for check in checks if check.expects["sentence"] is not None]
@@ -60,18 +57,9 @@ def test_a_key_fact_is_posed_as_a_sentence_and_a_foreign_sentence_as_a_key_fact(
         posed = sentences(check)[check.expects["sentence"]]
         assert posed not in facts
         assert check.body["key_fact"].rstrip(".")[4:] in posed, "the paraphrase is of that very key fact"
-    for check in checks:
-        if check.expects["sentence"] is None:
-            source = folder.sources[check.document_id]
-            foreign = {
-                text
-                for other in folder.sources.values()
-                if other is not source
-                for summary in other.summaries
-                for text in summary.sentence_texts
-            }
-            assert check.body["key_fact"] in foreign
-            assert check.expects["machine"] in ([], [0], [1])
+    others = [check for check in checks if check.expects["sentence"] is None]
+    assert {check.body["key_fact"] for check in others} == {stranger}
+    assert all(check.expects["machine"] in ([], [0], [1]) for check in others)
 
 
 def test_a_right_answer_passes_and_the_opposite_fails(tmp_path: Path) -> None:

@@ -171,7 +171,7 @@ def _with_threshold(judgments: Iterable[Judgment], threshold: float | None) -> l
             continue
         if judgment.value is None:
             raise UsageError(
-                f"{judgment.judge} gives no values of {judgment.aspect} to compare with a threshold; leave out the threshold"
+                f"{judgment.judge} gives no values of {judgment.aspect} to compare with the threshold; leave it out"
             )
         label = int(judgment.value >= threshold)
         changes: dict[str, Any] = {} if label == judgment.label else {"label": label, "error_type": None}

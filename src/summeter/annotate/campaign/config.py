@@ -464,9 +464,9 @@ class Attention(Section):
     stranger: str = Field(default=STRANGER, min_length=1)
     """A sentence that belongs to no text."""
     form: Literal["usual", "unisumeval"] = "usual"
-    """`unisumeval`: in half of the checks of `fact_verification` the sentence is one of the document's own, which is
-    supported; in those of `key_fact_alignment` stand a sentence of another document as key fact, and a key fact of the
-    document, paraphrased, in place of a sentence (Lee et al., 2024)."""
+    """`unisumeval`: in checks of `key_fact_alignment` a key fact of the document stands, paraphrased, in place of a
+    sentence of the summary (Lee et al., 2024); `usual`: a sentence of the summary stands, paraphrased, in place of the
+    key fact."""
     paraphrases: tuple[str, ...] = Field(default=PARAPHRASES, min_length=1)
     """Frames around a sentence, for key facts; each holds `{}` once."""
     reasons: Reasons = Reasons()

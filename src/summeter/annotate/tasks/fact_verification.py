@@ -65,29 +65,22 @@ class FactVerification(AssistedKind):
                 yield self.work_task(source, system, index, group=system, system=system, index=index, body=body)
 
     def check(self, source: Source, number: int, others: Others, campaign: Campaign) -> Task | None:
-        """A foreign sentence in place of one of the summary's: always wrong, under either machine verdict in turn.
-
-        Of the form `unisumeval` the next two have a sentence of the document: always right, under a wrong verdict and
-        then a right one.
-        """
+        """A foreign sentence in place of one of the summary's: always wrong, under either machine verdict in turn."""
         summary = others.summary(source)
         if summary is None:
             return None
-        supported = campaign.attention.form == "unisumeval" and number % 4 >= 2 and bool(source.document.sentences)
-        accepted = (number % 2 == 0) != supported
+        accepted = number % 2 == 0
         sentences = list(summary.sentence_texts)
-        own = source.document.sentence_texts
-        planted = others.rng.choice(own) if supported else others.foreign(source, accepted=accepted)
+        planted = others.foreign(source, accepted=accepted)
         index = others.rng.randrange(len(sentences))
         sentences[index] = planted
-        text = others.language.text
         return self.check_task(
             source,
             number,
             system=summary.system,
             body=_body(joined_body(sentences), index, planted, campaign),
-            expected={"label": _label(supported=supported), "machine": _label(supported=accepted)},
-            feedback=text("fact_verification.own") if supported else text("fact_verification.foreign"),
+            expected={"label": _label(supported=False), "machine": _label(supported=accepted)},
+            feedback=others.language.text("fact_verification.foreign"),
         )
 
     def aspects(self, campaign: Campaign) -> frozenset[str]:

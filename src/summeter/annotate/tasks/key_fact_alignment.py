@@ -57,9 +57,9 @@ class KeyFactAlignment(AssistedKind):
                 yield self.work_task(source, system, index, **about, index=index, body=body)
 
     def check(self, source: Source, number: int, others: Others, campaign: Campaign) -> Task | None:
-        """In turn a slight paraphrase of a sentence, which must align to it, and a fixed stranger, which must not.
+        """In turn a slight paraphrase of a sentence, which must align to it, and the stranger, aligned to nothing.
 
-        Of the form `unisumeval`: a key fact of which a sentence is a paraphrase, and a sentence of another document.
+        Of the form `unisumeval` the paraphrase of a key fact takes the place of a sentence instead.
         """
         summary = others.summary(source)
         planted = campaign.attention.form == "unisumeval"
@@ -67,11 +67,11 @@ class KeyFactAlignment(AssistedKind):
             return None
         place = others.rng.randrange(len(summary.sentences))
         paraphrased = number % 2 == 0
-        frames, stranger = campaign.attention.paraphrases, campaign.attention.stranger
+        frames = campaign.attention.paraphrases
         frame = frames[number // 2 % len(frames)]
         shown = summary_body(summary)
         if not paraphrased:
-            fact = others.foreign(source) if planted else stranger
+            fact = campaign.attention.stranger
         elif planted:
             fact = others.rng.choice(source.facts)
             sentences = list(summary.sentence_texts)
