@@ -15,8 +15,8 @@ from models.server import RESET, Call, Reply, StubServer, fail, json_reply, ok
 from summeter.cli.main import main
 from summeter.engine.options import Options
 from summeter.models.providers.provider import Options as EndpointOptions
-from summeter.models.providers.provider import bare_url
 from summeter.models.resolve import CallSettings, resolve
+from summeter.records.addresses import bare_url
 
 SECRET, FRAGMENT = "tok3n-that-nobody-sees", "fr4gment-that-nobody-sees"
 MODEL = "openai-api/stub/judge-1"

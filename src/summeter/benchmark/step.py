@@ -32,6 +32,7 @@ from summeter.data.dataset import Dataset, load, save
 from summeter.data.folder import file_hash, is_dataset
 from summeter.engine.progress import Progress
 from summeter.records import InputError, Record, SummeterError, UsageError, canonical, digest
+from summeter.records.addresses import masked
 
 MANIFEST, DROPPED, WORK, LOG = "manifest.json", "dropped.jsonl", "work", "log.jsonl"
 SCRIPTED = "scripted/"
@@ -46,6 +47,11 @@ class StepSettings(Record):
     """
 
     seed: int = 0
+
+    def recorded(self) -> dict[str, Any]:
+        """The settings as a manifest holds them: JSON, addresses without their secrets."""
+        recorded: dict[str, Any] = masked(self.model_dump(mode="json"))
+        return recorded
 
     def files(self) -> Iterable[Path]:
         """The files and folders that the settings name: a change in one makes the step stale."""
@@ -206,7 +212,7 @@ def state_of(source: Path | None, out: Path, settings: StepSettings, last: Mappi
     changed = _changed_file(out, manifest.files)
     if changed:
         return StepState("stale", f"{changed} since the step wrote it")
-    if (why := _differing(settings.model_dump(mode="json"), manifest.settings)) is not None:
+    if (why := _differing(settings.recorded(), manifest.settings)) is not None:
         return StepState("stale", why)
     hashes = _input_hashes(source, settings)
     for name in sorted({*hashes, *manifest.inputs}):
@@ -250,7 +256,7 @@ def log_of(out: Path) -> Callable[[Mapping[str, Any]], None]:
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
             "step": out.name,
             "process": os.getpid(),
-            **row,
+            **masked(row),
         }
         with (out.parent / LOG).open("a+b") as handle:
             torn = handle.seek(0, os.SEEK_END) and (handle.seek(-1, os.SEEK_END), handle.read(1))[1] != b"\n"
@@ -301,15 +307,15 @@ def _sealed(
         result.finish(fresh)
     manifest = Manifest(
         step=step.name,
-        settings=settings.model_dump(mode="json"),
+        settings=settings.recorded(),
         seed=settings.seed,
-        models=dict(result.models),
+        models=masked(result.models),
         versions={"summeter": __version__, **{name: _version_of(name) for name in result.packages}},
-        inputs=dict(hashes),
+        inputs=hashes,
         counts_in=counts_of(inputs.data),
         counts_out={**counts_of(result.data), **result.counts},
         dropped=dict(sorted(Counter(f"{row.what}: {row.reason}" for row in result.dropped).items())),
-        details=dict(result.details),
+        details=masked(result.details),
         files=file_hashes(fresh),
         history=inputs.history if result.history is None else result.history,
     )
@@ -357,7 +363,8 @@ def _input_hashes(source: Path | None, settings: StepSettings) -> dict[str, str]
     if source is not None:
         sealed = source / MANIFEST
         hashes[DATA] = file_hash(sealed) if sealed.is_file() else _hash_of(source)
-    return hashes | {path.as_posix(): _hash_of(path) for path in settings.files()} | dict(settings.marks())
+    files = {masked(path.as_posix()): _hash_of(path) for path in settings.files()}
+    return hashes | files | dict(settings.marks())
 
 
 def _hash_of(path: Path) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from summeter.records import InputError, InstallError, UsageError
+from summeter.records.addresses import masked
 
 PACKAGES = {"s3": "s3fs", "gs": "gcsfs", "az": "adlfs", "memory": "fsspec"}
 """The package that reads each kind of storage."""
@@ -31,7 +32,7 @@ def is_remote(path: object) -> bool:
         return False
     if found[1] not in PACKAGES:
         kinds = ", ".join(f"{kind}://" for kind in PACKAGES if kind != "memory")
-        raise UsageError(f"cannot read {path}: of remote storage there are {kinds}")
+        raise UsageError(f"cannot read {masked(str(path))}: of remote storage there are {kinds}")
     return True
 
 

@@ -12,9 +12,9 @@ from typing import Annotated, Any, ParamSpec, TypedDict, TypeVar, get_type_hints
 
 from pydantic import Field, ValidationError, field_serializer, field_validator
 
-from summeter.models.providers.provider import bare_url, base_urls
 from summeter.models.structured import Overflow
 from summeter.records import Parameter, Record, UsageError, nearest
+from summeter.records.addresses import BASE_URL, masked
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -99,9 +99,8 @@ class Options(Record):
         return {ALL: given} if isinstance(given, int) else given
 
     @field_serializer("base_url")
-    def _shown(self, base_url: str | None) -> str | None:
-        # What is kept and shown holds no secret.
-        return None if base_url is None else ",".join(bare_url(url) for url in base_urls(base_url) if url)
+    def _shown(self, base_url: str | None) -> Any:
+        return masked({BASE_URL: base_url})[BASE_URL]
 
     def context_of(self, role: str) -> int | None:
         """The context of the model in a role, where it was told."""

@@ -14,8 +14,9 @@ from summeter.models.base import Completion, Request, to_bytes, turned_away
 from summeter.models.batch import BatchAPI
 from summeter.models.per_loop import PerLoop
 from summeter.models.providers import replies
-from summeter.models.providers.provider import Endpoint, Options, Provider, bare_url, join, proxy, url_secrets
+from summeter.models.providers.provider import Endpoint, Options, Provider, join, proxy, url_secrets
 from summeter.records import AccessError, ModelError, Parameter, TransientError, UnreachableError
+from summeter.records.addresses import bare_url
 
 if TYPE_CHECKING:
     import aiohttp

@@ -19,6 +19,7 @@ from pydantic import SecretStr
 
 from summeter.models.base import LLM
 from summeter.records import Parameter, UsageError
+from summeter.records.addresses import bare_url
 
 if TYPE_CHECKING:
     from yarl import URL
@@ -274,18 +275,6 @@ def secret(variable: str, options: Options) -> SecretStr | None:
     if any(ord(sign) < 33 or ord(sign) > 126 for sign in key):
         raise UsageError(f"{variable} holds a blank or a character that no key has; set it again")
     return SecretStr(key) if key else None
-
-
-def bare_url(url: str) -> str:
-    """An address as it may be shown and kept: without user, query and fragment, where secrets stand.
-
-    >>> bare_url("https://me:word@host/v1?key=s3cret#s3cret")
-    'https://host/v1'
-    """
-    bare = re.split(r"[?#]", url, maxsplit=1)[0]
-    scheme, mark, rest = bare.rpartition("://")
-    host, slash, path = rest.partition("/")
-    return f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}"
 
 
 def url_secrets(url: str) -> tuple[str, ...]:
