@@ -71,8 +71,9 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = load(rows())
     documents = {
         name: document.model_copy(
-            update={"extra": {"source": "gazette" if place < 6 else "archive", "licence": "CC0-1.0" if place < 6 else
-                              "all rights reserved", "share": place < 6, "origin": f"raw/{name}.txt"}}
+            update={"share": place < 6, "extra": {
+                "source": "gazette" if place < 6 else "archive", "licence": "CC0-1.0" if place < 6 else
+                "all rights reserved", "origin": f"raw/{name}.txt"}}
         )
         for place, (name, document) in enumerate(data.documents.items())
     }  # fmt: skip
@@ -184,8 +185,8 @@ def test_of_a_withheld_document_no_other_column_is_released(source: Path, tmp_pa
     save(Dataset(documents, data.summaries, {}, data.card), tmp_path / "data")
     run_step(STEP, tmp_path / "data", tmp_path / "release", settings(tmp_path))
     for document in load(tmp_path / "release").documents.values():
-        assert ("page" in document.extra) == document.extra["share"]
-        assert document.extra["share"] or document.extra["withheld"] == ["text", "references", "page"]
+        assert ("page" in document.extra) == document.share
+        assert document.share or document.extra["withheld"] == ["text", "references", "page"]
 
 
 def test_shares_that_are_no_whole_are_refused_before_anything_is_done() -> None:
@@ -222,7 +223,7 @@ def test_a_secret_that_is_none(content: str | None, message: str, source: Path, 
 
 def test_what_may_not_be_passed_on_ships_as_an_id_and_a_script(release: Path, source: Path, tmp_path: Path) -> None:
     whole, data = load(source), load(release)
-    withheld = [name for name, document in data.documents.items() if not document.extra["share"]]
+    withheld = [name for name, document in data.documents.items() if not document.share]
     assert len(withheld) == 3
     for name in withheld:
         assert (data.documents[name].text, data.documents[name].references) == ("", ())
@@ -261,7 +262,7 @@ def test_near_duplicates_in_two_given_splits_are_refused(tmp_path: Path) -> None
 
 def test_a_column_that_names_an_annotator_is_refused(tmp_path: Path) -> None:
     save(load([{**row, "checked_by": "cleo"} for row in rows()]), tmp_path / "data")
-    with pytest.raises(UsageError, match="the column checked_by names the annotator 'cleo'"):
+    with pytest.raises(UsageError, match="the summary column 'checked_by' holds 'cleo'"):
         run_step(STEP, tmp_path / "data", tmp_path / "release", settings(tmp_path))
 
 
@@ -358,7 +359,7 @@ def other_person(lines: list[dict[str, Any]]) -> None:
 
 
 def put_text_back(lines: list[dict[str, Any]]) -> None:
-    next(line for line in lines if not line["extra"]["share"])["text"] = "A text that may not be passed on."
+    next(line for line in lines if not line.get("share", True))["text"] = "A text that may not be passed on."
 
 
 TAMPERINGS: dict[str, tuple[Callable[[Path], None], str, str]] = {
@@ -400,7 +401,7 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], None], str, str]] = {
         in_manifest(lambda manifest: manifest["details"].update(near_duplicates=True)),
         "manifest.json", "details.near_duplicates is true",
     ),
-    "an added file": (lambda release: (release / "notes.txt").write_text("hello") and None, "notes.txt", "added"),
+    "an added file": (lambda release: (release / "notes.txt").write_text("hello") and None, "notes.txt", ""),
     "another script": (
         lambda release: (release / "fetch_documents.py").write_text("import os\n") and None,
         "fetch_documents.py", "do not run",
@@ -441,9 +442,6 @@ def test_every_tampering_is_found(name: str, sealed: bool, release: Path, capsys
     if sealed:
         reseal(release)
     differences = verify(release)
-    if sealed and name == "an added file":  # which is then part of the release, and contradicts nothing
-        assert differences == []
-        return
     assert any(file in each.file and message in each.message for each in differences), differences
     with pytest.raises(SystemExit) as end:
         main(["bench", "verify", str(release)])

@@ -63,11 +63,11 @@ class TestDocuments:
     def test_what_is_known_of_them(self, raw: Path) -> None:
         data, manifest = build(raw)
         assert data.documents["news/n00"].extra == {
-            "source": "news", "origin": "The Valley Paper, n00.txt", "licence": "CC0-1.0", "share": True,
+            "source": "news", "origin": "The Valley Paper, n00.txt", "licence": "CC0-1.0",
             "language": "en", "words": 40, "length": "short", "kind": "text",
         }  # fmt: skip
         assert data.documents["calls/c1"].extra["kind"] == "dialogue"
-        assert data.documents["calls/c1"].extra["share"] is False
+        assert data.documents["calls/c1"].share is False
         assert data.documents["calls/c1"].extra["origin"] == "calls.jsonl:2"
         assert data.documents["news/n00"].domain == "news"
         assert manifest.counts_out["documents"] == 15
@@ -234,7 +234,7 @@ class TestCommand:
         assert "15 documents" in capsys.readouterr().out
         data = load(raw / "out")
         assert (data.documents["talk/c0"].domain, data.documents["news/n00"].domain) == ("calls", "news")
-        assert data.documents["talk/c0"].extra["share"] is False
+        assert data.documents["talk/c0"].share is False
 
     def test_json_is_the_manifest(self, raw: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert self.run(raw / "news", "-o", raw / "out", "--no-detect", "--sample", 3, "--json") == 0

@@ -72,12 +72,13 @@ def test_the_others_are_given_the_lead_s_number_of_sentences(tmp_path: Path) -> 
 
 
 def test_what_else_is_known_of_a_document_stays_with_it(tmp_path: Path) -> None:
-    given = {"share": False, "licence": "all rights reserved"}
-    documents = {"a": Document(id="a", text="It rained on Monday. The river rose.", extra=given)}
+    given = {"licence": "all rights reserved"}
+    documents = {"a": Document(id="a", text="It rained on Monday. The river rose.", share=False, extra=given)}
     data = Dataset(documents, (), {}, Card(name="one", splitter="rules-1"))
     outcome = summarize(data, Summarizing({"lead": lead(tmp_path)}), tmp_path / "out")
     assert outcome.data is not None
     assert outcome.data.documents["a"].extra == given
+    assert outcome.data.documents["a"].share is False
 
 
 def test_without_normalising_nobody_is_told_a_length(tmp_path: Path) -> None:

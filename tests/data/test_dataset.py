@@ -246,8 +246,8 @@ class TestMap:
             load([ARTICLE], map={"docment": "article"})
         assert str(caught.value) == (
             "map={'docment': 'article'}: unknown field 'docment'; did you mean 'document'?; fields are: doc_id, "
-            "system, category, document, summary, reference, references, key_facts, sentences, domain, split, human, "
-            "and extra.NAME for any other column"
+            "system, category, document, summary, reference, references, key_facts, sentences, domain, split, share, "
+            "human, and extra.NAME for any other column"
         )
 
     def test_a_column_for_two_fields(self) -> None:

@@ -221,7 +221,7 @@ def _sources(data: Dataset) -> Table:
         (
             str(document.extra.get("source") or "not known"),
             str(document.extra.get("licence") or "not known"),
-            "text" if document.extra.get("share", True) else "id only",
+            "text" if document.share else "id only",
             document.domain or "no domain",
         )
         for document in data.documents.values()
@@ -273,7 +273,7 @@ def _missing(history: Sequence[StepRecord]) -> str:
 def _acquired(data: Dataset) -> str:
     sources = Counter(str(document.extra.get("source") or "not known") for document in data.documents.values())
     listed = ", ".join(f"{escape_markdown(name)} ({count})" for name, count in sources.items())
-    withheld = sum(not document.extra.get("share", True) for document in data.documents.values())
+    withheld = sum(not document.share for document in data.documents.values())
     fetched = f" {withheld} of them ship as ids only; `fetch_documents.py` adds their texts." if withheld else ""
     return f"By source: {listed}.{fetched}"
 

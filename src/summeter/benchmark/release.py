@@ -22,7 +22,7 @@ from math import isclose
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, field_serializer, field_validator
+from pydantic import Field, field_serializer, field_validator, model_validator
 
 from summeter.benchmark import fetch_documents
 from summeter.benchmark.card import (
@@ -48,12 +48,24 @@ from summeter.data.exports import SPLIT, write_rows
 from summeter.data.folder import check_set_name
 from summeter.data.human import PEOPLE
 from summeter.data.parts import split
-from summeter.records import Document, FactOrigin, InputError, Judgment, UsageError, digest, unnamed
+from summeter.records import Document, FactOrigin, InputError, Judgment, Summary, UsageError, digest, unnamed
+from summeter.records.addresses import masked
 
 FETCH = "fetch_documents.py"
 KEY_FILE = "pseudonyms.key"
 PSEUDONYM = "p-"
 """How the name of an annotator begins in a release."""
+SHA256, WITHHELD = "sha256", "withheld"
+"""Columns that a release adds to a withheld document: the SHA-256 of its text, and what is missing."""
+_STRATA = ("source", "origin", "licence", "language", "words", "length", "kind")
+DOCUMENT_COLUMNS = frozenset({*_STRATA, "words_left_out", "commit", "redaction", "original"})
+"""Columns of a withheld document that a release may hold: those that the steps write."""
+SUMMARY_COLUMNS = frozenset({"model", "asked_sentences", "written_sentences"})
+"""Columns of its summaries that a release may hold."""
+LONGEST_COLUMN = 200
+"""Characters of such a column, at most."""
+QUOTE = 6
+"""Words from which a column that stands in the text is a quotation."""
 _DIGITS = 10
 _SHORTEST = 16
 
@@ -78,6 +90,12 @@ class ReleaseSettings(StepSettings):
     splits: dict[str, float] = Field(default_factory=dict)
     secret: Path | None = None
     datasheet: Answers = Field(default_factory=Answers)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_secrets(cls, given: Any) -> Any:
+        """What the card shows holds no secret of an address."""
+        return masked(given)
 
     @field_validator("splits")
     @classmethod
@@ -204,7 +222,7 @@ def _step(inputs: Inputs, settings: ReleaseSettings, place: Place) -> Result:
         about = about_of(settings, history, details, file_hashes(folder))
         for name, text in texts_of(released, about).items():
             write_text(folder / name, text)
-        if any("withheld" in document.extra for document in released.documents.values()):
+        if any(document.is_withheld for document in released.documents.values()):
             write_text(folder / FETCH, inspect.getsource(fetch_documents))
         for name in splits_of(released):
             for table, rows in table_rows(released, name).items():
@@ -273,10 +291,8 @@ def _accounts(settings: Any) -> Iterator[str]:
 def _released(data: Dataset, splits: Mapping[str, str], names: Mapping[str, str], settings: ReleaseSettings) -> Dataset:
     """The data with splits and pseudonyms, without the texts that may not be passed on."""
     documents = {doc_id: _document(document, splits[doc_id]) for doc_id, document in data.documents.items()}
-    for extra in [record.extra for records in (data.documents.values(), data.summaries) for record in records]:
-        for field, value in extra.items():
-            if isinstance(value, str) and value in names:
-                raise UsageError(f"release: the column {field} names the annotator {value!r}; take it out of the data")
+    _check_columns(data, names)
+    _check_copies(data)
     makers = {name: partial(_judgments, data, name, names) for name in data.judgment_sets}
     changes = {"name": settings.name, "version": settings.version, "licence": settings.licence}
     card = data.card.model_copy(update={**changes, "citation": settings.citation, "origin": None})
@@ -284,13 +300,39 @@ def _released(data: Dataset, splits: Mapping[str, str], names: Mapping[str, str]
         doc_id: tuple(_origin(origin, names) for origin in of_document)
         for doc_id, of_document in data.fact_origins.items()
     }
-    summaries = [each.model_copy(update={"extra": _with_model(each.extra)}) for each in data.summaries]
+    summaries = [_summary(each, data.documents[each.document_id]) for each in data.summaries]
     return Dataset(documents, summaries, makers, card, fact_origins=origins)
 
 
-def _with_model(extra: Mapping[str, Any]) -> dict[str, Any]:
-    model = extra.get("model")
-    return {**extra, "model": _model(model)} if isinstance(model, str) else dict(extra)
+def _check_columns(data: Dataset, names: Mapping[str, str]) -> None:
+    """Raise UsageError where a column that no step wrote holds the name of an annotator."""
+    records = (("document", DOCUMENT_COLUMNS, data.documents.values()), ("summary", SUMMARY_COLUMNS, data.summaries))
+    for what, own, rows in records:
+        for field, value in ((field, value) for row in rows for field, value in row.extra.items()):
+            if field not in own and isinstance(value, str) and value in names:
+                raise UsageError(
+                    f"release: the {what} column {field!r} holds {value!r}, the name of an annotator; remove the column"
+                )
+
+
+def _check_copies(data: Dataset) -> None:
+    """Raise UsageError where the text of a withheld document is also that of one that is released."""
+    withheld = {document.text: document.id for document in data.documents.values() if not document.share}
+    for document in data.documents.values():
+        if document.share and document.text and document.text in withheld:
+            raise UsageError(
+                f"release: {document.id} has the text of {withheld[document.text]}, which may not be passed on; set "
+                "share to false for both"
+            )
+
+
+def _summary(summary: Summary, document: Document) -> Summary:
+    """A summary without folders of this machine; of a withheld document, without columns that may hold its text."""
+    extra = summary.extra
+    if isinstance(model := extra.get("model"), str):
+        extra = {**extra, "model": _model(model)}
+    kept = extra if document.share else _allowed(extra, SUMMARY_COLUMNS, document.text)
+    return summary.model_copy(update={"extra": kept})
 
 
 def _origin(origin: FactOrigin, names: Mapping[str, str]) -> FactOrigin:
@@ -302,23 +344,35 @@ def _origin(origin: FactOrigin, names: Mapping[str, str]) -> FactOrigin:
     return origin.model_copy(update={"model": origin.model and _model(origin.model), "votes": votes, "review": review})
 
 
-_KNOWN = frozenset(
-    {"source", "origin", "licence", "share", "language", "words", "length", "kind", "words_left_out", "commit",
-     "redaction", "original"}
-)  # fmt: skip
-"""What a document whose text is withheld still says of itself; other columns may hold the text, or parts of it."""
+def _allowed(extra: Mapping[str, Any], names: frozenset[str], text: str) -> dict[str, Any]:
+    """The columns of a withheld document, or of its summaries, that a release may hold: those with these names that are
+    no text of more than `LONGEST_COLUMN` characters and quote no `QUOTE` words of the document's text."""
+    return {name: value for name, value in extra.items() if name in names and not _may_hold(value, text.strip())}
+
+
+def _may_hold(value: Any, text: str) -> bool:
+    """Whether a value may hold the text of a document, or a part of it."""
+    if not isinstance(value, str):
+        return not isinstance(value, int | float)
+    quoted = bool(text) and (text in value or (len(value.split()) >= QUOTE and value in text))
+    return quoted or len(value) > LONGEST_COLUMN
 
 
 def _document(document: Document, name: str) -> Document:
-    if document.extra.get("share", True):
+    if document.share:
         return document.model_copy(update={"split": name})
+    kept = _allowed(document.extra, DOCUMENT_COLUMNS, document.text)
     sealed = hashlib.sha256(document.text.encode("utf-8")).hexdigest()
-    kept = {column: value for column, value in document.extra.items() if column in _KNOWN}
-    withheld = ["text", "references", *(column for column in document.extra if column not in _KNOWN)]
-    extra = {**kept, "sha256": sealed, "withheld": withheld}
-    return document.model_copy(
-        update={"split": name, "text": "", "sentences": (), "references": (), "extra": extra}
-    )  # fmt: skip
+    withheld = ["text", "references", *(column for column in document.extra if column not in kept)]
+    return Document(
+        id=document.id,
+        text="",
+        key_facts=document.key_facts,
+        domain=document.domain,
+        split=name,
+        share=False,
+        extra={**kept, SHA256: sealed, WITHHELD: withheld},
+    )
 
 
 def _judgments(data: Dataset, name: str, names: Mapping[str, str]) -> Iterator[Judgment]:

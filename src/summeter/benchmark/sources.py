@@ -9,9 +9,10 @@ from typing import Any
 
 from summeter.data.dataset import Dataset, load
 from summeter.data.faults import Faults
-from summeter.data.formats import Row, file_name, format_of, read_rows
+from summeter.data.formats import TABLES, Row, file_name, format_of, read_rows
 from summeter.data.hub import fetch, is_address
 from summeter.records import Document, InputError, UsageError
+from summeter.records.text import SHARE, read_share
 from summeter.text.ngrams import words
 
 _OF_SUMMARIES = ("system", "category", "summary", "sentences", "human")
@@ -44,7 +45,10 @@ def _from_file(source: str | Path) -> Dataset:
     rows: list[tuple[str, Row]] = []
     for path in paths:
         faults = Faults(file_name(path))
-        rows += ((faults.file, row) for row in read_rows(path, faults, format_of(path)))
+        kind = format_of(path)
+        for row in read_rows(path, faults, kind):
+            share = {SHARE: read_share(row.cells[SHARE])} if kind in TABLES and SHARE in row.cells else {}
+            rows.append((faults.file, row._replace(cells={**row.cells, **share})))
         faults.stop()
     try:
         return _with_columns(load([_bare(row.cells, place) for place, (_, row) in enumerate(rows)]))

@@ -40,6 +40,7 @@ from summeter.models.prompts import PromptFolder, Template
 from summeter.models.resolve import Bound, CallSettings, bind
 from summeter.models.structured import BoundLLM, Form, Settings
 from summeter.records import CoverageError, Document, ModelError, Parameter, ReplyError, UsageError
+from summeter.records.text import SHARE
 from summeter.runs.calls import CallStore
 from summeter.runs.results import RESULTS, ResultStore
 from summeter.text.split import split
@@ -372,6 +373,7 @@ def _row(summary: Written, settings: Summarizing) -> dict[str, Any]:
         "system": summary.system,
         "document": document.text,
         "summary": text,
+        **({} if document.share else {SHARE: False}),
         **{name: value for name, value in optional.items() if value},
         "model": summary.model,
         "asked_sentences": summary.asked,

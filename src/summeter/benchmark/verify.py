@@ -7,10 +7,11 @@ one file of the release still says otherwise.
 from __future__ import annotations
 
 import difflib
+import hashlib
 import inspect
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
@@ -18,10 +19,15 @@ from pydantic import ValidationError
 
 from summeter._version import __version__
 from summeter.benchmark import fetch_documents
-from summeter.benchmark.card import PARQUET, of_people, splits_of
+from summeter.benchmark.card import CARD, CROISSANT, DATASHEET, PARQUET, TABLES, of_people, splits_of
 from summeter.benchmark.release import (
+    DOCUMENT_COLUMNS,
     FETCH,
+    LONGEST_COLUMN,
     PSEUDONYM,
+    SHA256,
+    SUMMARY_COLUMNS,
+    WITHHELD,
     ReleaseSettings,
     about_of,
     details_of,
@@ -44,11 +50,13 @@ from summeter.data.atomic import write_text
 from summeter.data.dataset import Dataset, load
 from summeter.data.duplicates import near_duplicates
 from summeter.data.faults import Faults
-from summeter.data.folder import is_dataset
+from summeter.data.folder import CARD as DATASET
+from summeter.data.folder import DOCUMENTS, JUDGMENTS, KEY_FACTS, SUMMARIES, is_dataset
 from summeter.data.formats import read_rows
 from summeter.data.human import PEOPLE
 from summeter.data.parts import split
 from summeter.records import Fault, GateError, InputError, UsageError, unnamed
+from summeter.records.addresses import masked
 
 REPORT = "report.json"
 SHOWN = 20
@@ -155,6 +163,8 @@ def _content(folder: Path, manifest: Manifest, settings: ReleaseSettings, data: 
     yield from _card(folder, data, settings)
     yield from _splits(data, settings, duplicates)
     yield from _people(data)
+    yield from _secrets(folder)
+    yield from _files(folder, data)
     yield from _withheld(folder, data, manifest)
     about = about_of(settings, manifest.history, {"near_duplicates": duplicates}, file_hashes(folder))
     for name, text in texts_of(data, about).items():
@@ -217,7 +227,7 @@ def _splits(data: Dataset, settings: ReleaseSettings, duplicates: Sequence[Seque
             yield Difference(
                 "documents.jsonl", f"{', '.join(group)} are near-duplicates in the splits {', '.join(names)}"
             )
-    whole = not any("withheld" in document.extra for document in data.documents.values())
+    whole = not any(document.is_withheld for document in data.documents.values())
     if settings.splits and whole:  # else the texts that decide which documents stay together are not here
         drawn = split(data, settings.splits, seed=settings.seed)
         for name, part in drawn.parts.items():
@@ -235,20 +245,61 @@ def _people(data: Dataset) -> Iterator[Difference]:
                 yield Difference(f"judgments/{name}.jsonl", f"names an annotator {judge!r}, which is no pseudonym")
 
 
+def _files(folder: Path, data: Dataset) -> Iterator[Difference]:
+    """Files that no release holds: one that is there may hold a withheld text."""
+    sets = {f"{JUDGMENTS}/{name}.jsonl" for name in data.judgment_sets}
+    tables = {f"{PARQUET}/{split}/{table}.parquet" for split in splits_of(data) for table in TABLES}
+    own = {CARD, DATASHEET, CROISSANT, FETCH, DATASET, DOCUMENTS, SUMMARIES, KEY_FACTS, *sets, *tables}
+    for name in sorted(file_hashes(folder).keys() - own):
+        yield Difference(name, "is no file of a release")
+
+
 def _withheld(folder: Path, data: Dataset, manifest: Manifest) -> Iterator[Difference]:
+    """Whatever is released of a document that may not be passed on, apart from the columns that are allowed."""
+    withheld = {document.id: document for document in data.documents.values() if not document.share}
+    for document in withheld.values():
+        if document.text or document.references or document.sentences:
+            yield Difference(DOCUMENTS, f"{document.id} has a text that may not be passed on")
+        if not document.extra.get(SHA256):
+            yield Difference(DOCUMENTS, f"{document.id} has neither its text nor the SHA-256 of it")
+        columns = {name: value for name, value in document.extra.items() if name != WITHHELD}
+        yield from _columns(DOCUMENTS, document.id, columns, {*DOCUMENT_COLUMNS, SHA256})
+    for summary in data.summaries:
+        if summary.document_id in withheld:
+            place = f"the summary of {summary.document_id} by {summary.system}"
+            yield from _columns(SUMMARIES, place, summary.extra, SUMMARY_COLUMNS)
+    sealed = {document.extra.get(SHA256): document.id for document in withheld.values()}
     for document in data.documents.values():
-        shared = document.extra.get("share", True)
-        if not shared and (document.text or document.references):
-            yield Difference("documents.jsonl", f"{document.id} has a text that may not be passed on")
-        if not shared and not document.extra.get("sha256"):
-            yield Difference("documents.jsonl", f"{document.id} has neither its text nor the SHA-256 of it")
-    withheld = not all(document.extra.get("share", True) for document in data.documents.values())
-    if withheld and not (folder / FETCH).is_file():
+        if document.share and (other := sealed.get(hashlib.sha256(document.text.encode("utf-8")).hexdigest())):
+            yield Difference(DOCUMENTS, f"{document.id} has the text of {other}, which may not be passed on")
+    if withheld:
+        yield from _script(folder, manifest)
+
+
+def _script(folder: Path, manifest: Manifest) -> Iterator[Difference]:
+    """The script that adds withheld texts."""
+    if not (folder / FETCH).is_file():
         yield Difference(FETCH, "is missing, and texts are withheld")
-    elif withheld and manifest.versions.get("summeter") == __version__:
+    elif manifest.versions.get("summeter") == __version__:
         script = inspect.getsource(fetch_documents).encode("utf-8")
         if (folder / FETCH).read_bytes() != script:
             yield Difference(FETCH, f"is not the script of summeter {__version__}; do not run it")
+
+
+def _columns(file: str, place: str, columns: Mapping[str, Any], allowed: Collection[str]) -> Iterator[Difference]:
+    for name, value in columns.items():
+        if name not in allowed:
+            yield Difference(file, f"{place} has the column {name!r}, which may hold a withheld text")
+        elif len(str(value)) > LONGEST_COLUMN or isinstance(value, list | dict):
+            yield Difference(file, f"{place}: the column {name!r} is long enough to hold a withheld text")
+
+
+def _secrets(folder: Path) -> Iterator[Difference]:
+    """Secrets in the addresses that the manifest holds."""
+    manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+    for name, value in manifest.items():
+        if masked({name: value}) != {name: value}:
+            yield Difference(MANIFEST, f"{name} holds an address with a secret; do not publish it")
 
 
 def _text(path: Path, computed: str) -> Iterator[Difference]:

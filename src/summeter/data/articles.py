@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from pathlib import Path
 from typing import Any
 
 from summeter.data.faults import Faults
 from summeter.data.formats import file_name, format_of, read_rows
+from summeter.data.presets.base import Record
 from summeter.records import Parameter, UsageError
+from summeter.records.text import SHARE, is_share, read_share
 
 IDS = ("meeting_id", "id", "doc_id", "document_id", "bbcid", "hash")
 TEXTS = ("text", "document", "article", "story", "source")
@@ -72,6 +75,8 @@ class ArticleTexts:
         self._files: dict[str, list[Path]] = {}
         self._texts: dict[str, str] = {}
         self._lines: dict[str, tuple[str, int]] = {}
+        self.withheld: set[str] = set()
+        """Ids of the documents that may not be passed on, as their rows say."""
         for path in paths:
             if Path(path).is_dir():
                 self._index(Path(path))
@@ -91,6 +96,14 @@ class ArticleTexts:
         if text is not None:
             self._texts[doc_id] = text
         return text
+
+    def shared(self, record: Record, doc_id: str) -> Record:
+        """A row about a document; `share` is false where the document's own row says so."""
+        if doc_id not in self.withheld:
+            return record
+        cells = copy(record.cells)
+        cells[SHARE] = False
+        return record._replace(cells=cells)
 
     def _compare(self, doc_id: str) -> None:
         """A document that is there twice with two texts is a fault, which names both places."""
@@ -145,6 +158,7 @@ class ArticleTexts:
             doc_id = str(cells[column])
             if wanted is not None and doc_id not in wanted:
                 continue
+            self._read_share(doc_id, line, released, faults)
             if doc_id in self._lines and self._texts[doc_id] != cells[content]:
                 file, other = self._lines[doc_id]
                 where = f"(line {other})" if file == faults.file else f"({file}, line {other})"
@@ -152,6 +166,14 @@ class ArticleTexts:
                 continue
             self._lines.setdefault(doc_id, (faults.file, line))
             self._texts[doc_id] = cells[content]
+
+    def _read_share(self, doc_id: str, line: int, cells: Mapping[str, Any], faults: Faults) -> None:
+        for column in filter(is_share, map(str, cells)):
+            share = read_share(cells[column])
+            if share is False:
+                self.withheld.add(doc_id)
+            elif share is not None and share is not True:
+                faults.fail(line, column, f"is {share!r}; give true or false")
 
 
 def missing_articles(what: str) -> tuple[str | Parameter, ...]:

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from summeter.records import Fault, InputError, Message, Parameter, UsageError
+from summeter.records.text import SHARE
 
 Report = Callable[[str, str], None]
 """Called with a field such as `human.sentence_labels[3]` and what is wrong with it."""
@@ -125,8 +126,9 @@ class Faults:
         self._books.rows[self.file] = self._books.rows.get(self.file, 0) + 1
 
     def add(self, line: int | None, field: str | None, message: str) -> None:
-        """Note a fault; one of a row drops it where `on_fault` says so."""
-        if line is None or self.on_fault == "error":
+        """Note a fault; one of a row drops it where `on_fault` says so, except that a document whose `share` cannot be
+        read may be one to withhold, which no rule forgives."""
+        if line is None or self.on_fault == "error" or field == SHARE:
             self.fail(line, field, message)
         else:
             self.drop(line, field, message, "row")

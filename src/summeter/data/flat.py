@@ -12,7 +12,7 @@ from summeter.data.faults import Faults, Report, path_of
 from summeter.data.human import CROWD, RAW, HumanBlock, Subject, check_human, check_key_facts, voters_of
 from summeter.data.human_judgments import SpanAnnotators, list_id_of, span_readers, to_block, to_judgments
 from summeter.data.presets.base import Record, near_span
-from summeter.data.rows import FlatRow
+from summeter.data.rows import FlatRow, unnamed_document
 from summeter.records import Document, Fault, Judgment, Span, Summary
 from summeter.records.text import Side
 from summeter.text.split import SPLITTER, locate, split
@@ -140,6 +140,8 @@ class Gatherer:
         self._shared_ids = _Often("is that of another document as well; this one is kept as {!r}")
         self._unlike = _Often("differs from that of earlier rows of document {!r}; all references are kept")
         self._known = annotators
+        self._withheld: set[str] = set()
+        """Documents of which a row that was left out says that they may not be passed on."""
         self.annotators = SpanAnnotators()
         """Those of the parts that were given out."""
 
@@ -177,6 +179,13 @@ class Gatherer:
     def note_lost(self, human: Any) -> None:
         """Some or all of a block was left out; those who voted in it are not taken for annotators of spans alone."""
         self.annotators.said_more |= voters_of(human)
+
+    def withhold(self, cells: Mapping[str, Any]) -> None:
+        """Withhold the document of a row that may be left out: other rows of it must not make it public."""
+        if (doc_id := cells.get("doc_id")) not in (None, ""):
+            self._withheld.add(str(doc_id))
+        elif isinstance(text := cells.get("document"), str):
+            self._withheld.add(unnamed_document(text))
 
     def with_own_id(self, record: Record, cells: Mapping[str, Any]) -> Mapping[str, Any]:
         """The row, with `ID#2` as its document's id where another document has the id already."""
@@ -221,7 +230,10 @@ class Gatherer:
         if any(block.content.get("spans") is not None for block in rows.blocks):
             for _, block in rows.checked():
                 self.annotators.note(block)
-        documents = {doc_id: draft.document(self._language) for doc_id, draft in rows.documents.items()}
+        documents = {
+            doc_id: draft.document(self._language, withheld=doc_id in self._withheld)
+            for doc_id, draft in rows.documents.items()
+        }
         annotators = self._known or self.annotators
         makers: dict[str, Callable[[], Iterator[Judgment]]] = {
             name: partial(rows.judgments, name, annotators) for name in (RAW, CROWD) if name in rows.sets
@@ -372,6 +384,8 @@ class _Draft:
         self.text = text
         self.fields: dict[str, tuple[Any, _Place]] = {}
         """Each field that some row gave, and that row's line."""
+        self.share = True
+        """False once any row says so."""
 
     @property
     def key_facts(self) -> tuple[str, ...]:
@@ -394,6 +408,7 @@ class _Draft:
 
     def join(self, place: _Place, row: FlatRow) -> bool:
         """Take what the row says of the document; whether its references are not all those that are known."""
+        self.share &= row.share is not False
         for name in _SHARED:
             if (value := getattr(row, name)) is not None:
                 self.fields.setdefault(name, (value, place))
@@ -408,9 +423,11 @@ class _Draft:
         where = first.seen_from(place.file)
         return f"differs from {where}, which has the same doc_id {self.id!r}; make them agree, or use two doc_ids"
 
-    def document(self, language: str) -> Document:
+    def document(self, language: str, *, withheld: bool) -> Document:
         fields = {name: value for name, (value, _) in self.fields.items()}
-        return Document(id=self.id, text=self.text, sentences=spans(split(self.text, language), "document"), **fields)
+        sentences = spans(split(self.text, language), "document")
+        share = self.share and not withheld
+        return Document(id=self.id, text=self.text, sentences=sentences, share=share, **fields)
 
 
 def flat_row(document: Document, summary: Summary, judgments: Iterable[Judgment]) -> tuple[dict[str, Any], int]:
@@ -429,6 +446,7 @@ def flat_row(document: Document, summary: Summary, judgments: Iterable[Judgment]
         "sentences": list(summary.sentence_texts) if summary.splitter == GIVEN else None,
         "domain": document.domain,
         "split": document.split,
+        "share": None if document.share else False,
         "human": block or None,
     }
     given = {name: value for name, value in fields.items() if value is not None}

@@ -15,6 +15,7 @@ from summeter.data.human_judgments import SpanAnnotators
 from summeter.data.presets.base import Joined, LayoutError, Preset, Record
 from summeter.data.rows import Columns, FlatRow, check
 from summeter.records import Fault, Message, Parameter
+from summeter.records.text import SHARE, read_share
 
 Cells = Mapping[str, Any]
 Path = tuple[str | int, ...]
@@ -46,6 +47,8 @@ class Intake:
         cells: Cells = self._columns.apply(record, own)
         if own.count:
             own.pass_on(faults)
+            if read_share(cells.get(SHARE)) is False:
+                self._gatherer.withhold(cells)
             return
         self._columns.note(cells)
         self._settle(record, cells, faults)
@@ -70,11 +73,16 @@ class Intake:
             else:
                 break
         first = lost[0][0] if lost else None
+        cells_of_share = (row.cells.get(SHARE) for row in joined.rows)
+        shares = [read_share(cell) if record.as_text else cell for cell in cells_of_share]
+        shares = [share for share in shares if share is not None]
         for turned in rows:
             cells, losses = (turned, []) if first is None else _unreliable(turned, first)
             lost += losses
             self._columns.note(cells)
             own = self._gatherer.with_own_id(record, cells) if preset.ids_repeat else cells
+            if shares:
+                own = {**own, SHARE: next((share for share in shares if share is not True), True)}
             self._settle(record, own, faults, lost)
             lost = []  # a column that several summaries lost is told once
 
@@ -89,7 +97,9 @@ class Intake:
             if not own.count:
                 break
             self._gatherer.note_lost(_human(cells))
-            if faults.on_fault != "keep-valid":
+            if read_share(cells.get(SHARE)) is False:
+                self._gatherer.withhold(cells)
+            if faults.on_fault != "keep-valid" or any(fault.field == SHARE for fault in own.listed):
                 own.pass_on(faults)
                 return
             left = _less(cells, own.listed, dropped)

@@ -84,8 +84,9 @@ def with_documents(rows: Sequence[Record], documents: Sequence[str | Path], faul
     wanted = {str(record.cells["doc_id"]) for record in rows if record.cells.get("doc_id")}
     texts = ArticleTexts(documents, faults, wanted)
     other: list[Record] = []
-    for record in rows:
-        doc_id = str(record.cells.get("doc_id"))
+    for row in rows:
+        doc_id = str(row.cells.get("doc_id"))
+        record = texts.shared(row, doc_id)
         own = record.cells.get("document")
         if not record.cells.get("doc_id"):
             yield record
@@ -154,8 +155,10 @@ def joined(
                 complete = False
                 if articles is not None:
                     own.add(record.line, None, f"there is no document {wanted!r} in {articles.names}; add it there")
+            elif articles is not None:
+                record = articles.shared(record, wanted)
         if complete:
-            yield Joined(group, joined, document, partial(own.warn, record.line))
+            yield Joined((record, *group[1:]), joined, document, partial(own.warn, record.line))
     missing.finish()
 
 

@@ -7,13 +7,23 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, StrictStr, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    StrictBool,
+    StrictStr,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 
 from summeter.data.faults import Faults, describe, explained, meant, problem
 from summeter.data.formats import NotJSON, Row, parse_json
 from summeter.data.presets.base import Record
 from summeter.records import Message, Parameter, UsageError, digest
+from summeter.records.text import SHARE, is_share, read_share
 
 EMPTY = "is empty: valid, and judged `skipped`"
 SYSTEM = "system"
@@ -68,6 +78,7 @@ class FlatRow(BaseModel):
     sentences: Texts | None = None
     domain: Name = None
     split: Name = None
+    share: StrictBool | None = None
     human: dict[Any, Any] | None = None
 
     @model_validator(mode="after")
@@ -77,10 +88,17 @@ class FlatRow(BaseModel):
             raise problem("is not among `references`; give one of the two", "reference")
         single = None if self.reference is None else (self.reference,)
         self.references = self.references or single
+        if column := next(filter(is_share, self.model_extra or {}), None):
+            raise problem(f"stands in a column called {column!r}; rename that column to {SHARE!r}", SHARE)
         self.key_facts = self.key_facts or None
-        self.doc_id = self.doc_id or f"doc-{digest(self.document, 12)}"
+        self.doc_id = self.doc_id or unnamed_document(self.document)
         self.system = self.system or SYSTEM
         return self
+
+
+def unnamed_document(text: str) -> str:
+    """The id of a document whose rows give none."""
+    return f"doc-{digest(text, 12)}"
 
 
 FIELDS = tuple(FlatRow.model_fields)
@@ -157,8 +175,8 @@ class Columns:
 def check(line: int, cells: Mapping[str, Any], faults: Faults, *, as_text: bool = False) -> FlatRow | None:
     """The row, or None with its faults noted.
 
-    `as_text`: cells come from a table, so an empty cell means "nothing" (save for document and summary),
-    and lists and objects are JSON text.
+    `as_text`: cells come from a table, so an empty cell means "nothing" (save for document and summary), lists and
+    objects are JSON text, and `share` is true or false in any case.
     """
     before = faults.count
     if as_text:
@@ -190,12 +208,16 @@ def _read_texts(line: int, cells: Mapping[str, Any], faults: Faults) -> dict[str
                 what = "a JSON object" if field == "human" else "a JSON list of texts"
                 faults.add(line, field, f"{error}; give {what}")
                 read[field] = None
+        elif field == SHARE:
+            read[field] = read_share(value)
     return read
 
 
 def _message(field: str, details: ErrorDetails, cells: Mapping[str, Any]) -> str:
     if details["type"] == "missing":
         return _absent(field, cells)
+    if field == SHARE:
+        return f"is {details['input']!r}; give true or false"
     wanted = {
         "string_type": "a text",
         "tuple_type": "a list of texts",

@@ -21,7 +21,7 @@ from summeter.data.human_judgments import SpanAnnotators
 from summeter.data.intake import Intake
 from summeter.data.presets.base import Record
 from summeter.data.remote import is_remote
-from summeter.data.rows import Columns
+from summeter.data.rows import Columns, unnamed_document
 from summeter.data.shards import SHARD_DOCUMENTS, Shards, ShardWriter, building_shards
 from summeter.records import (
     Document,
@@ -31,7 +31,6 @@ from summeter.records import (
     Parameter,
     Summary,
     UsageError,
-    digest,
 )
 
 _SPILL = ".rows"
@@ -220,7 +219,7 @@ class _Places:
             doc_id = str(doc_id)
         if not isinstance(doc_id, str) or not doc_id:
             text = self._columns.cell(record.cells, "document")
-            doc_id = f"doc-{digest(text, 12)}" if isinstance(text, str) else ""
+            doc_id = unnamed_document(text) if isinstance(text, str) else ""
         return self._shards.setdefault(hash(doc_id), len(self._shards) // self._size)
 
 

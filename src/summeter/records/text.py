@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, StrictBool, model_serializer, model_validator
 
 from summeter.records.base import Record
 
@@ -43,12 +43,38 @@ def _check_spans(spans: tuple[Span, ...], text: str, of: Side) -> None:
         previous = span.end
 
 
+SHARE = "share"
+"""Field of a document: whether its text may be passed on."""
+
+
+def is_share(column: str) -> bool:
+    """Whether a column's name can be read as `share`, apart from its case and surrounding blanks."""
+    return column.strip().casefold() == SHARE
+
+
+def read_share(cell: Any) -> Any:
+    """A cell of a table as the value of `share`: the texts true and false, in any case, as booleans, no text as None.
+
+    >>> read_share("FALSE"), read_share(""), read_share("no")
+    (False, None, 'no')
+    """
+    texts = {"true": True, "false": False, "": None}
+    return texts.get(cell.strip().lower(), cell) if isinstance(cell, str) else cell
+
+
+def _check_columns(extra: dict[str, Any]) -> None:
+    """Raise ValueError where an unknown column would hold what only the field `share` of a document may hold."""
+    if column := next(filter(is_share, extra), None):
+        raise ValueError(f"the column {column!r} is not read; set the field `share` of the document")
+
+
 class Document(Record):
     """A source text with what belongs to it whichever system summarized it.
 
     `sentences` are spans of `text`. `references` are human-written summaries; `key_facts` the facts a
-    good summary holds (empty when nobody gave any). `extra` is what else is known of it (its source, licence, length
-    class...); a document without any is written, and hashed, as if there were no such field.
+    good summary holds (empty when nobody gave any). `share` says whether the text may be passed on. `extra` is what
+    else is known of it (its source, licence, length class...). A document that may be shared, or has no `extra`, is
+    written, and hashed, without that field.
     """
 
     id: str
@@ -58,6 +84,7 @@ class Document(Record):
     key_facts: tuple[str, ...] = ()
     domain: str | None = None
     split: str | None = None
+    share: StrictBool = True
     extra: dict[str, Any] = Field(default_factory=dict)
 
     def __hash__(self) -> int:
@@ -65,16 +92,24 @@ class Document(Record):
         return hash((self.id, self.text))
 
     @model_serializer(mode="wrap")
-    def _without_empty_extra(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _without_defaults(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields: dict[str, Any] = serialize(self)
         if not self.extra:
             fields.pop("extra", None)
+        if self.share:
+            fields.pop(SHARE, None)
         return fields
 
     @model_validator(mode="after")
-    def _spans_fit(self) -> Self:
+    def _fits(self) -> Self:
         _check_spans(self.sentences, self.text, "document")
+        _check_columns(self.extra)
         return self
+
+    @property
+    def is_withheld(self) -> bool:
+        """Whether the text is missing because it may not be passed on; its length is unknown then, not 0."""
+        return not self.share and not self.text
 
     @property
     def sentence_texts(self) -> tuple[str, ...]:
@@ -98,8 +133,9 @@ class Summary(Record):
     extra: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _spans_fit(self) -> Self:
+    def _fits(self) -> Self:
         _check_spans(self.sentences, self.text, "summary")
+        _check_columns(self.extra)
         return self
 
     @property

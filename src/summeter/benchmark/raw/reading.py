@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -18,6 +18,7 @@ from summeter.data.formats import TABLES, format_of, read_rows
 from summeter.data.hub import fetch, is_address
 from summeter.data.rows import Columns, check
 from summeter.records import InstallError, Parameter, UsageError
+from summeter.records.text import SHARE, is_share, read_share
 
 Kind = Literal["text", "html", "pdf", "subtitles", "rows"]
 """What a file is: `rows` are flat files and dialogues in JSON."""
@@ -26,7 +27,7 @@ SUFFIXES: dict[str, Kind] = {
     ".srt": "subtitles", ".vtt": "subtitles", ".json": "rows", ".jsonl": "rows", ".ndjson": "rows", ".csv": "rows",
     ".tsv": "rows", ".parquet": "rows", ".pq": "rows", ".xlsx": "rows",
 }  # fmt: skip
-_GIVEN = ("reference", "references", "key_facts", "domain", "split")
+_GIVEN = ("reference", "references", "key_facts", "domain", "split", "share")
 """Fields of a flat row that go with its document."""
 
 
@@ -299,24 +300,52 @@ def _rows(path: str, own: str, faults: Faults, columns: Mapping[str, str] | None
     if faults.count and faults.on_fault == "error":
         return
     if kind == "json" and rows and all(_is_bare_turn(cells) for _, cells in rows):
-        text = "\n".join(_turn(cells) or "" for _, cells in rows)
-        cleaned = clean(text, boilerplate=False)
-        yield Raw(own, cleaned.text, (path, None), {}, {}, cleaned.counts, turns=True)
-        return
-    if not rows:
+        yield _dialogue(path, own, rows, faults)
+    elif rows:
+        yield from _documents(path, own, rows, faults, as_text=kind in TABLES)
+    else:
         faults.fail(None, None, "holds no rows; give one a document")
-    seen: dict[str, str] = {}
+
+
+_Cells = tuple[int, Mapping[str, Any]]
+"""A row's line, and its cells by field."""
+
+
+def _documents(path: str, own: str, rows: Sequence[_Cells], faults: Faults, *, as_text: bool) -> Iterator[Raw]:
+    """The documents of a table, each once; one is withheld where any of its rows says so."""
+    seen: dict[str, Raw] = {}
+    withheld = {_id_of(cells, f"{own}-{number}") for number, (_, cells) in enumerate(rows, 1) if _withholds(cells)}
     for number, (line, cells) in enumerate(rows, 1):
         own_faults = Faults(path)
-        raw = _row(cells, (path, line), f"{own}-{number}", own_faults, as_text=kind in TABLES)
+        raw = _row(cells, (path, line), f"{own}-{number}", own_faults, as_text=as_text)
         if raw is None:
             for fault in own_faults.listed:
                 faults.add(line, fault.field, fault.message)
         elif raw.id not in seen:
-            seen[raw.id] = raw.text
-            yield raw
-        elif seen[raw.id] != raw.text:  # with the same text it is another summary's row
+            seen[raw.id] = raw
+        elif seen[raw.id].text != raw.text:  # with the same text it is another summary's row
             faults.add(line, "doc_id", f"{raw.id!r} is that of an earlier row with another text; give each its own id")
+    for raw in seen.values():
+        yield raw._replace(fields={**raw.fields, SHARE: False}) if raw.id in withheld else raw
+
+
+def _dialogue(path: str, own: str, turns: Sequence[_Cells], faults: Faults) -> Raw:
+    """A file that is one dialogue, a row a turn."""
+    for line, column, cell in ((line, *pair) for line, cells in turns for pair in cells.items() if is_share(pair[0])):
+        if column != SHARE or not (cell is None or isinstance(cell, bool)):
+            faults.fail(line, column, f"is {cell!r}; give true or false in a column called {SHARE}")
+    cleaned = clean("\n".join(_turn(cells) or "" for _, cells in turns), boilerplate=False)
+    fields = {SHARE: False} if any(_withholds(cells) for _, cells in turns) else {}
+    return Raw(own, cleaned.text, (path, None), fields, {}, cleaned.counts, turns=True)
+
+
+def _id_of(cells: Mapping[str, Any], unnamed: str) -> str:
+    return str(next((cells[name] for name in _IDS if cells.get(name) not in (None, "")), unnamed))
+
+
+def _withholds(cells: Mapping[str, Any]) -> bool:
+    """Whether a row says that its document may not be passed on."""
+    return read_share(cells.get(SHARE)) is False
 
 
 def _row(
@@ -332,11 +361,9 @@ def _row(
     if not cleaned.text:
         faults.add(place[1], "document", "holds no text")
         return None
-    doc_id = next((cells[name] for name in _IDS if cells.get(name) not in (None, "")), unnamed)
-    given = {name: cells[name] for name in _GIVEN if cells.get(name) is not None}
-    row = check(
-        place[1], {**given, "doc_id": doc_id, "document": cleaned.text, "summary": "-"}, faults, as_text=as_text
-    )
+    given = {name: cell for name, cell in cells.items() if (name in _GIVEN or is_share(name)) and cell is not None}
+    texts = {"doc_id": _id_of(cells, unnamed), "document": cleaned.text, "summary": "-"}
+    row = check(place[1], {**given, **texts}, faults, as_text=as_text)
     if row is None:
         return None
     fields = {name: value for name in _GIVEN if name != "reference" and (value := getattr(row, name)) is not None}

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, StrictBool, field_validator, model_validator
 
 from summeter.benchmark.raw.reading import Raw, is_dialogue, read_raw
 from summeter.benchmark.sources import cut
@@ -20,6 +20,7 @@ from summeter.data.flat import spans, splitter_of
 from summeter.data.folder import Card
 from summeter.data.hub import is_address
 from summeter.records import Document, InstallError, Record, UsageError
+from summeter.records.addresses import masked
 from summeter.text.ngrams import words
 from summeter.text.split import split
 
@@ -33,7 +34,7 @@ class RawSource(Record):
     domain: str | None = None
     licence: str | None = None
     origin: str | None = None
-    share: bool = True
+    share: StrictBool = True
     category: Literal["dialogue", "text"] | None = None
     columns: dict[str, str] = Field(default_factory=dict)
 
@@ -88,6 +89,7 @@ class _Draft(NamedTuple):
     left_out: int
     dialogue: bool
     language: str | None
+    share: bool
 
     @property
     def id(self) -> str:
@@ -145,7 +147,8 @@ def _drafts(settings: SourceSettings, faults: Faults, counts: Mapping[str, Count
             text, left_out = cut(raw.text, settings.first_words)
             dialogue = source.category == "dialogue" if source.category else raw.turns or is_dialogue(raw.text)
             language = None if identify is None else identify(raw.text)
-            yield _Draft(name, raw, text, len(words(text)), left_out, dialogue, language)
+            share = source.share and raw.fields.get("share") is not False
+            yield _Draft(name, raw, text, len(words(text)), left_out, dialogue, language, share)
 
 
 def _identifier() -> Any:
@@ -170,7 +173,7 @@ def _unfit(draft: _Draft, settings: SourceSettings) -> tuple[str, str] | None:
 def _without_duplicates(
     drafts: Sequence[_Draft], settings: SourceSettings, left_out: list[LeftOut]
 ) -> list[_Draft]:  # fmt: skip
-    """The first of each group of near-duplicates, and all others."""
+    """The first of each group of near-duplicates, and all others; the first is withheld where one of its group is."""
     if settings.duplicates is None:
         return list(drafts)
     groups = near_duplicates({draft.id: draft.text for draft in drafts}, threshold=settings.duplicates)
@@ -181,7 +184,9 @@ def _without_duplicates(
         if first != draft.id:
             detail = f"of {first} (Jaccard index of the group from {similar[draft.id]:.2f})"
             left_out.append(LeftOut("document", draft.id, "near-duplicate", detail))
-    return [draft for draft in drafts if kept.get(draft.id, draft.id) == draft.id]
+    withheld = {kept[draft.id] for draft in drafts if draft.id in kept and not draft.share}
+    firsts = [draft for draft in drafts if kept.get(draft.id, draft.id) == draft.id]
+    return [draft._replace(share=False) if draft.id in withheld else draft for draft in firsts]
 
 
 def _sampled(drafts: Sequence[_Draft], settings: SourceSettings, left_out: list[LeftOut]) -> list[_Draft]:
@@ -242,14 +247,14 @@ def _known(draft: _Draft, settings: SourceSettings) -> dict[str, Any]:
         "source": draft.source,
         "origin": ", ".join(filter(None, (source.origin, name if line is None else f"{name}:{line}"))),
         "licence": source.licence or draft.raw.extra.get("licence"),
-        "share": source.share,
         "language": draft.language or settings.language,
         "words": draft.words,
         "length": "long" if draft.words >= settings.long_from else "short",
         "kind": "dialogue" if draft.dialogue else "text",
         "words_left_out": draft.left_out or None,
     }
-    return {**draft.raw.extra, **{name: value for name, value in known.items() if value is not None}}
+    columns: dict[str, Any] = masked({**draft.raw.extra, **known})
+    return {name: value for name, value in columns.items() if value is not None}
 
 
 def _relative(file: str, path: str) -> str:
@@ -267,6 +272,7 @@ def _document(draft: _Draft, settings: SourceSettings) -> Document:
         key_facts=fields.get("key_facts", ()),
         domain=settings.sources[draft.source].domain or fields.get("domain"),
         split=fields.get("split"),
+        share=draft.share,
         extra=_known(draft, settings),
     )
 

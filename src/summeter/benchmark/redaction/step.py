@@ -51,9 +51,7 @@ COLUMNS = ("document_id", "category", "text", "decision", "same_as", "places", "
 """Of the file that a person goes through: `decision` is `mask` or `leave`; `same_as` another writing of the same."""
 MASK, LEAVE = "mask", "leave"
 _CONTEXT = 40
-_UNTOUCHED = frozenset(
-    {"source", "licence", "share", "language", "length", "kind", "commit", "origin", "original", "redaction"}
-)
+_UNTOUCHED = frozenset({"source", "licence", "language", "length", "kind", "commit", "origin", "original", "redaction"})
 """What is known of a document and holds no text of it."""
 
 
@@ -297,6 +295,7 @@ class _Redacted:
                 key_facts=tuple(self.mask(document.id, each).text for each in document.key_facts),
                 domain=document.domain,
                 split=document.split,
+                share=document.share,
                 extra=known,
             ),
             "redacted",

@@ -1,0 +1,236 @@
+"""Texts that may not be passed on: what input can say so, that nothing loosens it, and what a release holds of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from summeter.benchmark.step import MANIFEST, file_hashes
+from summeter.cli.main import main
+from summeter.data.dataset import load
+from summeter.data.folder import CARD, file_hash
+
+pytest.importorskip("pyarrow")
+
+SECRET = "The vault of the archive opens with a brass key that nobody outside of the family has ever seen."
+PUBLIC = "The harbour opens at nine on weekdays, and its keeper counts every visitor who comes through the gate."
+
+
+def command(*arguments: str | Path) -> int:
+    """The exit code of a summeter command."""
+    with pytest.raises(SystemExit) as end:
+        main([str(argument) for argument in arguments])
+    return int(end.value.code or 0)
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
+
+
+def write_rows(path: Path, *rows: dict[str, Any]) -> Path:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def flat(doc_id: str, text: str, system: str = "aster", **more: Any) -> dict[str, Any]:
+    return {"doc_id": doc_id, "system": system, "document": text, "summary": f"About {doc_id}.", **more}
+
+
+def released(tmp_path: Path, data: Path) -> Path:
+    """The release of a dataset folder, as the command writes it."""
+    code = command("bench", "release", data, "-o", tmp_path / "release", "--name", "town")
+    assert code == 0
+    return tmp_path / "release"
+
+
+def everything(folder: Path) -> bytes:
+    """The content of every file, tables uncompressed."""
+    import pyarrow.parquet as pq
+
+    tables = [json.dumps(pq.read_table(file).to_pylist()).encode() for file in folder.rglob("*.parquet")]
+    return b"".join([*tables, *(file.read_bytes() for file in folder.rglob("*") if file.is_file())])
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [flat("vault", SECRET, share=False), flat("harbour", PUBLIC)],
+        [flat("vault", SECRET, share=False), flat("vault", SECRET, "birch", share=True), flat("harbour", PUBLIC)],
+        [flat("vault", SECRET), flat("vault", SECRET, "birch", share=False), flat("harbour", PUBLIC)],
+        [flat("vault", SECRET, share=False, source_text=SECRET, source=SECRET, model=SECRET), flat("harbour", PUBLIC)],
+        [flat("vault", SECRET, share=False, reference=SECRET, note={"text": [SECRET]}), flat("harbour", PUBLIC)],
+    ],
+    ids=["a row", "a row before", "a row behind", "columns with the text", "a reference and nested columns"],
+)
+def test_a_withheld_text_is_nowhere_in_a_release(rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    assert command("data", "import", write_rows(tmp_path / "rows.jsonl", *rows), "-o", tmp_path / "data") == 0
+    release = released(tmp_path, tmp_path / "data")
+    assert SECRET.encode() not in everything(release)
+    assert PUBLIC.encode() in everything(release)
+    assert command("bench", "verify", release) == 0
+    documents = load(release).documents
+    assert (documents["vault"].share, documents["vault"].text, documents["harbour"].text) == (False, "", PUBLIC)
+
+
+@pytest.mark.parametrize(
+    ("cell", "shared"), [("false", False), ("FALSE", False), ("False", False), ("true", True), ("", True)]
+)
+def test_a_table_says_true_or_false_in_any_case(cell: str, shared: bool, tmp_path: Path) -> None:
+    table = tmp_path / "rows.csv"
+    table.write_text(f"doc_id,document,summary,share\nvault,{SECRET},About it.,{cell}\n", "utf-8")
+    assert command("data", "import", table, "-o", tmp_path / "data") == 0
+    assert load(tmp_path / "data").documents["vault"].share is shared
+    assert load(tmp_path / "data").summaries[0].extra == {}
+
+
+WRONG: dict[str, Any] = {"text": "false", "no": "no", "capitals": "FALSE", "number": 0, "list": [False]}
+
+
+@pytest.mark.parametrize("rule", ["error", "skip", "keep-valid"])
+@pytest.mark.parametrize("value", WRONG.values(), ids=WRONG.keys())
+def test_anything_else_is_an_error_whatever_is_forgiven(
+    value: Any, rule: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = write_rows(tmp_path / "rows.jsonl", flat("harbour", PUBLIC), flat("vault", SECRET, share=value))
+    assert command("data", "import", rows, "-o", tmp_path / "data", "--on-fault", rule) == 2
+    assert f"{rows}:2: share: " in capsys.readouterr().err
+    assert not (tmp_path / "data").exists()
+
+
+def test_no_is_an_error_in_a_table_and_so_is_another_name_of_the_column(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "rows.csv"
+    for head, cell in (("share", "no"), ("share", "0"), ("Share", "false"), (" share ", "false")):
+        table.write_text(f"doc_id,document,summary,{head}\nvault,{SECRET},About it.,{cell}\n", "utf-8")
+        assert command("data", "import", table, "-o", tmp_path / "data") == 2, (head, cell)
+        assert f"{table}:2: share: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("rule", ["skip", "keep-valid"])
+def test_a_row_that_is_left_out_still_withholds_its_document(rule: str, tmp_path: Path) -> None:
+    faulty = flat("vault", SECRET, "birch", share=False) | {"summary": 7}
+    rows = write_rows(tmp_path / "rows.jsonl", flat("vault", SECRET), faulty)
+    command("data", "import", rows, "-o", tmp_path / "data", "--on-fault", rule)
+    data = load(tmp_path / "data")
+    assert (len(data), data.documents["vault"].share) == (1, False)
+
+
+def test_flat_rows_and_documents_by_id_keep_it(tmp_path: Path) -> None:
+    articles = write_rows(tmp_path / "articles.jsonl", {"id": "vault", "text": SECRET, "share": False})
+    rows = write_rows(tmp_path / "rows.jsonl", {"doc_id": "vault", "system": "aster", "summary": "About it."})
+    assert command("data", "import", rows, "--documents", articles, "-o", tmp_path / "data") == 0
+    assert load(tmp_path / "data").documents["vault"].share is False
+    assert command("data", "export", tmp_path / "data", "-o", tmp_path / "again.jsonl") == 0
+    assert lines(tmp_path / "again.jsonl")[0]["share"] is False
+    assert load(tmp_path / "again.jsonl").documents["vault"].share is False
+
+
+RAW: dict[str, tuple[str, Callable[[Path], None]]] = {
+    "rows": ("raw.jsonl", lambda path: void(write_rows(path, {"id": "a", "text": SECRET, "share": False}))),
+    "a second row": (
+        "raw.jsonl",
+        lambda path: void(write_rows(path, {"id": "a", "text": SECRET}, {"id": "a", "text": SECRET, "share": False})),
+    ),
+    "a table": ("raw.csv", lambda path: void(path.write_text(f"id,text,share\na,{SECRET},FALSE\n", "utf-8"))),
+    "a near-duplicate": (
+        "raw.jsonl",
+        lambda path: void(write_rows(path, {"id": "a", "text": SECRET}, {"id": "b", "text": SECRET, "share": False})),
+    ),
+    "turns": (
+        "raw.json",
+        lambda path: void(
+            path.write_text(json.dumps([
+                {"speaker": "Ana", "text": SECRET, "share": False}, {"speaker": "Ben", "text": "Yes, that is so."},
+            ]))
+        ),
+    ),
+}  # fmt: skip
+
+
+def void(_: object) -> None:
+    """Nothing."""
+
+
+@pytest.mark.parametrize("name", RAW)
+def test_raw_documents_keep_what_their_rows_say(name: str, tmp_path: Path) -> None:
+    file, write = RAW[name]
+    write(tmp_path / file)
+    assert command("bench", "source", f"vault={tmp_path / file}", "-o", tmp_path / "source", "--no-detect") == 0
+    assert [document.share for document in load(tmp_path / "source").documents.values()] == [False]
+
+
+@pytest.mark.parametrize("value", ["false", "no", 0])
+def test_a_raw_row_that_cannot_be_read_so_is_an_error(
+    value: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    raw = write_rows(tmp_path / "raw.jsonl", {"id": "a", "text": SECRET, "share": value})
+    code = command("bench", "source", f"vault={raw}", "-o", tmp_path / "source", "--no-detect", "--on-fault", "skip")
+    assert code == 2
+    assert f"{raw}:1: share: " in capsys.readouterr().err
+
+
+def test_a_source_that_says_no_in_quotes_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "BENCH.yaml").write_text('name: x\nsource:\n  sources:\n    news: {path: raw, share: "no"}\n', "utf-8")
+    assert command("bench", "run", tmp_path / "BENCH.yaml", "-o", tmp_path / "out") == 2
+    assert "source.sources.news.share" in capsys.readouterr().err
+
+
+def test_one_text_is_not_released_under_another_id(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = write_rows(tmp_path / "rows.jsonl", flat("vault", SECRET, share=False), flat("copy", SECRET))
+    assert command("data", "import", rows, "-o", tmp_path / "data") == 0
+    assert command("bench", "release", tmp_path / "data", "-o", tmp_path / "release", "--name", "town") != 0
+    error = capsys.readouterr().err
+    assert "copy" in error
+    assert "vault" in error
+    assert not (tmp_path / "release").exists()
+
+
+# ---- verify does not trust the writer ----
+
+
+def changed(file: str, change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
+    """Changes the first line of a file of a release."""
+
+    def tamper(release: Path) -> None:
+        first, *rest = lines(release / file)
+        change(first)
+        write_rows(release / file, first, *rest)
+
+    return tamper
+
+
+DOCUMENTS, SUMMARIES = "documents.jsonl", "summaries.jsonl"
+LEAKS: dict[str, tuple[Callable[[Path], None], str]] = {
+    "a text": (changed(DOCUMENTS, lambda row: row.update(text=SECRET)), DOCUMENTS),
+    "a column": (changed(DOCUMENTS, lambda row: row["extra"].update(body=SECRET)), DOCUMENTS),
+    "an allowed column": (changed(DOCUMENTS, lambda row: row["extra"].update(origin=SECRET * 3)), DOCUMENTS),
+    "a column of a summary": (changed(SUMMARIES, lambda row: row["extra"].update(source_text=SECRET)), SUMMARIES),
+    "a file": (lambda release: void((release / "backup.txt").write_text(SECRET)), "backup.txt"),
+}
+
+
+@pytest.mark.parametrize("name", LEAKS)
+def test_verify_finds_a_withheld_text_though_all_hashes_are_renewed(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = write_rows(tmp_path / "rows.jsonl", flat("vault", SECRET, share=False), flat("harbour", PUBLIC))
+    command("data", "import", rows, "-o", tmp_path / "data")
+    release = released(tmp_path, tmp_path / "data")
+    tamper, file = LEAKS[name]
+    tamper(release)
+    card = json.loads((release / CARD).read_text("utf-8"))
+    card["files"] = {sealed: file_hash(release / sealed) for sealed in card["files"]}
+    (release / CARD).write_text(json.dumps(card), "utf-8")
+    manifest = json.loads((release / MANIFEST).read_text("utf-8"))
+    manifest["files"] = file_hashes(release)
+    (release / MANIFEST).write_text(json.dumps(manifest), "utf-8")
+    capsys.readouterr()
+    assert command("bench", "verify", release) == 3
+    messages = ("withheld text", "may not be passed on", "is no file of a release")
+    found = [line for line in capsys.readouterr().err.split("\n") if any(message in line for message in messages)]
+    assert [line.partition(":")[0].strip() for line in found] == [file]
