@@ -17,8 +17,9 @@ from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.simulate.script import crowd, simulate
 from summeter.annotate.tasks.simulation import Profile, Truth
 from summeter.benchmark.annotate import ADJUDICATED, STEP, AnnotateSettings
-from summeter.benchmark.chain import run_chain
+from summeter.benchmark.chain import chain_status, run_chain
 from summeter.benchmark.step import Manifest, WaitingError, run_step
+from summeter.cli.main import main
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.human_judgments import list_id_of
 from summeter.records import FactOrigin, FactVote, InputError, Judgment, Target, UsageError
@@ -252,8 +253,100 @@ def test_answers_of_people_are_never_thrown_away(tmp_path: Path) -> None:
         done(tmp_path, given)
     answer(tmp_path / "work" / "annotate" / "sentences", name="ben")
     other = settings(simulate=None, campaign={**people, "answers_per_item": 2})
-    with pytest.raises(UsageError, match=r"sentences was made of other settings or data, and people gave \d answers"):
+    with pytest.raises(UsageError, match=r"sentences was made from other settings or data, and holds [1-9]\d* answers"):
         done(tmp_path, other)
+
+
+CHAIN = """
+name: decided
+summarize:
+  documents: docs.jsonl
+  models: {lead: scripted/rules.jsonl}
+annotate:
+  campaigns: {sentences: {kind: fact_verification}}
+  campaign: {answers_per_item: 2, platform: {accounts: [anna, ben]}}
+"""
+
+
+def summeter(*arguments: object) -> int:
+    """The exit code of a command."""
+    with pytest.raises(SystemExit) as end:
+        main([str(argument) for argument in arguments])
+    return int(str(end.value.code or 0))
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Path:
+    """The output of a chain whose people have answered everything: one finds all sentences supported, one none."""
+    docs = [{"doc_id": topic, "document": f"The {topic} was opened in May. It rained."} for topic in TOPICS]
+    reply = {"summary": "It was opened in May. It rained."}
+    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, docs)) + "\n")
+    (tmp_path / "rules.jsonl").write_text(json.dumps({"reply": reply}) + "\n")
+    (tmp_path / "bench.yaml").write_text(CHAIN)
+    out = tmp_path / "out"
+    assert summeter("bench", "run", tmp_path / "bench.yaml", "-o", out) == 130
+    with CampaignService(CampaignFolder(campaign_of(out))) as service:
+        for name, label in (("anna", "supported"), ("ben", "not_supported")):
+            service.request("session", Visitor("local", name))
+            batch = service.request("batch", Visitor("local", name), {})["batch"]
+            for task in batch["tasks"]:
+                types = [] if label == "supported" else ["entity error"]
+                answer = {"label": label, "error_types": types, "comment": None, "machine": None}
+                body = {"task": task["id"], "answer": answer, "seconds": 3.0, "answer_id": f"{name}-{task['id']}"}
+                service.request("answers", Visitor("local", name), body)
+    assert summeter("bench", "run", tmp_path / "bench.yaml", "-o", out) == 0
+    return out
+
+
+def campaign_of(out: Path) -> Path:
+    return out / "work" / "annotate" / "sentences"
+
+
+def test_decisions_make_a_finished_step_stale_and_come_into_its_labels(judged: Path) -> None:
+    run = ("bench", "run", judged.parent / "bench.yaml", "-o", judged)
+    before = load(judged / "annotate").judgments("human.merged")
+    assert {judgment.status for judgment in before} == {"skipped"}, "every sentence is a tie"
+    first, second = (task.key for task in CampaignFolder(campaign_of(judged)).tasks.work[:2])
+    for task, name in ((first, "anna"), (second, "ben")):
+        assert summeter("annotate", "adjudicate", campaign_of(judged), "--set", task, "--as", name) == 0
+    assert [row.state for row in chain_status(judged)] == ["done", "stale"]
+    assert summeter(*run) == 0
+    assert [row.state for row in chain_status(judged)] == ["done", "done"]
+    data = load(judged / "annotate")
+    assert sorted(str(judgment.label) for judgment in data.judgments("human.merged")) == ["0", "1", *["None"] * 6]
+    assert len(data.judgments("human.adjudicated")) == 2
+    assert summeter("annotate", "exclude", campaign_of(judged), "ben", "--reason", "guesses") == 0
+    assert [row.state for row in chain_status(judged)] == ["done", "stale"], "other answers count now"
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_a_campaign_with_answers_is_kept_or_refused(judged: Path, again: bool) -> None:
+    task = CampaignFolder(campaign_of(judged)).tasks.work[0].key
+    assert summeter("annotate", "adjudicate", campaign_of(judged), "--set", task, "--as", "ben") == 0
+    if not again:
+        (judged.parent / "bench.yaml").write_text(CHAIN.replace("answers_per_item: 2", "answers_per_item: 1"))
+    log = (campaign_of(judged) / "events.sqlite").read_bytes()
+    run = ("bench", "run", judged.parent / "bench.yaml", "-o", judged)
+    assert summeter(*run, *(["--again", "annotate"] if again else [])) == (0 if again else 2)
+    assert (campaign_of(judged) / "events.sqlite").read_bytes() == log
+
+
+def test_only_what_the_step_simulated_itself_is_replaced(tmp_path: Path) -> None:
+    campaigns = {"sentences": {}}
+    done(tmp_path / "a", settings(campaigns=campaigns))
+    done(tmp_path / "a", settings(campaigns=campaigns, seed=SEED + 1))
+    folder = tmp_path / "a" / "work" / "annotate" / "sentences"
+    task = CampaignFolder(folder).tasks.work[0].key
+    decision = json.dumps({"label": "supported", "error_types": [], "comment": None, "machine": None})
+    assert summeter("annotate", "adjudicate", folder, "--set", task, "--answer", decision) == 0
+    with pytest.raises(UsageError, match="0 answers and 1 decisions"):
+        done(tmp_path / "a", settings(campaigns=campaigns))
+    people = settings(campaigns=campaigns, simulate=None, campaign={"platform": {"accounts": ["anna", "ben", "cleo"]}})
+    with pytest.raises(WaitingError):
+        done(tmp_path / "b", people)
+    assert summeter("annotate", "simulate", tmp_path / "b" / "work" / "annotate" / "sentences") == 0
+    with pytest.raises(UsageError, match=r"[1-9]\d* answers and 0 decisions"):
+        done(tmp_path / "b", people.model_copy(update={"seed": 99}))
 
 
 def test_a_log_that_was_changed_is_not_taken_back(tmp_path: Path) -> None:

@@ -134,10 +134,10 @@ def test_pseudonyms_are_stable_under_one_secret_and_others_under_another(source:
 def test_another_secret_makes_the_release_stale_and_is_told_by_no_hash(source: Path, tmp_path: Path) -> None:
     given = settings(tmp_path)
     run_step(STEP, source, tmp_path / "release", given)
-    assert state_of(source, tmp_path / "release", given, None).state == "done"
+    assert state_of(STEP, source, tmp_path / "release", given, None).state == "done"
     assert file_hash(tmp_path / "secret") not in (tmp_path / "release" / MANIFEST).read_text()
     (tmp_path / "secret").write_text("another one outside of it")
-    assert state_of(source, tmp_path / "release", given, None) == ("stale", "secret has changed")
+    assert state_of(STEP, source, tmp_path / "release", given, None) == ("stale", "secret has changed")
 
 
 def test_neither_folders_nor_idle_annotators_are_named(source: Path, tmp_path: Path) -> None:

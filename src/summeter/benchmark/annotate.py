@@ -40,7 +40,17 @@ from summeter.annotate.tasks.key_fact_alignment import KeyFactAlignment
 from summeter.annotate.tasks.key_fact_validation import KeyFactValidation
 from summeter.annotate.tasks.simulation import Profile, Truth
 from summeter.benchmark.select import DETECTOR
-from summeter.benchmark.step import Inputs, LeftOut, Place, Result, Step, StepSettings, WaitingError, file_hashes
+from summeter.benchmark.step import (
+    Inputs,
+    LeftOut,
+    Manifest,
+    Place,
+    Result,
+    Step,
+    StepSettings,
+    WaitingError,
+    file_hashes,
+)
 from summeter.data.atomic import building, write_lines, write_text
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.folder import file_hash
@@ -57,7 +67,9 @@ KEPT = "key_facts."
 """Begins the names of the sets of validated key facts. They are of those that were kept alone, so that agreement about
 them says nothing of the campaign: they stay apart from the others. The campaign's own stands in the manifest."""
 MADE = "made.json"
-"""Says, in a campaign's folder, of which settings and data it was made."""
+"""Says, in a campaign's folder, of which settings and data it was made, and how long its log was then."""
+ANSWERS = "answers"
+"""What a manifest calls the hashes of the answers and decisions that its labels follow from, by campaign folder."""
 VALIDATED, PLANNED, SIMILAR = "validated", "plans", "similar"
 """The folders of the data with validated key facts, from which later campaigns are made, of the campaign files, and of
 the scores of similar sentences."""
@@ -355,37 +367,59 @@ class _Maker:
             )
         return list(shares)
 
-    def _there(self, folder: Path, made: str) -> bool:
-        """Whether the campaign is there as it should be. One of other settings or data is removed where nobody has
-        answered. Raises UsageError where somebody has."""
+    def _there(self, folder: Path, key: str) -> bool:
+        """Whether the campaign is there as it should be. Raises UsageError where it was made of other settings or data
+        and holds answers or decisions that came after; without any, it may be replaced."""
         if not folder.is_dir():
             return False
         file = folder / MADE
-        if file.is_file() and json.loads(file.read_text("utf-8")) == made:
+        made: Json = json.loads(file.read_text("utf-8")) if file.is_file() else {"key": None, "events": 0}
+        if made["key"] == key:
             return True
         with _opened(folder) as service:
-            people = [person for person in service.state.people.values() if not person.simulated]
-            answers = sum(len(person.answers) for person in people)
-        if answers:
+            people = service.state.people.values()
+            answers = sum(answer.seq > made["events"] for person in people for answer in person.answers.values())
+            decisions = sum(decision.seq > made["events"] for decision in service.state.adjudicated.values())
+        if answers or decisions:
             raise UsageError(
-                f"annotate: {folder} was made of other settings or data, and people gave {answers} answers there; "
-                "restore what has changed, or move that folder away to begin anew"
+                f"annotate: {folder} was made from other settings or data, and holds {answers} answers and {decisions} "
+                "decisions that a new campaign would lose; undo the change, or move that folder away to begin anew"
             )
         return False
 
-    def _build(self, folder: Path, fields: Json, made: str) -> None:
-        """Make a campaign whole; made-up annotators do all of their work in it before it is there at all."""
+    def _build(self, folder: Path, fields: Json, key: str) -> None:
+        """Make a campaign whole; simulated annotators do all of their work in it before it is there at all."""
         simulated = self.settings.simulate
         plan = self.work / PLANNED / f"{folder.name}.yaml"
         write_text(plan, json.dumps(fields, ensure_ascii=False, indent=1) + "\n")  # JSON is YAML, too
         with building(folder) as fresh:
             build(plan, fresh, token=None if simulated is None else _tokens(f"{self.settings.seed}/{folder.name}"))
-            write_text(fresh / MADE, json.dumps(made) + "\n")
-            if simulated is None:
-                CampaignService(CampaignFolder(fresh)).close()  # begins the log, which is looked into from now on
-            else:
+            if simulated is not None:
                 self.log({"event": "simulating", "campaign": folder.name})
                 _simulate(fresh, simulated, self.settings.seed)
+            with CampaignService(CampaignFolder(fresh)) as service:  # begins the log where nobody did
+                events = service.log.last_seq
+            write_text(fresh / MADE, json.dumps({"key": key, "events": events}) + "\n")
+
+
+def changed(work: Path, manifest: Manifest) -> str | None:
+    """Which campaign has other answers or decisions by now than the labels of a finished step; None where none has."""
+    for name, known in manifest.details.get(ANSWERS, {}).items():
+        if (work / name).is_dir():
+            try:
+                with _opened(work / name) as service:
+                    now = _answers_hash(service)
+            except InputError as error:
+                return str(error)
+            if now != known:
+                return f"the answers or decisions of the campaign {name} have changed"
+    return None
+
+
+def _answers_hash(service: CampaignService) -> str:
+    """A hash of which answers count and which decisions stand."""
+    counted = [answer.seq for key in service.state.items for answer in service.state.counted_answers(key)]
+    return digest([sorted(counted), sorted(decision.seq for decision in service.state.adjudicated.values())])
 
 
 @contextmanager
@@ -565,10 +599,12 @@ def _taken_back(
     sets: dict[str, list[Judgment]] = {}
     rows: list[Json] = []
     arm_rows: list[Json] = []
+    answers: dict[str, str] = {}
     for plan in plans:
         with ExitStack() as stack:
             services = {folder.name: stack.enter_context(_opened(folder)) for folder in folders[plan.name]}
             for (name, service), show in zip(services.items(), plan.folders.values(), strict=True):
+                answers[name] = _answers_hash(service)
                 taken = _take(service, changes, data, main=name == plan.main, arm=show)
                 rows.append({"campaign": plan.name, **taken.row})
                 for set_name, judgments in taken.sets.items():
@@ -590,7 +626,7 @@ def _taken_back(
         for change in changes
         if change.action == "dropped"
     ]
-    details: dict[str, Any] = {"campaigns": rows}
+    details: dict[str, Any] = {"campaigns": rows, ANSWERS: answers}
     if arm_rows:
         details["arms"] = arm_rows
     counts = {f"key_facts_{action}": count for action, count in sorted(actions.items())}
@@ -673,4 +709,4 @@ def _why(change: Change) -> str:
     return "; ".join(part for part in (*parts, *by) if part)
 
 
-STEP = Step("annotate", "people judge the summaries and key facts in campaigns", AnnotateSettings, _step)
+STEP = Step("annotate", "people judge the summaries and key facts in campaigns", AnnotateSettings, _step, changed)

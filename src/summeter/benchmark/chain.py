@@ -160,7 +160,7 @@ def run_chain(
         source: Path | None = None
         for step, settings in chain.steps:
             out = target / step.name
-            state = state_of(source, out, settings, last.get(step.name))
+            state = state_of(step, source, out, settings, last.get(step.name))
             if state.state == "done" and step.name != again:
                 tell(f"{step.name}: done")
                 manifests.append(read_manifest(out))
@@ -192,7 +192,7 @@ def chain_status(folder: str | Path, file: str | Path | None = None) -> list[Ste
     with chdir(chain.file.parent):
         for step, settings in chain.steps:
             out = target / step.name
-            state = state_of(source, out, settings, last.get(step.name))
+            state = state_of(step, source, out, settings, last.get(step.name))
             if state.state == "done" and stale:
                 state = StepState("stale", f"made from {stale}, which is not done")
             if state.state != "done":

@@ -145,12 +145,14 @@ S = TypeVar("S", bound=StepSettings)
 
 @dataclass(frozen=True)
 class Step(Generic[S]):
-    """A step: its name, what it does in a few words, its settings, and the function that does it."""
+    """A step: its name, what it does in a few words, its settings, and the function that does it. `changed` is given
+    the work folder and the manifest of a finished step, and returns why the work folder makes it stale, else None."""
 
     name: str
     about: str
     settings: type[S]
     run: Callable[[Inputs, S, Place], Result]
+    changed: Callable[[Path, Manifest], str | None] | None = None
 
 
 class WaitingError(SummeterError):
@@ -185,7 +187,7 @@ def run_step(
     inputs = _read(given)
     hashes = _input_hashes(given, settings)
     log = log_of(target)
-    work = target.parent / WORK / target.name
+    work = work_folder(target)
     work.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
     log({"event": "start"})
@@ -201,8 +203,13 @@ def run_step(
     return manifest
 
 
-def state_of(source: Path | None, out: Path, settings: StepSettings, last: Mapping[str, Any] | None) -> StepState:
-    """How far a step is, by its folder alone; `last` is the last line of the log about it."""
+def work_folder(out: Path) -> Path:
+    """The folder in which the step that writes `out` keeps what survives a kill."""
+    return out.parent / WORK / out.name
+
+
+def state_of(step: Step[S], source: Path | None, out: Path, settings: S, last: Mapping[str, Any] | None) -> StepState:
+    """How far a step is, by its folders alone; `last` is the last line of the log about it."""
     if not (out / MANIFEST).is_file():
         event = None if last is None else last["event"]
         if last is not None and event in ("failed", "waiting"):
@@ -219,7 +226,8 @@ def state_of(source: Path | None, out: Path, settings: StepSettings, last: Mappi
         if hashes.get(name) != manifest.inputs.get(name):
             what = f"what {source.name if source else 'it'} gave" if name == DATA else name
             return StepState("stale", f"{what} has changed")
-    return StepState("done")
+    why = None if step.changed is None else step.changed(work_folder(out), manifest)
+    return StepState("done") if why is None else StepState("stale", why)
 
 
 def read_manifest(folder: Path) -> Manifest:
