@@ -15,12 +15,13 @@ from summeter.cli.main import app
 from summeter.engine.api import evaluate
 from summeter.engine.runs import Run
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
-from summeter.meta import advise
-from summeter.meta._advise import Difference, documents_needed, overview
+from summeter.meta import advise, compare_evaluators
+from summeter.meta._advise import overview
+from summeter.meta.results import Study
 from summeter.records import Item, Judgment, UsageError
 from summeter.report.frontier import frontier_svg
 from summeter.runs.manifest import JudgeUsage
-from summeter.stats import Interval, Status
+from summeter.stats import error_to_find, labels_to_find
 
 
 class Noisy(Evaluator):
@@ -87,6 +88,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return evaluate(data(), judges, out=tmp_path_factory.mktemp("advise") / "run")
 
 
+UNKNOWN = {"value": None, "status": "undefined", "reason": "its judgments were imported"}
+
+
 def recommended(study: Any) -> str:
     (row,) = [row for row in study if row.details.get("recommended")]
     return str(row.signature)
@@ -106,10 +110,9 @@ def test_sentences_serve_where_all_have_them_and_the_cheapest_equal_is_recommend
     assert difference.low is not None
     assert difference.high is not None
     assert difference.low <= 0 <= difference.high
-    assert (study.one(statistic="documents_needed").value or 0) > 40
-    (note,) = study.notes
-    assert note.startswith("faithfulness: use noisy")
-    assert "the labels do not tell them apart" in note
+    assert (study.one(statistic="labels_needed").value or 0) > 40
+    assert (difference.details["comparisons"], difference.details["better"]) == (3, None)
+    assert difference.details["p_holm"] >= difference.p
     assert {row.system for row in study if row.statistic == "auroc" and row.system} == {"a", "b"}
     costs = {row.signature: row.value for row in study if row.statistic == "cost_per_1000"}
     assert sorted(costs.values()) == pytest.approx([1.0, 2.0, 9.0])
@@ -126,40 +129,107 @@ def test_a_judge_that_is_worse_than_chance_is_not_recommended(tmp_path: Path) ->
         row["human"]["sentence_labels"] = [1 - label for label in row["human"]["sentence_labels"]]
     study = advise(evaluate(rows, [Noisy(noise=0.3)], out=tmp_path / "wrong"), resamples=200)
     assert not [row for row in study if row.details.get("recommended")]
-    (note,) = study.notes
-    assert note.startswith("faithfulness: no judge can be recommended: the best, noisy")
-    assert "is no better than chance (auroc 0." in note
+    assert len(study.notes) == 1
 
 
-def test_a_judge_that_may_be_chance_is_said_to_be(tmp_path: Path) -> None:
+def test_a_judge_that_may_be_chance_is_not_recommended(tmp_path: Path) -> None:
     study = advise(evaluate(data(20), [Noisy(noise=60.0)], out=tmp_path / "coin"), resamples=200)
     (row,) = [row for row in study if row.statistic == "auroc" and row.system is None]
     assert (row.low or 0) <= 0.5 <= (row.high or 0)
-    assert "the labels do not tell it from chance)." in study.notes[0]
+    assert not row.details["recommended"]
 
 
-def test_one_document_gives_no_interval_and_the_note_says_so(tmp_path: Path) -> None:
-    row = data(1)[0] | {"sentences": ["It is right 0.", "It is wrong 1."], "summary": "It is right 0. It is wrong 1."}
-    row["human"] = {"sentence_labels": [1, 0]}
-    (note,) = advise(evaluate([row], [Noisy(noise=0.01)], out=tmp_path / "few"), resamples=50).notes
-    assert "auroc 1.000 on 2 sentences" in note
-    assert "too few labels for an interval)." in note
-    row["human"] = {"sentence_labels": [0, 1]}
-    (note,) = advise(evaluate([row], [Noisy(noise=0.01)], out=tmp_path / "wrong"), resamples=50).notes
-    assert "no judge can be recommended" in note
+def test_few_documents_do_not_tell_a_judge_from_chance(tmp_path: Path) -> None:
+    """Five documents, on which it is right throughout: an interval of width 0, and no recommendation."""
+    study = advise(evaluate(data(5), [Noisy(noise=0.01)], out=tmp_path / "few"), resamples=50)
+    (row,) = [row for row in study if row.statistic == "auroc" and row.system is None]
+    assert (row.value, row.details["recommended"]) == (1.0, False)
 
 
-def test_judges_of_one_order_agree_alike(tmp_path: Path) -> None:
+@pytest.mark.parametrize("draws", ["0", "1"])
+def test_without_draws_nothing_is_claimed(run: Run, draws: str) -> None:
+    arguments = ["advise", str(run.folder), "--resamples", draws, "--json"]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    rows = [row for row in json.loads(result.stdout)["rows"] if row["statistic"] == "auroc"]
+    assert {(row["low"], row["high"], row["status"]) for row in rows} == {(None, None, "no_interval")}
+    assert all(row["reason"] for row in rows)
+    assert not any(row["details"].get("recommended") for row in rows)
+
+
+class Rater(Noisy):
+    """People's ratings of coherence, which stand in the data, with noise."""
+
+    name: ClassVar[str] = "rater"
+    aspects: ClassVar[tuple[str, ...]] = ("coherence",)
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        builder = JudgmentBuilder(self, item, tools.signature)
+        noise = random.Random(f"{item.summary.text} {self.noise}").gauss(0, self.noise)
+        return [builder.ok("coherence", "summary", None, value=len(item.summary.text.split("right")) + noise)]
+
+
+def rated(documents: int = 30) -> list[dict[str, Any]]:
+    """`data` with a rating of coherence, the number of right sentences, beside the labels of sentences."""
+    rows = data(documents)
+    for row in rows:
+        row["human"]["ratings"] = {"coherence": {"ann": 1 + sum(row["human"]["sentence_labels"])}}
+    return rows
+
+
+def test_differences_are_those_of_compare(tmp_path: Path) -> None:
+    """Ratings: the same test, p and correction as `meta compare` by Spearman's correlation."""
+    judges = [Rater(noise=noise) for noise in (0.5, 0.7, 2.0, 2.5)]
+    run = evaluate(rated(), judges, out=tmp_path / "run")
+    row = advise(run, resamples=100).one(statistic="difference")
+    compared = compare_evaluators(run, run.data, coefficient="spearman", resamples=100)
+    pairs = [
+        each for each in compared if each.statistic == "spearman_difference"
+        and {each.details["first_signature"], each.details["second_signature"]}
+        == {row.details["first_signature"], row.details["second_signature"]}
+    ]  # fmt: skip
+    assert [(each.p, each.details["p_holm"], each.details["comparisons"]) for each in pairs] == [
+        (row.p, row.details["p_holm"], 6)
+    ]
+
+
+def test_runs_of_unlike_aspects_are_advised_on_together(tmp_path: Path) -> None:
+    faith = evaluate(rated(), [Noisy(noise=0.3)], out=tmp_path / "faith")
+    coherent = evaluate(rated(), [Rater(noise=0.3)], out=tmp_path / "coherent")
+    folders = [str(faith.folder), str(coherent.folder)]
+    asked = ["--aspect", "faithfulness", "--aspect", "coherence"]
+    for more in ([], asked):
+        result = CliRunner().invoke(app, ["advise", *folders, *more, "--resamples", "100", "--json"])
+        assert result.exit_code == 0, result.output
+        rows = json.loads(result.stdout)["rows"]
+        assert {(row["judge"], row["aspect"]) for row in rows if row["details"].get("recommended")} == {
+            ("noisy", "faithfulness"), ("rater", "coherence"),
+        }  # fmt: skip
+    unknown = CliRunner().invoke(app, ["advise", *folders, "--aspect", "fluency"])
+    assert unknown.exit_code != 0
+
+
+def test_a_judge_that_cannot_be_compared_is_named(tmp_path: Path) -> None:
+    """People judged faithfulness only: the judge of coherence has a row without a value, and a reason."""
+    faith = evaluate(data(12), [Noisy(noise=0.3)], out=tmp_path / "faith")
+    coherent = evaluate(data(12), [Rater(noise=0.3)], out=tmp_path / "coherent")
+    study = advise([faith, coherent], resamples=50)
+    row = study.one(statistic="agreement")
+    assert (row.judge, row.aspect, row.value, row.status) == ("rater", "coherence", None, "undefined")
+    assert row.reason
+    assert any("rater" in note for note in study.notes)
+
+
+def test_judges_of_one_order_differ_by_nothing(tmp_path: Path) -> None:
     study = advise(evaluate(data(20), [Noisy(noise=0.3), Louder(noise=0.3)], out=tmp_path / "twins"), resamples=200)
-    (note,) = study.notes
-    assert note.endswith("agree with people alike.")
+    difference, needed = study.one(statistic="difference"), study.one(statistic="labels_needed")
+    assert (difference.value, difference.details["better"], needed.value) == (0.0, None, None)
 
 
-def test_documents_needed_by_hand() -> None:
-    # Its standard error is .1 / 1.96 from 50 documents. For an interval of +-.05 it takes (.1 / .05)^2 times as many.
-    interval = Interval(0.05, -0.05, 0.15, 100, 0, 50, 1000, 0, "percentile", 0.95, 0, Status.OK, None)
-    assert documents_needed(Difference(interval, 50)) == 200
-    assert documents_needed(Difference(interval._replace(value=0.0), 50)) is None
+def test_labels_by_hand() -> None:
+    # From an error of .1 / 1.96 at 50 labels: 50 (.1 / .05)^2; 80 % power takes (2.8016 / 1.96)^2 times as many.
+    assert labels_to_find(50, 0.1 / 1.959964, error_to_find(0.05)) == 200
+    assert labels_to_find(50, 0.1 / 1.959964, error_to_find(0.05, power=0.8)) == 409
 
 
 def test_the_figures_of_a_judge_are_of_one_run(tmp_path: Path, run: Run) -> None:
@@ -210,6 +280,19 @@ def test_the_picture_marks_the_frontier(run: Run) -> None:
     assert [circle.get("fill") for circle in picture.findall(f".//{name}circle")].count("#06c") == 1
 
 
+def test_without_prices_the_picture_shows_agreement(run: Run) -> None:
+    """Imported judgments, say, have no price: all judges stand in the strip of unknown cost, and none is joined."""
+    study = advise(run, resamples=100)
+    rows = [row if row.statistic != "cost_per_1000" else row.model_copy(update=UNKNOWN) for row in study]
+    picture = ET.fromstring(frontier_svg(Study("advise", rows)))
+    name = "{http://www.w3.org/2000/svg}"
+    circles = picture.findall(f".//{name}circle")
+    assert len({circle.get("cy") for circle in circles}) == 3
+    assert len({circle.get("cx") for circle in circles}) == 1
+    assert picture.findall(f".//{name}text[@class='unpriced']")
+    assert not picture.findall(f".//{name}polyline")
+
+
 def test_the_command_prints_the_contract_and_draws(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "frontier.svg"
     arguments = ["advise", str(run.folder), "--resamples", "50", "-o", str(out)]
@@ -220,7 +303,7 @@ def test_the_command_prints_the_contract_and_draws(run: Run, tmp_path: Path) -> 
     assert {row["study"] for row in printed["rows"]} == {"advise"}
     assert out.read_text().startswith("<svg")
     plain = CliRunner().invoke(app, arguments)
-    assert "faithfulness: use noisy" in plain.stdout
+    assert "faithfulness: use " in plain.stdout
 
 
 def test_without_labels_it_says_so(tmp_path: Path) -> None:

@@ -119,6 +119,13 @@ class TestNumbers:
         few = calibrate(run, run.data, aspect="faithfulness", listed=3, resamples=10)
         assert (len(few.disagreements), few.disagreements_total) == (3, 40)
 
+    def test_without_draws_no_interval(self, run: RunFolder) -> None:
+        study = calibration_study(calibrate(run, run.data, aspect="faithfulness", resamples=0))
+        rows = [row for row in study if row.statistic in ("kappa_cohen", "accuracy", "kappa_fleiss")]
+        assert len(rows) == 3
+        assert {(row.low, row.high, row.interval, row.status) for row in rows} == {(None, None, None, "no_interval")}
+        assert all(row.reason for row in rows)
+
 
 class TestThreshold:
     def test_tuned_on_the_dev_split_alone(self, run: RunFolder) -> None:

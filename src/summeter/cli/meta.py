@@ -44,7 +44,7 @@ Alpha = Annotated[float, typer.Option(help="The corrected p-value from which a d
 AverageOver = Annotated[Average, typer.Option(help="All rows at once, or within each document or system.")]
 Coefficients = Annotated[list[str] | None, typer.Option("--coefficient", help=_named(Coefficient))]
 Confidence = Annotated[float, typer.Option(help="Level of the intervals.")]
-Drawn = Annotated[int, typer.Option("--resamples", min=1, help="Of the bootstrap by document.")]
+Resamples = Annotated[int, typer.Option(min=0, help="Resamples of the bootstrap by document; 0 for no intervals.")]
 Separately = Annotated[
     bool,
     typer.Option("--separately", help="Drop a system only from the coefficient that is undefined on it, not from all."),
@@ -308,7 +308,7 @@ def compare(
     average: AverageOver = Average.POOLED,
     coefficient: Annotated[Coefficient, typer.Option(help="Judges: by which they agree.")] = Coefficient.PEARSON,
     permutations: Annotated[int, typer.Option(min=1, help="Of the permutation test.")] = 10_000,
-    resamples: Drawn = 2000,
+    resamples: Resamples = 2000,
     confidence: Confidence = 0.95,
     alpha: Alpha = 0.05,
     rule: Annotated[ClusterRule, typer.Option(help="How clusters of equals are cut.")] = ClusterRule.GREEDY,
@@ -493,7 +493,6 @@ def card(
         str | None, typer.Option(metavar="COLUMN[=VALUE]", help="Which column says that a document is redacted.")
     ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE.md", help="The card as Markdown.")] = None,
-    resamples: Drawn = 1000,
 ) -> list[Study]:
     """Write a benchmark card: means, domain stability, types of error, abstractiveness, redaction, groups."""
     from summeter.data.atomic import write_text
@@ -503,7 +502,7 @@ def card(
     run = given.runs[0] if given.runs else None
     gold = given.data(run) if people or given.gold is not None or run is None else None
     lengths, columns = numbers(edges, "--edges", int), by or ()
-    result = study(run, gold, group_by=columns, edges=lengths, redacted=redacted, resamples=resamples, **given.keywords)
+    result = study(run, gold, group_by=columns, edges=lengths, redacted=redacted, **given.keywords)
     text = markdown(result, f"Benchmark card: {run.manifest.data.source if run else given.data().card.name}")
     given.tables = False
     if out is not None:

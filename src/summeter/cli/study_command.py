@@ -97,8 +97,10 @@ SHARED: Mapping[str, Shared] = {
         Items, Items.COMMON, typer.Option(help="Means of documents and systems: over common items, or each side's own.")
     ),
     "min_items": Shared(int, 1, typer.Option(min=1, help="Leave out systems or documents with fewer items.")),
-    "resamples": Shared(int, 1000, typer.Option(min=0, help="Of the bootstrap by document; 0 for no intervals.")),
-    "seed": Shared(int, 0, typer.Option(help="Of the bootstrap.")),
+    "resamples": Shared(
+        int, 1000, typer.Option(min=0, help="Resamples of the bootstrap by document; 0 for no intervals.")
+    ),
+    "seed": Shared(int, 0, typer.Option(help="Random seed of the bootstrap.")),
     "family": _texts("Who made a system. Repeatable.", metavar="SYSTEM=NAME"),
     "judge_family": _texts(
         "Who made a judge; default: the family whose name stands in its model's name. Repeatable.",

@@ -2,28 +2,48 @@
 
 One statistic serves all judges of an aspect, so that they can be compared: AUROC where people said yes or no (of a
 judge that says only 0 and 1 it is the balanced accuracy), else Spearman's correlation. It is taken over sentences where
-people and every judge have them, else over summaries.
+people and every judge have them, else over summaries. Judges are compared as `compare` compares them: pair by pair, by
+the permutation test, corrected for the number of pairs.
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
-from statistics import NormalDist
 from typing import Any, NamedTuple, Unpack
 
-import numpy as np
-
-from summeter.choices import AggregationRule, Coefficient, Level
+from summeter.choices import AggregationRule, Average, Coefficient, Level
 from summeter.meta._bias import length_rows, lengths_of, self_preference
+from summeter.meta._compare import (
+    AGREES_BETTER,
+    AUROC,
+    AgreementStatistic,
+    AgreementTask,
+    Significance,
+    judge_differences,
+    pair_row,
+    sentence,
+)
 from summeter.meta._correlate import rows_interval
+from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import Gold
 from summeter.meta.matrix import PairedScores, are_decisions
-from summeter.meta.results import Row, Study, interval_row, judge_key, judge_labels, named, resampling
+from summeter.meta.results import (
+    Row,
+    Study,
+    interval_row,
+    judge_key,
+    judge_labels,
+    merged,
+    named,
+    resampling,
+    status_of,
+)
 from summeter.meta.selection import (
     OF_PEOPLE,
+    MetaInput,
     Selection,
     SelectionArgs,
     all_pairs,
@@ -31,23 +51,24 @@ from summeter.meta.selection import (
     meta_input,
     paired_matrices,
     takes,
+    wanted,
 )
-from summeter.records import Parameter, UsageError, judge_names
+from summeter.records import JudgeKey, Parameter, UsageError, judge_names
 from summeter.runs.calls import CallStore
 from summeter.runs.run import CALLS, RunFolder
-from summeter.stats import Interval, classification_interval
-from summeter.stats.base import Floats
-from summeter.stats.classification import Area
-from summeter.stats.correlation import correlation_of
-from summeter.stats.resample import Resampling, Weighted
-from summeter.tables import Column, Table, number
+from summeter.scoring import COMPOSITE
+from summeter.scoring.table import Question
+from summeter.stats import FEWEST, Interval, PairDifference, classification_interval, error_to_find, labels_to_find
+from summeter.stats.resample import Resampling
+from summeter.tables import Column, Table, number, with_interval
 from summeter.tables import interval as shown_interval
 
 STUDY = "advise"
-AUROC, SPEARMAN = "auroc", Coefficient.SPEARMAN.value
+SPEARMAN = Coefficient.SPEARMAN
 CHANCE = {AUROC: 0.5, SPEARMAN: 0.0}
 FREE = "no model was paid for"
-_SIDE = NormalDist().inv_cdf(0.975)
+POWER = 0.8
+"""Probability with which `labels_needed` documents tell two judges apart."""
 
 
 class Candidate(NamedTuple):
@@ -55,7 +76,7 @@ class Candidate(NamedTuple):
 
     run: RunFolder
     pairs: PairedScores
-    statistic: str
+    statistic: AgreementStatistic
     agreement: Interval
     cost: float | None
     reason: str | None
@@ -87,17 +108,18 @@ def advise(
     calls took, one after the other, and that this processor computed); `length_gap` (by how much more than people's its
     scores go with the length of a summary); with `families` (and `judge_families`, as for `bias`) `self_preference`,
     how much higher than people, in standard deviations, it rates the systems of its own family; for the best judge and
-    the next one ("A-B") the `difference`, and `documents_needed`, how many labelled documents would tell them apart.
-    The recommendation stands in the notes.
+    the recommended one, else the next best ("A-B"), the `difference` (fields as in `compare_evaluators`) and
+    `labels_needed`, how many labelled documents would tell them apart with probability 0.8. A judge that cannot be
+    compared has a row `agreement` without a value, and the reason. The recommendation stands in the notes.
 
-    Recommended is the cheapest judge that the labels do not tell from the best one; none that they show to be no better
-    than chance. Raises UsageError where no judge
-    has an aspect in common with people.
+    Recommended is the cheapest of the judges that the labels tell from chance (the interval lies above it, with at
+    least 6 documents) and do not show to be worse than the best of these; where there is none, nobody is. Raises
+    UsageError where no judge has an aspect in common with people.
     """
     folders = [runs] if isinstance(runs, RunFolder) else list(runs)
     if not folders:
         raise UsageError("no run given")
-    chosen, resample = Selection(**selection), resampling(max(1, resamples), seed=seed)
+    chosen, resample = Selection(**selection), resampling(resamples, seed=seed)
     if chosen.merge == AggregationRule.EACH:
         raise UsageError(
             "judges are set beside one value of people for each unit; merge the annotators, or name one of them (",
@@ -106,17 +128,20 @@ def advise(
         )
     people = folders[0].data if gold is None else gold
     where = None if level is None else choose(Level, level, "level")
-    found = _candidates(folders, people, chosen, where, resample)
-    names = judge_names(judge_key(candidate.pairs.judge) for candidate in found)
-    rows: list[Row] = []
-    notes: list[str] = []
+    reads = [(folder, meta_input(folder, people, chosen)) for folder in folders]
+    found, rows = _candidates(reads, chosen, where, resample)
+    names = judge_names(
+        [*(judge_key(candidate.pairs.judge) for candidate in found), *(judge_key_of(row) for row in rows)]
+    )
+    notes = [f"left out: {names[judge_key_of(row)]} on {row.aspect}: {row.reason}" for row in rows]
+    testing = Significance(resamples=resamples, seed=seed)
     for aspect in dict.fromkeys(candidate.pairs.gold.aspect for candidate in found):
         of_aspect = [candidate for candidate in found if candidate.pairs.gold.aspect == aspect]
         named_candidates = {names[judge_key(candidate.pairs.judge)]: candidate for candidate in of_aspect}
-        block, said = _of_aspect(aspect, named_candidates, resample)
+        block, advice = _of_aspect(aspect, named_candidates, resample, testing)
         rows += block
-        notes += said
-    rows += _biases(found, people, chosen, families or {}, judge_families or {}, resample)
+        notes.append(advice)
+    rows += _biases(found, reads, chosen, families or {}, judge_families or {}, resample)
     return Study(STUDY, rows, notes)
 
 
@@ -150,28 +175,60 @@ def overview(study: Study) -> Table:
     return Table(tuple(columns[at] for at in kept), tuple(tuple(line[at] for at in kept) for line in lines))
 
 
+def judge_key_of(row: Row) -> JudgeKey:
+    """What tells the judge of a row from its namesakes."""
+    return JudgeKey(row.judge or "", row.signature or "", row.model)
+
+
 def _candidates(
-    runs: Sequence[RunFolder], gold: Gold, chosen: Selection, where: Level | None, resample: Resampling
-) -> list[Candidate]:
+    reads: Sequence[tuple[RunFolder, MetaInput]], chosen: Selection, where: Level | None, resample: Resampling
+) -> tuple[list[Candidate], list[Row]]:
+    """The judges that can be compared with people, and a row for each that cannot."""
+    questions = {run.folder: read.judge.questions(judge=chosen.judge) for run, read in reads}
+    there = list(dict.fromkeys(question.aspect for own in questions.values() for question in own))
+    people = judged_aspects(reads[0][1].gold)
+    aspects = wanted(chosen, there, people) if there else []
     by_level: dict[Level, dict[tuple[str, str, str], tuple[RunFolder, PairedScores]]] = {}
     lost: UsageError | None = None
     for level in [where] if where is not None else [Level.SENTENCE, Level.SUMMARY]:
-        there = by_level.setdefault(level, {})
-        for run in runs:
+        at_level = by_level.setdefault(level, {})
+        for run, read in reads:
+            in_run = {question.aspect for question in questions[run.folder]}
+            own = tuple(f"{judge}:{gold}" for judge, gold in aspects if judge in in_run)
+            if there and not own:
+                continue
             try:
-                for pairs in all_pairs(meta_input(run, gold, chosen), level, chosen):
-                    there.setdefault(_key(pairs), (run, pairs))
+                for pairs in all_pairs(read, level, replace(chosen, aspect=own)):
+                    at_level.setdefault(_key(pairs), (run, pairs))
             except UsageError as error:
                 lost = error
-    found = []
-    for aspect in dict.fromkeys(key[0] for there in by_level.values() for key in there):
-        of_aspect = [{key: own for key, own in there.items() if key[0] == aspect} for there in by_level.values()]
+    found: list[Candidate] = []
+    levels: dict[str, Level] = {}
+    for aspect in dict.fromkeys(key[0] for at_level in by_level.values() for key in at_level):
+        of_aspect = {
+            level: [own for key, own in at_level.items() if key[0] == aspect] for level, at_level in by_level.items()
+        }
         # Sentences where every judge has them, else summaries.
-        best = max(of_aspect, key=len)
-        found += [_candidate(run, pairs, resample) for run, pairs in best.values()]
+        levels[aspect] = max(of_aspect, key=lambda level: len(of_aspect[level]))
+        judged = of_aspect[levels[aspect]]
+        statistic: AgreementStatistic = AUROC if all(are_decisions(pairs.y) for _, pairs in judged) else SPEARMAN
+        found += [_candidate(run, pairs, statistic, resample) for run, pairs in judged]
     if not found:
         raise lost or UsageError("nobody judged what people judged")
-    return found
+    compared = {_key(candidate.pairs)[1:] for candidate in found}
+    golds = dict(aspects)
+    left_out: dict[Question, Row] = {}
+    for question in chain.from_iterable(questions.values()):
+        asked = question.aspect in golds or not chosen.aspects
+        if (question.signature, question.aspect) in compared or question.aspect == COMPOSITE or not asked:
+            continue
+        gold = golds.get(question.aspect)
+        left_out[question] = Row(
+            study=STUDY, **question._asdict(), gold_aspect=gold, statistic="agreement", value=None, status="undefined",
+            n=0, reason=f"people did not judge {question.aspect}" if gold is None
+            else f"it has no score of a {levels[gold].value if gold in levels else 'unit'} that people judged",
+        )  # fmt: skip
+    return found, list(left_out.values())
 
 
 def _key(pairs: PairedScores) -> tuple[str, str, str]:
@@ -179,12 +236,11 @@ def _key(pairs: PairedScores) -> tuple[str, str, str]:
     return pairs.gold.aspect, pairs.judge.signature, pairs.judge.aspect
 
 
-def _candidate(run: RunFolder, pairs: PairedScores, resample: Resampling) -> Candidate:
-    statistic = AUROC if are_decisions(pairs.y) else SPEARMAN
+def _candidate(run: RunFolder, pairs: PairedScores, statistic: AgreementStatistic, resample: Resampling) -> Candidate:
     return Candidate(run, pairs, statistic, _agreement(pairs, statistic, resample), *_cost(run, pairs.judge.signature))
 
 
-def _agreement(pairs: PairedScores, statistic: str, resample: Resampling) -> Interval:
+def _agreement(pairs: PairedScores, statistic: AgreementStatistic, resample: Resampling) -> Interval:
     if statistic == AUROC:
         return classification_interval(pairs.y, pairs.x, AUROC, resample(pairs.document.codes))
     return rows_interval(pairs, SPEARMAN, resample)
@@ -232,20 +288,26 @@ def _seconds(run: RunFolder, signature: str) -> float | None:
     return total if timed else None
 
 
-def _of_aspect(aspect: str, named: Mapping[str, Candidate], resample: Resampling) -> tuple[list[Row], list[str]]:
+def _of_aspect(
+    aspect: str, named: Mapping[str, Candidate], resample: Resampling, testing: Significance
+) -> tuple[list[Row], str]:
     """The rows of the judges of one aspect, and the recommendation."""
     ranked = sorted(
         (name for name, own in named.items() if own.agreement.value is not None),
         key=lambda name: (-(named[name].agreement.value or 0.0), named[name].cost is None, named[name].cost or 0.0),
     )
-    gaps = {name: _difference(named[ranked[0]], named[name], resample) for name in ranked[1:]}
-    equal = [ranked[0], *(name for name, gap in gaps.items() if not _apart(gap))] if ranked else []
-    equal = [name for name in equal if not _below_chance(named[name])]
+    pairs: dict[tuple[str, str], tuple[PairDifference, dict[str, Any]]] = {}
+    if len(ranked) > 1:
+        first = named[ranked[0]]
+        task = AgreementTask(first.statistic, first.pairs.level, Average.POOLED, testing)
+        (tested,) = judge_differences([{name: named[name].pairs for name in ranked}], task)
+        pairs = {(pair.first, pair.second): (pair, fields) for pair, fields in tested}
+    sound = [name for name in ranked if _doubt(named[name].agreement, named[name].statistic) is None]
+    equal = [name for name in sound if name == sound[0] or pairs[sound[0], name][0].better != sound[0]]
     priced = [name for name in equal if named[name].cost is not None]
-    best = (
-        min(priced, key=lambda name: named[name].cost or 0.0) if priced and named[ranked[0]].cost is not None else None
-    )
-    recommended = best if best is not None else equal[0] if equal else None
+    recommended = equal[0] if equal else None
+    if priced and named[equal[0]].cost is not None:
+        recommended = min(priced, key=lambda name: named[name].cost or 0.0)
     rows: list[Row] = []
     for name, own in named.items():
         details = {"frontier": name in ranked and _on_frontier(own, named.values()), "recommended": name == recommended}
@@ -261,119 +323,60 @@ def _of_aspect(aspect: str, named: Mapping[str, Candidate], resample: Resampling
                 reason="the run says nothing of its time" if seconds is None else None)
         )  # fmt: skip
         rows += _by_system(own, resample)
-    if recommended is None and ranked:
-        own = named[ranked[0]]
-        number = f"{own.statistic} {own.agreement.value:.3f} {shown_interval(own.agreement.low, own.agreement.high)}"
-        return rows, [
-            f"{aspect}: no judge can be recommended: the best, {ranked[0]}, is no better than chance ({number})."
-        ]
+    if not ranked:
+        return rows, f"{aspect}: no judge can be recommended: {next(iter(named.values())).agreement.reason}."
     if recommended is None:
-        return rows, [f"{aspect}: no judge can be recommended: {next(iter(named.values())).agreement.reason}"]
-    if len(ranked) == 1:
-        return rows, [f"{_use(aspect, recommended, named)} It is the only judge of {aspect} here."]
-    other = recommended if recommended != ranked[0] else ranked[1]
-    gap = gaps[other]
-    more = documents_needed(gap)
-    about = {
-        **named[ranked[0]].fields(),
-        "pair": f"{ranked[0]}-{other}",
-        "judge": None,
-        "signature": None,
-        "model": None,
-    }
-    rows.append(interval_row(gap.interval, about, statistic="difference", details={"of": named[other].statistic}))
-    rows.append(
-        Row(**about, statistic="documents_needed", value=None if more is None else float(more), n=gap.documents,
-            status="undefined" if more is None else "ok",
-            reason="the two agree with people alike, or no interval could be had" if more is None else None)
-    )  # fmt: skip
-    return rows, [f"{_use(aspect, recommended, named)} {_why(ranked[0], other, recommended, gap, more, named)}"]
-
-
-def _use(aspect: str, name: str, named: Mapping[str, Candidate]) -> str:
-    own = named[name]
-    spread = shown_interval(own.agreement.low, own.agreement.high)
+        own = named[ranked[0]]
+        doubt = _doubt(own.agreement, own.statistic)
+        return rows, f"{aspect}: no judge can be recommended: the best, {ranked[0]}, {doubt} ({_figure(own)})."
+    own = named[recommended]
     price = own.reason if own.cost is None else f"${own.cost:.2f} per 1,000 summaries" if own.cost else FREE
-    value = f"{own.agreement.value:.3f} {spread}".strip()
-    number = f"{own.statistic} {value} on {own.agreement.n:,} {_plural(own.pairs.level)}"
-    chance = ""
-    if own.agreement.low is None:
-        chance = "; too few labels for an interval"
-    elif own.agreement.low <= CHANCE[own.statistic]:
-        chance = "; the labels do not tell it from chance"
-    return f"{aspect}: use {name} ({number}; {price}{chance})."
+    advice = f"{aspect}: use {recommended} ({_figure(own)}; {price})."
+    if len(ranked) == 1:
+        return rows, f"{advice} It is the only judge of {aspect} here."
+    best = sound[0]
+    other = next(name for name in (recommended, *sound[1:], *ranked) if name != best)
+    pair, fields = pairs[(best, other) if (best, other) in pairs else (other, best)]
+    about = merged(own.fields(), fields, judge=None, model=None)
+    of_pair = pair_row(pair, testing, about, statistic="difference", details={"of": own.statistic})
+    needed = _labels_needed(pair, fields["details"].get("standard_error"), testing)
+    about |= {"details": {"power": POWER}, "pair": of_pair.pair, "n": pair.units}
+    rows += [
+        of_pair,
+        Row(**about, statistic="labels_needed", value=needed, status=status_of(needed),
+            reason=None if needed is not None else "the two agree with people alike, or there is no interval"),
+    ]  # fmt: skip
+    advice = f"{advice} {sentence(pair, aspect, testing, verb=AGREES_BETTER)}"
+    if pair.better is None and needed is not None:
+        advice += f"; about {needed:,} labelled documents would tell them apart (there are {pair.units:,})"
+    return rows, f"{advice}."
 
 
-def _below_chance(own: Candidate) -> bool:
-    """Whether the labels say that people agree with it no better than with a coin."""
-    most = own.agreement.value if own.agreement.high is None else own.agreement.high
-    return most is not None and most <= CHANCE[own.statistic]
+def _figure(own: Candidate) -> str:
+    """A judge's agreement in words."""
+    value = with_interval(own.agreement.value, own.agreement.low, own.agreement.high)
+    unit = "summaries" if own.pairs.level is Level.SUMMARY else f"{own.pairs.level.value}s"
+    return f"{own.statistic} {value} on {own.agreement.n:,} {unit}"
 
 
-def _plural(level: Level) -> str:
-    return "summaries" if level is Level.SUMMARY else f"{level.value.replace('_', ' ')}s"
+def _doubt(agreement: Interval, statistic: str) -> str | None:
+    """Why the labels do not show that a judge is better than chance; None where they do."""
+    if agreement.low is None or agreement.high is None:
+        return f"cannot be told from chance: {agreement.reason}"
+    if agreement.high <= CHANCE[statistic]:
+        return "is no better than chance"
+    if agreement.low <= CHANCE[statistic]:
+        return "cannot be told from chance"
+    few = f"{agreement.clusters} labelled document{'s' * (agreement.clusters != 1)}"
+    return f"cannot be told from chance: {few}, fewer than {FEWEST}" if agreement.clusters < FEWEST else None
 
 
-def _why(
-    best: str, other: str, recommended: str, gap: Difference, more: int | None, named: Mapping[str, Candidate]
-) -> str:
-    spread = shown_interval(gap.interval.low, gap.interval.high)
-    ahead = f"{best} is ahead of {other} by {gap.interval.value or 0.0:.3f} {spread}"
-    if not gap.interval.value and gap.interval.low == gap.interval.high:
-        return f"{best} and {other} agree with people alike."
-    if _apart(gap):
-        return f"{ahead}, which the labels tell apart."
-    labels = "" if more is None else f"; about {more:,} labelled documents would (there are {gap.documents:,})"
-    cheaper = ""
-    if recommended != best and (named[best].cost or 0.0) > (named[other].cost or 0.0):
-        cheaper = f" and costs ${named[best].cost:.2f} per 1,000 summaries"
-    return f"{ahead}{cheaper}, but the labels do not tell them apart{labels}."
-
-
-class Difference(NamedTuple):
-    """How much better one judge agrees than another, on what both and people judged."""
-
-    interval: Interval
-    documents: int
-
-
-def _difference(first: Candidate, second: Candidate, resample: Resampling) -> Difference:
-    """Documents are drawn for both judges alike."""
-    keys = [_keys(candidate.pairs) for candidate in (first, second)]
-    common = [key for key in keys[0] if key in keys[1]]
-    rows = [np.array([at[key] for key in common], np.int64) for at in keys]
-    one, two = (candidate.pairs.take(at) for candidate, at in zip((first, second), rows, strict=True))
-    bootstrap = resample(one.document.codes)
-    parts: list[Weighted] = []
-    for pairs in (one, two):
-        if first.statistic == AUROC:
-            parts.append(Area(pairs.y, pairs.x, bootstrap.codes))
-        else:
-            parts.append(correlation_of(pairs.x, pairs.y, bootstrap.codes, SPEARMAN))
-
-    def difference(weights: Floats) -> Floats:
-        return np.asarray(parts[0](weights) - parts[1](weights))
-
-    return Difference(bootstrap.interval(difference, width=len(common)), len(one.document.used()))
-
-
-def _keys(pairs: PairedScores) -> dict[tuple[str | None, str | None, int], int]:
-    labels = zip(pairs.document.labels(), pairs.system.labels(), pairs.index.tolist(), strict=True)
-    return {key: at for at, (key, kept) in enumerate(zip(labels, pairs.kept.tolist(), strict=True)) if kept}
-
-
-def _apart(gap: Difference) -> bool:
-    low, high = gap.interval.low, gap.interval.high
-    return low is not None and high is not None and (low > 0 or high < 0)
-
-
-def documents_needed(gap: Difference) -> int | None:
-    """How many labelled documents would give the difference an interval without 0: its width falls with their root."""
-    value, low, high = gap.interval.value, gap.interval.low, gap.interval.high
-    if not value or low is None or high is None:
+def _labels_needed(pair: PairDifference, error: float | None, testing: Significance) -> int | None:
+    """How many labelled documents would show this difference, at the corrected level of the pair."""
+    if not pair.difference or error is None:
         return None
-    deviation = (high - low) / (2 * _SIDE)
-    return math.ceil(gap.documents * (_SIDE * deviation / abs(value)) ** 2)
+    wanted_error = error_to_find(abs(pair.difference), 1 - testing.alpha / pair.family, POWER)
+    return labels_to_find(pair.units, error, wanted_error)
 
 
 def _on_frontier(own: Candidate, others: Any) -> bool:
@@ -397,15 +400,22 @@ def _by_system(own: Candidate, resample: Resampling) -> Iterator[Row]:
 
 
 def _biases(
-    candidates: Sequence[Candidate], gold: Gold, chosen: Selection, families: Mapping[str, str],
-    judge_families: Mapping[str, str], resample: Resampling,
-) -> Iterator[Row]:  # fmt: skip
+    candidates: Sequence[Candidate],
+    reads: Sequence[tuple[RunFolder, MetaInput]],
+    chosen: Selection,
+    families: Mapping[str, str],
+    judge_families: Mapping[str, str],
+    resample: Resampling,
+) -> Iterator[Row]:
     """Of the candidates only: of a judge in several runs, what the first of them says, like its other figures."""
     run_of = {_key(candidate.pairs): candidate.run for candidate in candidates}
-    for run in {id(run): run for run in run_of.values()}.values():
-        lengths = lengths_of(run, gold, "words")
+    for run, read in reads:
+        lengths = lengths_of(run, None, "words")
+        aspects = tuple(
+            dict.fromkeys(f"{own.pairs.judge.aspect}:{own.pairs.gold.aspect}" for own in candidates if own.run is run)
+        )
         try:
-            matrices = paired_matrices(meta_input(run, gold, chosen), chosen)
+            matrices = paired_matrices(read, replace(chosen, aspect=aspects)) if aspects else []
         except UsageError:
             continue  # people judged no summaries as a whole, or this run has none of their aspects
         for matrix in (matrix for matrix in matrices if run_of.get(_key(matrix.pairs)) is run):

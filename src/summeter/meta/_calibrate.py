@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, Unpack
 
 import numpy as np
-from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
+from pydantic import Field, ValidationError
 
 from summeter._version import __version__
 from summeter.choices import Level, Use
@@ -39,7 +39,7 @@ from summeter.runs.run import RunFolder
 from summeter.stats import Interval, classification_interval, decide, tune_threshold
 from summeter.stats import classify as classify_labels
 from summeter.stats.base import Floats, Ints
-from summeter.stats.resample import Resampling, interval_text
+from summeter.stats.resample import Resampling
 from summeter.tables import with_interval
 
 STUDY = "calibration"
@@ -76,10 +76,9 @@ class Disagreement(Record):
 
 
 class Estimate(Record):
-    """A coefficient or rate with its interval; `value` is None where `reason` says why.
+    """A coefficient or rate with its interval.
 
-    `interval` says what the interval is where draws were lost; else it is the calibration's, and the file has no such
-    field (nor have the files of earlier versions, whose checksums stand).
+    `reason` says why `value` or the interval is None; `interval` says how `low` and `high` were drawn.
     """
 
     value: float | None
@@ -95,15 +94,8 @@ class Estimate(Record):
         """From an interval of the statistics room."""
         return cls(
             value=estimate.value, low=estimate.low, high=estimate.high, n=estimate.n, missing=estimate.missing,
-            reason=estimate.reason, interval=estimate.text if estimate.lost else None,
+            reason=estimate.reason, interval=estimate.text,
         )  # fmt: skip
-
-    @model_serializer(mode="wrap")
-    def _without_usual_interval(self, fields_of: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields: dict[str, Any] = fields_of(self)
-        if fields["interval"] is None:
-            del fields["interval"]
-        return fields
 
 
 class Calibration(Record):
@@ -137,7 +129,6 @@ class Calibration(Record):
     ceiling_kappa: Estimate
     ceiling_alpha: Estimate
     annotators: int
-    interval: str
     disagreements_total: int
     disagreements: tuple[Disagreement, ...]
     checksum: str = ""
@@ -178,7 +169,7 @@ def calibrate(
     Raises UsageError with fewer than 50 labels (unless `allow_few`), where several judges fit (name one in `judge`),
     and where a dev split has no label.
     """
-    chosen, resamples = Selection(**select), max(1, resamples)
+    chosen, resample = Selection(**select), resampling(resamples, seed=seed)
     read = meta_input(run, gold, chosen)
     pairs = _chosen(read, chosen, level, Use.LABEL if dev is None else Use.VALUE)
     if chosen.gold_at_least is None:
@@ -201,7 +192,7 @@ def calibrate(
     decided = tested.x if tuned is None else decide(tested.x, tuned.threshold or 0.0)
     people = votes(read.gold, aspect, pairs.level, chosen.source)
     differing = disagreements(run, tested, decided, people)
-    agreement = _agreement(tested, decided, resampling(resamples, seed=seed))
+    agreement = _agreement(tested, decided, resample)
     at_least = "" if chosen.gold_at_least is None else f"|at_least:{chosen.gold_at_least:g}"
     return Calibration(
         summeter=__version__, judge=judge.judge, signature=judge.signature, model=judge.model,
@@ -211,8 +202,7 @@ def calibrate(
         dev=split, dev_n=0 if tuned is None else tuned.n, threshold=None if tuned is None else tuned.threshold,
         dev_balanced_accuracy=None if tuned is None else tuned.balanced_accuracy,
         n=agreement["kappa"].n, missing=tested.missing, missing_reasons=tested.missing_reasons, **agreement,
-        **_ceiling(people, chosen.gold_at_least, resampling(resamples, seed=seed)),
-        interval=interval_text("percentile", 0.95, "document", resamples, 0, seed),
+        **_ceiling(people, chosen.gold_at_least, resample),
         disagreements_total=len(differing), disagreements=tuple(differing[:listed]), schema=SCHEMA,
     ).sealed()  # fmt: skip
 
@@ -326,10 +316,8 @@ def calibration_study(calibration: Calibration) -> Study:
 
     def add(about: Mapping[str, Any], name: str, estimate: Estimate, **details: Any) -> None:
         bounded = estimate.low is not None
-        fields: dict[str, Any] = {**about, **estimate.model_dump()}
-        fields["interval"] = estimate.interval or known.interval if bounded else None
         status = status_of(estimate.value, None if bounded or name == "baseline_accuracy" else "no_interval")
-        rows.append(Row(**fields, statistic=name, status=status, details=details))
+        rows.append(Row(**about, **estimate.model_dump(), statistic=name, status=status, details=details))
 
     baseline = Estimate(
         value=known.baseline_accuracy, n=known.accuracy.n, missing=known.accuracy.missing,

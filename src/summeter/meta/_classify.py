@@ -183,7 +183,7 @@ def _row(
     part, estimate = group.pairs, None
     reason = undecided or rate.reason if rate.value is None else rate.reason
     bootstrap = resample(part.document.codes)
-    if rate.value is not None and bootstrap.resamples:
+    if rate.value is not None:
         estimate = classification_interval(part.y, used, rate.name, bootstrap)
         if rate.name == "balanced_accuracy":
             spread = bootstrap_deviation(part.y, used, 0.5, bootstrap.resamples, bootstrap.seed)

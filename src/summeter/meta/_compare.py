@@ -16,7 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
-from typing import Any, NamedTuple, Unpack, cast
+from statistics import NormalDist
+from typing import Any, Literal, NamedTuple, Unpack, cast
 
 import numpy as np
 
@@ -63,7 +64,9 @@ from summeter.stats import (
     Bootstrap,
     Interval,
     PairDifference,
+    PermutedStatistic,
     Statistic,
+    areas,
     clusters_of_equals,
     corrected,
     correlation_by_group,
@@ -71,11 +74,14 @@ from summeter.stats import (
     enough_permutations,
     least_p,
     paired_differences,
+    permute_agreements,
     permute_correlations,
     permuted_differences,
     williams,
 )
 from summeter.stats.base import Floats, Values
+from summeter.stats.classification import Area
+from summeter.stats.resample import Weighted
 from summeter.tables import Table, interval, number
 
 STUDY = "compare"
@@ -91,7 +97,7 @@ _RESAMPLES = 1000
 """Most draws of an interval of a difference of correlations, for the same reason."""
 _NAMED_PAIRS = 3
 """So many pairs that clusters part without a claim are named."""
-_VERB = "agrees better with people than"
+AGREES_BETTER = "agrees better with people than"
 
 
 @dataclass(frozen=True)
@@ -113,8 +119,8 @@ class Significance:
     documents: str = Documents.SHARED
 
     def __post_init__(self) -> None:
-        if self.permutations < 1 or self.resamples < 1:
-            raise UsageError("a test needs at least 1 permutation and 1 resample")
+        if self.permutations < 1 or self.resamples < 0:
+            raise UsageError("a test needs at least 1 permutation, and resamples must not be negative")
         if not 0 < self.confidence < 1 or not 0 < self.alpha < 1:
             raise UsageError(f"confidence and alpha must lie between 0 and 1, got {self.confidence} and {self.alpha}")
         if self.rule not in set(ClusterRule):
@@ -588,8 +594,14 @@ def _matrix(family: Sequence[Row], judge: str | None) -> Table:
 # ---- judges ----
 
 
-class _Task(NamedTuple):
-    coefficient: Coefficient
+AUROC: Literal["auroc"] = "auroc"
+AgreementStatistic = Coefficient | Literal["auroc"]
+
+
+class AgreementTask(NamedTuple):
+    """How judges' agreement with people is compared: by a coefficient, or by AUROC (pooled, below systems)."""
+
+    coefficient: AgreementStatistic
     level: Level
     average: Average
     testing: Significance
@@ -624,7 +636,7 @@ def compare_evaluators(
     """
     chosen, testing = Selection(**select), Significance(permutations, resamples, confidence, alpha, seed, rule)
     where, how = choose(Level, level, "level"), choose(Average, average, "average")
-    task = _Task(choose(Coefficient, coefficient, "coefficient"), where, how, testing)
+    task = AgreementTask(choose(Coefficient, coefficient, "coefficient"), where, how, testing)
     check(where, how)
     sentences: list[str] = []
     by_gold: dict[tuple[str, str], list[PairedScores]] = {}
@@ -672,14 +684,10 @@ def _judge_families(judges: Mapping[str, PairedScores], by: str | None) -> Itera
     yield [part for part in split.values() if len(part[1]) > 1]
 
 
-def _of_judges(family: Sequence[_Part], task: _Task) -> Iterator[tuple[_Family, str]]:
+def _of_judges(family: Sequence[_Part], task: AgreementTask) -> Iterator[tuple[_Family, str]]:
     """The judges of each group compared, and what begins the verdict."""
-    twos = [list(combinations(judges.items(), 2)) for _, judges in family]
-    size = sum(map(len, twos))
-    tests = [[_tested(*first, *second, task, size) for first, second in pairs] for pairs in twos]
-    whole = iter(corrected([pair for tested in tests for pair, _ in tested], task.testing.alpha))
-    for (group, judges), tested in zip(family, tests, strict=True):
-        pairs = [next(whole) for _ in tested]
+    tested_groups = judge_differences([judges for _, judges in family], task)
+    for (group, judges), tested in zip(family, tested_groups, strict=True):
         gold = next(iter(judges.values())).gold
         about = merged(
             group.fields(), study=STUDY, gold_aspect=gold.aspect, gold_signature=gold.signature,
@@ -688,15 +696,29 @@ def _of_judges(family: Sequence[_Part], task: _Task) -> Iterator[tuple[_Family, 
         members = {name: _value_row(name, paired, about, task) for name, paired in judges.items()}
         own = {paired.judge.aspect for paired in judges.values()}
         about |= {"aspect": next(iter(own)) if len(own) == 1 else None}
-        fields = [own_fields for _, own_fields in tested]
+        pairs, fields = [pair for pair, _ in tested], [own_fields for _, own_fields in tested]
         compared = _Family(
-            members, pairs, about, gold.aspect, task.testing, f"{task.coefficient}_difference", fields, _VERB
+            members, pairs, about, gold.aspect, task.testing, f"{task.coefficient}_difference", fields, AGREES_BETTER
         )
         where = f" in {group.value}" if group.column else ""
         yield compared, f"Judges{where} ({task.coefficient}, {task.level.value} level, {task.average.value})"
 
 
-def _value_row(name: str, pairs: PairedScores, about: Mapping[str, Any], task: _Task) -> Row:
+def judge_differences(
+    families: Sequence[Mapping[str, PairedScores]], task: AgreementTask
+) -> list[list[tuple[PairDifference, dict[str, Any]]]]:
+    """The difference of every two judges of each family (name -> scores beside people's), with fields of its row.
+
+    All of them are corrected together. Every test is on the rows that people and both judges have.
+    """
+    twos = [list(combinations(judges.items(), 2)) for judges in families]
+    size = sum(map(len, twos))
+    tests = [[_tested(*first, *second, task, size) for first, second in pairs] for pairs in twos]
+    whole = iter(corrected([pair for tested in tests for pair, _ in tested], task.testing.alpha))
+    return [[(next(whole), fields) for _, fields in tested] for tested in tests]
+
+
+def _value_row(name: str, pairs: PairedScores, about: Mapping[str, Any], task: AgreementTask) -> Row:
     testing = task.testing
     options = Options(resampling(min(testing.resamples, _RESAMPLES), testing.confidence, testing.seed))
     got = measured_correlation(pairs.at(task.level), task.coefficient, task.average, options)
@@ -708,7 +730,7 @@ def _value_row(name: str, pairs: PairedScores, about: Mapping[str, Any], task: _
 
 
 def _tested(
-    name: str, a: PairedScores, other: str, b: PairedScores, task: _Task, family: int
+    name: str, a: PairedScores, other: str, b: PairedScores, task: AgreementTask, family: int
 ) -> tuple[PairDifference, dict[str, Any]]:
     """The difference of two judges before the correction over `family` pairs, and fields of its row."""
     first, second = common(a, b)
@@ -740,7 +762,7 @@ def _keys(pairs: PairedScores) -> list[tuple[Any, Any, int]]:
 
 
 def _pooled(
-    names: tuple[str, str], first: PairedScores, second: PairedScores, task: _Task, family: int
+    names: tuple[str, str], first: PairedScores, second: PairedScores, task: AgreementTask, family: int
 ) -> tuple[PairDifference, dict[str, Any]]:
     kind, testing = task.coefficient, task.testing
     left, right = first.at(task.level), second.at(task.level)
@@ -748,36 +770,50 @@ def _pooled(
     units, by = (len(left), task.level.value) if documents is None else (len(np.unique(documents)), "document")
     most = testing.permutations if kind is Coefficient.PEARSON else min(testing.permutations, _RANK_EXCHANGES)
     most = max(most, enough_permutations(family, testing.alpha, 1))  # each costs a correlation
-    got = permute_correlations(left.y, left.x, right.x, kind, documents, most, testing.seed)
+    sides = left.y, left.x, right.x
+    if kind == AUROC:
+        got = permute_agreements(*sides, PermutedStatistic(areas), documents, most, testing.seed)
+    else:
+        got = permute_correlations(*sides, kind, documents, most, testing.seed)
     details: dict[str, Any] = {"first_value": got.first, "second_value": got.second, "permutations": most}
     if kind is Coefficient.PEARSON:
         test = williams(left.y, left.x, right.x)
         details |= {"williams_t": test.t, "p_williams": test.p}
     drawn = _interval(first, second, task, family) if got.difference is not None else None
-    low, high, text = (drawn.low, drawn.high, drawn.text) if drawn else (None, None, None)
+    ends = (drawn.low, drawn.high, drawn.text, drawn.reason) if drawn else (None, None, None, got.reason)
+    low, high, text, why = ends
+    if low is not None and high is not None:
+        # Before the correction, which moves an end that would contradict the claim.
+        details["standard_error"] = (high - low) / (2 * NormalDist().inv_cdf(1 - testing.alpha / family / 2))
     pair = PairDifference(
-        *names, got.difference, low, high, got.p, None, family, got.n, 0, units, least_p(units, most), None, got.reason,
+        *names, got.difference, low, high, got.p, None, family, got.n, 0, units, least_p(units, most), None, why,
         text, f"exchange of scores by {by}", by,
     )  # fmt: skip
     return pair, details
 
 
-def _interval(first: PairedScores, second: PairedScores, task: _Task, family: int) -> Interval:
+def _interval(first: PairedScores, second: PairedScores, task: AgreementTask, family: int) -> Interval:
     """The difference over drawn documents; means of systems are formed anew in each draw."""
-    kind, testing = task.coefficient, task.testing
+    testing = task.testing
     rows = first if task.level is Level.SYSTEM else first.at(task.level)
     draws = min(testing.resamples, _RESAMPLES)
     bootstrap = Bootstrap(rows.document.codes, draws, 1 - testing.alpha / family, testing.seed)
-    left, right = (
-        of_means(side, kind, bootstrap) if task.level is Level.SYSTEM
-        else correlation_of((at := side.at(task.level)).x, at.y, bootstrap.codes, kind)
-        for side in (first, second)
-    )  # fmt: skip
+    left, right = (_weighted(side, task, bootstrap) for side in (first, second))
     return bootstrap.interval(lambda weights: left(weights) - right(weights), width=len(rows))
 
 
+def _weighted(pairs: PairedScores, task: AgreementTask, bootstrap: Bootstrap) -> Weighted:
+    """The agreement of a judge with people as a function of the weights of documents."""
+    at = pairs.at(task.level)
+    if task.coefficient == AUROC:
+        return Area(at.y, at.x, bootstrap.codes)
+    if task.level is Level.SYSTEM:
+        return of_means(pairs, task.coefficient, bootstrap)
+    return correlation_of(at.x, at.y, bootstrap.codes, task.coefficient)
+
+
 def _averaged(
-    names: tuple[str, str], first: PairedScores, second: PairedScores, task: _Task, family: int
+    names: tuple[str, str], first: PairedScores, second: PairedScores, task: AgreementTask, family: int
 ) -> tuple[PairDifference, dict[str, Any]]:
     """Correlations within each document (or system), exchanged as a whole."""
     over = {Average.DOCUMENT: first.document, Average.SYSTEM: first.system}[task.average]

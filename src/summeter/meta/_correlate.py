@@ -118,10 +118,9 @@ def correlate(
 
 def _rows(group: Group, name: str, average: Average, options: Options) -> Iterator[Row]:
     got = measured_correlation(group.pairs, name, average, options)
-    lost = got.interval.reason if got.interval is not None and got.interval.low is None else None
     yield row(
         STUDY, group, name, got.value, got.interval, n=got.n, missing=got.missing, p=got.p, average=average.value,
-        reason=got.reason or (lost if got.value is not None else None), details=dict(got.details),
+        reason=got.reason, details=dict(got.details),
     )  # fmt: skip
     if average is Average.SYSTEM and group.column is None:
         for system, inside in got.by_group.items():

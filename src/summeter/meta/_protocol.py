@@ -218,7 +218,7 @@ def protocol(
 
     Raises UsageError where the data lack a column of the protocol, or no run has a judge with scores of summaries.
     """
-    testing = Significance(permutations, max(1, resamples), confidence, alpha, seed)
+    testing = Significance(permutations, resamples, confidence, alpha, seed)
     resample = resampling(resamples, confidence, seed)
     scores = [pairs for run in runs for pairs in _pairs(run, gold, aspects)]
     if not scores:

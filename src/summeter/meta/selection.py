@@ -359,6 +359,7 @@ def row(
     about["status"] = status_of(value, None if estimate is None else estimate.status)
     if estimate is not None:
         about |= {"low": estimate.low, "high": estimate.high, "interval": estimate.text}
+        more = {**more, "reason": more.get("reason") or estimate.reason}
     details: dict[str, Any] = {"missing_reasons": reasons} if (reasons := pairs.missing_reasons) else {}
     if pairs.source is not None:
         details |= {"items": pairs.source.n, "items_missing": pairs.source.missing}

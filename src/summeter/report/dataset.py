@@ -51,7 +51,8 @@ def _agreements(dataset: Dataset, name: str) -> Iterator[Agreement]:
     else:
         for row in study:
             raters = int(row.details.get("raters", 0))
-            yield Agreement(name, row.aspect or "", row.level or "", row.value, row.reason, raters, row.n)
+            reason = row.reason if row.value is None else None
+            yield Agreement(name, row.aspect or "", row.level or "", row.value, reason, raters, row.n)
 
 
 def agreement_line(rows: list[Agreement]) -> str | None:

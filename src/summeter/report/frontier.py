@@ -9,12 +9,15 @@ from summeter.meta.results import Row, Study, judge_labels
 
 _WIDTH, _HEIGHT = 640, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 150, 40, 48
+_UNPRICED = 110
+"""Width of the strip for judges whose cost is not known, left of the axis of cost."""
 _STATISTICS = ("auroc", "spearman")
 
 
 def frontier_svg(study: Study) -> str:
     """The picture of `sm.meta.advise` as SVG: a panel an aspect, a point a judge with its interval; the frontier (no
-    judge agrees better for less money) is joined, the recommended judge filled; those of unknown cost stand beneath.
+    judge agrees better for less money) is joined, the recommended judge filled. Judges of unknown cost stand in a strip
+    of their own, left of the others.
     """
     rows = [row for row in study if row.statistic in _STATISTICS and row.system is None and row.value is not None]
     aspects = list(dict.fromkeys(row.gold_aspect for row in rows))
@@ -36,28 +39,22 @@ def _panel(study: Study, rows: list[Row], aspect: str) -> Iterator[str]:
         for row in study
         if row.statistic == "cost_per_1000" and row.gold_aspect == aspect
     }
-    names = judge_labels(rows)
-    known = [
-        (name or "", row, row.value or 0.0, cost)
-        for name, row in zip(names, rows, strict=True)
-        if (cost := costs.get((row.signature, row.aspect))) is not None
+    points = [
+        (name or "", row, row.value or 0.0, costs.get((row.signature, row.aspect)))
+        for name, row in zip(judge_labels(rows), rows, strict=True)
     ]
-    placed = {name for name, *_ in known}
-    unknown = [name for name in names if name is not None and name not in placed]
+    known = [cost for *_, cost in points if cost is not None]
     title = escape(f"{aspect}: {rows[0].statistic} against cost")
     yield f'<text x="{_LEFT}" y="22" font-weight="bold">{title}</text>'
-    if unknown:
-        yield f'<text x="{_LEFT}" y="{_HEIGHT - 4}" fill="#666">cost unknown: {escape(", ".join(unknown))}</text>'
-    if not known:
-        return
-    dearest = max(cost for *_, cost in known) or 1.0
-    lows = [row.low if row.low is not None else value for _, row, value, _ in known]
-    highs = [row.high if row.high is not None else value for _, row, value, _ in known]
+    dearest = max(known, default=0.0) or 1.0
+    lows = [row.low if row.low is not None else value for _, row, value, _ in points]
+    highs = [row.high if row.high is not None else value for _, row, value, _ in points]
     least, most = min(lows), max(highs)
     span = most - least or 1.0
+    start = _LEFT + _UNPRICED * (len(known) < len(points))
 
-    def x(cost: float) -> float:
-        return _LEFT + cost / dearest * (_WIDTH - _LEFT - _RIGHT)
+    def x(cost: float | None) -> float:
+        return _LEFT + 12 if cost is None else start + cost / dearest * (_WIDTH - start - _RIGHT)
 
     def y(value: float) -> float:
         return _HEIGHT - _BOTTOM - (value - least) / span * (_HEIGHT - _TOP - _BOTTOM)
@@ -66,15 +63,18 @@ def _panel(study: Study, rows: list[Row], aspect: str) -> Iterator[str]:
     yield f'<path d="M{_LEFT} {_TOP}V{base}H{_WIDTH - _RIGHT}" fill="none" stroke="#999"/>'
     for value in (least, (least + most) / 2, most):
         yield f'<text x="{_LEFT - 6}" y="{y(value) + 4:.1f}" text-anchor="end">{value:.2f}</text>'
-    for cost in (0.0, dearest):
-        yield f'<text x="{x(cost):.1f}" y="{base + 16}" text-anchor="middle">${cost:.2f}</text>'
-    middle = (_LEFT + _WIDTH - _RIGHT) / 2
-    yield f'<text x="{middle:.0f}" y="{base + 30}" text-anchor="middle" fill="#666">per 1,000 summaries</text>'
-    edge = sorted((cost, value) for _, row, value, cost in known if row.details.get("frontier"))
+    if len(known) < len(points):
+        yield f'<text class="unpriced" x="{_LEFT}" y="{base + 16}" fill="#666">cost unknown</text>'
+    if known:
+        for tick in (0.0, dearest):
+            yield f'<text x="{x(tick):.1f}" y="{base + 16}" text-anchor="middle">${tick:.2f}</text>'
+        middle = (start + _WIDTH - _RIGHT) / 2
+        yield f'<text x="{middle:.0f}" y="{base + 30}" text-anchor="middle" fill="#666">per 1,000 summaries</text>'
+    edge = sorted((cost, value) for _, row, value, cost in points if cost is not None and row.details.get("frontier"))
     if len(edge) > 1:
-        points = " ".join(f"{x(cost):.1f},{y(value):.1f}" for cost, value in edge)
-        yield f'<polyline class="frontier" points="{points}" fill="none" stroke="#06c" stroke-dasharray="4 3"/>'
-    for name, row, value, cost in known:
+        line = " ".join(f"{x(cost):.1f},{y(value):.1f}" for cost, value in edge)
+        yield f'<polyline class="frontier" points="{line}" fill="none" stroke="#06c" stroke-dasharray="4 3"/>'
+    for name, row, value, cost in points:
         if row.low is not None and row.high is not None:
             yield f'<path d="M{x(cost):.1f} {y(row.low):.1f}V{y(row.high):.1f}" stroke="#06c" opacity=".5"/>'
         fill = "#06c" if row.details.get("recommended") else "#fff"

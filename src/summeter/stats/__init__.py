@@ -20,17 +20,28 @@ from .agreement import (
     mean_pairwise,
 )
 from .base import Statistic, Status
-from .classification import Classification, Confusion, auroc, classification_interval, classify, confusion, decide
+from .classification import (
+    Classification,
+    Confusion,
+    areas,
+    auroc,
+    classification_interval,
+    classify,
+    confusion,
+    decide,
+)
 from .correlation import (
     CorrelationComparison,
+    PermutedStatistic,
     correlate,
     correlation_by_group,
     correlation_of,
+    permute_agreements,
     permute_correlations,
     williams,
     williams_from_r,
 )
-from .ppi import LabelsNeeded, PpiMean, labels_needed, ppi_mean
+from .ppi import LabelsNeeded, PpiMean, error_to_find, labels_needed, labels_to_find, ppi_mean
 from .preference import (
     BradleyTerry,
     CorrectPreferences,
@@ -99,6 +110,7 @@ __all__ = [
     "PairAccuracy",
     "PairDifference",
     "PairPreference",
+    "PermutedStatistic",
     "PpiMean",
     "Rates",
     "RiskBound",
@@ -107,6 +119,7 @@ __all__ = [
     "Status",
     "Threshold",
     "Weights",
+    "areas",
     "auroc",
     "best_rates",
     "bootstrap_deviation",
@@ -126,6 +139,7 @@ __all__ = [
     "correlation_of",
     "decide",
     "enough_permutations",
+    "error_to_find",
     "fleiss_kappa",
     "games_from_scores",
     "grouped_accuracy",
@@ -135,6 +149,7 @@ __all__ = [
     "icc",
     "krippendorff_alpha",
     "labels_needed",
+    "labels_to_find",
     "least_p",
     "masi_alpha",
     "mean_cohen_kappa",
@@ -144,6 +159,7 @@ __all__ = [
     "paired_differences",
     "pairwise_accuracy",
     "permutation_p",
+    "permute_agreements",
     "permute_correlations",
     "permuted_differences",
     "points",

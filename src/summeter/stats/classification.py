@@ -131,6 +131,24 @@ def auroc(labels: Values, scores: Values) -> Statistic:
     return Statistic("auroc", float(Area(gold, column, np.zeros(n, np.int64))(np.ones((1, 1)))[0]), n, missing)
 
 
+def areas(labels: Floats, scores: Floats) -> Floats:
+    """Return the AUROC of each row of ``scores`` (lists x rows); NaN with one class only, or for constant scores.
+
+    >>> areas(np.array([0.0, 0.0, 1.0, 1.0]), np.array([[0.1, 0.4, 0.4, 0.8], [1.0, 2.0, 0.5, 0.1]])).tolist()
+    [0.875, 0.0]
+    """
+    from scipy.stats import rankdata
+
+    positive = labels == 1
+    positives, negatives = int(positive.sum()), int((~positive).sum())
+    if not positives or not negatives:
+        return np.full(len(scores), np.nan)
+    ranks = np.asarray(rankdata(scores, axis=-1), dtype=np.float64)
+    wins = ranks[:, positive].sum(axis=-1) - positives * (positives + 1) / 2
+    constant = (scores == scores[:, :1]).all(axis=-1)
+    return np.where(constant, np.nan, wins / (positives * negatives))
+
+
 def classification_interval(labels: Values, predictions: Values, statistic: str, bootstrap: Bootstrap) -> Interval:
     """Return one statistic of ``classify``, or ``auroc`` of scores, with an interval; ``bootstrap`` draws the rows.
 

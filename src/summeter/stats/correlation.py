@@ -386,8 +386,21 @@ def correlation_by_group(
 # ---- two correlations with the same gold: their errors are correlated (Graham & Baldwin, 2014; Deutsch et al., 2021)
 
 
+class PermutedStatistic(NamedTuple):
+    """How well lists of scores agree with the gold, for `permute_agreements`.
+
+    ``of`` maps the gold and lists (lists x rows) to the agreement of each list, NaN where it is undefined.
+    ``scale_free`` says that other units of a list leave it as it is. ``gaps``, where there is a faster way, maps the
+    gold, two evaluators' scores and exchanges (exchanges x rows) to the difference of agreements in each exchange.
+    """
+
+    of: Callable[[Floats, Floats], Floats]
+    scale_free: bool = True
+    gaps: Callable[[Floats, Floats, Floats, Bools], Floats] | None = None
+
+
 class CorrelationComparison(NamedTuple):
-    """Two correlations with the same gold, their difference (first minus second) and its two-sided p-value.
+    """Two agreements with the same gold, their difference (first minus second) and its two-sided p-value.
 
     ``t`` is Williams' statistic (None for the permutation test); ``resamples`` and ``seed`` belong to the
     permutation test alone.
@@ -454,28 +467,52 @@ def permute_correlations(
 ) -> CorrelationComparison:
     """Permutation test of two dependent correlations (Deutsch et al., 2021): exchange the evaluators' scores.
 
-    Both evaluators are brought to mean 0 and standard deviation 1 (not for a coefficient that depends on the units of
-    its sides), then exchanged cluster by cluster (row by row without clusters); p = (c + 1) / (resamples + 1) with c
-    the exchanges whose difference is at least the observed one in size. Pearson is computed for all exchanges at
-    once; rank coefficients one exchange at a time.
+    See `permute_agreements`. Pearson is computed for all exchanges at once; rank coefficients one exchange at a time.
     """
     kind = Coefficient(coefficient)
+
+    def agreement(g: Floats, lists: Floats) -> Floats:
+        values = weighted_correlations(g, lists, np.ones(lists.shape), kind)
+        return np.where(_flat(lists) | _flat(g), np.nan, values)
+
+    gaps = _pearson_gaps if kind is Coefficient.PEARSON else None
+    statistic = PermutedStatistic(agreement, CORRELATIONS[kind].scale_free, gaps)
+    return permute_agreements(gold, first, second, statistic, clusters, resamples, seed)
+
+
+def permute_agreements(
+    gold: Values,
+    first: Values,
+    second: Values,
+    statistic: PermutedStatistic,
+    clusters: Labels | None = None,
+    resamples: int = 1000,
+    seed: Seed = 0,
+) -> CorrelationComparison:
+    """Permutation test of how well two evaluators agree with the same gold: exchange their scores.
+
+    Both evaluators are brought to mean 0 and standard deviation 1 (not for a statistic that depends on the units of
+    its sides), then exchanged cluster by cluster (row by row without clusters); p = (c + 1) / (resamples + 1) with c
+    the exchanges whose difference is at least the observed one in size.
+    """
     (g, a, b), kept = complete(gold, first, second)
     n = len(g)
     shell = _shell("permutation", n, int((~kept).sum()))
     shell = shell._replace(resamples=resamples, seed=seed_number(seed))
     if n < 2:
         return shell._replace(reason="fewer than 2 complete rows")
-    r_a, r_b = raw(g, a, kind), raw(g, b, kind)
+    r_a, r_b = (None if np.isnan(value) else float(value) for value in statistic.of(g, np.stack([a, b])))
     if r_a is None or r_b is None:
         return shell._replace(first=r_a, second=r_b, reason=CONSTANT)
     labels = np.arange(n) if clusters is None else np.unique(codes(clusters)[kept], return_inverse=True)[1]
     swaps = generator(seed).integers(0, 2, (resamples, int(labels.max()) + 1), dtype=np.int8).astype(np.bool_)
-    if CORRELATIONS[kind].scale_free:
+    if statistic.scale_free:
         a, b = ((side - side.mean()) / side.std() for side in (near_one(a), near_one(b)))
-    gaps = np.concatenate([_gaps(g, a, b, block[:, labels], kind) for block in _blocks(swaps, n)])
+    blocks = (block[:, labels] for block in _blocks(swaps, n))
+    gaps = statistic.gaps or partial(_gaps, statistic.of)
+    drawn = np.concatenate([gaps(g, a, b, swapped) for swapped in blocks])
     # Exchanges without a correlation (NaN) cannot be called smaller than the observed difference: they count.
-    reached = int((~(np.abs(gaps) < abs(r_a - r_b) - 1e-12)).sum())
+    reached = int((~(np.abs(drawn) < abs(r_a - r_b) - 1e-12)).sum())
     return shell._replace(
         first=r_a, second=r_b, difference=r_a - r_b, p=(reached + 1) / (resamples + 1), status=Status.OK
     )  # fmt: skip
@@ -486,16 +523,16 @@ def _blocks(swaps: Bools, rows: int) -> Iterator[Bools]:
     return (swaps[start : start + size] for start in range(0, len(swaps), size))
 
 
-def _gaps(g: Floats, a: Floats, b: Floats, swapped: Bools, kind: Coefficient) -> Floats:
-    """Return r(g, a') - r(g, b') of each exchange (a row of ``swapped``)."""
-    if kind is Coefficient.PEARSON:
-        # Standardised, the sums are linear in the exchange: no list need be made.
-        gold, mask = near_one(g), swapped.astype(np.float64)
-        gold = (gold - gold.mean()) / gold.std()
-        return _standard(mask, gold, a, b) - _standard(1 - mask, gold, a, b)
-    whole = np.ones(swapped.shape)
-    first, second = (weighted_correlations(g, np.where(swapped, *sides), whole, kind) for sides in ((b, a), (a, b)))
-    return np.asarray(first - second)
+def _gaps(agreement: Callable[[Floats, Floats], Floats], g: Floats, a: Floats, b: Floats, swapped: Bools) -> Floats:
+    """Return the difference of the two agreements in each exchange (a row of ``swapped``)."""
+    return agreement(g, np.where(swapped, b, a)) - agreement(g, np.where(swapped, a, b))
+
+
+def _pearson_gaps(g: Floats, a: Floats, b: Floats, swapped: Bools) -> Floats:
+    """The same of Pearson's r: of standardised scores the sums are linear in the exchange, so no list is made."""
+    gold, mask = near_one(g), swapped.astype(np.float64)
+    gold = (gold - gold.mean()) / gold.std()
+    return _standard(mask, gold, a, b) - _standard(1 - mask, gold, a, b)
 
 
 def _shell(method: str, n: int, missing: int) -> CorrelationComparison:

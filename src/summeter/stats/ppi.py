@@ -121,6 +121,29 @@ def ppi_mean(
     )
 
 
+def error_to_find(difference: float, level: float = 0.95, power: float | None = None) -> float:
+    """Return the largest standard error with which a true ``difference`` is found.
+
+    It is found where the normal interval at ``level`` leaves out 0, which happens with probability ``power``; without
+    a power the half-width of the interval is the difference. Every plan of labels rests on this: the standard error
+    of a mean falls with the root of the number of labels.
+
+    >>> round(error_to_find(0.1), 4), round(error_to_find(0.1, power=0.8), 4)
+    (0.051, 0.0357)
+    """
+    sides = NormalDist().inv_cdf((1 + level) / 2) + (0.0 if power is None else NormalDist().inv_cdf(power))
+    return difference / sides
+
+
+def labels_to_find(labels: int, error: float, wanted: float) -> int:
+    """Return how many labels bring a standard error of ``error``, from ``labels`` labels, down to ``wanted``.
+
+    >>> labels_to_find(50, 0.1, 0.05)
+    200
+    """
+    return max(2, math.ceil(labels * (error / wanted) ** 2 - 1e-9))
+
+
 def labels_needed(
     human: Values,
     machine: Values,
@@ -143,8 +166,8 @@ def labels_needed(
     shell = LabelsNeeded(None, 0, pool, half_width, Status.UNDEFINED, None)
     if n < 2:
         return shell._replace(reason="fewer than 2 labels in the pilot")
-    steps = NormalDist().inv_cdf((1 + level) / 2) + (NormalDist().inv_cdf(power) if power is not None else 0.0)
-    wanted = (half_width / steps) ** 2
+    error = error_to_find(half_width, level, power)
+    wanted = error**2
     people, on_labelled = sample.human[sample.labelled], sample.machine[sample.labelled]
     spread, covariance = float(people.var(ddof=1)), float(np.cov(people, on_labelled)[0, 1])
     predicted = float(sample.machine.var(ddof=1))
@@ -155,7 +178,7 @@ def labels_needed(
     rest = np.maximum(pool - m, 1)
     variance = weight**2 * predicted / rest + (spread - 2 * weight * covariance + weight**2 * predicted) / m
     enough = np.flatnonzero(variance <= wanted)
-    alone = max(2, math.ceil(spread / wanted - 1e-9))
+    alone = labels_to_find(n, math.sqrt(spread / n), error)
     if not len(enough):
         return shell._replace(human_only=alone, reason=f"not even labelling all {pool} rows reaches it")
     return shell._replace(labels=int(m[enough[0]]), human_only=alone, status=Status.OK)

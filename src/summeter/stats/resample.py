@@ -38,6 +38,7 @@ Weighted = Callable[[Floats], Floats]
 _CELLS = 500_000  # drawn at a time: keeps the memory of one block near 8 MB
 _REPEATS = 8  # with each cluster repeated so often, drawing counts is faster than drawing clusters
 _MANY = 50_000
+_FEWEST_DRAWS = 2
 _LARGEST_POWER = 256  # of values whose squares, cubes and sums have room below the largest number, 2^1024
 
 
@@ -203,7 +204,7 @@ class Bootstrap:
         """
         estimate = statistic(np.ones((1, self.units)))[0] if self.units else np.nan
         value = None if not np.isfinite(estimate) else float(estimate)
-        if value is None or self.units < 2 or not self.resamples:
+        if value is None or self.units < 2 or self.resamples < _FEWEST_DRAWS:
             return self.of_samples(value, np.zeros(0), n=n, missing=missing, undefined=undefined)
         (samples,) = self.samples(statistic, width=width)
         return self.of_samples(value, samples, n=n, missing=missing)
@@ -219,8 +220,10 @@ class Bootstrap:
     ) -> Interval:
         """Return a value with the interval of its samples, one a draw.
 
-        Draws without a value (NaN: a constant sample, say) are left out and counted. When they are more than half
-        there is no interval.
+        Draws without a value (NaN: a constant sample, say) are left out and counted. There is no interval of fewer
+        than 2 draws, where more than half of them have no value, or where the ends do not enclose the value: the
+        statistic is then biased under resampling (a rank correlation of the means of few systems is, because both
+        sides share the noise of the documents drawn).
         """
         shell = Interval(
             value, None, None, self.rows if n is None else n, missing, self.units, self.resamples, 0,
@@ -231,8 +234,9 @@ class Bootstrap:
         if self.units < 2:
             what = "values" if isinstance(self.clusters, int) else "clusters"
             return shell._replace(status=Status.NO_INTERVAL, reason=f"fewer than 2 {what}: no interval")
-        if not self.resamples:
-            return shell
+        if self.resamples < _FEWEST_DRAWS:
+            reason = f"{self.resamples} resample{'s' * (self.resamples != 1)}: no interval"
+            return shell._replace(status=Status.NO_INTERVAL, reason=reason)
         drawn = samples[np.isfinite(samples)]
         lost = self.resamples - len(drawn)
         shell = shell._replace(resamples=len(drawn), lost=lost)
@@ -240,13 +244,17 @@ class Bootstrap:
             reason = f"the statistic is undefined in {lost} of {self.resamples} resamples"
             return shell._replace(status=Status.NO_INTERVAL, reason=reason)
         low, high = np.quantile(drawn, [(1 - self.level) / 2, (1 + self.level) / 2]).tolist()
+        rounding = 1e-12 + 1e-9 * max(abs(low), abs(high), abs(value))
+        if not low - rounding <= value <= high + rounding:
+            reason = f"biased under resampling (draws from {low:.3g} to {high:.3g}): no interval"
+            return shell._replace(status=Status.NO_INTERVAL, reason=reason)
         left_out = f"{lost} of {self.resamples} resamples undefined, left out" if lost else None
         return shell._replace(low=low, high=high, reason=left_out or (CONSTANT if low == high else None))
 
     def alone(self, value: float | None, reason: str, *, n: int | None = None, missing: int = 0) -> Interval:
         """Return a value for which there is no interval (or no value), and why."""
         got = self.of_samples(value, np.zeros(0), n=n, missing=missing, undefined=reason)
-        if value is None or not self.resamples:
+        if value is None:
             return got
         return got._replace(resamples=0, lost=0, status=Status.NO_INTERVAL, reason=reason)
 
@@ -272,7 +280,7 @@ class Bootstrap:
         sums, counts = used._totals(column)
         value = float(sums.sum() / n)
         sums, counts = _ordered(sums, counts)
-        if len(sums) < 2 or not self.resamples:
+        if len(sums) < 2 or self.resamples < _FEWEST_DRAWS:
             return used.of_samples(value, np.zeros(0), n=n, missing=missing)
         error = _sure_error(sums, counts, value)
         if error is not None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist, fmean
+from statistics import fmean
 from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
@@ -25,6 +25,7 @@ from summeter.meta.inputs import JudgeInput, gold_input
 from summeter.meta.matrix import Scores
 from summeter.records import Parameter, UsageError
 from summeter.scoring.table import Question
+from summeter.stats import error_to_find
 from summeter.stats.base import Floats
 
 LADDER = (25, 50, 100, 200, 500, 1000, 2000, 5000)
@@ -282,9 +283,8 @@ def _steps(machine: Floats, stand_ins: Mapping[str, Floats], how: _Settings) -> 
 
 def _settled(steps: Sequence[_Step], gap: float, how: _Settings) -> int | None:
     """The smallest number of labels whose interval leaves out 0 with the chance POWER, for a difference of `gap`."""
-    usual = NormalDist()
-    half = usual.inv_cdf((1 + how.level) / 2)
-    return next((step.labels for step in steps if step.half_width * (half + usual.inv_cdf(POWER)) / half <= gap), None)
+    wanted = error_to_find(gap, how.level, POWER)
+    return next((step.labels for step in steps if error_to_find(step.half_width, how.level) <= wanted), None)
 
 
 def _proposal(
