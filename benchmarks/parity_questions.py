@@ -162,6 +162,23 @@ def stu_cases() -> list[dict[str, Any]]:
     return cases
 
 
+LONG = (
+    " say how he had crossed the fjord in a storm that sank two other boats, broke the harbour wall, and kept every "
+    "ferry of the town at its berth until noon."
+)
+ROWS = [
+    ["", "Ana Ode", " built the mill in Bern."],
+    ["Ana Ode built ", "the mill", " in Bern."],
+    ["Nobody on the quay at Kiel had ever heard ", "Captain Holt", LONG],
+    ["Bo: have you seen ", "my keys", "?\nAna: on the table, next to the blue cup!\nBo: thanks."],
+    ["#Person1#: I'd like ", "a room", ", please. #Person2#: For how many nights?"],
+    ["She wasn't sure that ", "it", " rained."],
+    ["He paid ", "$ 4,000", " - in cash (so he said)."],
+    ["", "It", " rained."],
+]  # fmt: skip
+"""A phrase between the texts before and behind it: short, long, in a dialogue with line breaks, and with marks."""
+
+
 COREF = [
     "Ada Ode built the mill. She sold it to her brother Bo, and he burnt it down in May.",
     "Kiel slept.",
@@ -404,6 +421,90 @@ def side_coref(peers: Path, task: dict[str, Any]) -> Any:
     return found
 
 
+def stand_in_for_qaeval(peers: Path, base: type) -> None:
+    """What QAEval's model imports, with `base` for AllenNLP's base class of models."""
+    for name in ("allennlp", "allennlp.common", "allennlp.nn", "qaeval", "qaeval.generation"):
+        stand_in(name, __path__=[str(peers / name.replace(".", "/"))])
+    stand_in("allennlp.common.checks", ConfigurationError=ValueError)
+    stand_in("allennlp.data", Vocabulary=None)
+    stand_in("allennlp.data.fields")
+    stand_in("allennlp.data.fields.text_field", TextFieldTensors=None)
+    stand_in("allennlp.data.tokenizers", PretrainedTransformerTokenizer=lambda _: None)
+    stand_in("allennlp.models", Model=base)
+    stand_in("allennlp.nn.util", sequence_cross_entropy_with_logits=None)
+    stand_in("allennlp.predictors", Predictor=None)
+    stand_in("overrides", overrides=lambda method: method)
+    stand_in("qaeval.generation.dataset_reader", QuestionGenerationDatasetReader=None)
+    stand_in("qaeval.generation.predictor", QuestionGenerationPredictor=None)
+    stand_in("transformers", __version__="3.0.2", __path__=[str(peers / "transformers-3.0.2" / "transformers")])
+
+
+def side_generation(peers: Path, task: dict[str, Any]) -> Any:
+    """The question of each (text before, phrase, text behind) by the beam search of AllenNLP 1.1.0 and BART of
+    transformers 3.0.2: `qaeval` by QAEval's class, and `plain_sum` by decoding whole sequences, whose positions are
+    those of training."""
+    import torch
+    from safetensors.torch import load_file
+    from tokenizers import Tokenizer
+
+    folder = Path(task["folder"])
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+
+    class Released(torch.nn.Module):
+        """AllenNLP's base class of models, of which the network needs only the name under which it registers."""
+
+        def __init__(self, _: Any) -> None:
+            super().__init__()
+
+        @staticmethod
+        def register(_: str) -> Callable[[Any], Any]:
+            return lambda kind: kind
+
+    stand_in_for_qaeval(peers, Released)
+    from transformers.configuration_bart import BartConfig
+    from transformers.modeling_bart import BartForConditionalGeneration
+
+    sys.modules["transformers"].BartForConditionalGeneration = BartForConditionalGeneration
+    from qaeval.generation import model as released
+    from transformers.tokenization_utils_base import PreTrainedTokenizerBase
+
+    config = json.loads((folder / "config.json").read_text())
+    network = BartForConditionalGeneration(BartConfig(**config)).eval()
+    weights = load_file(folder / "model.safetensors")
+    report = network.load_state_dict(weights, strict=False)
+    tied = {"model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight"}
+    assert not report.unexpected_keys and set(report.missing_keys) <= tied, report  # noqa: PT018
+    network.tie_weights()
+    asker = object.__new__(released._QuestionGenerationModel)
+    Released.__init__(asker, None)
+
+    def decode(ids: list[int]) -> str:
+        return str(PreTrainedTokenizerBase.clean_up_tokenization(tokenizer.decode(ids, skip_special_tokens=False)))
+
+    asker.bart, asker.tokenizer = network, SimpleNamespace(tokenizer=SimpleNamespace(decode=decode))
+    asker._start_id, asker._end_id, asker._pad_id = config["bos_token_id"], config["eos_token_id"], 1
+    asker._beam_search = released.BeamSearch(asker._end_id, max_steps=task["steps"], beam_size=task["beams"])
+    asker.eval()
+
+    def step(last: Any, state: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        prefix = torch.cat([state["prefix"], last.view(-1, 1)], dim=1)
+        logits = network(state["ids"], state["mask"], decoder_input_ids=prefix, use_cache=False)[0][:, -1]
+        return logits.log_softmax(-1), {**state, "prefix": prefix}
+
+    found: dict[str, list[str]] = {"qaeval": [], "plain_sum": []}
+    for before, phrase, behind in task["rows"]:
+        ids = torch.tensor([tokenizer.encode(f"{before}<m> {phrase} </m>{behind}").ids])
+        mask = torch.ones_like(ids)
+        with torch.no_grad():
+            output = asker({"tokens": {"token_ids": ids, "mask": mask}}, [{}])
+        found["qaeval"].append(output["predicted_question"][0])
+        state = {"ids": ids, "mask": mask, "prefix": torch.zeros((1, 0), dtype=torch.int64)}
+        predicted, _ = asker._beam_search.search(torch.tensor([asker._start_id]), state, step)
+        kept = [token for token in predicted[0, 0].tolist() if token != asker._end_id]
+        found["plain_sum"].append(decode(kept).strip())
+    return found
+
+
 def side_stus(peers: Path, task: list[dict[str, Any]]) -> Any:
     """The units of each sentence by Lite3Pyramid's rules."""
     stand_in("nltk", sent_tokenize=None)
@@ -425,6 +526,7 @@ SIDES: dict[str, Callable[[Path, Any], Any]] = {
     "decoding": side_decoding,
     "questeval": side_questeval,
     "dae": side_dae,
+    "generation": side_generation,
     "stus": side_stus,
     "coref": side_coref,
 }
@@ -445,6 +547,12 @@ def tasks(folder: Path) -> dict[str, Any]:
         "decoding": decoding_cases(),
         "questeval": questeval_cases(),
         "dae": {"cases": dae, "folder": str(arcs)},
+        "generation": {
+            "rows": ROWS,
+            "steps": 40,
+            "beams": 4,
+            "folder": str(question_networks.questions(folder / "questions")),
+        },
         "stus": stu_cases(),
         "coref": {
             "texts": COREF,

@@ -20,6 +20,43 @@ def answers(folder: Path, texts: list[str]) -> Path:
     return _electra(folder, texts, "ElectraForQuestionAnswering", "qa_outputs", [0.1, -0.1])
 
 
+def questions(folder: Path) -> Path:
+    """A BART that writes questions, with the marks `<m>` and `</m>` in its tokenizer. Its generation config has what
+    the published BART has, all of which changes what transformers generates."""
+    import transformers
+    from neural import checkpoints, seq2seq_networks
+    from safetensors.numpy import load_file, save_file
+    from tokenizers import Tokenizer
+
+    checkpoints.byte_level(folder)
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.add_tokens(["<m>", "</m>"])
+    tokenizer.save(str(folder / "tokenizer.json"))
+    size = tokenizer.get_vocab_size()
+    settings = json.loads((folder / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps({**settings, "model_max_length": 1024}))
+    config = transformers.BartConfig(
+        vocab_size=size, d_model=parity.SIZE, encoder_layers=parity.LAYERS, decoder_layers=parity.LAYERS,
+        encoder_attention_heads=parity.HEADS, decoder_attention_heads=parity.HEADS, encoder_ffn_dim=parity.INNER,
+        decoder_ffn_dim=parity.INNER, max_position_embeddings=1024, pad_token_id=1, bos_token_id=0, eos_token_id=2,
+        decoder_start_token_id=2,
+    )  # fmt: skip
+    seq2seq_networks._frozen(folder, transformers.BartForConditionalGeneration(config), 29)
+    weights = load_file(folder / "model.safetensors")
+    bias = np.full((1, size), -40.0, dtype=np.float32)
+    letters = [tokenizer.token_to_id(letter) for letter in "abcdefghijklmnopqrstuvwxyzĠ.?"]
+    bias[0, [2, *letters]] = 0.0
+    # The mean is 0: otherwise the state is near the embedding of the last letter, which is then generated again.
+    last = f"model.decoder.layers.{parity.LAYERS - 1}.final_layer_norm.weight"
+    weights[last] = (np.random.RandomState(17).randn(parity.SIZE) * 0.5).astype(np.float32)
+    save_file({**weights, "final_logits_bias": bias}, folder / "model.safetensors", metadata={"format": "pt"})
+    generation = {"no_repeat_ngram_size": 3, "min_length": 12, "length_penalty": 2.0, "early_stopping": True,
+                  "num_beams": 4, "forced_bos_token_id": 0, "repetition_penalty": 1.3}  # fmt: skip
+    ids = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 2}
+    (folder / "generation_config.json").write_text(json.dumps({**generation, **ids}))
+    return folder
+
+
 FFNN, BIAS = 24, 2.0
 
 

@@ -20,10 +20,13 @@ from summeter.evaluators.base import Prepared, Tools
 from summeter.evaluators.derived import MemberJudgments
 from summeter.evaluators.entailment.dae import DAE
 from summeter.evaluators.entailment.menli import Menli, MenliCombined
-from summeter.evaluators.questions.squad import Reading, answer_all
+from summeter.evaluators.questions import qafacteval
+from summeter.evaluators.questions.squad import Reading, answer_all, without_loose_blanks
+from summeter.models.base import Framing
 from summeter.models.local.coref import LocalCoref
 from summeter.models.local.nli import LocalNLI
 from summeter.models.local.opened import open_model
+from summeter.models.local.seq2seq import LocalSeq2Seq
 from summeter.models.local.tagger import LocalTokenClassifier
 from summeter.records import Document, Item, Judgment, Summary, Target, UsageError
 
@@ -63,6 +66,36 @@ def test_menli_gives_what_the_released_code_gave(name: str, nli: LocalNLI) -> No
     assert np.abs(np.array([row.value for row in rows]) - gave).max() < 1e-6
     assert np.std(gave) > 1e-3, "these scores would not tell a wrong one"
     assert [row.truncated_tokens is not None for row in rows] == [False, False, True]
+
+
+@pytest.fixture(scope="module")
+def question_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    needs_networks()
+    return question_networks.questions(tmp_path_factory.mktemp("asker") / "net")
+
+
+def generated(folder: Path, search: str, rows: list[tuple[str, ...]]) -> list[str]:
+    how = qafacteval.HOW._replace(max_new_tokens=FIXTURE["generation"]["asked"]["steps"], search=search)
+    network = LocalSeq2Seq("m", open_model(f"local/{folder}", "seq2seq"))
+    return asyncio.run(network.generate(rows, how, Framing(template=qafacteval.QUESTION)))
+
+
+@pytest.mark.parametrize("search", ["plain_sum", "qaeval"])
+def test_questions_are_those_of_the_released_code(search: str, question_folder: Path) -> None:
+    rows, gave = FIXTURE["generation"]["asked"]["rows"], FIXTURE["generation"]["gave"]
+    rows = [tuple(row) for row in rows]
+    assert [without_loose_blanks(text) for text in generated(question_folder, search, rows)] == gave[search]
+    alone = [generated(question_folder, search, [row])[0] for row in rows]
+    assert [without_loose_blanks(text) for text in alone] == gave[search]
+    assert gave["plain_sum"] != gave["qaeval"]
+
+
+def test_a_generation_config_does_not_change_questions(question_folder: Path, tmp_path: Path) -> None:
+    """The published BART has a length penalty, forbidden n-grams and a forced first token there."""
+    rows = [tuple(row) for row in FIXTURE["generation"]["asked"]["rows"][:3]]
+    shutil.copytree(question_folder, tmp_path / "bare")
+    (tmp_path / "bare" / "generation_config.json").unlink()
+    assert generated(tmp_path / "bare", "plain_sum", rows) == generated(question_folder, "plain_sum", rows)
 
 
 def test_menli_joins_as_the_released_code_did() -> None:

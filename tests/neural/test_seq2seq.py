@@ -185,11 +185,14 @@ class TestGeneration:
         assert asked != self.hand(folders / "bart", "ab cd", max_new_tokens=6)
         with pytest.raises(UsageError, match="has no mark '<go>'"):
             asyncio.run(model(folders / "bart").generate(["a"], Generation(start="<go>")))
+        with pytest.raises(ValueError, match="max_new_tokens and num_beams"):
+            asyncio.run(model(folders / "bart").generate(["a"], Generation(5, search="plain_sum")))
 
     def test_all_of_them_stand_in_the_stored_key(self, folders: Path) -> None:
         every = [
             Generation(5), Generation(5, 2), Generation(5, 2, 3), Generation(5, 2, None, 2.0),
             Generation(5, 2, None, None, True), Generation(5, 2, None, None, False), Generation(5, start="<s>"),
+            Generation(5, 2, search="plain_sum"), Generation(5, 2, search="qaeval"),
         ]  # fmt: skip
         assert len({how.key for how in every}) == len(every)
         assert [Generation.from_key(how.key) for how in every] == every

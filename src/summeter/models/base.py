@@ -368,6 +368,11 @@ class Generation(NamedTuple):
 
     `min_new_tokens` and `max_new_tokens` count what is generated, the end mark too; `length_penalty` and
     `early_stopping` are those of beam search; `start` is the mark that the decoder starts with (`<s>`).
+
+    `search="plain_sum"` is AllenNLP's beam search: a hypothesis that has ended keeps its place in the beam, and the sum
+    of log-probabilities ranks all of them. It reads nothing of the model's generation config except the end mark, and
+    takes `max_new_tokens`, `num_beams` and `start` alone. `search="qaeval"` is the same search with the decoder
+    positions of QAEval 0.1.0, which numbers them 0, 2, 3, ...
     """
 
     max_new_tokens: int | None = None
@@ -376,6 +381,7 @@ class Generation(NamedTuple):
     length_penalty: float | None = None
     early_stopping: bool | None = None
     start: str | None = None
+    search: Literal["plain_sum", "qaeval"] | None = None
 
     @property
     def key(self) -> str:

@@ -26,10 +26,11 @@ class Asker:
 
     def __init__(self) -> None:
         self.rows: list[tuple[str, ...]] = []
+        self.how: set[Generation] = set()
 
     async def generate(self, rows: Sequence[tuple[str, ...]], how: Generation, framing: Framing) -> list[str]:
         assert framing.template == "{0}<m> {1} </m>{2}"
-        assert (how.max_new_tokens, how.num_beams, how.start) == (100, 4, "<s>")
+        self.how.add(how)
         self.rows += rows
         return [phrase for _, phrase, _ in rows]
 
@@ -144,3 +145,22 @@ def test_marks_of_the_template_in_a_document_are_no_marks() -> None:
     networks = {"asker": Asker(), "reader": Reader(), "lerc": Lerc()}
     judge(QAFactEval(), source, "Ada sold.", tools=Tools("s", networks=networks))
     assert networks["lerc"].rows == [("Ada", "Ada", "Ada", "Ada <c> sold </m> it.")]
+
+
+@pytest.mark.parametrize(("variant", "search"), [("paper", "plain_sum"), ("legacy", "qaeval")])
+def test_questions_are_searched_for_as_allennlp_does(variant: str, search: str) -> None:
+    _, networks = rows(variant=variant)
+    (how,) = networks["asker"].how
+    assert (how.max_new_tokens, how.num_beams, how.start, how.search) == (100, 4, "<s>", search)
+
+
+def test_a_question_has_no_blank_before_its_mark() -> None:
+    """As transformers 3 decodes it, so that the answering network reads the question that QAEval gives it."""
+
+    class Loose(Asker):
+        async def generate(self, rows: Sequence[tuple[str, ...]], how: Generation, framing: Framing) -> list[str]:
+            return [f"Was n't it {phrase} ?" for phrase in await super().generate(rows, how, framing)]
+
+    networks = {"asker": Loose(), "reader": Reader(**{"Wasn't_it_Ada?": "Ada"}), "lerc": Lerc()}
+    (found,) = judge(QAFactEval(), document(text=DOCUMENT), "Ada won.", tools=Tools("s", networks=networks))
+    assert [row.claim.text for row in found if row.claim] == ["Wasn't it Ada? Ada"]

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
 from summeter.evaluators.entailment.premises import sentences_of
-from summeter.evaluators.questions.squad import Answer, Reading, answer_all, normalized, token_f1
+from summeter.evaluators.questions.squad import Answer, Reading, answer_all, normalized, token_f1, without_loose_blanks
 from summeter.models.base import Framing, Generation, Kind
 from summeter.records import Claim, Item, Judgment, Span, digest
 from summeter.text.english import dependency
@@ -19,8 +19,8 @@ from summeter.text.english.phrases import Parsed, phrases
 FAITHFULNESS, ANSWERED, EXACT, F1 = ASPECTS = ("faithfulness", "answered", "answer_exact", "answer_f1")
 QUESTION = "{0}<m> {1} </m>{2}"
 LERC = "{0} <q> {1} <r> {2} <c> {3}"
-HOW = Generation(max_new_tokens=100, num_beams=4, start="<s>")
-"""As the released code generates questions."""
+HOW = Generation(max_new_tokens=100, num_beams=4, start="<s>", search="plain_sum")
+"""How questions are generated: AllenNLP's beam search, as in QAEval."""
 MOST = 512
 """Tokens that LERC-QuIP reads; the document's end is cut."""
 AGREES = 0.6
@@ -64,7 +64,8 @@ class QAFactEval(Evaluator):
     the document does not answer has 0.
 
     `none`: what a summary without a kept question gets, `zero` (the paper's own) or `skip`. `variant`: `paper`, or
-    `legacy` for the parser's sentences and the answer "empty" where the released code gives it. `window`, `stride`: how
+    `legacy` for the parser's sentences, the answer "empty" where the released code gives it, and QAEval's decoder
+    positions (0, 2, 3, ...) in the network that asks. `window`, `stride`: how
     long documents are read. English only; phrases come from the parser (extra `parse`).
 
     Writes one judgment of the summary for each aspect: faithfulness (LERC-QuIP), answered, answer_exact and answer_f1;
@@ -113,9 +114,12 @@ class QAFactEval(Evaluator):
         found = self._phrases(item)
         rows = [(text[phrase.sentence[0] : phrase.start], phrase.text, text[phrase.end : phrase.sentence[1]])
                 for phrase in found]  # fmt: skip
-        questions = await tools.seq2seq("asker").generate(rows, HOW, Framing(template=QUESTION)) if rows else []
+        legacy = self.variant == "legacy"
+        how = HOW._replace(search="qaeval") if legacy else HOW
+        generated = await tools.seq2seq("asker").generate(rows, how, Framing(template=QUESTION)) if rows else []
+        questions = [without_loose_blanks(question) for question in generated]
         reading = Reading(self.window, self.stride)
-        nonce = NONCE if self.variant == "legacy" else None
+        nonce = NONCE if legacy else None
         own = await answer_all(reader, [(question, text) for question in questions], reading, nonce=nonce)
         kept = [
             (phrase, question)

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Semicolons, Tools
 from summeter.evaluators.entailment.premises import sentences_of
 from summeter.evaluators.overlap.greedy import greedy
-from summeter.evaluators.questions.squad import token_f1
+from summeter.evaluators.questions.squad import token_f1, without_loose_blanks
 from summeter.models.base import Framing, Generation, Kind, StatesMeasure, TokenStates
 from summeter.records import Claim, Item, Judgment, Side, Span, digest
 from summeter.text.english import dependency
@@ -44,11 +44,6 @@ def _bertscore(reply: TokenStates, answer: TokenStates) -> float:
 
 BERTSCORE = StatesMeasure("bertscore_f1", _bertscore)
 """Of an answer and the one expected; 0 where one has no token."""
-_TIGHT = (
-    *((" .", "."), (" ?", "?"), (" !", "!"), (" ,", ","), (" ' ", "'"), (" n't", "n't"), (" 'm", "'m"), (" 's", "'s")),
-    *((" 've", "'ve"), (" 're", "'re")),
-)
-"""Blanks that the released code takes out of what is generated."""
 
 
 class Asked(NamedTuple):
@@ -202,7 +197,7 @@ class QuestEval(Evaluator):
         found = {text: self._known_phrases(text, tools) for text in every}
         rows = list(dict.fromkeys((phrase.text, text) for text in every for phrase in found[text]))
         framing = Framing(template=QUESTION, marks=self.variant == "legacy", limit=MOST)
-        written = [_tight(text) for text in await tools.seq2seq("questions").generate(rows, HOW, framing)]
+        written = [without_loose_blanks(text) for text in await tools.seq2seq("questions").generate(rows, HOW, framing)]
         questions = dict(zip(rows, written, strict=True))
         # Equal texts ask each other once.
         pairs = dict.fromkeys(pair for _, text in texts for pair in ((summary, text), (text, summary)))
@@ -244,7 +239,9 @@ class QuestEval(Evaluator):
         framing = Framing(template=ANSWER, marks=self.variant == "legacy", limit=MOST)
         replies = await network.generate(rows, HOW, framing)
         logs = await network.first(rows, (UNANSWERABLE,), framing)
-        return [(_tight(reply), 1 - exp(float(log))) for reply, log in zip(replies, logs[:, 0], strict=True)]
+        return [
+            (without_loose_blanks(reply), 1 - exp(float(log))) for reply, log in zip(replies, logs[:, 0], strict=True)
+        ]
 
     async def _similar(self, pairs: Sequence[tuple[str, str]], tools: Tools) -> list[float]:
         """BERTScore's F1 of each (answer, expected answer); 0 where one has no token."""
@@ -326,12 +323,6 @@ class QuestEval(Evaluator):
 
 def _shown(one: Asked) -> str:
     return f"'{one.question}' expected: '{one.answer}'; answered: '{one.reply}' (answerable {one.answerability:.2f})"
-
-
-def _tight(text: str) -> str:
-    for loose, tight in _TIGHT:
-        text = text.replace(loose, tight)
-    return text
 
 
 def _first_sentences(text: str, words: Sequence[Token], most: int) -> list[tuple[int, int]]:

@@ -54,6 +54,23 @@ def token_f1(answer: str, other: str) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
+_LOOSE = (
+    *((" .", "."), (" ?", "?"), (" !", "!"), (" ,", ","), (" ' ", "'"), (" n't", "n't"), (" 'm", "'m"), (" 's", "'s")),
+    *((" 've", "'ve"), (" 're", "'re")),
+)
+
+
+def without_loose_blanks(text: str) -> str:
+    """Return a generated text without blanks before punctuation and contractions, as transformers 3 and 4 decode it.
+
+    >>> without_loose_blanks("Who does n't sell the mill ?")
+    "Who doesn't sell the mill?"
+    """
+    for loose, tight in _LOOSE:
+        text = text.replace(loose, tight)
+    return text
+
+
 class Answer(NamedTuple):
     """The best answer, its place in the text in code points (None: not known), its probability and that of the null
     answer. `text` is None where the network gives no answer at all."""

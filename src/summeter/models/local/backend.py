@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from summeter.interrupt import checkpoint
 from summeter.models.base import Generation
 from summeter.models.local.names import LocalSettings, Located
 from summeter.models.local.tokens import reads_segments
@@ -243,6 +244,11 @@ class Torch:
     def generate(self, ids: Ids, mask: Ids, how: Generation, start: int | None = None) -> list[list[int]]:
         """The ids generated for each input, the decoder's first one (`start`, else the model's own) left out; what
         follows an end is left out, the end is not."""
+        if how.search is not None:
+            first = self._network.config.decoder_start_token_id if start is None else start
+            return [
+                _ended(row, self.eos) for row in self._pass(lambda: self._plain_sum(ids, mask, how, first)).tolist()
+            ]
         given = {name: value for name, value in how._replace(start=None)._asdict().items() if value is not None}
         if start is not None:
             given["decoder_start_token_id"] = start
@@ -250,6 +256,49 @@ class Torch:
             input_ids=self._on(ids), attention_mask=self._on(mask), do_sample=False, **given
         ))  # fmt: skip
         return [_ended(row, self.eos) for row in rows[:, 1:].cpu().tolist()]
+
+    def _plain_sum(self, ids: Ids, mask: Ids, how: Generation, start: int) -> torch.Tensor:
+        """The ids of the hypothesis with the highest sum of log-probabilities, by AllenNLP's beam search: shape
+        (inputs, steps). After an end mark the same mark is repeated."""
+        import torch
+
+        steps, beams = how.max_new_tokens, how.num_beams
+        if steps is None or beams is None:
+            raise ValueError(f"search={how.search} needs max_new_tokens and num_beams")
+        ends = torch.tensor(sorted(self.eos), device=self._device)
+        real = self._on(mask)
+        states = self._network.get_encoder()(input_ids=self._on(ids), attention_mask=real).last_hidden_state
+        # QAEval leaves position 1 out: a second token takes it that no step attends to.
+        seen = [1, 0] if how.search == "qaeval" else [1]
+        fed = torch.full((len(ids), len(seen)), start, device=self._device)
+        sums = torch.zeros((len(ids), 1), device=self._device)
+        chosen = torch.zeros((len(ids), 1, 0), dtype=torch.int64, device=self._device)
+        cache = None
+        for step in range(steps):
+            checkpoint()
+            output = self._network(
+                encoder_outputs=(states,), attention_mask=real, decoder_input_ids=fed, past_key_values=cache,
+                decoder_attention_mask=torch.tensor([seen], device=self._device).expand(len(fed), -1), use_cache=True,
+            )  # fmt: skip
+            logs, cache = output.logits[:, 0].float().log_softmax(-1), output.past_key_values
+            if step:
+                over = torch.isin(fed[:, 0], ends)
+                logs[over] = float("-inf")
+                logs[over, fed[over, 0]] = 0.0
+            width, words = sums.shape[1], logs.shape[-1]
+            sums, best = (sums.unsqueeze(-1) + logs.view(len(ids), width, words)).flatten(1).topk(beams)
+            parents = best // words
+            chosen = torch.cat(
+                [chosen.gather(1, parents.unsqueeze(-1).expand(-1, -1, step)), (best % words).unsqueeze(-1)], dim=-1
+            )
+            fed = chosen[:, :, -1].reshape(-1, 1)
+            if torch.isin(fed, ends).all():
+                break
+            rows = (torch.arange(len(ids), device=self._device).unsqueeze(-1) * width + parents).flatten()
+            states, real = states[rows], real[rows]
+            cache.reorder_cache(rows)
+            seen.append(1)
+        return chosen[:, 0]
 
     def _on(self, array: Ids) -> torch.Tensor:
         import torch
