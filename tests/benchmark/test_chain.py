@@ -187,6 +187,50 @@ def test_a_step_that_fails_or_waits_leaves_no_folder_and_says_why(bench: Path, t
     assert states(tmp_path / "out")[1][1] == "done"
 
 
+def test_packages_of_all_steps_are_missed_before_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "a.txt").write_text("It rained on Monday. The river rose.")
+    (tmp_path / "rules.jsonl").write_text(json.dumps({"reply": {"summary": "It rained."}}) + "\n")
+    file = tmp_path / "bench.yaml"
+    file.write_text(
+        "name: small\nsource: {sources: {a: raw}}\nsummarize: {models: {lead: scripted/rules.jsonl}}\n"
+        "annotate: {campaigns: {sentences: {kind: fact_verification}}, simulate: {annotators: 3}}\nrelease: {}\n"
+    )
+    for package in ("py3langid", "alembic", "pyarrow"):
+        monkeypatch.setitem(sys.modules, package, None)
+    out = tmp_path / "out"
+    assert run("run", file, "-o", out) == 2
+    message = capsys.readouterr().err
+    assert all(f"{step} needs {package}" in message for step, package in (
+        ("source", "py3langid"), ("annotate", "alembic"), ("release", "pyarrow")))  # fmt: skip
+    assert "pip install 'summeter[annotate,build,parquet]'" in message
+    assert not (out / "source").exists()
+    file.write_text(file.read_text().replace("{a: raw}}", "{a: raw}, detect: false}"))
+    assert run("run", file, "-o", out, "--until", "summarize") == 0
+    assert run("run", file, "-o", out) == 2
+    assert "alembic" in capsys.readouterr().err
+    assert [row.state for row in chain_status(out)] == ["done", "done", "left", "left"]
+
+
+def run(*arguments: object) -> int:
+    """The exit code of `summeter bench`."""
+    with pytest.raises(SystemExit) as end:
+        main(["bench", *map(str, arguments)])
+    return int(str(end.value.code or 0))
+
+
+def test_an_error_that_is_mended_is_not_told_again(bench: Path, tmp_path: Path) -> None:
+    bench.write_text(settings(more=", fail: true"))
+    with pytest.raises(UsageError, match="nothing can be kept"):
+        run_chain(bench, tmp_path / "out")
+    bench.write_text(settings())
+    lines: list[str] = []
+    run_chain(bench, tmp_path / "out", tell=lines.append)
+    assert lines == ["summarize: done", "shortest: now"]
+
+
 @pytest.mark.parametrize(
     ("text", "line", "field", "message"),
     [

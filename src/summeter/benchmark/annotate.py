@@ -44,12 +44,14 @@ from summeter.benchmark.step import (
     Inputs,
     LeftOut,
     Manifest,
+    Package,
     Place,
     Result,
     Step,
     StepSettings,
     WaitingError,
     file_hashes,
+    local_packages,
 )
 from summeter.data.atomic import building, write_lines, write_text
 from summeter.data.dataset import Dataset, load, save
@@ -185,6 +187,11 @@ class AnnotateSettings(StepSettings):
         network = self.embed or ""
         weights = [network.removeprefix(LOCAL)] if network.startswith(LOCAL) else []
         return map(Path, sorted({*named, *gold, *weights}))
+
+    def packages(self) -> Iterable[Package]:
+        """What keeps a campaign's log, and what a local network needs."""
+        log = [Package("sqlalchemy", "annotate"), Package("alembic", "annotate")]
+        return [*log, *local_packages([] if self.embed is None else [self.embed])]
 
 
 class Planned(NamedTuple):

@@ -29,6 +29,7 @@ from summeter.benchmark.step import (
     Step,
     StepSettings,
     StepState,
+    check_packages,
     read_log,
     read_manifest,
     run_step,
@@ -144,33 +145,33 @@ def run_chain(
     """Do every step that is left or stale, up to `until`; `again` names one that is done again whatever it is.
 
     Paths in the file are relative to it. `tell` is given a line for every step. Returns the manifests, in order.
-    Raises InputError for a faulty file, UsageError for a folder of another benchmark or one that another process
-    writes, WaitingError where people are waited for, and whatever a step raises; what was done stays.
+    Raises InputError for a faulty file, InstallError for a package that is missing for this or a later step, UsageError
+    for a folder of another benchmark or one that another process writes, WaitingError where people are waited for, and
+    whatever a step raises; what was done stays.
     """
     chain, target = read_chain(file), Path(folder).resolve()
     names = [step.name for step, _ in chain.steps]
     for name in (until, again):
         if name is not None and name not in names:
             raise UsageError(f"the file has no step {name!r}{nearest(name, names)}; it has: {', '.join(names)}")
+    wanted = chain.steps if until is None else chain.steps[: names.index(until) + 1]
     _take(target, chain)
     manifests: list[Manifest] = []
     with _locked(target), chdir(chain.file.parent):
         sweep(target)
         last = _last(target)
         source: Path | None = None
-        for step, settings in chain.steps:
+        for place, (step, settings) in enumerate(wanted):
             out = target / step.name
             state = state_of(step, source, out, settings, last.get(step.name))
             if state.state == "done" and step.name != again:
                 tell(f"{step.name}: done")
                 manifests.append(read_manifest(out))
             else:
-                reason = f" ({state.reason})" if state.reason else ""
-                tell(f"{step.name}: {'again' if state.state == 'stale' else 'now'}{reason}")
+                check_packages(wanted[place:])
+                tell(f"{step.name}: again ({state.reason})" if state.state == "stale" else f"{step.name}: now")
                 manifests.append(run_step(step, source, out, settings, progress=progress))
             source = out
-            if step.name == until:
-                break
     return manifests
 
 

@@ -14,7 +14,17 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from summeter.benchmark.step import Inputs, LeftOut, Place, Result, Step, StepSettings, scripted_work
+from summeter.benchmark.step import (
+    Inputs,
+    LeftOut,
+    Package,
+    Place,
+    Result,
+    Step,
+    StepSettings,
+    local_packages,
+    scripted_work,
+)
 from summeter.data.atomic import write_lines
 from summeter.data.dataset import Dataset
 from summeter.engine.progress import Progress
@@ -63,6 +73,10 @@ class FactsSettings(StepSettings):
         """What proposes and asks for votes."""
         prompts = {} if self.prompts is None else {"prompts": PromptFolder.model_validate(self.prompts)}
         return KeyFactExtraction(source=self.source, at_most=self.at_most, validators=self.validators, **prompts)
+
+    def packages(self) -> Iterable[Package]:
+        """What local networks need."""
+        return local_packages(self.models.values())
 
     def files(self) -> Iterable[Path]:
         """The prompts, and what scripted models say."""

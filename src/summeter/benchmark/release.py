@@ -40,7 +40,16 @@ from summeter.benchmark.card import (
     of_people,
     splits_of,
 )
-from summeter.benchmark.step import Inputs, Place, Result, Step, StepRecord, StepSettings, file_hashes
+from summeter.benchmark.step import (
+    Inputs,
+    Package,
+    Place,
+    Result,
+    Step,
+    StepRecord,
+    StepSettings,
+    file_hashes,
+)
 from summeter.data.atomic import write_text
 from summeter.data.dataset import Dataset
 from summeter.data.duplicates import near_duplicates
@@ -108,6 +117,10 @@ class ReleaseSettings(StepSettings):
     def _name(self, secret: Path | None) -> str | None:
         """Where the secret lies is nobody's business."""
         return None if secret is None else secret.name
+
+    def packages(self) -> Iterable[Package]:
+        """What writes Parquet."""
+        return [Package("pyarrow", "parquet")]
 
     def marks(self) -> Mapping[str, str]:
         """A mark of the secret that does not give it away: with another one, there are other pseudonyms."""

@@ -15,7 +15,18 @@ from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from summeter.benchmark.step import SCRIPTED, Inputs, LeftOut, Place, Result, Step, StepSettings, scripted_work
+from summeter.benchmark.step import (
+    SCRIPTED,
+    Inputs,
+    LeftOut,
+    Package,
+    Place,
+    Result,
+    Step,
+    StepSettings,
+    local_packages,
+    scripted_work,
+)
 from summeter.data.dataset import Dataset
 from summeter.evaluators.catalog import build
 from summeter.records import Document, Judgment, Record, UsageError
@@ -69,9 +80,13 @@ class DetectSettings(StepSettings):
 
     _names = field_validator("detector", "second", mode="before")(_with_shorthand)
 
+    def packages(self) -> Iterable[Package]:
+        """What local networks need."""
+        return local_packages(model for _, detector in _detectors(self) for model in detector.models.values())
+
     def files(self) -> Iterable[Path]:
         """The runs that are read, and what scripted models say."""
-        detectors = [each for each in (self.detector, self.second) if each is not None]
+        detectors = [detector for _, detector in _detectors(self)]
         models = [model for each in detectors for model in each.models.values()]
         scripted = [model.removeprefix(SCRIPTED) for model in models if model.startswith(SCRIPTED)]
         return map(Path, [*(each.run for each in detectors if each.run is not None), *scripted])

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
@@ -31,13 +32,22 @@ from summeter.data.atomic import building, write_lines, write_text
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.folder import file_hash, is_dataset
 from summeter.engine.progress import Progress
-from summeter.records import InputError, Record, SummeterError, UsageError, canonical, digest
+from summeter.models.local.names import EMBEDDED, is_local
+from summeter.records import InputError, InstallError, Record, SummeterError, UsageError, canonical, digest
 from summeter.records.addresses import masked
 
 MANIFEST, DROPPED, WORK, LOG = "manifest.json", "dropped.jsonl", "work", "log.jsonl"
 SCRIPTED = "scripted/"
 DATA = "data"
 """The name, among a manifest's inputs, of the folder that the step was given."""
+
+
+class Package(NamedTuple):
+    """A package that a step imports: its module, the extra of summeter that installs it, and how to do without it."""
+
+    module: str
+    extra: str
+    without: str = ""
 
 
 class StepSettings(Record):
@@ -55,6 +65,10 @@ class StepSettings(Record):
 
     def files(self) -> Iterable[Path]:
         """The files and folders that the settings name: a change in one makes the step stale."""
+        return ()
+
+    def packages(self) -> Iterable[Package]:
+        """The optional packages that the step imports with these settings."""
         return ()
 
     def marks(self) -> Mapping[str, str]:
@@ -174,6 +188,29 @@ class StepState(NamedTuple):
 # ---- doing a step ----
 
 
+def check_packages(steps: Iterable[tuple[Step[Any], StepSettings]]) -> None:
+    """Raise InstallError with every package that is missing for these steps, and the command that installs them all."""
+    missing = [
+        (step.name, package)
+        for step, settings in steps
+        for package in settings.packages()
+        if find_spec(package.module) is None
+    ]
+    if missing:
+        needs = "; ".join(
+            f"{step} needs {package.module}{f' ({package.without})' if package.without else ''}"
+            for step, package in missing
+        )
+        extras = ",".join(sorted({package.extra for _, package in missing}))
+        raise InstallError(f"not installed: {needs}. Fix: pip install 'summeter[{extras}]'")
+
+
+def local_packages(models: Iterable[str]) -> Iterator[Package]:
+    """The package that every local network among these model strings needs."""
+    if any(is_local(model) and not model.startswith(EMBEDDED) for model in models):
+        yield Package("tokenizers", "local")
+
+
 def run_step(
     step: Step[S], source: str | Path | None, out: str | Path, settings: S, *, progress: Progress | None = None
 ) -> Manifest:
@@ -183,6 +220,7 @@ def run_step(
     something else, InputError for faulty input, WaitingError where people are waited for, and whatever the step raises.
     """
     target, given = Path(out), None if source is None else Path(source)
+    check_packages([(step, settings)])
     _check_target(target, step.name)
     inputs = _read(given)
     hashes = _input_hashes(given, settings)

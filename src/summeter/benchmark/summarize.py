@@ -22,7 +22,18 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field
 
 from summeter.benchmark.sources import cut, read_documents
-from summeter.benchmark.step import SCRIPTED, Inputs, LeftOut, Place, Result, Step, StepSettings, scripted_work
+from summeter.benchmark.step import (
+    SCRIPTED,
+    Inputs,
+    LeftOut,
+    Package,
+    Place,
+    Result,
+    Step,
+    StepSettings,
+    local_packages,
+    scripted_work,
+)
 from summeter.data.atomic import write_lines, write_text
 from summeter.data.dataset import Dataset, load
 from summeter.data.hub import is_address
@@ -426,6 +437,10 @@ class SummarizeSettings(StepSettings):
         named = [self.documents] if self.documents and not is_address(self.documents) else []
         scripted = [model.removeprefix(SCRIPTED) for model in self.models.values() if model.startswith(SCRIPTED)]
         return [*map(Path, [*named, *scripted]), *([self.prompts] if self.prompts else [])]
+
+    def packages(self) -> Iterable[Package]:
+        """What local networks need."""
+        return local_packages(self.models.values())
 
     @property
     def task(self) -> Summarizing:

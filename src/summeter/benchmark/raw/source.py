@@ -12,14 +12,14 @@ from pydantic import Field, StrictBool, field_validator, model_validator
 
 from summeter.benchmark.raw.reading import Raw, is_dialogue, read_raw
 from summeter.benchmark.sources import cut
-from summeter.benchmark.step import Inputs, LeftOut, Place, Result, Step, StepSettings
+from summeter.benchmark.step import Inputs, LeftOut, Package, Place, Result, Step, StepSettings
 from summeter.data.dataset import Dataset
 from summeter.data.duplicates import THRESHOLD, near_duplicates
 from summeter.data.faults import Faults
 from summeter.data.flat import spans, splitter_of
 from summeter.data.folder import Card
 from summeter.data.hub import is_address
-from summeter.records import Document, InstallError, Record, UsageError
+from summeter.records import Document, Record, UsageError
 from summeter.records.addresses import masked
 from summeter.text.ngrams import words
 from summeter.text.split import split
@@ -77,6 +77,10 @@ class SourceSettings(StepSettings):
     def files(self) -> Iterable[Path]:
         """The files and folders of the sources."""
         return [Path(source.path) for source in self.sources.values() if not is_address(source.path)]
+
+    def packages(self) -> Iterable[Package]:
+        """What identifies languages."""
+        return [Package("py3langid", "build", "or set detect to false")] if self.detect else []
 
 
 class _Draft(NamedTuple):
@@ -152,10 +156,8 @@ def _drafts(settings: SourceSettings, faults: Faults, counts: Mapping[str, Count
 
 
 def _identifier() -> Any:
-    try:
-        import py3langid
-    except ImportError:
-        raise InstallError.missing("py3langid (the language of a text; or set detect to false)", "build") from None
+    import py3langid
+
     return lambda text: str(py3langid.classify(text)[0])
 
 

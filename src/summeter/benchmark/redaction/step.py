@@ -35,13 +35,22 @@ from summeter.benchmark.redaction.masking import (
 )
 from summeter.benchmark.redaction.patterns import CATEGORIES, Category
 from summeter.benchmark.select import source_of
-from summeter.benchmark.step import Inputs, Place, Result, Step, StepSettings, WaitingError
+from summeter.benchmark.step import (
+    Inputs,
+    Package,
+    Place,
+    Result,
+    Step,
+    StepSettings,
+    WaitingError,
+)
 from summeter.data.atomic import write_lines, write_text
 from summeter.data.dataset import Dataset
 from summeter.data.faults import Faults, meant
 from summeter.data.formats import read_rows
 from summeter.data.human_judgments import list_id_of
 from summeter.records import Document, FactOrigin, Judgment, Span, Summary, UsageError
+from summeter.text.english.dependency import MODEL
 
 Writings = dict[Entity, set[str]]
 """The entities of a document, in the order of their numbers, each in all its writings."""
@@ -65,6 +74,13 @@ class RedactSettings(StepSettings):
     sources: tuple[str, ...] = Field((), description="Sources (or domains) that are redacted; none named: all.")
     review: Path | None = Field(None, description="A table that a person goes through; it is proposed if missing.")
     pairs: bool = Field(default=False, description="Keep the texts as they were beside their redacted copies.")
+
+    def packages(self) -> Iterable[Package]:
+        """What recognizes names."""
+        if self.recognizer != "presidio":
+            return []
+        modules = ("presidio_analyzer", "spacy", MODEL)
+        return [Package(module, "build", "or set recognizer to patterns") for module in modules]
 
     def files(self) -> Iterable[Path]:
         """The table of the person."""
