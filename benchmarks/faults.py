@@ -9,6 +9,9 @@ questions 4 % each get a reply cut at the length limit, cut JSON, a refusal, or 
 in time stands below the table, beside the waits that nobody can save: the longest chain of Retry-After and timeouts of
 one summary, and the timeouts' share of all connections.
 
+A busy server serves four calls at a time and answers 429 with Retry-After beyond that; 72 summaries meet one of them,
+and two that share the calls, over 32 connections. More than a third of the requests turned away is a failure, too.
+
     python benchmarks/faults.py                                  2,000 summaries on the bad day, 20 kills, 200 damages
     python benchmarks/faults.py --summaries 400 --kills 5 --damages 30
 """
@@ -44,6 +47,7 @@ SPOILT = {
 DISKS = [48, 96, 128, 160, 192, 224, 256, 320, 384, 512]
 """KiB."""
 SMALL = 160  # summaries of the runs that are stopped and damaged
+BUSY, CAPACITY = 72, 4  # summaries for servers that are busy, and calls that such a server serves at a time
 
 
 class Row(NamedTuple):
@@ -80,6 +84,8 @@ async def serve() -> None:
     tries: dict[str, Counter[str]] = defaultdict(Counter)
     waits: dict[str, float] = defaultdict(float)
     kinds: Counter[str] = Counter()
+    serving: Counter[str] = Counter()
+    turned_away: Counter[str] = Counter()
 
     async def answer(request: web.Request) -> web.StreamResponse:
         day = request.match_info["day"]
@@ -102,7 +108,14 @@ async def serve() -> None:
             assert request.transport is not None
             request.transport.abort()
             return web.Response()
-        await asyncio.sleep(0.05 if day == "quick" else DELAY)
+        if day.startswith("busy") and serving[day] >= CAPACITY:
+            turned_away[day] += 1
+            return web.json_response({"error": "slow"}, status=429, headers={"Retry-After": str(RETRY_AFTER)})
+        serving[day] += 1
+        try:
+            await asyncio.sleep(0.05 if day == "quick" else DELAY)
+        finally:
+            serving[day] -= 1
         stars = (json.dumps({"stars": 1 + int(share(question) * 5)}), "stop")
         text, finish = SPOILT.get(spoils(question) or "" if bad else "", stars)
         message: dict[str, Any] = {"role": "assistant", "content": text}
@@ -119,6 +132,7 @@ async def serve() -> None:
                 "kinds": kinds,
                 "spoilt": spoilt,
                 "longest": max(waits.values(), default=0.0),
+                "turned_away": turned_away,
                 "tries": {day: counter.total() for day, counter in tries.items()},
             }
         )
@@ -161,11 +175,11 @@ def rows(summaries: int) -> list[dict[str, str]]:
     ]  # fmt: skip
 
 
-def run(url: str, summaries: int, connections: int, folder: Path) -> Any:
+def run(url: str, summaries: int, connections: int, folder: Path, max_retries: int = 20) -> Any:
     from summeter.engine.api import evaluate
 
     return evaluate(rows(summaries), ["stareval"], models="openai-api/bench/judge", out=folder, base_url=url,
-                    timeout=TIMEOUT, concurrency=connections, max_retries=20)  # fmt: skip
+                    timeout=TIMEOUT, concurrency=connections, max_retries=max_retries)  # fmt: skip
 
 
 def values(run: Any) -> dict[tuple[str, str], float | None]:
@@ -209,6 +223,22 @@ def bad_day(base: str, summaries: int, connections: int, place: Path) -> tuple[l
         Row("server: 429, 500, reset, no answer", tried, tried - lost, lost, invented, "asked again, same number"),
         Row("reply: cut, at its limit, refused, out of range", asked, named, 0, len(bad) - named, "failure by name"),
     ], text
+
+
+def busy(base: str, place: Path) -> list[Row]:
+    """Servers that turn calls away beyond four at a time: one alone, and two that share the calls."""
+    wanted = values(run(f"{base}/good", BUSY, 32, place / "rested"))
+    table = []
+    for days in (["busy"], ["busy1", "busy2"]):
+        url = ",".join(f"{base}/{day}" for day in days)
+        lost, invented = compared(wanted, run(url, BUSY, 32, place / days[0], max_retries=8))
+        counts = account(base)
+        away, tried = (sum(counts[kind][day] for day in days) for kind in ("turned_away", "tries"))
+        survived = away - lost if away < tried / 3 else 0
+        servers = "a busy server" if len(days) == 1 else "two busy servers"
+        ends = f"asked again, same number ({away} of {tried} requests)"
+        table.append(Row(f"{servers}: 429 beyond {CAPACITY} calls at a time", away, survived, lost, invented, ends))
+    return table
 
 
 def stopped(base: str, times: int, sign: signal.Signals, whole: dict[tuple[str, str], float | None], place: Path,
@@ -360,6 +390,7 @@ def main() -> None:
     with server() as base, tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         table, text = bad_day(base, options.summaries, options.connections, place)
+        table += busy(base, place)
         small = run(f"{base}/quick", SMALL, 32, place / "small")
         whole = values(small)
         for sign in (signal.SIGKILL, signal.SIGINT):

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from models.server import StubServer, fail
 from typer.testing import CliRunner
 
 from summeter.benchmark.protocol import Config, read_config, run_protocol
@@ -219,15 +220,16 @@ def test_evaluators_are_run_once_and_stand_beside_the_scores(toy: Path, tmp_path
 
 def test_an_evaluator_that_judged_nothing_is_told_of(toy: Path, tmp_path: Path) -> None:
     config = tmp_path / "c.yaml"
-    config.write_text(
-        f"protocol: aggrefact\ndata: {toy / 'aggre_fact_final.csv'}\nevaluators: [finesure.fact_check]\n"
-        "models: {judge: vllm/m}\nresamples: 0\n"
-        "options: {base_url: 'http://127.0.0.1:1/v1', max_retries: 0, limit: 1}\n",
-        encoding="utf-8",
-    )
-    found = CliRunner().invoke(app, ["bench", "protocol", str(config), "-o", str(tmp_path / "out")])
+    with StubServer(lambda _: fail(500, "the engine died")) as server:
+        config.write_text(
+            f"protocol: aggrefact\ndata: {toy / 'aggre_fact_final.csv'}\nevaluators: [finesure.fact_check]\n"
+            "models: {judge: vllm/m}\nresamples: 0\n"
+            f"options: {{base_url: '{server.url}', max_retries: 0, limit: 1}}\n",
+            encoding="utf-8",
+        )
+        found = CliRunner().invoke(app, ["bench", "protocol", str(config), "-o", str(tmp_path / "out")])
     assert isinstance(found.exception, CoverageError)
-    assert re.match(r"no judgment of \d+ is usable; the first reason: vllm/m: cannot reach", str(found.exception))
+    assert re.match(r"no judgment of \d+ is usable; the first reason: vllm/m: .* answered 500", str(found.exception))
     assert (tmp_path / "out" / "table.md").is_file()  # what was measured of others is kept
 
 

@@ -85,10 +85,20 @@ Behaviour = Callable[[Call], Reply]
 
 class StubServer:
     """Runs while the context is open. `calls` is what was posted, `url` the base URL, `most` the most calls at once;
-    `gets` is what GETs find, by path, and `got` the paths (with queries) of those that came."""
+    `gets` is what GETs find, by path, and `got` the paths (with queries) of those that came.
 
-    def __init__(self, behave: Behaviour) -> None:
+    With `capacity` no more than so many calls are served at a time; others are answered with `busy`, at once, and
+    counted in `turned_away`. `port` is the one to listen on, or 0 for any.
+    """
+
+    def __init__(
+        self, behave: Behaviour, *, capacity: int | None = None, busy: Reply | None = None, port: int = 0
+    ) -> None:
         self.behave = behave
+        self.capacity = capacity
+        self.busy = busy or fail(429, "slow down", retry_after="0.1")
+        self.serving = self.turned_away = 0
+        self._port = port
         self.calls: list[Call] = []
         self.gets: dict[str, Any] = {}
         self.got: list[str] = []
@@ -121,7 +131,7 @@ class StubServer:
         app.router.add_get("/{path:.*}", self._find)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.05, handler_cancellation=True)
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0, backlog=1024)
+        site = web.TCPSite(runner, "127.0.0.1", self._port, backlog=1024)
         await site.start()
         self._port = runner.addresses[0][1]
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
@@ -148,8 +158,15 @@ class StubServer:
             len(self.calls), json.loads(raw), dict(request.headers), time.monotonic(), request.raw_path, raw
         )  # fmt: skip
         self.calls.append(call)
+        if self.capacity is not None and self.serving >= self.capacity:
+            self.turned_away += 1
+            return web.Response(status=self.busy.status, body=self.busy.content, headers=self.busy.headers)
         reply = self.behave(call)
-        await asyncio.sleep(3600 if reply.hang else reply.delay)
+        self.serving += 1
+        try:
+            await asyncio.sleep(3600 if reply.hang else reply.delay)
+        finally:
+            self.serving -= 1
         if reply.reset:
             assert request.transport is not None
             request.transport.abort()

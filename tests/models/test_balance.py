@@ -20,6 +20,7 @@ from summeter.models.base import Completion, Message, Request
 from summeter.models.context_length import context_lengths
 from summeter.models.layers.balance import FIRST, Balanced, Server
 from summeter.models.layers.meter import Usage
+from summeter.models.layers.rate_limit import RateLimiter
 from summeter.models.providers.provider import Options as EndpointOptions
 from summeter.models.providers.provider import base_urls
 from summeter.models.resolve import CallSettings, bind
@@ -58,7 +59,7 @@ class Fake:
 
 
 def balanced(*fakes: Fake, usage: Usage | None = None) -> Balanced:
-    servers = [Server(fake, f"http://{place}", fake.healthy) for place, fake in enumerate(fakes)]
+    servers = [Server(fake, f"http://{place}", fake.healthy, RateLimiter(64)) for place, fake in enumerate(fakes)]
     return Balanced(servers, usage=usage)
 
 

@@ -20,7 +20,7 @@ from summeter.models.base import LLM, Completion, Message, Request
 from summeter.models.providers import replies
 from summeter.models.providers.openai_compatible import OpenAICompatible
 from summeter.models.resolve import resolve
-from summeter.records import CapabilityError, ModelError, TransientError, UsageError
+from summeter.records import CapabilityError, ModelError, OutageError, TransientError, UsageError
 
 NEVER_CALLED = resolve("openai-api/host/m", environ={"HOST_BASE_URL": "http://host/v1"})
 assert isinstance(NEVER_CALLED, OpenAICompatible)
@@ -305,7 +305,7 @@ def test_a_server_that_does_not_run_is_said_at_once() -> None:
         call(llm, ask())
     assert not isinstance(caught.value, TransientError)
     # One that has answered before may come back.
-    with pytest.raises(TransientError, match="failed"):
+    with pytest.raises(OutageError, match="cannot be reached now"):
         call(late, ask())
 
 

@@ -117,6 +117,7 @@ def test_slow_down(vendor: Vendor) -> None:
     caught = error(vendor, vendor.error(429, "busy", Retry_After="7"))
     assert isinstance(caught, TransientError)
     assert caught.retry_after == 7.0
+    assert caught.throttled
     assert "busy" in str(caught)
     date = format_datetime(datetime.now(UTC) + timedelta(seconds=40), usegmt=True)
     caught = error(vendor, vendor.error(429, "busy", Retry_After=date))
@@ -130,6 +131,7 @@ def test_what_passes(vendor: Vendor, status: int) -> None:
     caught = error(vendor, vendor.error(status, "the sky fell"))
     assert isinstance(caught, TransientError)
     assert f"answered {status}: the sky fell" in str(caught)
+    assert caught.throttled == (status in {503, 529})
 
 
 @EVERY

@@ -28,6 +28,7 @@ from summeter.records import (
     ReplayMiss,
     Status,
     SummeterError,
+    UnreachableError,
     UsageError,
     WriteError,
 )
@@ -41,7 +42,7 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 # Every later item would meet these too: the run stops and says why.
-FATAL = (UsageError, AccessError, CapabilityError, ReplayMiss, WriteError)
+FATAL = (UsageError, AccessError, UnreachableError, CapabilityError, ReplayMiss, WriteError)
 
 
 class Sink(Protocol):

@@ -122,21 +122,17 @@ def stack(
     `limiter` shares one limit among several models of an endpoint.
     """
     usage = Usage()
-    limited = llm
     if isinstance(llm, Balanced):  # each of its servers has limits of its own
         llm.usage = usage
+        limited: LLM = llm
+    elif isinstance(llm, Batches):  # a limiter would keep all but a few calls from ever being gathered
+        limited = FormatFallback(llm)
     else:
-        limited = _limited(llm, limiter or RateLimiter(MAX_CONNECTIONS))
+        limited = RateLimited(FormatFallback(llm), limiter or RateLimiter(MAX_CONNECTIONS))
     below: LLM = Retry(limited, retry or RetryPolicy(), rng=rng or random.Random(), usage=usage)
     if budget is not None:
         below = BudgetGuard(below, budget, price)
     return Meter(Cache(below, store, usage=usage), usage)
-
-
-def _limited(llm: LLM, limiter: RateLimiter) -> LLM:
-    # What goes in batches has no use for a limiter: it would keep all but a few from ever being gathered.
-    formats = FormatFallback(llm)
-    return formats if isinstance(llm, Batches) else RateLimited(formats, limiter)
 
 
 def stack_replay(model: str, store: CallStore) -> Meter:
@@ -208,7 +204,7 @@ def _balanced(model: str, servers: Sequence[LLM], sent: Sequence[LLM], limiters:
         )
     return Balanced(
         [
-            Server(_limited(llm, limiter), bare.address, bare.healthy)
+            Server(FormatFallback(llm), bare.address, bare.healthy, limiter)
             for llm, bare, limiter in zip(sent, http, limiters, strict=True)
         ]
     )

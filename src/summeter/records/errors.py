@@ -11,7 +11,8 @@ SummeterError                 exit 1
 |- WorkerError                exit 1   workers of a run keep dying; what is finished is kept
 |- ModelError                 exit 1   a model did not answer
 |  |- TransientError                   worth another try (429, 5xx, reset, timeout)
-|  |- UnreachableError                 no server answers at the address
+|  |  `- OutageError                   the endpoint answered before and cannot be reached now
+|  |- UnreachableError        exit 2   no server answers at the address; ends the run, which can be carried on
 |  |- CapabilityError                  the endpoint lacks something that was asked for
 |  |- ContextError                     the prompt is longer than the model reads
 |  `- ReplayMiss                       the recorded run holds no such call
@@ -205,8 +206,8 @@ class ModelError(SummeterError):
 
 
 class TransientError(ModelError):
-    """A failure worth another try; `retry_after` is the server's wish in seconds. `throttled`: the endpoint says that
-    it is asked too much (429, 503, 529), which concerns every call to it and not this one alone."""
+    """A failure worth another try. `retry_after`: seconds after which the server wants to be asked again, or None.
+    `throttled`: the endpoint has more calls than it can take (429, 503, 529)."""
 
     def __init__(self, message: str, *, retry_after: float | None = None, throttled: bool = False) -> None:
         super().__init__(message)
@@ -214,8 +215,14 @@ class TransientError(ModelError):
         self.throttled = throttled
 
 
+class OutageError(TransientError):
+    """An endpoint that answered before cannot be reached: its server may be restarting."""
+
+
 class UnreachableError(ModelError):
-    """No server answers at the address."""
+    """No server answers at the address: every call would fail, so the run stops."""
+
+    exit_code: ClassVar[int] = 2
 
 
 class AccessError(ModelError):

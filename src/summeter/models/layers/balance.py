@@ -1,7 +1,8 @@
 """Several servers of one model, as one LLM: each call goes to the server with the fewest tokens under way.
 
 A server that fails is left out, and its calls go to the others at once. It is asked for its health after a pause, which
-doubles as long as it does not answer, and taken back when it does (a circuit breaker; Nygard, 2007).
+doubles as long as it does not answer, and taken back when it does (a circuit breaker; Nygard, 2007). A server that is
+busy and turns calls away is not left out: its rate limiter lowers the number of calls that it is given.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from typing import NamedTuple
 
 from summeter.models.base import LLM, Completion, Request
 from summeter.models.layers.meter import Usage
+from summeter.models.layers.rate_limit import Queue, RateLimiter
 from summeter.models.per_loop import PerLoop
 from summeter.models.providers.payload import with_prefixes
 from summeter.models.tokens import expected
-from summeter.records import TransientError, UnreachableError
+from summeter.records import OutageError, TransientError, UnreachableError
 
 log = logging.getLogger(__name__)
 
@@ -35,11 +37,12 @@ Sleep = Callable[[float], Awaitable[None]]
 
 
 class Server(NamedTuple):
-    """One server: the LLM within the server's own limits, its address, and whether it is well."""
+    """One server: the LLM there, the server's address, whether it is well, and its rate limits."""
 
     llm: LLM
     address: str
     healthy: Callable[[], Awaitable[bool]]
+    limiter: RateLimiter
 
 
 @dataclass
@@ -56,6 +59,10 @@ class _Load:
     def out(self) -> bool:
         return self.watch is not None
 
+    @property
+    def queue(self) -> Queue:
+        return self.server.limiter.queue()
+
 
 class _Board:
     """The servers as one event loop sees them, and which of them read a document last."""
@@ -69,9 +76,9 @@ class Balanced:
     """Sends each call to one of several servers of the same model.
 
     It goes to the server with the fewest tokens under way (prompt and a usual reply); to the one that read the same
-    document before, whose prefix cache holds it, where that has little more. A call that fails on one server is made on
-    the next, which counts as a further try in `usage`; it fails where all do. What a server turns away because it is
-    asked too much is no failure of the server.
+    document before, whose prefix cache holds it, where that has little more. While it waits for a place there, another
+    server with a free place may take it. A call that fails on one server, or is turned away by it, is made on the next,
+    which counts as a further try in `usage`; it fails where all do.
     """
 
     def __init__(self, servers: Sequence[Server], *, sleep: Sleep = asyncio.sleep, usage: Usage | None = None) -> None:
@@ -82,29 +89,32 @@ class Balanced:
         self._boards: PerLoop[_Board] = PerLoop(lambda: _Board(self.servers))
 
     async def complete(self, request: Request) -> Completion:
-        """The reply of the first server that gives one. Raises the last failure where none does, one that may pass
-        before that of a server out of reach."""
+        """The reply of the first server that gives one. Where none does, raises the last failure of the kind that is
+        most likely to pass: a busy server before one that failed, and that before one that cannot be reached."""
         board, tokens = self._boards.get(), expected(request).total
         prefix = next((prefix for _, prefix in with_prefixes(request.messages) if prefix), None)
         waiting = list(board.loads)
-        passing: TransientError | None = None
+        errors: list[TransientError | UnreachableError] = []
         while True:
             load = _choice(board, waiting, prefix, tokens)
-            waiting.remove(load)
             load.tokens += tokens
-            load.calls += 1
             try:
-                completion = await load.server.llm.complete(request)
+                others = {other.queue: other for other in waiting if other is not load and not other.out}
+                place = await load.queue.enter(tokens, *others)
+                load.tokens -= tokens
+                load = others.get(place.queue, load)
+                load.tokens += tokens
+                load.calls += 1
+                waiting.remove(load)
+                completion = await place.send(load.server.llm, request)
             except (TransientError, UnreachableError) as error:
-                if isinstance(error, TransientError):
-                    if error.throttled:
-                        raise
-                    passing = error
-                self._failed(load, error)
+                errors.insert(0, error)
+                if isinstance(error, TransientError) and error.throttled:
+                    waiting = [other for other in waiting if not other.out]
+                else:
+                    self._failed(load, error)
                 if not waiting:
-                    if passing is None or passing is error:
-                        raise
-                    raise passing from error
+                    raise min(errors, key=_permanence) from None
                 self.usage.retries += 1
             else:
                 load.failures = 0
@@ -126,7 +136,7 @@ class Balanced:
 
     def _failed(self, load: _Load, error: Exception) -> None:
         load.failures += 1
-        if load.out or (load.failures < FAILURES and not isinstance(error, UnreachableError)):
+        if load.out or (load.failures < FAILURES and not isinstance(error, UnreachableError | OutageError)):
             return
         log.warning("%s: %s is left out until it answers again (%s)", self.id, load.server.address, error)
         load.watch = asyncio.create_task(self._watch(load))
@@ -146,11 +156,21 @@ class Balanced:
 def _choice(board: _Board, waiting: Sequence[_Load], prefix: str | None, tokens: int) -> _Load:
     """Where a call goes; where all are left out, to one of those: it may be back."""
     able = [load for load in waiting if not load.out] or waiting
+    able = [load for load in able if not load.queue.closed] or able
     least = min(able, key=lambda load: (load.tokens, load.calls))
     home = None if prefix is None else board.homes.get(prefix)
     if home is not None and home in able and home.tokens <= UNEVEN * least.tokens + tokens:
         return home
     return least
+
+
+def _permanence(error: TransientError | UnreachableError) -> int:
+    """The order of failures from the one that is most likely to pass."""
+    if isinstance(error, UnreachableError):
+        return 3
+    if isinstance(error, OutageError):
+        return 2
+    return 0 if error.throttled else 1
 
 
 def _remember(homes: OrderedDict[str, _Load], prefix: str, load: _Load) -> None:

@@ -1,8 +1,11 @@
-"""What one endpoint is asked at most: calls at a time, requests and tokens a minute; less while it says it is too much.
+"""Rate limits of an endpoint: calls at a time, requests and tokens a minute; fewer while it turns calls away.
 
-Every endpoint has one limiter, which all its models share. A server that turns many calls away (429, 503) stops all
-calls until the time it names, and halves the calls at a time; each round of answers then adds to them again (AIMD: Chiu
-and Jain, 1989), the more the longer no call is turned away. One refusal among many answers concerns that call alone.
+Each endpoint has one limiter, which all its models share. The number of calls at a time (the window) starts small and
+doubles with every round of answers, up to the limit (slow start; Jacobson, 1988). When an endpoint turns away more than
+a third of a round (429, 503, 529), no call is sent until the time it names, and the window falls back to the largest
+that was answered before, or to half. It then grows again, in steps that double (compare AIMD; Chiu and Jain, 1989).
+Each time that growth beyond the same window fails, the next attempt waits for twice as many rounds. Fewer refusals
+delay only the calls that were refused.
 """
 
 from __future__ import annotations
@@ -22,10 +25,14 @@ from summeter.records import TransientError, UsageError
 
 MINUTE = 60.0
 ROUNDING = 1e-9  # what rounding alone leaves short
-MEMORY = 16.0  # outcomes that the share of refusals looks back on
-MANY = 1 / 3  # the share of refusals from which the endpoint, not a call, is what is too much
-# Seconds without calls where the server names no time: doubled as long as no answer comes in between.
-FIRST, LONGEST = 0.5, 30.0
+START = 8
+"""Calls at a time until the endpoint has answered so many."""
+OVERLOAD = 1 / 3
+"""Share of the calls of a round above which refusals mean that the window is too large."""
+MOST_ROUNDS = 256
+"""Rounds of answers at most before a window that failed is tried again."""
+# Seconds without calls where the server names no time: doubled until a call is answered.
+FIRST, LONGEST = 1.0, 30.0
 
 Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[None]]
@@ -99,77 +106,106 @@ class Queue:
     """The calls that wait for an endpoint, how many are under way, and how many may be."""
 
     def __init__(self, limits: Limits, clock: Clock, sleep: Sleep) -> None:
-        self._size = float(limits.connections)
+        self._size = limits.connections
         self._clock = clock
         self._sleep = sleep
         now = clock()
         self._requests = None if limits.requests is None else TokenBucket(limits.requests, now)
         self._tokens = None if limits.tokens is None else TokenBucket(limits.tokens, now)
-        self._waiting: deque[tuple[asyncio.Future[int], float]] = deque()
+        self._waiting: deque[Waiter] = deque()
+        self._visitors: deque[Waiter] = deque()
         self._wakeup: asyncio.Task[None] | None = None
-        self._refused = self._heard = 0.0
         self._closings = 0
-        self._round, self._step = 0.0, 1.0
+        # Of this round, which has as many calls as the window: the outcomes so far, and how many were refusals.
+        self._outcomes = self._refusals = 0
+        # The largest window that was answered; rounds before a larger one is tried, now and after the next failure.
+        self._proven = self._rest = 0
+        self._next_rest = 1
         self._due = now
-        self.allowed = self._size
+        self.allowed = self._step = min(START, self._size)
         self.inside = 0
         self.opens = now
         self.epoch = 0
 
-    async def enter(self, tokens: float) -> int:
-        """Wait for a place for a call of about so many tokens. Returns the epoch, to be shown on leaving."""
-        if not self._waiting and self._pause(tokens) == 0.0 and self._room():
-            self._take(tokens)
-            return self.epoch
-        place: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._waiting.append((place, tokens))
-        self._admit()
+    async def enter(self, tokens: float, *others: Queue) -> Place:
+        """Wait for a place for a call of about so many tokens, here or, where none is free, in one of `others`."""
+        queues = (self, *others)
+        for queue in queues:
+            if queue._next() is None and queue._room() and queue._pause(tokens) == 0.0:
+                return queue._take(tokens)
+        waiter = Waiter(asyncio.get_running_loop().create_future(), tokens)
+        self._waiting.append(waiter)
+        for queue in others:
+            queue._visitors.append(waiter)
+        for queue in queues:
+            queue._admit()
         try:
             with waiting():
-                return await place
+                return await waiter.place
         except asyncio.CancelledError:
-            if place.done() and not place.cancelled():
-                self.leave()
+            if waiter.place.done() and not waiter.place.cancelled():
+                waiter.place.result().queue.leave()
             raise
 
     def leave(self) -> None:
         self.inside -= 1
         self._admit()
 
-    def answered(self, surplus: float) -> None:
-        """A call was answered; it took `surplus` tokens more than was thought."""
+    @property
+    def closed(self) -> bool:
+        """Whether no call is sent until the time that the endpoint named."""
+        return self.opens > self._clock()
+
+    def answered(self, epoch: int, surplus: float) -> None:
+        """Count a call that entered in `epoch` and was answered; it took `surplus` more tokens than estimated."""
         if self._tokens is not None and surplus:
             self._tokens.take(surplus, self._clock())
-        self._refused -= self._refused / MEMORY
-        self._heard += 1 - self._heard / MEMORY
         self._closings = 0
-        if self.allowed < self._size:
-            self._round += 1 / self.allowed
-            self.allowed = min(self._size, self.allowed + self._step / self.allowed)
-            if self._round >= 1:
-                self._round, self._step = 0.0, self._step * 2
+        if epoch == self.epoch:
+            self._count()
 
     def refused(self, epoch: int, wait: float | None) -> None:
-        """The server turned a call away that entered in `epoch`, and wishes a wait of `asked` seconds."""
-        self._refused += 1 - self._refused / MEMORY
-        self._heard += 1 - self._heard / MEMORY
-        if self._refused <= MANY * self._heard:
-            return
-        now = self._clock()
+        """Count a call that entered in `epoch` and was turned away; the endpoint asks for a pause of `wait` seconds."""
         if epoch == self.epoch:
-            # What was under way when the gate closed says nothing new: one halving a round.
-            self.allowed = max(1.0, self.allowed / 2)
-            self.opens = now + min(LONGEST, FIRST * 2.0**self._closings)
-            if wait is not None:
-                self.opens = now + wait
-            self.epoch += 1
-            self._closings += 1
-            self._round, self._step = 0.0, 1.0
+            self._refusals += 1
+            if self._refusals > OVERLOAD * self.allowed:
+                self._shrink(wait)
+            else:
+                self._count()
         elif wait is not None:
-            self.opens = max(self.opens, now + wait)
+            # It was under way when the window shrank, and says nothing about the new one.
+            self.opens = max(self.opens, self._clock() + wait)
+
+    def _count(self) -> None:
+        """Count an outcome; the last of a round may widen the window."""
+        self._outcomes += 1
+        if self._outcomes < self.allowed:
+            return
+        self._outcomes = self._refusals = 0
+        if self.allowed > self._proven:
+            self._proven, self._next_rest = self.allowed, 1
+        if self._rest:
+            self._rest -= 1
+        elif self.allowed < self._size:
+            self.allowed = min(self._size, self.allowed + self._step)
+            self._step *= 2
+
+    def _shrink(self, wait: float | None) -> None:
+        """Close the endpoint for a while and narrow the window."""
+        self.opens = self._clock() + (min(LONGEST, FIRST * 2.0**self._closings) if wait is None else wait)
+        self._closings += 1
+        if 0 < self._proven < self.allowed:
+            self._rest, self._next_rest = self._next_rest, min(MOST_ROUNDS, 2 * self._next_rest)
+            self.allowed = self._proven
+        else:
+            self.allowed = max(1, self.allowed // 2)
+            self._proven, self._rest, self._next_rest = 0, 0, 1
+        self._step = 1
+        self._outcomes = self._refusals = 0
+        self.epoch += 1
 
     def _room(self) -> bool:
-        return self.inside < int(self.allowed)
+        return self.inside < self.allowed
 
     def _pause(self, tokens: float) -> float:
         """Seconds until the next call may go, were there room."""
@@ -181,24 +217,30 @@ class Queue:
             pause = max(pause, self._tokens.wait(tokens, now))
         return pause
 
-    def _take(self, tokens: float) -> None:
+    def _take(self, tokens: float) -> Place:
         self.inside += 1
         if self._requests is not None:
             self._requests.take(1, self._clock())
         if self._tokens is not None:
             self._tokens.take(tokens, self._clock())
+        return Place(self, self.epoch, tokens)
+
+    def _next(self) -> Waiter | None:
+        """Who is next; visitors come last."""
+        for line in (self._waiting, self._visitors):
+            while line and line[0].place.done():
+                line.popleft()
+            if line:
+                return line[0]
+        return None
 
     def _admit(self) -> None:
         """Let in all that may; where that is a matter of time, have the wake-up admit it later."""
-        while self._waiting and self._room():
-            place, tokens = self._waiting[0]
-            if not place.done():
-                if (pause := self._pause(tokens)) > 0.0:
-                    self._schedule_wakeup(pause)
-                    return
-                self._take(tokens)
-                place.set_result(self.epoch)
-            self._waiting.popleft()
+        while (waiter := self._next()) is not None and self._room():
+            if (pause := self._pause(waiter.tokens)) > 0.0:
+                self._schedule_wakeup(pause)
+                return
+            waiter.place.set_result(self._take(waiter.tokens))
 
     def _schedule_wakeup(self, pause: float) -> None:
         """Admit again after `pause`, unless a wake-up is due as soon."""
@@ -216,6 +258,37 @@ class Queue:
         self._admit()
 
 
+class Waiter(NamedTuple):
+    """A call that waits for a place."""
+
+    place: asyncio.Future[Place]
+    tokens: float
+
+
+class Place(NamedTuple):
+    """The place of one call in a queue: when it entered, and how many tokens it was estimated to take."""
+
+    queue: Queue
+    epoch: int
+    tokens: float
+
+    async def send(self, llm: LLM, request: Request) -> Completion:
+        """The reply to the call, which then gives up its place; the queue counts whether it was turned away."""
+        try:
+            completion = await llm.complete(request)
+        except TransientError as error:
+            if error.throttled:
+                self.queue.refused(self.epoch, error.retry_after)
+            raise
+        else:
+            counted = completion.tokens_in is not None and completion.tokens_out is not None
+            used = (completion.tokens_in or 0) + (completion.tokens_out or 0)
+            self.queue.answered(self.epoch, used - self.tokens if counted else 0)
+            return completion
+        finally:
+            self.queue.leave()
+
+
 class RateLimited(Layer):
     """Holds a place with the limiter for as long as a call takes."""
 
@@ -224,18 +297,6 @@ class RateLimited(Layer):
         self._limiter = limiter
 
     async def complete(self, request: Request) -> Completion:
-        queue = self._limiter.queue()
         tokens = 0 if self._limiter.limits.tokens is None else expected(request).total
-        epoch = await queue.enter(tokens)
-        try:
-            completion = await self.llm.complete(request)
-        except TransientError as error:
-            if error.throttled:
-                queue.refused(epoch, error.retry_after)
-            raise
-        else:
-            counted = completion.tokens_in is not None and completion.tokens_out is not None
-            queue.answered((completion.tokens_in or 0) + (completion.tokens_out or 0) - tokens if counted else 0)
-            return completion
-        finally:
-            queue.leave()
+        place = await self._limiter.queue().enter(tokens)
+        return await place.send(self.llm, request)

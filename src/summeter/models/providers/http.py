@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import io
 import re
 import time
@@ -15,7 +16,7 @@ from summeter.models.batch import BatchAPI
 from summeter.models.per_loop import PerLoop
 from summeter.models.providers import replies
 from summeter.models.providers.provider import Endpoint, Options, Provider, join, proxy, url_secrets
-from summeter.records import AccessError, ModelError, Parameter, TransientError, UnreachableError
+from summeter.records import AccessError, ModelError, OutageError, Parameter, TransientError, UnreachableError
 from summeter.records.addresses import bare_url
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ SECRET = 16
 
 HEALTH = 5.0
 """Seconds for an answer to whether a server is well."""
+
+ABSENT = frozenset({errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH})
+"""Errors of the system where nothing answers at an address."""
 
 UPLOAD = 900.0
 """Seconds that a request with a whole batch may take at least."""
@@ -254,13 +258,15 @@ class HttpLLM(ABC):
         )
 
     def _unreached(self, error: Exception) -> ModelError:
-        """A connection that failed. One that was never made is a wrong address or a server that does not run."""
+        """A connection that failed. Where none was ever made, the address is wrong or the server does not run."""
         import aiohttp
 
         what = self._clean(f"{type(error).__name__}: {error}")
-        cause = getattr(error, "os_error", None)
-        refused = isinstance(error, aiohttp.ClientConnectorDNSError) or isinstance(cause, ConnectionRefusedError)
-        if isinstance(error, aiohttp.InvalidURL) or (refused and not self._reached):
+        unmade = (aiohttp.ClientConnectorDNSError, aiohttp.ClientConnectorCertificateError)
+        absent = isinstance(error, unmade) or getattr(getattr(error, "os_error", None), "errno", None) in ABSENT
+        if absent and self._reached:
+            return OutageError(f"{self.id}: {self.address} answered before and cannot be reached now ({what})")
+        if absent or isinstance(error, aiohttp.InvalidURL):
             return UnreachableError(
                 f"{self.id}: cannot reach {self.address} ({what}). Is the server running? The address comes from ",
                 Parameter("base_url"),

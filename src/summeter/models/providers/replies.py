@@ -15,6 +15,8 @@ from summeter.runs.calls import token_count
 
 # 424 is Bedrock's for a model that broke while it answered.
 TRANSIENT = frozenset({408, 409, 424, 425, 429})
+# The server has more calls than it can take: 503 is Google's, Bedrock's, Ollama's and vLLM's, 529 Anthropic's.
+THROTTLED = frozenset({429, 503, 529})
 # Said in a 400 that another reply format cannot mend.
 _TOO_LONG = re.compile(
     r"context.{0,3}(length|window|size)|maximum context|too many (input )?tokens|(prompt|input) is too long"
@@ -108,7 +110,7 @@ def failure(answer: Answer) -> ModelError:
     if status in {400, 422, 501} or (status == 500 and request.format != "text" and _FORMAT.search(message)):
         return _refused(answer, head, message)
     if status in TRANSIENT or status >= 500:
-        return TransientError(head, retry_after=_wait(answer))
+        return TransientError(head, retry_after=_wait(answer), throttled=status in THROTTLED)
     if status == 403 and "logprobs" in message and _sent("logprobs", request):
         return lacking(answer.model, "logprobs", head)
     # Turned away, unpaid, unknown or elsewhere: so would every other call be.
