@@ -152,7 +152,9 @@ def test_a_judge_that_some_run_asked_for_everything_is_whole_whichever_run_comes
     merged = merge([runs["confined"], runs["whole"]], tmp_path / "merged")
     assert not merged.partial
     assert sum(score.judge == "dear" for score in merged.scores()) == 2
-    assert merge([runs["whole"], runs["elsewhere"]], tmp_path / "apart").partial
+    # No catalog names this cascade, so that its band cannot be looked for again over all documents.
+    with pytest.raises(UsageError, match="cannot be computed again"):
+        merge([runs["whole"], runs["elsewhere"]], tmp_path / "apart")
 
 
 def test_what_cannot_be_merged_is_told_before_anything_is_written(tmp_path: Path) -> None:
@@ -168,6 +170,68 @@ def test_what_cannot_be_merged_is_told_before_anything_is_written(tmp_path: Path
     with pytest.raises(UsageError, match="exists; a merge makes a new run"):
         merge([run.folder, other.folder], run.folder)
     assert not (tmp_path / "merged").exists()
+
+
+def answers(folder: Path, replies: dict[str, str]) -> str:
+    """A judge that gives these replies by a word of the summary; the file, and so the model, is the same each time."""
+    rules = [{"match": [word], "reply": reply} for word, reply in replies.items()]
+    (folder / "script.jsonl").write_text("".join(json.dumps(rule) + "\n" for rule in rules))
+    return f"scripted/{folder / 'script.jsonl'}"
+
+
+GOOD, BAD = '{"reason": "It fits.", "score": 4}', "no idea"
+TALKS = [
+    {"doc_id": f"d{number}", "system": "s", "document": f"It rained on day {number}.", "summary": f"Rain{number}."}
+    for number in range(3)
+]
+RTS = "rts[aspect=faithfulness]"
+
+
+@pytest.mark.parametrize("good_first", [True, False])
+def test_usable_judgments_go_before_failed_ones_of_another_run(tmp_path: Path, good_first: bool) -> None:
+    """A server that was overloaded in one run, and in another one not, does not make the runs contradict."""
+    runs = {}
+    for name, replies in (("half", {"Rain0": BAD, "Rain": GOOD}), ("good", {"Rain": GOOD})):
+        runs[name] = evaluate(TALKS, [RTS], models=answers(tmp_path, replies), out=tmp_path / name)
+    assert runs["half"].manifest.counts == {"ok": 2, "unparsed": 1}
+    order = ["good", "half"] if good_first else ["half", "good"]
+    merged = merge([runs[name].folder for name in order], tmp_path / "merged")
+    assert merged.manifest.counts == {"ok": 3}
+    assert [row.line for row in merged.judgments()] == [row.line for row in runs["good"].judgments()]
+    assert verify(merged.folder) == []
+    # The stored calls are those of the kept judgments.
+    replayed = evaluate(TALKS, [RTS], replay=merged.folder, out=tmp_path / "replayed")
+    assert [row.line for row in replayed.judgments()] == [row.line for row in merged.judgments()]
+
+
+def test_usable_answers_that_differ_contradict_also_beside_failures(tmp_path: Path) -> None:
+    other = GOOD.replace("4", "2")
+    runs = [
+        evaluate(TALKS, [RTS], models=answers(tmp_path, replies), out=tmp_path / name).folder
+        for name, replies in (("a", {"Rain0": BAD, "Rain": GOOD}), ("b", {"Rain1": other, "Rain": GOOD}))
+    ]
+    with pytest.raises(UsageError, match=r"contradict each other.*'d1'"):
+        merge(runs, tmp_path / "merged")
+
+
+def test_a_cascade_has_one_threshold_over_all_merged_items(tmp_path: Path) -> None:
+    data = [
+        {"doc_id": f"d{number}", "system": "s", "document": "It rained. " * 9, "summary": f"Rain{number % 2}. " * 2}
+        for number in range(8)
+    ]
+    model = answers(tmp_path, {"Rain0": GOOD, "Rain1": GOOD.replace("4", "3"), "": GOOD})
+    last = "mcq[aspect=faithfulness]"
+    spec = f"cascade[first='{RTS}',then='{last}',aspect=faithfulness,share=0.25]"
+    runs = [
+        evaluate(part, specs, models=model, out=tmp_path / f"part{number}").folder
+        for number, (part, specs) in enumerate(((data[:2], [spec, last]), (data[2:], [spec])))
+    ]
+    merged = merge(runs, tmp_path / "merged")
+    assert merged.partial  # the last judge was asked for all items in one part only
+    whole = evaluate(data, [spec], models=model, out=tmp_path / "whole")
+    resumed = evaluate(data, [spec], models=model, out=merged.folder)
+    wanted = [row.line for row in whole.judgments() if row.judge == "cascade"]
+    assert [row.line for row in resumed.judgments() if row.judge == "cascade"] == wanted
 
 
 KILLED = """

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
-from itertools import islice
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, suppress
+from io import BytesIO
+from itertools import islice, pairwise
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 import numpy as np
 
 from summeter.data.atomic import building
 from summeter.data.dataset import Dataset, load, save
-from summeter.engine.plan import ItemOrder, data_entry
-from summeter.engine.runs import Run, finish
+from summeter.engine.derive import derive
+from summeter.engine.plan import ItemOrder, Job, data_entry
+from summeter.engine.runs import Run, derived_jobs, finish
 from summeter.records import InputError, Judgment, Record, UsageError
 from summeter.runs.calls import CallStore
-from summeter.runs.forms import lines_of
+from summeter.runs.forms import lines_of, opened, records_of, stored
 from summeter.runs.journal import Journal
 from summeter.runs.manifest import DataEntry, JudgeEntry, Manifest, RunStatus
-from summeter.runs.progress import PROGRESS, ItemIndex, ProgressTable, checksum, item_places
+from summeter.runs.progress import PROGRESS, ProgressTable, item_places
 from summeter.runs.results import RESULTS, ResultStore
-from summeter.runs.run import CALLS, FAILURES, RunFolder, prepared_rows
+from summeter.runs.run import CALLS, FAILURES, Failure, RunFolder, prepared_rows
+from summeter.stats.base import Bools, Ints
 
 R = TypeVar("R", bound=Record)
 
@@ -40,8 +43,11 @@ _ENDED: dict[RunStatus, RunStatus] = {
 def merge(folders: Sequence[str | Path], out: str | Path) -> Run:
     """One run of several: over the same data, or over data that have no document in common; returns it.
 
-    Each judge has the items of all runs. An item that two runs have, by one signature, counts once; stored calls and
-    results, what was prepared, and failures are joined. The folder is there when all of it is, or not at all.
+    Each judge has the items of all runs. An item that two runs have, by one signature, counts once: judgments without a
+    failure go before failed ones. Derived judges are computed again from the joined judgments of their members, since a
+    threshold may rest on all items; where a cascade then asks a member for more items, the merged run is "interrupted",
+    and resuming it judges them. Stored calls and results, prepared rows and failures are joined. The folder is there
+    when all of it is, or not at all.
 
     Raises UsageError for fewer than two runs or one given twice, where the folder exists, and for runs over data that
     only partly agree; InputError where a run is damaged, and where two runs have judged an item otherwise, by name.
@@ -67,20 +73,54 @@ def _merge_into(fresh: Path, runs: Sequence[RunFolder]) -> None:
         for run in runs:
             if (run.folder / name).is_dir():
                 shutil.copytree(run.folder / name, fresh / name, dirs_exist_ok=True)
+    derived = derived_jobs(judges)
+    computed = {job.signature for job in derived}
+    replaced: dict[Path, set[str]] = {}
     with Journal(fresh) as journal:
         for judge in judges:
-            _Judge(judge, [run for run in runs if judge.signature in _signatures(run)]).write(fresh)
+            if judge.signature not in computed:
+                own = _Judge(judge, [run for run in runs if judge.signature in _signatures(run)])
+                own.write(fresh)
+                for folder, calls in own.replaced.items():
+                    replaced.setdefault(folder, set()).update(calls)
         _write_failures(fresh, runs)
-        for kind, name in ((CallStore, CALLS), (ResultStore, RESULTS)):
-            if files := [run.folder / name for run in runs if (run.folder / name).is_file()]:
-                with kind(fresh / name) as store:
-                    for file in files:
-                        store.absorb(file)
+        _write_stores(fresh, runs, replaced)
+        status = _ENDED[min((run.manifest.status for run in runs), key=_WORST.index)]
+        if derived:
+            journal.repair(judges)
+            derive(derived, judges, data, journal)
+            if status == "complete" and _undecided(derived, fresh):
+                status = "interrupted"
         journal.sort_files(judges, ItemOrder(data))
         manifest = _manifest(runs, judges, entry)
         journal.manifest(manifest)
-        status = min((run.manifest.status for run in runs), key=_WORST.index)
-        finish(Run(fresh, data=data), journal, manifest, _ENDED[status])
+        finish(Run(fresh, data=data), journal, manifest, status)
+
+
+def _undecided(derived: Sequence[Job], fresh: Path) -> bool:
+    """Whether a derived judge waits for judgments of a member: another sample or band may ask it for more items."""
+    items = ProgressTable.read(fresh / PROGRESS)
+    done = items.done()
+    failed = {failure.key for failure in records_of(fresh / FAILURES, Failure) if failure.status == "error"}
+    return any(
+        (key := (job.signature, *item)) not in done and key not in failed
+        for job in derived
+        for item in items.take(items.of_judge(job.entry.members[0])).items()
+    )
+
+
+def _write_stores(fresh: Path, runs: Sequence[RunFolder], replaced: Mapping[Path, Collection[str]]) -> None:
+    """The stored calls and results of all runs. Of two replies to one call the first run's is kept, but for those that
+    `replaced` names by run."""
+    for kind, name in ((CallStore, CALLS), (ResultStore, RESULTS)):
+        if files := [run.folder / name for run in runs if (run.folder / name).is_file()]:
+            with kind(fresh / name) as store:
+                for file in files:
+                    store.absorb(file)
+    for folder, keys in replaced.items():
+        if (folder / CALLS).is_file():
+            with CallStore(fresh / CALLS) as calls:
+                calls.replace(folder / CALLS, keys)
 
 
 def _signatures(run: RunFolder) -> set[str]:
@@ -145,67 +185,123 @@ class _Judge:
     """One judge's items in all runs that have it."""
 
     def __init__(self, judge: JudgeEntry, runs: Sequence[RunFolder]) -> None:
+        """Raises InputError where the judgments of a run are damaged; UsageError for a derived judge if no run has
+        all its items: its judgments rest on all items of a run."""
         self.judge, self.runs = judge, runs
-        self.tables = []
-        for run in runs:
-            items = ProgressTable.read(run.folder / PROGRESS)
-            self.tables.append(items.take(items.of_judge(judge.signature)))
+        self.files = [run.file_of(judge) for run in runs]
+        tables, self._starts = [], list[Ints]()
+        for run, file in zip(runs, self.files, strict=True):
+            progress = ProgressTable.read(run.folder / PROGRESS)
+            items = progress.take(progress.of_judge(judge.signature))
+            tables.append(items)
+            self._starts.append(_places(run, file, items))
+        self.items = ProgressTable.concat(tables)
+        if judge.members and max(map(len, tables)) < len(np.unique(self.items.keys())):
+            raise UsageError(
+                f"{judge.name} judged different items in {' and '.join(str(run.folder) for run in runs)}, and its "
+                "judgments rest on all items of a run; the catalog has no evaluator of this name with its settings and "
+                "version, so it cannot be computed again. Install the package that defines it"
+            )
+        self._bounds = np.cumsum([0, *map(len, tables)])  # the rows of each run
+        self.replaced: dict[Path, set[str]] = {}
+        """By run, the keys of calls behind judgments that take the place of failed ones of an earlier run."""
 
     def write(self, fresh: Path) -> None:
-        """Write the judgments, the lines of progress and what was prepared into the new run."""
-        judgments, progress = fresh / "judgments" / f"{self.judge.file}.jsonl", fresh / PROGRESS
-        before = self.tables[0].take(np.zeros(0, np.int64))  # the items of the runs gone through
-        with judgments.open("ab") as lines, progress.open("ab") as done:
-            for run, items in zip(self.runs, self.tables, strict=True):
-                known = ItemIndex(before.keys()).places(items.keys()).tolist()
-                for row, own in enumerate(self._lines(run, items)):
-                    total = checksum(own)
-                    if known[row] >= 0:
-                        self._check_same(before, known[row], run, total)
-                        continue
-                    lines.writelines(own)
-                    confirmed = items.record(row).model_copy(update={"checksum": total})
-                    done.write(f"{confirmed.model_dump_json()}\n".encode())
-                before = ProgressTable.concat([before, items])
+        """Write the judgments, the lines of progress and the prepared rows into the new run."""
+        kept = self._kept()
+        judgments = fresh / "judgments" / f"{self.judge.file}.jsonl"
+        with judgments.open("ab") as lines, (fresh / PROGRESS).open("ab") as done:
+            for file, (start, end) in zip(self.files, pairwise(self._bounds.tolist()), strict=True):
+                with closing(lines_of(file)) as source:
+                    for row in range(start, end):
+                        judged = list(islice(source, int(self.items.judgments[row])))
+                        if kept[row]:
+                            lines.writelines(judged)
+                            done.write(f"{self.items.record(row).model_dump_json()}\n".encode())
         if not judgments.stat().st_size:
             judgments.unlink()
         self._write_prepared(fresh)
 
-    def _lines(self, run: RunFolder, items: ProgressTable) -> Iterator[list[bytes]]:
-        """The lines of each item. InputError unless they stand one item after the other, as a run's end leaves them."""
-        file = run.file_of(self.judge)
-        if items.has_checksums and item_places(file, items) is None:
-            for _ in run.tables():  # which says what is damaged, if that is it
-                pass
-            message = "its items do not stand in order; give the command that made the run again first"
-            raise InputError.at(file, None, None, message)
-        with closing(lines_of(file)) as lines:
-            for many in items.judgments.tolist():
-                yield list(islice(lines, many))
+    def _kept(self) -> Bools:
+        """Which rows of `items` the new run has: one for each item. UsageError where two of them contradict."""
+        _, first, item = np.unique(self.items.keys(), return_index=True, return_inverse=True)
+        chosen = first.copy()
+        with ExitStack() as stack:
+            files = list[IO[bytes]]()
+            for row in np.flatnonzero(first[item] != np.arange(len(item))).tolist():
+                best = int(chosen[item[row]])
+                if self.items.checksum[row] == self.items.checksum[best]:
+                    continue
+                if not files:
+                    files = [
+                        stack.enter_context(opened(file)) if stored(file).exists() else BytesIO() for file in self.files
+                    ]
+                if self._goes_before(row, best, files):
+                    chosen[item[row]] = row
+        kept = np.zeros(len(item), np.bool_)
+        kept[chosen] = True
+        return kept
 
-    def _check_same(self, before: ProgressTable, row: int, run: RunFolder, total: int) -> None:
-        known = int(before.checksum[row])
-        if known >= 0 and known != total:
-            ends = np.cumsum([len(items) for items in self.tables])
-            first = self.runs[int(np.searchsorted(ends, row, side="right"))]
-            document, system, rival = before.item(row)
+    def _goes_before(self, row: int, best: int, files: Sequence[IO[bytes]]) -> bool:
+        """Whether the judgments of `row` take the place of those of `best`, which an earlier run has of the same item:
+        those with fewer failed judgments do. UsageError where two usable answers to one question differ."""
+        new, old = self._judgments(row, files), self._judgments(best, files)
+        failed = [sum(judgment.status != "ok" for judgment in judgments) for judgments in (new, old)]
+        answers = {judgment.key: (judgment.value, judgment.label) for judgment in old if judgment.status == "ok"}
+        differ = not any(failed) or any(
+            judgment.key in answers and answers[judgment.key] != (judgment.value, judgment.label)
+            for judgment in new
+            if judgment.status == "ok"
+        )
+        if differ:
+            document, system, rival = self.items.item(row)
             beside = f" beside {rival!r}" if rival is not None else ""
             raise UsageError(
-                f"{first.folder} and {run.folder} contradict each other: {self.judge.signature} judged document "
-                f"{document!r}, system {system!r}{beside}, otherwise in each; leave one of the runs out"
+                f"{self.runs[self._run(best)].folder} and {self.runs[self._run(row)].folder} contradict each other: "
+                f"{self.judge.signature} judged document {document!r}, system {system!r}{beside}, otherwise in each; "
+                "leave one of the runs out"
             )
+        if failed[0] >= failed[1]:
+            return False
+        calls = {key for judgment in new for key in judgment.calls}
+        self.replaced.setdefault(self.runs[self._run(row)].folder, set()).update(calls)
+        return True
+
+    def _run(self, row: int) -> int:
+        return int(np.searchsorted(self._bounds, row, side="right")) - 1
+
+    def _judgments(self, row: int, files: Sequence[IO[bytes]]) -> list[Judgment]:
+        run = self._run(row)
+        place = row - int(self._bounds[run])
+        start, end = self._starts[run][place : place + 2].tolist()
+        files[run].seek(start)
+        return [Judgment.model_validate_json(line) for line in files[run].read(end - start).splitlines()]
 
     def _write_prepared(self, fresh: Path) -> None:
+        """Each prepared row once, failed ones first: of two rows of a document a resumed run takes the later one."""
         seen: set[tuple[str, str]] = set()
         file = fresh / "prepared" / f"{self.judge.file}.jsonl"
-        for run in self.runs:
-            source = run.folder / "prepared" / f"{self.judge.file}.jsonl"
-            with closing(lines_of(source)) as lines:
-                for line, (_, row) in zip(lines, prepared_rows(source), strict=True):
-                    if (key := (row["document_id"], row["id"])) not in seen:
-                        seen.add(key)
-                        with file.open("ab") as target:
-                            target.write(line)
+        for ok in (False, True):
+            for run in self.runs:
+                source = run.folder / "prepared" / f"{self.judge.file}.jsonl"
+                with closing(lines_of(source)) as lines:
+                    for line, (_, row) in zip(lines, prepared_rows(source), strict=True):
+                        if (row["status"] == "ok") == ok and (key := (row["document_id"], row["id"])) not in seen:
+                            seen.add(key)
+                            with file.open("ab") as target:
+                                target.write(line)
+
+
+def _places(run: RunFolder, file: Path, items: ProgressTable) -> Ints:
+    """The byte where the lines of each item begin, and where the last ones end. InputError where they do not stand in
+    the order of the items, in which the end of a run leaves them."""
+    places = item_places(file, items)
+    if places is None:
+        for _ in run.tables():  # raises InputError that names the damage, where there is some
+            pass
+        message = "its items do not stand in order; give the command that made the run again first"
+        raise InputError.at(file, None, None, message)
+    return places.starts
 
 
 def _write_failures(fresh: Path, runs: Sequence[RunFolder]) -> None:

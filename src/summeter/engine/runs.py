@@ -60,24 +60,36 @@ def rescore(folder: str | Path, *, plain_csv: bool = False) -> Run:
     """Rebuild a run's views (scores, summary) from its judgments, and its derived judges from those of their members.
 
     Asks no model. In scores.csv a text that a spreadsheet would run as a formula ("=...") gets an apostrophe before,
-    unless `plain_csv`. A derived judge that the catalog does not name keeps what it has judged.
+    unless `plain_csv`. A derived judge that is not in the catalog, or there with another version, keeps its judgments.
     """
     run = Run(folder)
-    judges, known = run.manifest.judges, names()
-    derived = [judge for judge in judges if judge.members and judge.name in known]
+    judges = run.manifest.judges
+    derived = derived_jobs(judges)
     _ = run.totals  # InputError where the folder is damaged, before anything is written
     with Journal(run.folder) as journal:
         if derived:
             run.check_prepared()
             journal.repair(judges)
-            for judge in derived:
-                journal.drop(judge)
-            jobs = [Job(rebuild(judge.name, judge.settings), judge) for judge in derived]
-            derive(jobs, judges, run.data, journal, run.manifest.options.get("limit"))
+            for job in derived:
+                journal.drop(job.entry)
+            derive(derived, judges, run.data, journal, run.manifest.options.get("limit"))
             journal.sort_files(judges, ItemOrder(run.data))
         ended = run.manifest.status
         begun = run.manifest.model_copy(update={"counts": {}})  # there may be more now, or fewer
         return finish(run, journal, begun, "complete" if ended == "incomplete" else ended, plain_csv=plain_csv)
+
+
+def derived_jobs(judges: Iterable[JudgeEntry]) -> list[Job]:
+    """The derived judges that can be computed again: those that the catalog names, if an evaluator with these settings
+    signs the same settings and version."""
+    known = names()
+    jobs = []
+    for judge in judges:
+        if judge.members and judge.name in known:
+            evaluator = rebuild(judge.name, judge.settings)
+            if set(evaluator.sign({}).split("|")) <= set(judge.signature.split("|")):
+                jobs.append(Job(evaluator, judge))
+    return jobs
 
 
 def check_coverage(run: RunFolder, least: float = 0.0) -> None:

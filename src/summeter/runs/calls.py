@@ -11,7 +11,7 @@ import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ MOVED_EVERY = 500
 # Should the mover not keep up, the log is moved by whoever writes, at 64 MiB.
 LOG_PAGES = 16_384
 
+_COLUMNS = "key, created, model, request, completion, checksum"
 _FENCE = "SELECT value FROM secrets WHERE name = 'fence'"
 _INSERT = "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?)"
 # A call may be made again, and its reply be turned away again.
@@ -85,8 +86,7 @@ class CallStore(KeyValueFile):
         _TURNED_AWAY,
     )
     ABSORB = (
-        """INSERT OR IGNORE INTO calls SELECT key, created, model, request, completion, checksum
-        FROM other.calls ORDER BY other.calls.rowid""",
+        f"INSERT OR IGNORE INTO calls SELECT {_COLUMNS} FROM other.calls ORDER BY other.calls.rowid",  # noqa: S608
         """INSERT OR IGNORE INTO turned_away SELECT key, created, model, request, completion
         FROM other.turned_away ORDER BY other.turned_away.rowid""",
     )
@@ -136,6 +136,12 @@ class CallStore(KeyValueFile):
         """Store a call whose reply was paid for and cannot be used. It answers nothing; only its tokens count."""
         row = (key, self._clock(), model, _utf8(request), _utf8(completion))
         self.write(lambda connection: connection.execute(_INSERT_TURNED_AWAY, row))
+
+    def replace(self, file: Path, keys: Iterable[str]) -> None:
+        """Take the calls with these keys from another call store, also where another reply is stored here."""
+        sql = f"INSERT OR REPLACE INTO calls SELECT {_COLUMNS} FROM other.calls WHERE key = ?"  # noqa: S608 - our names
+        with self._attached(file):
+            self.write(lambda connection: connection.executemany(sql, [(key,) for key in keys]))
 
     def fence_secret(self) -> str | None:
         """The secret that keys the fences around judged texts, made once a store; None where one without it is only

@@ -295,7 +295,7 @@ class ItemPlaces(NamedTuple):
 def item_places(file: Path, items: ProgressTable) -> ItemPlaces | None:
     """Where the lines of these items stand. None where they do not stand one item after the other from the start of the
     file as they were written, and where some have no checksum. Reads the lines without parsing them."""
-    if not stored(file).exists() and len(items):
+    if not stored(file).exists() and items.judgments.any():
         return None
     starts = array("q", [0])
     with closing(lines_of(file)) as lines:

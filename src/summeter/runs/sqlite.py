@@ -178,6 +178,12 @@ class KeyValueFile:
 
     def absorb(self, file: Path) -> None:
         """Take in what another file of the same kind holds; the value that is here already stays."""
+        with self._attached(file):
+            self.write(lambda connection: [connection.execute(sql) for sql in self.ABSORB])
+
+    @contextmanager
+    def _attached(self, file: Path) -> Iterator[None]:
+        """A copy of another file of the same kind, as the database `other`."""
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(folder) / file.name
             with type(self)(file, readonly=True) as other:
@@ -185,7 +191,7 @@ class KeyValueFile:
             type(self)(copy).close()  # of the present version
             self.rows("ATTACH ? AS other", (str(copy),))
             try:
-                self.write(lambda connection: [connection.execute(sql) for sql in self.ABSORB])
+                yield
             finally:
                 self.rows("DETACH other")
 
