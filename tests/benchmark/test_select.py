@@ -27,6 +27,8 @@ from summeter.benchmark.select import (
     text_verdicts,
 )
 from summeter.benchmark.step import Manifest, WaitingError, file_hashes
+from summeter.benchmark.summarize import STEP as SUMMARIZE
+from summeter.benchmark.summarize import SummarizeSettings
 from summeter.cli.main import main
 from summeter.data.dataset import Dataset, load, save
 from summeter.engine.api import evaluate
@@ -141,13 +143,30 @@ def selected(folder: Path, out: str = "out", **settings: Any) -> tuple[list[str]
     return list(load(folder.parent / out).documents), manifest
 
 
+@pytest.mark.parametrize("documents", [1, 3])
+def test_a_text_with_a_refused_summary_is_unknown(documents: int, tmp_path: Path) -> None:
+    sentences = [f"{TRUE} The river rose by {number} metres." for number in range(documents)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(json.dumps({"document": text}) for text in sentences))
+    rules = [{"match": f"by {number} metres", "reply": {"summary": text}} for number, text in enumerate(sentences)]
+    refused = [{"match": "by 0 metres", "refusal": "I will not."}, *rules]
+    for name, script in (("big", rules), ("small", refused)):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, script)))
+    models = {name: f"scripted/{tmp_path}/{name}.jsonl" for name in ("big", "small")}
+    given = SummarizeSettings(models=models, documents=str(tmp_path / "rows.jsonl"))
+    run_step(SUMMARIZE, None, tmp_path / "summarize", given)
+    manifest = run_step(DETECT, tmp_path / "summarize", tmp_path / "detect", DetectSettings(detector="support"))
+    states = {"hallucinogenic": 0, "clean": documents - 1, "unknown": 1}
+    assert manifest.details["detector"]["texts"] == states
+    assert command("bench", "select", tmp_path / "detect", "-o", tmp_path / "select") == 2
+
+
 class TestSelect:
     def test_all_that_have_errors_where_there_are_few(self, tmp_path: Path) -> None:
         chosen, manifest = selected(detected(tmp_path, PLAN), per_source=5)
         assert chosen == ["news/d1", "news/d3", "news/d4"]
         assert manifest.dropped == {
             "document: no error was found": 1,
-            "document: no error was found, but verdicts are missing": 2,
+            "document: no error was found, but summaries or verdicts are missing": 2,
         }
         assert manifest.details["sources"] == [{"source": "news", "candidates": 3, "selected": 3, "missing": 2}]
         assert manifest.details["strata"] == [

@@ -129,10 +129,15 @@ class TextVerdict(NamedTuple):
 
 
 def text_verdicts(
-    data: Dataset, judgments: Iterable[Judgment], *, aspect: str = "faithfulness"
+    data: Dataset, judgments: Iterable[Judgment], *, aspect: str = "faithfulness", systems: Iterable[str] = ()
 ) -> dict[str, TextVerdict]:
-    """The verdict on every text, by id: the label 0 is an error. A summary with no usable verdict, or with a failed one
-    and no error, is undecided. Raises UsageError where no judgment is of the aspect, or one has no label of 0 or 1."""
+    """The verdict on every text, by id: the label 0 is an error.
+
+    A summary is undecided if it has no usable verdict, or a failed one and no error. A summary that is missing is
+    undecided too: every text should have one by each system of the data and each of the `systems`. Raises UsageError
+    where no judgment is of the aspect, or one has no label of 0 or 1.
+    """
+    wanted = {*data.systems, *systems}
     by_summary: dict[tuple[str, str], list[Judgment]] = {
         (summary.document_id, summary.system): [] for summary in data.summaries
     }
@@ -155,7 +160,8 @@ def text_verdicts(
             document.id,
             summaries=len(summaries),
             with_error=sum(True in unit for unit in units),
-            undecided=sum(True not in unit and (None in unit or not unit) for unit in units),
+            undecided=sum(True not in unit and (None in unit or not unit) for unit in units)
+            + len(wanted - {summary.system for summary in summaries}),
             units=sum(verdict is not None for unit in units for verdict in unit),
             errors=sum(verdict is True for unit in units for verdict in unit),
             failed=sum(verdict is None for unit in units for verdict in unit),
@@ -239,6 +245,7 @@ def detect(inputs: Inputs, settings: DetectSettings, place: Place) -> Result:
     data = inputs.dataset
     if not data.summaries:
         raise UsageError("there are no summaries to look for errors in; summarize the documents first")
+    summarizers = _summarizers(inputs)
     verdicts: dict[str, dict[str, TextVerdict]] = {}
     models: dict[str, str] = {}
     details: dict[str, Any] = {}
@@ -246,7 +253,7 @@ def detect(inputs: Inputs, settings: DetectSettings, place: Place) -> Result:
         judgments, used = _judge(data, name, detector, place)
         own = [judgment for judgment in judgments if judgment.aspect == detector.aspect]
         counted = _with_threshold(own, detector.threshold)
-        verdicts[name] = text_verdicts(data, counted or judgments, aspect=detector.aspect)
+        verdicts[name] = text_verdicts(data, counted or judgments, aspect=detector.aspect, systems=summarizers)
         if not any(verdict.units for verdict in verdicts[name].values()):
             reason = next((row.reason for row in judgments if row.reason), "no reason is given")
             raise UsageError(f"{detector.evaluator} gave no usable verdict: {reason}")
@@ -259,6 +266,11 @@ def detect(inputs: Inputs, settings: DetectSettings, place: Place) -> Result:
         details["agreement"] = agreement(verdicts[DETECTOR], verdicts[SECOND]).row()
     found = sum(verdict.state == "hallucinogenic" for verdict in verdicts[DETECTOR].values())
     return Result(data, counts={"hallucinogenic": found}, models=models, details=details)
+
+
+def _summarizers(inputs: Inputs) -> set[str]:
+    """The systems that were asked for a summary of every text, those among them that gave none at all too."""
+    return {name for record in inputs.history if record.step == "summarize" for name in record.settings["models"]}
 
 
 def _detectors(settings: DetectSettings) -> Iterator[tuple[str, Detector]]:
@@ -297,10 +309,11 @@ def select(inputs: Inputs, settings: SelectSettings, place: Place) -> Result:
     data = inputs.dataset
     if DETECTOR not in data.judgment_sets:
         raise UsageError(f"nobody has looked for errors: there is no judgment set {DETECTOR!r}; detect them first")
-    first = text_verdicts(data, data.judgments(DETECTOR), aspect=settings.aspect)
+    summarizers = _summarizers(inputs)
+    first = text_verdicts(data, data.judgments(DETECTOR), aspect=settings.aspect, systems=summarizers)
     second = None
     if SECOND in data.judgment_sets:
-        second = text_verdicts(data, data.judgments(SECOND), aspect=settings.aspect)
+        second = text_verdicts(data, data.judgments(SECOND), aspect=settings.aspect, systems=summarizers)
     elif settings.confirmed:
         raise UsageError("no second detector has looked for errors; name one as `second` of detect")
     left_out: list[LeftOut] = []
@@ -357,7 +370,7 @@ def _unwanted(
         case "clean":
             return "no error was found"
         case "unknown":
-            return "no error was found, but verdicts are missing"
+            return "no error was found, but summaries or verdicts are missing"
         case "hallucinogenic":
             if settings.confirmed and second is not None and second[verdict.document_id].state != "hallucinogenic":
                 return "not confirmed by the second detector"
