@@ -234,3 +234,32 @@ def test_verify_finds_a_withheld_text_though_all_hashes_are_renewed(
     messages = ("withheld text", "may not be passed on", "is no file of a release")
     found = [line for line in capsys.readouterr().err.split("\n") if any(message in line for message in messages)]
     assert [line.partition(":")[0].strip() for line in found] == [file]
+
+
+# ---- a withheld text has no length ----
+
+
+def test_the_card_counts_no_words_of_withheld_texts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    human = {"ratings": {"fluency": {"ana": 4, "ben": 5}}}
+    texts = [flat("vault", SECRET, share=False), flat("harbour", PUBLIC), flat("gate", f"{PUBLIC} Yes.")]
+    rows = write_rows(tmp_path / "rows.jsonl", *({**row, "human": human} for row in texts))
+    command("data", "import", rows, "-o", tmp_path / "data")
+    release = released(tmp_path, tmp_path / "data")
+    capsys.readouterr()
+    assert command("data", "show", release, "--json") == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["rows"][0]["withheld_documents"] == 1
+    every = shown["lengths"][0]
+    assert (every["documents"], every["document_words"], every["document_sentences"]) == (3, 18.5, 1.5)
+    assert every["compression"] == 9.25  # 18 and 19 words, by summaries of two
+    by_length = {row["group"]: row["document_words"] for row in shown["lengths"] if row["by"] == "length"}
+    assert by_length == {"under 250 words": 18.5, "text withheld": None}
+    odd = {row["kind"] for row in shown["oddities"]}
+    assert odd.isdisjoint({"empty_documents", "as_long_as_source", "copies_of_source"})
+    assert "as many words as their document" not in (release / "README.md").read_text("utf-8")
+    assert command("bench", "verify", release) == 0
+    capsys.readouterr()
+    assert command("meta", "card", "--gold", release, "--json", "--resamples", "2") == 0
+    card = [row for row in json.loads(capsys.readouterr().out)["rows"] if row["details"].get("by") == "length"]
+    assert card
+    assert [row for row in card if row["n"] > 2] == []

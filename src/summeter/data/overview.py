@@ -6,6 +6,7 @@ Rows here, tables by `Overview.tables`; the agreement of annotators is a study (
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -44,6 +45,8 @@ _MARKUP = re.compile(r"</?[a-z][a-z0-9]{0,9} ?/?>|&(?:amp|lt|gt|quot|nbsp|#\d{1,
 
 class Lengths(NamedTuple):
     """Means over the documents of a group and over their summaries; None where the group has none.
+
+    A document whose text is withheld counts among the `documents`, and in no mean of the texts of documents.
 
     `by` is "all", "domain" or "length" (of the document, in words). `key_facts` is a mean over the documents that
     have some. `compression` is the mean of words of a document divided by words of a summary of it.
@@ -119,7 +122,7 @@ class Overview:
 
     def tables(self) -> list[Table]:
         """Each part as a table with a title; a part that says nothing has none."""
-        tables = [_lengths_table(self.lengths), _systems_table(self.systems)]
+        tables = [_lengths_table(self.lengths, self.counts["withheld_documents"]), _systems_table(self.systems)]
         if self.votes:
             tables.append(_votes_table(self.votes))
         if self.duplicates:
@@ -177,6 +180,7 @@ def counts(dataset: Dataset, judgments: Mapping[str, int] | None = None) -> dict
             key_facts=sum(len(document.key_facts) for document in documents),
             with_key_facts=sum(bool(document.key_facts) for document in documents),
             with_references=sum(bool(document.references) for document in documents),
+            withheld_documents=sum(document.is_withheld for document in documents),
             empty_summaries=sum(not summary.text.strip() for summary in summaries),
         )
         systems.update(summary.system for summary in summaries)
@@ -219,13 +223,14 @@ class _Texts:
     summaries: tuple[str, ...]
     """In the order of the dataset's summaries."""
     size: dict[str, int] = field(default_factory=dict)
-    """Words of each document."""
+    """Words of each document whose text is not withheld."""
 
     @classmethod
     def of(cls, dataset: Dataset) -> _Texts:
         documents = {doc_id: _as_words(document.text) for doc_id, document in dataset.documents.items()}
         summaries = tuple(_as_words(summary.text) for summary in dataset.summaries)
-        return cls(documents, summaries, {doc_id: _count(text) for doc_id, text in documents.items()})
+        known = (document.id for document in dataset.documents.values() if not document.is_withheld)
+        return cls(documents, summaries, {doc_id: _count(documents[doc_id]) for doc_id in known})
 
 
 def _as_words(text: str) -> str:
@@ -256,8 +261,10 @@ def _lengths(dataset: Dataset, texts: _Texts) -> Iterator[Lengths]:
     if len(by_domain) > 1:
         yield from (of_documents("domain", name, members) for name, members in by_domain.items())
     by_length: dict[str, list[Document]] = {}
-    for document in sorted(documents, key=lambda document: texts.size[document.id]):
+    for document in sorted((each for each in documents if each.id in texts.size), key=lambda each: texts.size[each.id]):
         by_length.setdefault(bucket(texts.size[document.id]), []).append(document)
+    if withheld := [document for document in documents if document.is_withheld]:
+        by_length["text withheld"] = withheld
     if len(by_length) > 1:
         yield from (of_documents("length", name, members) for name, members in by_length.items())
 
@@ -266,17 +273,22 @@ def _lengths_of(
     by: str, group: str, documents: Sequence[Document], *, texts: _Texts, own: Mapping[str, list[tuple[Summary, int]]]
 ) -> Lengths:
     summaries = [pair for document in documents for pair in own[document.id]]
+    known = [document for document in documents if document.id in texts.size]
     return Lengths(
         by,
         group,
         len(documents),
-        _mean(texts.size[document.id] for document in documents),
-        _mean(len(document.sentences) for document in documents),
+        _mean(texts.size[document.id] for document in known),
+        _mean(len(document.sentences) for document in known),
         _mean(len(document.key_facts) for document in documents if document.key_facts),
         len(summaries),
         _mean(size for _, size in summaries),
         _mean(len(summary.sentences) for summary, _ in summaries),
-        _mean(texts.size[summary.document_id] / size for summary, size in summaries if size),
+        _mean(
+            texts.size[summary.document_id] / size
+            for summary, size in summaries
+            if size and summary.document_id in texts.size
+        ),
     )
 
 
@@ -367,9 +379,13 @@ def _shown(value: float | str) -> str:
 # ---- texts ----
 
 
+_OF_SOURCE = ("copies_of_source", "as_long_as_source")
+"""Kinds that compare a summary with its document: those whose document is withheld are not compared."""
+
+
 def _odd_texts(dataset: Dataset, texts: _Texts) -> Iterator[Oddity]:
     """What is odd about documents, references and summaries; nothing where nothing is."""
-    documents = list(dataset.documents.values())
+    documents = [document for document in dataset.documents.values() if not document.is_withheld]
     for kind, (what, odd_document) in _odd_documents(texts).items():
         places = [document.id for document in documents if odd_document(document)]
         yield from _oddity(kind, what, places, len(documents))
@@ -378,7 +394,8 @@ def _odd_texts(dataset: Dataset, texts: _Texts) -> Iterator[Oddity]:
         chosen = [summary for summary, text in summaries if odd_summary(summary, text)]
         places = [f"{summary.document_id} by {summary.system}" for summary in chosen]
         by_system = dict(Counter(summary.system for summary in chosen).most_common())
-        yield from _oddity(kind, what, places, len(summaries), by_system)
+        compared = [summary for summary in dataset.summaries if summary.document_id in texts.size]
+        yield from _oddity(kind, what, places, len(compared if kind in _OF_SOURCE else summaries), by_system)
 
 
 def _odd_documents(texts: _Texts) -> dict[str, tuple[str, Callable[[Document], bool]]]:
@@ -415,7 +432,7 @@ def _odd_summaries(dataset: Dataset, texts: _Texts) -> dict[str, tuple[str, Call
         ),
         "as_long_as_source": (
             "summaries have as many words as their document, or more",
-            lambda summary, text: _count(text) >= max(1, texts.size[summary.document_id]),
+            lambda summary, text: _count(text) >= max(1, texts.size.get(summary.document_id, math.inf)),
         ),
         "copies_of_reference": (
             "summaries are a reference, word for word",
@@ -456,14 +473,15 @@ def _given_again(dataset: Dataset, texts: _Texts) -> set[tuple[str, str]]:
     documents: dict[tuple[str, str], set[str]] = {}
     for summary, text in zip(dataset.summaries, texts.summaries, strict=True):
         if _count(text):
-            documents.setdefault((summary.system, text), set()).add(texts.documents[summary.document_id])
+            source = texts.documents[summary.document_id] if summary.document_id in texts.size else summary.document_id
+            documents.setdefault((summary.system, text), set()).add(source)
     return {key for key, sources in documents.items() if len(sources) > 1}
 
 
 # ---- tables ----
 
 
-def _lengths_table(rows: Iterable[Lengths]) -> Table:
+def _lengths_table(rows: Iterable[Lengths], withheld: int) -> Table:
     tenths = partial(number, digits=1)
     columns = (
         Column("group"), Column("documents", "right"), Column(("document", "words"), "right", tenths),
@@ -477,7 +495,8 @@ def _lengths_table(rows: Iterable[Lengths]) -> Table:
         "Means: words and sentences of a document, key facts of a document that has some, words and sentences of a "
         "summary, and words of a document for each word of its summary."
     )
-    return _without_empty(Table(columns, cells, "Lengths", (note,)))
+    missing = (f"The texts of {withheld} documents are withheld and count in no mean.",) if withheld else ()
+    return _without_empty(Table(columns, cells, "Lengths", (note, *missing)))
 
 
 def _systems_table(rows: Iterable[SystemLengths]) -> Table:

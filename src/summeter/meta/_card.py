@@ -103,6 +103,7 @@ def card(
         (summary.document_id, summary.system): bucket(len(words(source.documents[summary.document_id].text)), edges)
         for source in data
         for summary in source.summaries
+        if not source.documents[summary.document_id].is_withheld
     }
     context = replace(context, extra={**context.extra, length: buckets})
     further = [name for name in (selection.by, *group_by, *across) if name is not None]
