@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -263,3 +265,33 @@ def test_the_card_counts_no_words_of_withheld_texts(tmp_path: Path, capsys: pyte
     card = [row for row in json.loads(capsys.readouterr().out)["rows"] if row["details"].get("by") == "length"]
     assert card
     assert [row for row in card if row["n"] > 2] == []
+
+
+# ---- adding withheld texts to a release ----
+
+SEPARATED = "The vault opens with a key.\u2028Nobody\u0085outside of the\u2029family has seen it, or its room.\x0b"
+
+
+def test_texts_with_any_line_separator_are_restored_and_the_other_files_stay(tmp_path: Path) -> None:
+    shown = flat("harbour", f"{PUBLIC}\u2028It is old.")
+    given = write_rows(tmp_path / "rows.jsonl", flat("vault", SEPARATED, share=False), shown)
+    command("data", "import", given, "-o", tmp_path / "data")
+    release = released(tmp_path, tmp_path / "data")
+    texts = write_rows(tmp_path / "texts.jsonl", {"text": "Another.\u2028One."}, {"text": SEPARATED})
+    whole = tmp_path / "whole"
+    script = [sys.executable, str(release / "fetch_documents.py"), "--texts", str(texts), "-o", str(whole)]
+    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    before = file_hashes(whole)
+    assert command("data", "import", whole, "-o", whole, "--force") == 0
+    assert load(whole).documents["vault"].text == SEPARATED
+    rewritten = {name for name, sealed in file_hashes(whole).items() if before.pop(name) != sealed}
+    assert (before, rewritten - {"documents.jsonl"}, (whole / MANIFEST).is_file()) == ({}, {CARD}, True)
+
+
+def test_a_file_inside_the_folder_that_is_replaced_stays(tmp_path: Path) -> None:
+    rows = write_rows(tmp_path / "rows.jsonl", flat("harbour", PUBLIC))
+    assert command("data", "import", rows, "-o", tmp_path / "data") == 0
+    inside = write_rows(tmp_path / "data" / "more.jsonl", flat("harbour", PUBLIC), flat("gate", f"{PUBLIC} Yes."))
+    assert command("data", "import", inside, "-o", tmp_path / "data", "--force") == 0
+    assert (len(load(tmp_path / "data")), inside.is_file()) == (2, True)

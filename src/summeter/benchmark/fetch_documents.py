@@ -25,12 +25,17 @@ def forms(text: str) -> dict[str, str]:
     return {hashlib.sha256(form.encode("utf-8")).hexdigest(): form for form in (text, text.strip())}
 
 
+def lines_of(file: Path) -> list[str]:
+    """The lines of a JSON Lines file. A text may hold other separators, such as U+2028, where str.splitlines cuts."""
+    return [line for line in file.read_text("utf-8").split("\n") if line.strip()]
+
+
 def local_texts(place: Path) -> dict[str, str]:
     """The texts of a JSON Lines file or a folder, by SHA-256."""
     if place.is_dir():
         texts = [file.read_text("utf-8", "replace") for file in sorted(place.rglob("*")) if file.is_file()]
     else:
-        texts = [json.loads(line)["text"] for line in place.read_text("utf-8").splitlines() if line.strip()]
+        texts = [json.loads(line)["text"] for line in lines_of(place)]
     return {sealed: form for text in texts for sealed, form in forms(text).items()}
 
 
@@ -57,7 +62,7 @@ def main() -> int:
         parser.error(f"{options.output} exists; choose another folder")
     texts = None if options.texts is None else local_texts(options.texts)
     lines, missing = [], []
-    for line in (RELEASE / DOCUMENTS).read_text("utf-8").splitlines():
+    for line in lines_of(RELEASE / DOCUMENTS):
         document = json.loads(line)
         if "withheld" in document.get("extra", {}):
             text, why = text_of(document["extra"], texts)

@@ -285,7 +285,7 @@ def read_log(folder: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         return []
     rows = []
-    for line in path.read_text("utf-8", errors="replace").splitlines():
+    for line in path.read_text("utf-8", errors="replace").split("\n"):
         try:
             rows.append(json.loads(line))
         except ValueError:

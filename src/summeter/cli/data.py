@@ -80,7 +80,8 @@ def import_(
         )  # fmt: skip
     card = {"name": name, "version": version, "licence": licence, "citation": citation}
     dataset = dataset.with_card(**{key: value for key, value in card.items() if value is not None})
-    save(dataset, folder, force=force)
+    within = any(Path(path).resolve().is_relative_to(folder.resolve()) for path in data)
+    save(dataset, folder, force=force, keep_others=within)
     warn(dataset.warnings)
     lines = [*_overview(dataset), *_terms(dataset, preset), *_dropped(dataset, folder), f"written to {folder}"]
     typer.echo("\n".join(lines))
@@ -158,7 +159,7 @@ def _show_all(dataset: Dataset, page: Path | None, *, as_json: bool) -> None:
     else:
         lines = _overview(dataset, overview.counts)
         for table in overview.tables():
-            lines += ["", f"{table.title}", *(f"  {line}" for line in table.text().splitlines())]
+            lines += ["", f"{table.title}", *(f"  {line}" for line in table.text().split("\n"))]
             lines += [f"  {note}" for note in table.notes]
             if table.title == VOTES and (line := agreement_line(agreement)):
                 lines.append(f"  {line}")

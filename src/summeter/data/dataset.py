@@ -600,16 +600,24 @@ class Source(NamedTuple):
         )
 
 
-def save(dataset: Dataset, folder: str | Path, *, force: bool = False) -> Card:
+def save(dataset: Dataset, folder: str | Path, *, force: bool = False, keep_others: bool = False) -> Card:
     """Write a dataset folder, whole or not at all; returns its card.
 
-    Raises UsageError where the folder holds something: a dataset is replaced with `force`, anything else never.
+    `keep_others` keeps the files of a replaced folder that are not part of its dataset. Raises UsageError where
+    the folder holds something: a dataset is replaced with `force`, anything else never.
     """
     target = Path(folder)
     folders.check_target(target, force=force)
     makers = {name: partial(dataset.iter_judgments, name) for name in dataset.judgment_sets}
     return folders.write(
-        target, dataset.documents, dataset.summaries, makers, dataset.card, dataset.dropped, dataset.fact_origins
+        target,
+        dataset.documents,
+        dataset.summaries,
+        makers,
+        dataset.card,
+        dataset.dropped,
+        dataset.fact_origins,
+        keep_others=keep_others,
     )
 
 

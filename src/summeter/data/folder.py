@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Self, TypeVar
@@ -136,7 +138,7 @@ def check_target(folder: Path, *, force: bool) -> None:
         )
 
 
-def write(
+def write(  # noqa: PLR0913 - the parts of a dataset
     folder: Path,
     documents: Mapping[str, Document],
     summaries: Iterable[Summary],
@@ -144,9 +146,14 @@ def write(
     card: Card,
     dropped: Iterable[Dropped] = (),
     fact_origins: Mapping[str, tuple[FactOrigin, ...]] = MappingProxyType({}),
+    *,
+    keep_others: bool = False,
 ) -> Card:
-    """Write the folder whole; returns the card with counts and file hashes filled in."""
+    """Write the folder whole; returns the card with counts and file hashes filled in. `keep_others` keeps the files of
+    a folder that is replaced which are not part of its dataset."""
     with building(folder) as fresh:
+        if keep_others and folder.is_dir():
+            shutil.copytree(folder, fresh, symlinks=True, dirs_exist_ok=True, ignore=partial(_own, folder))
         lists = [
             _given_facts(document, fact_origins.get(document.id))
             for document in documents.values()
@@ -256,6 +263,13 @@ def file_hash(path: Path) -> str:
     """SHA-256 of a file, in hex."""
     with path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def _own(folder: Path, place: str, names: Iterable[str]) -> set[str]:
+    """The names in a place of a folder that are files of its dataset."""
+    if Path(place) == folder:
+        return {CARD, DOCUMENTS, SUMMARIES, KEY_FACTS, DROPPED}
+    return {name for name in names if Path(place) == folder / JUDGMENTS and name.endswith(".jsonl")}
 
 
 def _files(folder: Path) -> list[str]:

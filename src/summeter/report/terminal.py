@@ -66,7 +66,7 @@ def pairs(scores: Sequence[PairScore], console: Console) -> None:
         console.print(_heading(group[0]), style="bold", markup=False, highlight=False, soft_wrap=True)
         systems = fitted((clean(name) for pair in group for name in (pair.system, pair.rival)), _PAIRED)
         table = Table.of([""] * 4, [_pair_cells(pair, systems) for pair in map(PairScore.leading, group)])
-        for pair, line in zip(group, table.text().splitlines()[1:], strict=True):
+        for pair, line in zip(group, table.text().split("\n")[1:], strict=True):
             style = "bold" if pair.settled else ""
             console.print(f"  {line}", style=style, markup=False, highlight=False, soft_wrap=True)
     if scores:
@@ -259,7 +259,7 @@ def _plain(table: SystemTable, heads: _Heads, columns: Sequence[Key]) -> list[st
         [heads.systems[clean(system)], *(_cell(table, system, column) for column in columns)]
         for system in table.ranking()
     ]
-    return Table.of(["system", *(tuple(heads.column(column)) for column in columns)], rows).text(rule=True).splitlines()
+    return Table.of(["system", *(tuple(heads.column(column)) for column in columns)], rows).text(rule=True).split("\n")
 
 
 def _rich(table: SystemTable, heads: _Heads, columns: Sequence[Key], console: Console) -> None:

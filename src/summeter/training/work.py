@@ -95,7 +95,7 @@ def check_space(out: Path, needed: int) -> None:
 def looks_at(folder: Path, test: str) -> Iterator[dict[str, Any]]:
     """The looks at a test part by trainings whose folders lie in `folder`."""
     with suppress(FileNotFoundError):
-        for line in (folder / LOOKS).read_text("utf-8").splitlines():
+        for line in filter(None, (folder / LOOKS).read_text("utf-8").split("\n")):
             look = json.loads(line)
             if look["test"] == test:
                 yield look

@@ -152,7 +152,7 @@ def _rules(rules: Mapping[str, Any] | Iterable[Rule | Mapping[str, Any]]) -> lis
 
 def _read(path: Path) -> list[Rule]:
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = path.read_text("utf-8").split("\n")
     except FileNotFoundError as error:
         raise InputError.at(path, None, None, "there is no such file of scripted replies") from error
     except (OSError, UnicodeDecodeError) as error:
