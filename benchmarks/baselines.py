@@ -115,7 +115,7 @@ def texts(documents: int, summaries: int) -> list[Item]:
     return items
 
 
-def networks(folder: Path, items: list[Item]) -> None:  # noqa: PLR0915 - one network after the other
+def networks(folder: Path, items: list[Item]) -> None:
     """A BART, a T5, RoBERTa classifiers of three and of two classes, and a BERT of tokens, with tokenizers trained on
     the texts. Their weights are random: what is measured is time."""
     import torch

@@ -424,7 +424,7 @@ def _of_documents(maker: Callable[[], Iterator[Judgment]], kept: frozenset[str])
     return (judgment for judgment in maker() if judgment.target.document_id in kept)
 
 
-def load(  # noqa: PLR0913 - one keyword for each way in which data differ
+def load(
     data: str | Path | Rows | Sequence[str | Path],
     *,
     map: Mapping[str, str] | None = None,  # noqa: A002
@@ -529,7 +529,7 @@ class Source(NamedTuple):
     on_read: OnRead | None
 
     @classmethod
-    def of(  # noqa: PLR0913 - those of `load`
+    def of(
         cls, data: str | Path | Rows | Sequence[str | Path], *, map: Mapping[str, str] | None,  # noqa: A002
         preset: str | None, format: str | None, language: str,  # noqa: A002
         documents: str | Path | Sequence[str | Path], on_fault: OnFault, on_read: OnRead | None,

@@ -38,7 +38,7 @@ _OPEN_FILES = 64
 """Spilled shards that are open for writing at a time."""
 
 
-def shard(  # noqa: PLR0913 - one keyword for each way in which data differ, as `load` has them
+def shard(
     data: str | Path | Rows | Sequence[str | Path] | Dataset,
     folder: str | Path,
     *,

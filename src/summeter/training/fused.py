@@ -298,7 +298,7 @@ class FittedFused(NamedTuple):
     used: dict[str, Bools]
 
 
-def fit_fused(  # noqa: PLR0913 - data, inputs and how they are fitted
+def fit_fused(
     ratings: Ratings, measured: Measured, rows: Bools, *, how: FusedTraining, links: Mapping[str, Link],
     ends: Mapping[str, tuple[float, float]], inputs: Sequence[Input], test: Bools | None = None,
 ) -> FittedFused:  # fmt: skip

@@ -78,7 +78,7 @@ def batches_of(examples: int, batch: int, seed: int, epoch: int, sizes: Sequence
     return batches if sizes is None else [batches[at] for at in rng.permutation(len(batches)).tolist()]
 
 
-def fit(  # noqa: PLR0913 - what is trained, on what, how, and where it is kept
+def fit(
     network: torch.nn.Module,
     examples: int,
     loss: Callable[[Sequence[int]], torch.Tensor],
