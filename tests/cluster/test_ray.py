@@ -1,4 +1,4 @@
-"""Runs by Ray actors on two nodes: the same files as a run by one process, whatever dies meanwhile."""
+"""Runs by Ray tasks on two nodes: the same files as a run by one process, whatever dies meanwhile."""
 
 from __future__ import annotations
 
@@ -14,15 +14,12 @@ from typing import Any
 
 import pytest
 from engine.judges import Killer, Lengths, Moody, rows
-from engine.test_worker_calls import EACH, MODEL, behave, prompts, run_on
 from engine.test_workers import files, wait_for, without_times
-from models.server import StubServer
 
 from summeter.engine.api import evaluate
 from summeter.engine.executors.ray import RayExecutor
 from summeter.engine.runs import Run
-from summeter.records import AccessError, BudgetError, UsageError
-from summeter.runs.worker_parts import PARTS
+from summeter.records import AccessError, UsageError
 
 
 @pytest.fixture
@@ -34,19 +31,18 @@ def ray(nodes: Any) -> Iterator[RayExecutor]:
     assert not ray.is_initialized()  # a run lets go of the cluster it has reached
 
 
-def test_the_same_run_by_actors_and_by_one_process(tmp_path: Path, ray: RayExecutor) -> None:
+def test_the_same_run_by_two_nodes_and_by_one_process(tmp_path: Path, ray: RayExecutor) -> None:
     judges = [Lengths(), Moody(kind="bug"), "support", "abstractiveness"]
     run = evaluate(rows(30), judges, out=tmp_path / "two", executor=ray, limit=20)
     alone = evaluate(rows(30), judges, out=tmp_path / "one", limit=20)
     assert files(run.folder) == files(alone.folder)
     assert without_times(run) == without_times(alone)
-    assert not (run.folder / PARTS).exists()
     more = evaluate(rows(30), judges, out=run.folder, executor=ray)
     assert files(more.folder) == files(evaluate(rows(30), judges, out=alone.folder).folder)
 
 
 def test_a_machine_without_room_for_a_worker_is_not_waited_for(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no room for a worker with 1 CPUs and 1000 GPUs"):
+    with pytest.raises(UsageError, match="no room for a worker"):
         evaluate(rows(1), [Lengths()], out=tmp_path / "run", executor=RayExecutor(workers=1, gpus_per_worker=1000))
     import ray
 
@@ -79,33 +75,11 @@ def test_a_node_is_killed_in_the_middle(tmp_path: Path, nodes: Any) -> None:
 
     killer = threading.Thread(target=kill)
     killer.start()
-    executor = RayExecutor(address=nodes.address, workers=6)  # all CPUs of the three nodes
+    executor = RayExecutor(address=nodes.address, documents_per_part=1)  # all CPUs of the three nodes
     run = evaluate(rows(40), [judge], out=tmp_path / "run", executor=executor, concurrency=1)
     killer.join()
     assert run.manifest.status == "complete"
     assert files(run.folder) == files(evaluate(rows(40), [judge], out=tmp_path / "whole").folder)
-
-
-def test_actors_ask_a_model_through_their_driver(tmp_path: Path, nodes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STUB_API_KEY", "sk-secret-stub")
-    four = RayExecutor(address=nodes.address, workers=4, cpus_per_worker=0.5)
-    budget = 120 * EACH
-    with StubServer(behave) as server:
-        with pytest.raises(BudgetError, match="carries on"):
-            run_on(server, 40, tmp_path / "run", executor=four, max_tokens=budget)
-        assert 0.9 * budget <= len(server.calls) * EACH <= budget
-        run = run_on(server, 40, tmp_path / "run", executor=four)
-    assert set(prompts(server).values()) == {1}
-    assert run.manifest.usage[MODEL].calls == len(server.calls) == 200
-    alone = evaluate(rows(40), ["finesure"], replay=run.folder, out=tmp_path / "alone")
-    assert files(run.folder) == files(alone.folder)
-
-
-def test_what_a_run_holds_is_asked_of_the_driver(tmp_path: Path, ray: RayExecutor) -> None:
-    pytest.importorskip("onnxruntime", reason="needs onnxruntime: make neural")
-    first = evaluate(rows(4), ["support[network=true]"], out=tmp_path / "first", executor=ray)
-    again = evaluate(rows(4), ["support[network=true]"], out=tmp_path / "again", executor=ray, replay=first.folder)
-    assert files(again.folder) == files(first.folder)
 
 
 def test_an_address_where_no_cluster_is(tmp_path: Path) -> None:
@@ -120,14 +94,16 @@ import summeter as sm
 
 out, flags, address = sys.argv[1:]
 judge = Killer(flags=flags, documents=tuple(f"d{n}" for n in range(60)), kind="slow")
-sm.evaluate(rows(60), [judge], out=out, executor=sm.RayExecutor(address=address, workers=2), concurrency=1)
+executor = sm.RayExecutor(address=address, workers=2, documents_per_part=1)
+sm.evaluate(rows(60), [judge], out=out, executor=executor, concurrency=1)
 """
 
 
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
-def test_a_driver_that_ends_takes_its_actors_along(tmp_path: Path, nodes: Any, sent: signal.Signals) -> None:
+def test_a_command_that_ends_takes_its_tasks_along(tmp_path: Path, nodes: Any, sent: signal.Signals) -> None:
     command = [sys.executable, "-c", SCRIPT, str(tmp_path / "run"), str(tmp_path), nodes.address]
-    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    env = {**os.environ, "PYTHONPATH": path}
     with subprocess.Popen(command, env=env, stderr=subprocess.PIPE) as child:
         wait_for((tmp_path / "d8").exists)
         child.send_signal(sent)
@@ -151,4 +127,4 @@ def wait_until_calm(folder: Path) -> int:
             return count
         count = now
         time.sleep(2)
-    raise AssertionError("the actors go on")
+    raise AssertionError("the tasks go on")

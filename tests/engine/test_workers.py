@@ -10,31 +10,27 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from dataclasses import replace
+from collections.abc import AsyncGenerator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from engine.fleets import ThreadExecutor, unasked
 from engine.judges import Killer, Lengths, Moody, rows
+from engine.llm import answer
 from engine.test_derived import Centred
+from models.server import StubServer, ok
 
-from summeter.data.dataset import Dataset, load
+from summeter.data.dataset import Dataset
 from summeter.engine.api import evaluate
-from summeter.engine.executors import ray
-from summeter.engine.executors.drive import Driver
-from summeter.engine.executors.fleet import Assignment, Ended, Setup
-from summeter.engine.executors.member import Member
+from summeter.engine.executors.base import WorkerDied
 from summeter.engine.executors.processes import ProcessExecutor
-from summeter.engine.plan import jobs, splitter, units
+from summeter.engine.parts import documents_per_part
 from summeter.engine.runs import Run
-from summeter.records import AccessError, Judgment, Target, UsageError, WorkerError, WriteError
+from summeter.records import AccessError, UsageError, WorkerError
 from summeter.runs.journal import Journal
-from summeter.runs.results import ResultStore
-from summeter.runs.run import Failure
-from summeter.runs.worker_parts import PARTS, Part, PartTaker, write_part
 
 TWO = ProcessExecutor(workers=2)
+PATH = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -61,7 +57,6 @@ class TestTheSameRun:
         assert files(run.folder) == files(alone.folder)
         assert without_times(run) == without_times(alone)
         assert run.manifest.counts == alone.manifest.counts
-        assert not (run.folder / PARTS).exists()
         # A bug in code is told of with the item, and with the traceback of the worker.
         told = [entry.getMessage() for entry in caplog.records if entry.levelno == logging.ERROR]
         assert len(told) == 25
@@ -70,41 +65,106 @@ class TestTheSameRun:
         more = evaluate(rows(30), judges, out=run.folder, executor=TWO)
         assert files(more.folder) == files(evaluate(rows(30), judges, out=alone.folder).folder)
 
-    def test_when_workers_are_killed_five_times(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def test_when_workers_are_killed_five_times(self, tmp_path: Path) -> None:
         judge = Killer(flags=str(tmp_path), documents=("d2", "d9", "d16", "d23", "d30"))
         run = evaluate(rows(40), [judge], out=tmp_path / "run", executor=TWO)
         assert run.manifest.status == "complete"
-        told = [entry.getMessage() for entry in caplog.records]
-        assert sum("was killed by signal 9 (SIGKILL)" in text for text in told) == 5
         assert files(run.folder) == files(evaluate(rows(40), [judge], out=tmp_path / "whole").folder)
 
-    def test_when_one_of_them_can_write_no_more(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-        judge = Killer(flags=str(tmp_path), documents=("d9",), kind="disk")
-        run = evaluate(rows(40), [judge], out=tmp_path / "run", executor=TWO)
-        told = [entry.getMessage() for entry in caplog.records if "is let go; others do it" in entry.getMessage()]
-        assert len(told) == 1
-        assert "File too large" in told[0]
-        assert run.manifest.status == "complete"
-        assert files(run.folder) == files(evaluate(rows(40), [judge], out=tmp_path / "whole").folder)
+    def test_however_the_data_are_cut(self, tmp_path: Path) -> None:
+        whole = evaluate(rows(23), [Lengths()], out=tmp_path / "whole")
+        for size in (1, 4, 100):
+            executor = ProcessExecutor(workers=2, documents_per_part=size)
+            run = evaluate(rows(23), [Lengths()], out=tmp_path / str(size), executor=executor)
+            assert files(run.folder) == files(whole.folder)
+            assert run.manifest.documents_per_part == size
+
+    def test_a_later_session_keeps_the_cut(self, tmp_path: Path) -> None:
+        first = ProcessExecutor(workers=2, documents_per_part=4)
+        evaluate(rows(10), [Lengths()], out=tmp_path / "run", executor=first, limit=6)
+        again = ThreadExecutor()
+        run = evaluate(rows(10), [Lengths()], out=tmp_path / "run", executor=again)
+        assert again.parts == [["d6", "d7"], ["d8", "d9"]]
+        assert files(run.folder) == files(evaluate(rows(10), [Lengths()], out=tmp_path / "whole").folder)
 
 
-def test_workers_that_wait_for_room_are_told_of_while_others_work(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ray, "PATIENCE", 0.01)
-    monkeypatch.setattr(ray.RayFleet, "_room", lambda _: 1)
+@pytest.mark.parametrize(("documents", "size"), [(0, 1), (1, 1), (64, 1), (65, 2), (640, 10), (1_000_000, 100)])
+def test_the_size_of_a_part(documents: int, size: int) -> None:
+    assert documents_per_part(documents) == size
 
-    async def told() -> None:
-        fleet = ray.RayFleet(ray.RayExecutor(workers=3))
-        fleet._actors = dict.fromkeys(("worker 1", "worker 2", "worker 3"))
-        telling = asyncio.ensure_future(fleet._tell_of_waiting())
-        await asyncio.sleep(0)
-        fleet._ready.add("worker 2")
-        await telling
 
-    asyncio.run(told())
-    (line,) = [entry.getMessage() for entry in caplog.records]
-    assert line == "2 of 3 workers wait for room: Ray has room for 1 with 1 CPUs and 0 GPUs each"
+class ThreadExecutor:
+    """Calls the function in this process. `deadly`: how many workers die on a document (by its id)."""
+
+    documents_per_part: int | None = None
+
+    def __init__(self, deadly: dict[str, int] | None = None) -> None:
+        self.deadly = deadly or {}
+        self.parts: list[list[str]] = []
+
+    def check(self) -> None:
+        """Nothing is needed."""
+
+    async def map(self, function: Callable[[Any], Any], parts: Iterator[Any]) -> AsyncGenerator[tuple[Any, Any]]:
+        for part in parts:
+            self.parts.append([unit.document.id for unit in part.units])
+            for _ in range(2):
+                killer = next((name for name in self.parts[-1] if self.deadly.get(name, 0) > 0), None)
+                if killer is None:
+                    yield part, await asyncio.to_thread(function, part)
+                    break
+                self.deadly[killer] -= 1
+            else:
+                yield part, WorkerDied("killed by signal 9")
+
+
+class TestDeaths:
+    def test_a_part_that_killed_two_workers_is_cut_into_documents(self, tmp_path: Path) -> None:
+        executor = ThreadExecutor(deadly={"d5": 2})
+        executor.documents_per_part = 4
+        run = evaluate(rows(8), [Lengths()], out=tmp_path / "run", executor=executor)
+        assert executor.parts == [["d0", "d1", "d2", "d3"], ["d4", "d5", "d6", "d7"], ["d4"], ["d5"], ["d6"], ["d7"]]
+        assert files(run.folder) == files(evaluate(rows(8), [Lengths()], out=tmp_path / "whole").folder)
+
+    def test_one_document_that_kills_every_worker_ends_as_an_error(self, tmp_path: Path) -> None:
+        run = evaluate(rows(8), [Lengths()], out=tmp_path / "run", executor=ThreadExecutor(deadly={"d5": 99}))
+        assert run.manifest.status == "incomplete"
+        failures = list(run.failures())
+        assert {(failure.document_id, failure.system) for failure in failures} == {("d5", "a"), ("d5", "b")}
+        assert run.manifest.counts == {"ok": 28, "error": 2}
+
+    def test_a_document_that_kills_every_process_ends_as_an_error(self, tmp_path: Path) -> None:
+        judge = Killer(flags=str(tmp_path), documents=("d2",), times=99)
+        run = evaluate(rows(6), [judge], out=tmp_path / "run", executor=TWO)
+        assert {(failure.document_id, failure.status) for failure in run.failures()} == {("d2", "error")}
+        assert (tmp_path / "d2").read_text() == "xxxx"  # twice with its part, twice alone
+
+    def test_workers_that_always_die(self, tmp_path: Path) -> None:
+        executor = ThreadExecutor(deadly={f"d{n}": 99 for n in range(20)})
+        with pytest.raises(WorkerError):
+            evaluate(rows(20), [Lengths()], out=tmp_path / "run", executor=executor)
+        assert Run(tmp_path / "run").manifest.status == "failed"
+        run = evaluate(rows(20), [Lengths()], out=tmp_path / "run", executor=ThreadExecutor())
+        assert files(run.folder) == files(evaluate(rows(20), [Lengths()], out=tmp_path / "whole").folder)
+
+
+def test_judges_that_ask_an_llm_stay_with_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One account of calls, and no key in what is sent to a worker."""
+    monkeypatch.setenv("STUB_API_KEY", "sk-secret-stub")
+    model = "openai-api/stub/judge-1"
+    with StubServer(lambda call: ok(answer(call.prompt))) as server:
+        run = evaluate(
+            rows(6), ["finesure", "support", Centred()], models=model, out=tmp_path / "run", base_url=server.url,
+            executor=TWO,
+        )  # fmt: skip
+    prompts = Counter(str(call.body["messages"]) for call in server.calls)
+    assert len(prompts) == len(server.calls) == run.manifest.usage[model].calls == 6 + 12 + 12
+    alone = evaluate(rows(6), ["finesure", "support", Centred()], replay=run.folder, out=tmp_path / "alone")
+    assert files(run.folder) == files(alone.folder)
+    again = evaluate(
+        rows(6), ["finesure", "support", Centred()], replay=run.folder, out=tmp_path / "more", executor=TWO
+    )
+    assert files(again.folder) == files(alone.folder)
 
 
 class TestWhatEndsARun:
@@ -122,92 +182,8 @@ class TestWhatEndsARun:
         class Homeless(Lengths):
             pass
 
-        with pytest.raises(UsageError, match="what judges cannot be sent to workers"):
+        with pytest.raises(UsageError, match="cannot be sent to workers"):
             evaluate(rows(2), [Homeless()], out=tmp_path / "run", executor=TWO)
-
-
-class TestTheDriver:
-    """By workers that are threads, and die when they are told to."""
-
-    def same(self, tmp_path: Path, executor: ThreadExecutor) -> Run:
-        run = evaluate(rows(20), [Lengths()], out=tmp_path / "run", executor=executor, concurrency=4)
-        assert files(run.folder) == files(evaluate(rows(20), [Lengths()], out=tmp_path / "whole").folder)
-        return run
-
-    def test_deaths_cost_nothing_that_is_finished(self, tmp_path: Path) -> None:
-        executor = ThreadExecutor(deadly={"d17": 2, "d19": 1}, lost=(0,))
-        self.same(tmp_path, executor)
-        times = Counter(document for bundle in executor.sent.values() for document in bundle)
-        assert executor.sent[0] == ["d0"]
-        assert (times["d0"], times["d17"]) == (1, 3)
-
-    def test_when_the_disk_of_one_worker_is_full(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-        """All its bundles end so, and it is let go once."""
-        self.same(tmp_path, ThreadExecutor(full=("worker 2",)))
-        told = [entry.getMessage() for entry in caplog.records]
-        assert sum("worker 2 cannot write its work and is let go" in text for text in told) == 1
-        assert any("No space left on device" in text for text in told)
-
-    def test_the_other_bundles_of_a_worker_that_was_let_go(
-        self, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Its events that wait already are heard after it is let go."""
-        handle = Driver._handle
-
-        async def late(driver: Driver, event: Any) -> None:
-            await handle(driver, event)
-            if isinstance(event, Ended) and event.worker == "worker 2":
-                await handle(driver, event)
-
-        monkeypatch.setattr(Driver, "_handle", late)
-        self.same(tmp_path, ThreadExecutor(full=("worker 2",)))
-        told = [entry.getMessage() for entry in caplog.records]
-        assert sum("worker 2 cannot write its work and is let go" in text for text in told) == 1
-
-    def test_when_all_disks_are_full(self, tmp_path: Path) -> None:
-        with pytest.raises(WriteError, match=r"cannot be written: .*No space left on device"):
-            self.same(tmp_path, ThreadExecutor(full=("worker 1", "worker 2")))
-        assert Run(tmp_path / "run").manifest.status == "failed"
-        self.same(tmp_path, ThreadExecutor())
-
-    def test_one_document_that_kills_every_worker_is_given_up(self, tmp_path: Path) -> None:
-        executor = ThreadExecutor(deadly={"d5": 99})
-        run = evaluate(rows(8), [Lengths()], out=tmp_path / "run", executor=executor)
-        assert run.manifest.status == "incomplete"
-        failures = list(run.failures())
-        assert {(failure.document_id, failure.system) for failure in failures} == {("d5", "a"), ("d5", "b")}
-        assert "workers died while judging only this document" in failures[0].reason
-        assert run.manifest.counts == {"ok": 28, "error": 2}
-
-    def test_workers_that_always_die(self, tmp_path: Path) -> None:
-        executor = ThreadExecutor(deadly={f"d{n}": 99 for n in range(20)})
-        with pytest.raises(WorkerError, match=r"10 workers, one after another, died .* the same again carries on"):
-            self.same(tmp_path, executor)
-
-    def test_workers_that_cannot_begin(self, tmp_path: Path) -> None:
-        with pytest.raises(WorkerError, match=r"3 workers, one after another, could not begin \(the last: no room\)"):
-            self.same(tmp_path, ThreadExecutor(broken=True))
-
-    def test_workers_that_do_not_see_the_run_hand_their_work_to_the_driver(self, tmp_path: Path) -> None:
-        executor = ThreadExecutor(elsewhere=("worker 1", "worker 2"), deadly={"d17": 1}, lost=(0,))
-        self.same(tmp_path, executor)
-        assert executor.sent[0] == ["d0"]
-        assert not (tmp_path / "elsewhere").exists()
-
-    def test_when_the_disk_of_their_driver_is_full(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        def full(file: Path, text: bytes) -> None:
-            raise OSError(28, "No space left on device", str(file))
-
-        with monkeypatch.context() as patched:
-            patched.setattr("summeter.engine.executors.drive.write_part", full)
-            with pytest.raises(WriteError, match=r"cannot be written: .*No space left on device"):
-                self.same(tmp_path, ThreadExecutor(elsewhere=("worker 1", "worker 2")))
-        self.same(tmp_path, ThreadExecutor(elsewhere=("worker 2",)))
-
-    def test_a_worker_of_another_version(self, tmp_path: Path) -> None:
-        setup = Setup(jobs=(), networks=(), parts=str(tmp_path), session="s", slots=1, threads=1)
-        with pytest.raises(UsageError, match="install the same"):
-            Member(replace(setup, version="0"), unasked, alone=False)
 
 
 def test_workers_read_the_data_no_more_often_than_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,39 +201,17 @@ def test_workers_read_the_data_no_more_often_than_one_process(tmp_path: Path, mo
     assert times["workers"] <= times["here"]
 
 
-def test_what_a_bundle_takes_is_not_what_it_waits(tmp_path: Path) -> None:
-    """The second bundle waits for the only slot; else a worker with much to do would seem slow."""
-    judge = Killer(flags=str(tmp_path), documents=("d0", "d1"), kind="slow")
-    data = load(rows(2))
-    work = jobs([judge], {}, splitter(data), {})
-    (tmp_path / PARTS).mkdir()
-    (tmp_path / PARTS / "s").touch()
-    setup = Setup(jobs=tuple(work), networks=(), parts=str(tmp_path / PARTS), session="s", slots=1, threads=1)
-    member = Member(setup, unasked, alone=False)
-    begin = time.monotonic()
-    bundles = [
-        member.judge(Assignment(number, (unit,), {}))
-        for number, unit in enumerate(units(data, work, frozenset(), None))
-    ]
-    outcomes = [bundle.result(60) for bundle in bundles]
-    took = time.monotonic() - begin
-    assert all(outcome.seconds > 0.0 for outcome in outcomes)
-    assert sum(outcome.seconds for outcome in outcomes) <= took
-
-
 SCRIPT = """
 import sys
 from pathlib import Path
 from engine.judges import Killer, rows
 from summeter.engine.api import evaluate
-from summeter.engine.executors.fleet import Setup
-from summeter.engine.executors.member import Member
 from summeter.engine.executors.processes import ProcessExecutor
 
 out, flags = sys.argv[1:]
 judge = Killer(flags=flags, documents=tuple(f"d{n}" for n in range(30)), kind="slow")
 if __name__ == "__main__":
-    evaluate(rows(30), [judge], out=out, executor=ProcessExecutor(workers=2), concurrency=1)
+    evaluate(rows(30), [judge], out=out, executor=ProcessExecutor(workers=2, documents_per_part=2), concurrency=1)
 """
 
 
@@ -265,10 +219,10 @@ def begun(tmp_path: Path) -> subprocess.Popen[bytes]:
     """A run by workers, well under way, in a group of processes of its own."""
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    path = str(Path(__file__).parents[1])
+
     child = subprocess.Popen(
         [sys.executable, str(script), str(tmp_path / "run"), str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": path}, start_new_session=True, stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": PATH}, start_new_session=True, stderr=subprocess.PIPE,
     )  # fmt: skip
     wait_for((tmp_path / "d8").exists)
     return child
@@ -306,12 +260,10 @@ def test_a_driver_that_ends_takes_its_workers_along_and_is_carried_on(tmp_path: 
     with Journal(tmp_path / "run") as journal:
         journal.repair(Run(tmp_path / "run").manifest.judges)
         taken = len(journal.done)
-    left = list((tmp_path / "run" / PARTS).glob("*.part")) if (tmp_path / "run" / PARTS).exists() else []
-    assert taken > 0 or left
+    assert taken > 0
     before = {file.name for file in tmp_path.glob("d*")}
     run = evaluate(rows(30), [judge], out=tmp_path / "run")
     assert run.manifest.status == "complete"
-    assert not (run.folder / PARTS).exists()
     assert before < {file.name for file in tmp_path.glob("d*")}  # there was something left
     assert files(run.folder) == files(evaluate(rows(30), [judge], out=tmp_path / "whole").folder)
 
@@ -325,89 +277,23 @@ def test_a_script_needs_a_main_guard_where_it_defines_judges(tmp_path: Path, *, 
     text = SCRIPT.replace('if __name__ == "__main__":', "if True:").replace("range(30)", "range(0)")
     script.write_text(text.replace("judge = Killer", OWN) if own else text)
     command = [sys.executable, str(script), str(tmp_path / "run"), str(tmp_path)]
-    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    env = {**os.environ, "PYTHONPATH": PATH}
     ended = subprocess.run(command, env=env, capture_output=True, check=False, timeout=60)
     assert ended.returncode == (1 if own else 0), ended.stderr
     assert (b"must do so under `if __name__ == '__main__':`" in ended.stderr) is own
-    assert (b"WorkerError" in ended.stderr) is own
     assert Run(tmp_path / "run").manifest.status == ("failed" if own else "complete")
 
 
 def test_judges_that_no_process_can_find_are_told_at_once(tmp_path: Path) -> None:
     text = SCRIPT.replace("range(30)", "range(2)").replace("judge = Killer", OWN)
     command = [sys.executable, "-", str(tmp_path / "run"), str(tmp_path)]
-    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    env = {**os.environ, "PYTHONPATH": PATH}
     ended = subprocess.run(command, input=text.encode(), env=env, capture_output=True, check=False, timeout=60)
     assert b"UsageError: judges that are defined in a notebook, at a prompt" in ended.stderr, ended.stderr
-    assert b"died" not in ended.stderr
 
 
 @pytest.mark.parametrize("executor", ["ray", ProcessExecutor])
 def test_what_is_no_executor_is_a_usage_error(tmp_path: Path, executor: Any) -> None:
-    with pytest.raises(UsageError, match="executor is a ProcessExecutor"):
+    with pytest.raises(UsageError, match="executor"):
         evaluate(rows(1), [Lengths()], out=tmp_path / "run", executor=executor)
     assert not (tmp_path / "run").exists()
-
-
-class TestParts:
-    """What a worker hands over, and how often it counts."""
-
-    def part(self, run: Run, system: str = "a", value: float = 1.0) -> Part:
-        judge = run.manifest.judges[0]
-        part = Part()
-        target = Target(document_id="d0", system=system, unit="summary")
-        judgment = Judgment(
-            target=target, aspect="faithfulness", judge=judge.name, signature=judge.signature, value=value, status="ok"
-        )
-        part.judged(judge, ("d0", system, None), [judgment])
-        return part
-
-    @pytest.fixture
-    def run(self, tmp_path: Path) -> Run:
-        run = evaluate(rows(1), [Lengths()], out=tmp_path / "run")
-        with Journal(run.folder) as journal:
-            journal.drop(run.manifest.judges[0])
-        (run.folder / PARTS).mkdir()
-        return Run(run.folder)
-
-    def test_an_item_counts_once_in_however_many_parts(self, run: Run) -> None:
-        with Journal(run.folder) as journal, ResultStore() as results:
-            journal.repair(run.manifest.judges)
-            taker = PartTaker(journal, run.manifest.judges, results)
-            first, second = self.part(run), self.part(run, value=0.0)
-            first.results({"model": {b"key": b"\n\x00value"}})
-            for number, part in enumerate((first, first, second, self.part(run, "b"))):
-                write_part(run.folder / PARTS / f"s-{number}.part", part.text())
-            assert taker.take_left() == []
-            assert results.get([b"key"]) == {b"key": b"\n\x00value"}
-        text = next((run.folder / "judgments").iterdir()).read_text()
-        assert [row.value for row in map(Judgment.model_validate_json, text.splitlines())] == [1.0, 1.0]
-        assert not (run.folder / PARTS).exists()
-
-    def test_a_failure_counts_once_too(self, run: Run) -> None:
-        judge = run.manifest.judges[0]
-        failure = Failure(
-            document_id="d0", system="a", judge=judge.name, signature=judge.signature, aspects=("faithfulness",),
-            status="error", reason="down", at="2026-01-01T00:00:00+00:00",
-        )  # fmt: skip
-        part = Part()
-        part.failed(failure)
-        with Journal(run.folder) as journal:
-            journal.repair(run.manifest.judges)
-            for _ in range(2):
-                (run.folder / PARTS).mkdir(exist_ok=True)
-                write_part(run.folder / PARTS / "s-1.part", part.text())
-                PartTaker(journal, run.manifest.judges, None).take_left()
-        assert [row.reason for row in run.failures()] == ["down"]
-
-    @pytest.mark.parametrize("damage", [slice(0, -9), slice(3, None), slice(0, 0)])
-    def test_a_damaged_part_is_named_and_not_taken(self, run: Run, damage: slice) -> None:
-        file = run.folder / PARTS / "s-1.part"
-        file.write_bytes(self.part(run).text()[damage])
-        (run.folder / PARTS / "s-2.part.unfinished").write_bytes(b"half")
-        with Journal(run.folder) as journal:
-            journal.repair(run.manifest.judges)
-            (told,) = PartTaker(journal, run.manifest.judges, None).take_left()
-            assert len(journal.done) == 0
-        assert "s-1.part: is not as it was written" in told
-        assert not (run.folder / PARTS).exists()

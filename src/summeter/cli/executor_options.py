@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from summeter.engine.executors.fleet import FleetExecutor
+    from summeter.engine.executors.base import Executor as AnyExecutor
 
 
 class Kind(StrEnum):
@@ -45,7 +45,7 @@ GpusPerWorker = Annotated[
 
 def executor_of(
     kind: Kind | None, workers: int | None, address: str | None, cpus: float | None, gpus: float | None
-) -> FleetExecutor | None:
+) -> AnyExecutor | None:
     """The executor that these options name; None for this process. UsageError where they contradict each other."""
     from summeter.records import UsageError
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
@@ -19,18 +19,18 @@ from summeter.data.remote import check_local, joined
 from summeter.data.shards import is_sharded
 from summeter.data.shards import read_manifest as read_shards
 from summeter.engine.derive import derive, drop_outdated, rounds, wanted_in
-from summeter.engine.executors.drive import Driver, new_session
-from summeter.engine.executors.fleet import FleetExecutor, ModelName, NetworkName, Setup
+from summeter.engine.executors.base import Executor
 from summeter.engine.executors.local import LocalExecutor
 from summeter.engine.options import OptionArgs, Options, with_options
+from summeter.engine.parts import NetworkName, Session, Setup, documents_per_part
 from summeter.engine.plan import (
     Data,
     ItemOrder,
     Job,
     RunPlan,
     Unit,
+    Wanted,
     data_entry,
-    documents_left,
     items_left,
     make_plan,
     units,
@@ -65,7 +65,6 @@ from summeter.runs.journal import Journal
 from summeter.runs.manifest import Manifest, RunStatus
 from summeter.runs.results import RESULTS, ResultStore
 from summeter.runs.run import CALLS, MANIFEST, read_manifest
-from summeter.runs.worker_parts import PartTaker
 
 if TYPE_CHECKING:
     from summeter.models.local.batcher import LocalUsage
@@ -80,7 +79,7 @@ IN_FLIGHT = 10_000
 def evaluate(
     data: Data, evaluators: Sequence[Evaluator | str], *, models: Mapping[str, str] | str | None = None,
     out: str | Path | None = None, replay: str | Path | None = None, progress: Progress | None = None,
-    executor: FleetExecutor | None = None, **options: Unpack[OptionArgs],
+    executor: Executor | None = None, **options: Unpack[OptionArgs],
 ) -> Run:  # fmt: skip
     """Judge every summary of `data` with every evaluator; returns the finished Run.
 
@@ -111,13 +110,13 @@ def evaluate(
 async def evaluate_async(
     data: Data, evaluators: Sequence[Evaluator | str], *, models: Mapping[str, str] | str | None = None,
     out: str | Path | None = None, replay: str | Path | None = None, progress: Progress | None = None,
-    executor: FleetExecutor | None = None, **options: Unpack[OptionArgs],
+    executor: Executor | None = None, **options: Unpack[OptionArgs],
 ) -> Run:  # fmt: skip
     """`evaluate` for callers with an event loop of their own."""
     recorded = None if replay is None else read_manifest(Path(replay))
     plan = make_plan(data, evaluators, models, Options.of(**options), replay=recorded)
     if executor is not None:
-        _check_executor(executor, plan)
+        _check_executor(executor)
     if plan.options.batch and plan.options.item_timeout is not None and replay is None:
         raise UsageError(
             Parameter("item_timeout"), " cannot be kept with ", Parameter("batch"),
@@ -136,6 +135,9 @@ async def evaluate_async(
         # Only now: a server may load its model to answer, and then all for a folder that is refused.
         plan = plan._replace(contexts=await contexts(plan.models, plan.options, before, replay=recorded))
         started = _open(folder, plan, replay, before)
+        if executor is not None and started.documents_per_part is None:
+            size = executor.documents_per_part or documents_per_part(plan.data.document_count)
+            started = started.model_copy(update={"documents_per_part": size})
         _keep_files(folder, plan.jobs)
         _tell_damage(folder, journal.repair(started.judges))
         if replay is not None:
@@ -144,10 +146,9 @@ async def evaluate_async(
         store = stores.enter_context(CallStore(folder / CALLS)) if plan.models else None
         results = stores.enter_context(ResultStore(folder / RESULTS)) if plan.networks else None
         journal.manifest(started)
-        parts = PartTaker(journal, started.judges, results)
-        for damaged in parts.take_left():
-            log.warning("%s; its work is done again", damaged)
-        session = _Session(plan, journal, parts, money, replay is not None, progress or Progress(), executor)
+        session = _Session(
+            plan, journal, money, replay is not None, progress or Progress(), executor, started.documents_per_part or 1
+        )
         status: RunStatus = "failed"
         try:
             with stores:
@@ -158,7 +159,8 @@ async def evaluate_async(
             status = "interrupted"
             raise
         except BaseExceptionGroup as group:
-            raise first_error(group) from None
+            error = first_error(group)
+            raise error from error.__cause__
         finally:
             # A disk that is full, say, is told of by the error that ended the run, not by that of its last words.
             with suppress(OSError, WriteError) if status == "failed" else nullcontext():
@@ -171,15 +173,11 @@ async def evaluate_async(
     return run
 
 
-def _check_executor(executor: FleetExecutor, plan: RunPlan) -> None:
-    """UsageError where the run cannot be done by it."""
-    if not hasattr(executor, "fleet") or isinstance(executor, type):
+def _check_executor(executor: Executor) -> None:
+    """Raise UsageError where it is no executor, or cannot start workers."""
+    if not hasattr(executor, "map") or isinstance(executor, type):
         raise UsageError(Parameter("executor"), f" is a ProcessExecutor(...) or a RayExecutor(...), not {executor!r}")
     executor.check()
-    if plan.options.batch and plan.models:
-        raise UsageError(
-            Parameter("batch"), " gathers all calls in one process; leave out it or ", Parameter("executor")
-        )
 
 
 def _tell_damage(folder: Path, damaged: Sequence[Fault]) -> None:
@@ -314,11 +312,11 @@ class _Session:
 
     plan: RunPlan
     journal: Journal
-    parts: PartTaker
     money: Spending
     replay: bool
     progress: Progress
-    executor: FleetExecutor | None
+    executor: Executor | None
+    documents_per_part: int
     used: dict[str, LocalUsage] = field(default_factory=dict)
     spent: dict[str, ComputeTime] = field(default_factory=dict)
 
@@ -339,6 +337,7 @@ class _Session:
         self.money.meters.update(bound.meters)
         networks = networks_of(plan, results, self.used, replay=self.replay)
         asking = [job for job in plan.jobs if not isinstance(job.evaluator, DerivedEvaluator)]
+        here, spread = self._divided(asking)
         tools = toolbox(bound.llms, networks)
         width = IN_FLIGHT if plan.options.batch and not self.replay else plan.options.concurrency
         try:
@@ -348,20 +347,24 @@ class _Session:
                         known = await asyncio.to_thread(PreparedIndex, self.journal.folder, plan.jobs)
                     wanted = await asyncio.to_thread(wanted_in, number, plan, self.journal)
                     drop_outdated(plan, self.journal, wanted)
-                    work = (plan.data, asking, self.journal.done, plan.options.limit, wanted)
-                    items = items_left(*work)
+                    items = items_left(plan.data, asking, self.journal.done, plan.options.limit, wanted)
                     if number == 0 or items:
                         show.start(items)
                     if not items:
                         continue
-                    within = takewhile(lambda _: budget is None or budget.reached is None, units(*work))
-                    if self.executor is not None:
-                        count = documents_left(*work)
-                        await self._by_fleet(self.executor, asking, bound, known, results, within, count)
-                    else:
-                        worker = Worker(asking, self.journal, tools, known, show, plan.options.item_timeout, self.spent)
-                        async for _ in LocalExecutor(width).map(worker, within):
-                            pass
+
+                    def left(jobs: Sequence[Job], wanted: Wanted = wanted) -> Iterator[Unit]:
+                        return units(plan.data, jobs, self.journal.done, plan.options.limit, wanted)
+
+                    async with asyncio.TaskGroup() as group:
+                        if spread:
+                            group.create_task(self._judge_spread(spread, known, results, left(spread)))
+                        if here:
+                            worker = Worker(
+                                here, self.journal, tools, known, show, plan.options.item_timeout, self.spent
+                            )
+                            within = takewhile(lambda _: budget is None or budget.reached is None, left(here))
+                            group.create_task(LocalExecutor(width).run(worker, within))
                     if budget is not None and budget.reached is not None:
                         break
         finally:
@@ -381,26 +384,31 @@ class _Session:
         read = {job.signature for job in self.plan.jobs if self.replay and _asks_local_models(job)}
         return {signature: spent for signature, spent in self.spent.items() if signature not in read}
 
-    async def _by_fleet(
-        self, executor: FleetExecutor, asking: Sequence[Job], bound: Bound,
-        known: Mapping[tuple[str, str], Prepared], results: ResultStore | None, units: Iterable[Unit], total: int,
+    def _divided(self, jobs: Sequence[Job]) -> tuple[Sequence[Job], Sequence[Job]]:
+        """The jobs that run here, and those that run in workers: all that ask no LLM, unless stored results answer."""
+        if self.executor is None or self.replay:
+            return jobs, []
+        here = [job for job in jobs if any(name in self.plan.models for name in job.roles.values())]
+        if here:
+            names = ", ".join(dict.fromkeys(job.evaluator.name for job in here))
+            log.info("%s: these judges ask an LLM, and run in this process", names)
+        return here, [job for job in jobs if job not in here]
+
+    async def _judge_spread(
+        self, jobs: Sequence[Job], known: Mapping[tuple[str, str], Prepared], results: ResultStore | None,
+        left: Iterable[Unit],
     ) -> None:  # fmt: skip
-        if not total:
-            return
-        plan = self.plan
-        setup = Setup(
-            jobs=tuple(asking),
-            networks=tuple(NetworkName(own.role, own.kind, own.name, own.id) for own in plan.networks.values()),
-            llms=tuple(ModelName(role, model.id, model.settings) for role, model in bound.llms.items()),
-            parts=str(self.parts.folder.resolve()), session=new_session(), slots=plan.options.concurrency,
-            threads=executor.threads, item_timeout=plan.options.item_timeout, offline=plan.options.offline,
-            replay=self.replay, stored=results is not None and bool(results.counts()),
-        )  # fmt: skip
-        driver = Driver(
-            executor.fleet(), self.journal, asking, self.parts, known, self.progress, results, self.used, self.spent,
-            bound.meters,
-        )  # fmt: skip
-        await driver.run(setup, units, total)
+        assert self.executor is not None  # noqa: S101 - nothing is spread without one
+        names = {name for job in jobs for name in job.roles.values()}
+        networks = tuple(
+            NetworkName(own.role, own.kind, own.name, own.id)
+            for own in self.plan.networks.values()
+            if own.role in names
+        )
+        options = self.plan.options
+        setup = Setup(tuple(jobs), networks, options.concurrency, options.item_timeout, options.offline)
+        session = Session(self.executor, setup, self.journal, known, self.progress, results, self.used, self.spent)
+        await session.judge(left, self.documents_per_part)
 
 
 def _asks_local_models(job: Job) -> bool:

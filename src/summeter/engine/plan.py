@@ -48,10 +48,12 @@ class Job:
 
 @dataclass(frozen=True)
 class Unit:
-    """The unit of work: one document, and what is left to judge there for each job (by its place)."""
+    """The unit of work: one document, what is left to judge there for each job (by the job's place), and the place of
+    the document in the data."""
 
     document: Document
     todo: Mapping[int, tuple[Item, ...]]
+    place: int = 0
 
     @property
     def size(self) -> int:
@@ -255,7 +257,7 @@ def units(
             if (items := tuple(item for item in job.evaluator.items(document, summaries) if left(job, item)))
         }
         if todo:
-            yield Unit(document, todo)
+            yield Unit(document, todo, place)
 
 
 def items_left(

@@ -132,7 +132,8 @@ class Computed(Record):
 class Manifest(Record):
     """The whole of run.json. `options` are what the caller chose (seed, limit, temperature...); `usage` is by model
     string, `judge_usage` and `compute` by signature, `local` by the ids of local models, `contexts` (where they were
-    not told) by model string; `stopped` says why an interrupted run ended, where it was not the user."""
+    not told) by model string; `stopped` says why an interrupted run ended, where it was not the user;
+    `documents_per_part` is how workers cut the data, once a session had workers."""
 
     schema_: Literal["summeter-run/1"] = Field(default=SCHEMA, alias="schema", serialization_alias="schema")
     summeter: str
@@ -152,3 +153,4 @@ class Manifest(Record):
     compute: dict[str, Computed] = Field(default_factory=dict)
     contexts: dict[str, ModelContext] = Field(default_factory=dict)
     stopped: str | None = None
+    documents_per_part: int | None = None

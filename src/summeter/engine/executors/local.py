@@ -17,6 +17,11 @@ class LocalExecutor:
     def __init__(self, width: int) -> None:
         self.width = width
 
+    async def run(self, work: Callable[[U], Awaitable[object]], units: Iterable[U]) -> None:
+        """Do all units, whose results are not needed."""
+        async for _ in self.map(work, units):
+            pass
+
     async def map(self, work: Callable[[U], Awaitable[R]], units: Iterable[U]) -> AsyncIterator[R]:
         source = iter(units)
         running: set[asyncio.Task[R]] = set()

@@ -8,205 +8,133 @@ import pickle
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
-from itertools import count
-from multiprocessing import current_process, get_context
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import active_children, current_process, get_context, parent_process
 from multiprocessing.resource_tracker import ensure_running
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from pydantic import Field
 
-from summeter.engine.executors.fleet import (
-    Answer,
-    Answered,
-    Assignment,
-    Died,
-    Ended,
-    Event,
-    Outcome,
-    Ready,
-    Setup,
-    Trouble,
-    answered,
-    packed,
-)
-from summeter.records import Record, UsageError
+from summeter.engine.executors.base import P, R, WorkerDied, packed, thread_environment
+from summeter.records import Record, UsageError, WorkerError
 
-if TYPE_CHECKING:
-    from summeter.engine.executors.member import Member
-
-PREFIX = "summeter-"
 _MAIN = b"__main__"
 
 
 class ProcessExecutor(Record):
     """Judge in `workers` processes of this machine, each with `threads` threads for its networks.
 
+    A part of the work is `documents_per_part` documents; by default the run chooses. A worker that dies is replaced,
+    and its part is judged again.
+
     >>> import summeter as sm
-    >>> sm.ProcessExecutor(workers=2)
-    ProcessExecutor(workers=2, threads=1)
+    >>> sm.ProcessExecutor(workers=2).threads
+    1
     """
 
     workers: int = Field(default_factory=lambda: len(os.sched_getaffinity(0)), ge=1)
     threads: int = Field(default=1, ge=1)
+    documents_per_part: int | None = Field(default=None, ge=1)
 
     def check(self) -> None:
-        """UsageError where no processes can be begun."""
-        if current_process().name.startswith(PREFIX):
-            # The main module judges when it is imported, and defines what its workers need: they import it.
+        """Raise UsageError where this process is a worker itself."""
+        if current_process().name != "MainProcess":
+            # A spawned worker imports the main module where that defines its judges.
             raise UsageError(
                 "a script that defines judges, and judges with workers, must do so under `if __name__ == '__main__':`"
             )
 
-    def fleet(self) -> ProcessFleet:
-        """The processes, not yet begun."""
-        return ProcessFleet(self.workers)
-
-
-class _Question(NamedTuple):
-    number: int
-    question: Any
-
-
-class _Reply(NamedTuple):
-    number: int
-    answer: Answered
-
-
-class _Stop(NamedTuple):
-    grace: float
-
-
-class _Begun(NamedTuple):
-    trouble: Trouble | None
-
-
-class ProcessFleet:
-    """Spawned processes, each at one end of a pipe. They end with their driver, however that ends."""
-
-    def __init__(self, workers: int) -> None:
-        self.workers = workers
-        self.events: asyncio.Queue[Event] = asyncio.Queue()
-        self._members: dict[str, _Process] = {}
-        self._tasks: set[asyncio.Task[None]] = set()  # held, so that they come to their end
-
-    async def open(self, setup: Setup, answer: Answer) -> None:
-        self._setup, self._packed, self._answer = setup, packed(setup), answer
-        if _MAIN in self._packed and not _main_is_a_file():
+    async def map(self, function: Callable[[P], R], parts: Iterator[P]) -> AsyncGenerator[tuple[P, R | WorkerDied]]:
+        """Yield each part with `function(part)`, as they are finished."""
+        sent = packed(function)
+        if _MAIN in sent and not _main_is_a_file():
             raise UsageError(
                 "judges that are defined in a notebook, at a prompt or in a script on stdin cannot be sent to "
                 "processes: put them in a module of their own, and import it"
             )
+        results: asyncio.Queue[tuple[P, R | WorkerDied] | BaseException | None] = asyncio.Queue()
 
-    async def start(self, worker: str) -> None:
-        ours, theirs = get_context("spawn").Pipe()
-        process = get_context("spawn").Process(
-            target=work, args=(theirs, self._packed), name=f"{PREFIX}{worker.replace(' ', '-')}", daemon=True
-        )  # fmt: skip
-        with _environment(self._setup.environment), _without_interrupts(), _main_module(self._packed):
-            process.start()
-        theirs.close()
-        self._members[worker] = _Process(worker, process, ours, self)
-
-    async def send(self, worker: str, assignment: Assignment) -> None:
-        if worker in self._members:
-            self._members[worker].send(assignment)
-
-    async def stop(self, worker: str) -> None:
-        member = self._members.pop(worker, None)
-        if member is not None:
-            await asyncio.to_thread(member.end, 0.0)
-
-    async def close(self, grace: float) -> None:
-        members = list(self._members.values())
-        self._members.clear()
-        for task in self._tasks:  # no call is made for a run that has ended
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        for member in members:
-            member.send(_Stop(grace))
-        for member in members:
-            await asyncio.to_thread(member.end, grace)
-
-    def heard(self, member: _Process, message: Any) -> None:
-        """In the event loop: what a worker says; None once it is gone."""
-        if self._members.get(member.name) is not member:
-            return
-        match message:
-            case None:
-                del self._members[member.name]
-                self.events.put_nowait(Died(member.name, member.ending()))
-            case _Begun(None):
-                self.events.put_nowait(Ready(member.name, f"process {member.process.pid}"))
-            case _Begun(trouble):
-                del self._members[member.name]
-                self.events.put_nowait(Died(member.name, "it could not begin", trouble))
-            case _Question():
-                self._tasks.add(task := asyncio.ensure_future(self._reply(member, message)))
-                task.add_done_callback(self._tasks.discard)
-            case Outcome():
-                self.events.put_nowait(Ended(member.name, message))
-
-    async def _reply(self, member: _Process, question: _Question) -> None:
-        member.send(_Reply(question.number, await answered(self._answer, question.question)))
-
-
-class _Process:
-    """The driver's end: one thread listens, one sends, so that a worker that stands still stops nobody else."""
-
-    def __init__(self, name: str, process: BaseProcess, pipe: Connection, fleet: ProcessFleet) -> None:
-        self.name, self.process = name, process
-        self._pipe, self._fleet = pipe, fleet
-        self._loop = asyncio.get_running_loop()
-        self._sender = ThreadPoolExecutor(1)
-        threading.Thread(target=self._listen, name=f"summeter-{name}", daemon=True).start()
-
-    def send(self, message: Any) -> None:
-        with suppress(RuntimeError):  # it was ended
-            self._sender.submit(self._send, message)
-
-    def _send(self, message: Any) -> None:
-        with suppress(OSError):  # it is gone, which the listener says
-            self._pipe.send(message)
-
-    def _listen(self) -> None:
-        while True:
+        async def work() -> None:
+            worker: _Worker | None = None
             try:
-                message = self._pipe.recv()
-            except (EOFError, OSError):
-                message = None
-                self.process.join(5)
-            with suppress(RuntimeError):  # the loop is closed
-                self._loop.call_soon_threadsafe(self._fleet.heard, self, message)
-            if message is None:
-                return
+                for part in parts:
+                    died = ""
+                    for _ in range(2):
+                        worker = worker or _Worker(sent, self.threads)
+                        try:
+                            results.put_nowait((part, await worker.apply(part)))
+                            break
+                        except BrokenProcessPool:
+                            died, worker = worker.ending(), None
+                    else:
+                        results.put_nowait((part, WorkerDied(died)))
+                results.put_nowait(None)
+            except Exception as error:  # noqa: BLE001 - it is raised again below
+                results.put_nowait(error)
+            finally:
+                if worker is not None:
+                    worker.kill()
+
+        tasks = [asyncio.ensure_future(work()) for _ in range(self.workers)]
+        try:
+            working = len(tasks)
+            while working:
+                result = await results.get()
+                if isinstance(result, BaseException):
+                    raise result
+                if result is None:
+                    working -= 1
+                else:
+                    yield result
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class _Worker:
+    """One process. It is a pool of its own, so that a broken pool names the part that it died on."""
+
+    def __init__(self, function: bytes, threads: int) -> None:
+        self._function = function
+        self._pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_begin)
+        before = set(active_children())
+        with _environment(thread_environment(threads)), _without_interrupts(), _main_module(function):
+            self._started = self._pool.submit(os.getpid)
+        (self._process,) = set(active_children()) - before
+
+    async def apply(self, part: object) -> Any:
+        """The function's result. Raises BrokenProcessPool where the process dies, WorkerError where it cannot start."""
+        try:
+            await asyncio.wrap_future(self._started)
+        except BrokenProcessPool as error:
+            raise WorkerError(f"a worker cannot start: {self.ending()}; see its message above") from error
+        return await asyncio.wrap_future(self._pool.submit(_call, self._function, part))
 
     def ending(self) -> str:
-        """How it ended."""
-        code = self.process.exitcode
+        """How the process ended."""
+        self._process.join(5)
+        code = self._process.exitcode
+        self._pool.shutdown(wait=False)
         if code is not None and code < 0:
-            return f"process {self.process.pid} was killed by signal {-code} ({signal.Signals(-code).name})"
-        return f"process {self.process.pid} ended with code {code}"
+            return f"process {self._process.pid} was killed by signal {-code} ({signal.Signals(-code).name})"
+        return f"process {self._process.pid} ended with code {code}"
 
-    def end(self, grace: float) -> None:
-        """Wait so long for its end, then bring it about."""
-        self.process.join(grace)
-        for means in (self.process.terminate, self.process.kill):
-            if self.process.is_alive():
-                means()
-                self.process.join(2)
-        self._sender.shutdown(wait=False, cancel_futures=True)
+    def kill(self) -> None:
+        """End the process, whatever it is doing."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._process.kill()
+        self._process.join()
 
 
 @contextmanager
 def _environment(names: Mapping[str, str]) -> Iterator[None]:
-    """What a process that is begun within finds in its environment."""
+    """Environment variables for processes that are started within."""
     before = {name: os.environ.get(name) for name in names}
     os.environ.update(names)
     try:
@@ -220,10 +148,10 @@ def _environment(names: Mapping[str, str]) -> Iterator[None]:
 
 
 @contextmanager
-def _main_module(setup: bytes) -> Iterator[None]:
-    """A process that is begun within runs the main module once more only where what it is sent was defined there."""
+def _main_module(function: bytes) -> Iterator[None]:
+    """A process that is started within imports the main module only where the function needs it."""
     main = sys.modules["__main__"]
-    if _MAIN not in setup:
+    if _MAIN not in function:
         sys.modules["__main__"] = ModuleType("__main__")
     try:
         yield
@@ -232,7 +160,7 @@ def _main_module(setup: bytes) -> Iterator[None]:
 
 
 def _main_is_a_file() -> bool:
-    """Whether another process can run the main module, too."""
+    """Whether another process can import the main module."""
     main = sys.modules["__main__"]
     file = getattr(main, "__file__", None)
     return getattr(main, "__spec__", None) is not None or (file is not None and Path(file).exists())
@@ -240,8 +168,8 @@ def _main_is_a_file() -> bool:
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """A process that is begun within does not hear Ctrl-C, which a terminal sends to all: its driver ends it."""
-    ensure_running()  # which would let interrupts through where it begins a process of its own
+    """A process that is started within ignores Ctrl-C, which a terminal sends to the whole process group."""
+    ensure_running()  # the resource tracker would unblock the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -252,47 +180,18 @@ def _without_interrupts() -> Iterator[None]:
 # ---- in the worker ----
 
 
-def work(pipe: Connection, setup: bytes) -> None:
-    """The life of a worker process, which a pickled `Setup` describes."""
+def _begin() -> None:
+    """Set a worker up: it ignores Ctrl-C, and ends when the command ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    lock = threading.Lock()
+    parent = parent_process()
 
-    def say(message: Any) -> None:
-        with lock, suppress(OSError):  # where the driver is gone, the listener ends this process
-            pipe.send(message)
+    def follow() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(0)
 
-    asked: dict[int, Future[Any]] = {}
-    numbers = count()
-
-    def ask(question: Any) -> Future[Any]:
-        number = next(numbers)
-        future = asked[number] = Future()
-        say(_Question(number, question))  # which may be answered at once
-        return future
-
-    try:
-        from summeter.engine.executors.member import Member
-
-        member = Member(pickle.loads(setup), ask)  # noqa: S301 - of our own driver
-    except BaseException as error:  # noqa: BLE001 - the driver says it
-        say(_Begun(Trouble.of(error)))
-        return
-    say(_Begun(None))
-    _listen(pipe, member, asked, say)
+    threading.Thread(target=follow, name="summeter-parent", daemon=True).start()
 
 
-def _listen(pipe: Connection, member: Member, asked: dict[int, Future[Any]], say: Any) -> None:
-    while True:
-        try:
-            message = pipe.recv()
-        except (EOFError, OSError):
-            os._exit(0)  # the driver is gone; whatever runs here is nobody's
-        match message:
-            case Assignment():
-                member.judge(message).add_done_callback(lambda done: done.cancelled() or say(done.result()))
-            case _Reply(number, answer):
-                answer.resolve(asked.pop(number))
-            case _Stop(grace):
-                member.stop(grace)
-                sys.stdout.flush()
-                os._exit(0)
+def _call(function: bytes, part: object) -> Any:
+    return pickle.loads(function)(part)  # noqa: S301 - sent by our own command

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Generic, TypeVar
 
 from summeter.interrupt import checked, raise_if_stopped
@@ -41,6 +41,18 @@ class LocalUsage:
     truncated: int = 0
     tokens: int = 0
     padding: int = 0
+
+    def add(self, other: LocalUsage) -> None:
+        """Count what was done elsewhere too."""
+        for name, number in asdict(other).items():
+            setattr(self, name, getattr(self, name) + number)
+
+    def take(self) -> LocalUsage:
+        """The counts, which begin again at zero here."""
+        taken = replace(self)
+        for name in asdict(taken):
+            setattr(self, name, 0)
+        return taken
 
 
 @dataclass(frozen=True)
