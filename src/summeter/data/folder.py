@@ -138,7 +138,7 @@ def check_target(folder: Path, *, force: bool) -> None:
         )
 
 
-def write(  # noqa: PLR0913 - the parts of a dataset
+def write(
     folder: Path,
     documents: Mapping[str, Document],
     summaries: Iterable[Summary],
