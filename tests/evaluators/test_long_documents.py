@@ -78,6 +78,15 @@ class TestWhatIsShown:
         assert not got.whole
         assert TOLD not in got.views[0].text
 
+    @pytest.mark.parametrize("sentence", ["A is 1. ", "So it is. ", "Rain fell at 9 in Rome. "])
+    def test_the_beginning_fits_however_its_sentences_are_rounded(self, sentence: str) -> None:
+        text = sentence * 40
+        for room in range(LEAST, tokens(text) + 10, 3):
+            got = shown(small(text), bound(round((room + 240) / 0.9), "truncate"), FRAME, 100)
+            assert text.startswith(got.views[0].text)
+            assert 100 + tokens(got.views[0].text) <= room + 240
+            assert got.whole == (got.views[0].text == text)
+
     def test_error_names_the_sizes_and_the_way_out(self) -> None:
         with pytest.raises(ContextError, match=r"about 5\d,\d{3} tokens; test/reader reads 8,192.*on_overflow=window"):
             shown(LONG, bound(8192, "error"), FRAME, 200)

@@ -14,6 +14,7 @@ What "window" means is for the evaluator to say, since it depends on the questio
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from math import log
@@ -74,9 +75,9 @@ def shown(document: Document, llm: BoundLLM, frame: Prompt, reply: int, near: Se
         return Shown((View(document.text, 0),))
     longest = room // OVERLAP if near is not None else room // 2
     cut = tiles(document.text, [span.start for span in document.sentences], max(8, longest), tokens)
-    costs = [tokens(document.text[start:end]) for start, end in cut]
     if llm.settings.on_overflow == "truncate":
-        return _beginning(document.text, cut, costs, room)
+        return _beginning(document.text, [end for _, end in cut], room)
+    costs = [tokens(document.text[start:end]) for start, end in cut]
     if near is not None:
         return _passages(document.text, cut, costs, room, near)
     views = _windows(document.text, cut, costs, room)
@@ -141,12 +142,10 @@ def room_for(document: Document, llm: BoundLLM, frame: Prompt, reply: int) -> in
     return room
 
 
-def _beginning(text: str, cut: Sequence[tuple[int, int]], costs: Sequence[int], room: int) -> Shown:
-    kept = held = 0
-    while held + costs[kept] <= room:
-        held += costs[kept]
-        kept += 1
-    end = cut[kept - 1][1]
+def _beginning(text: str, ends: Sequence[int], room: int) -> Shown:
+    """The text up to the last tile with which it still fits: counted as a whole, since the tiles' own counts are
+    rounded."""
+    end = ends[bisect_right(ends, room, key=lambda end: tokens(text[:end])) - 1]
     return Shown((View(text[:end], 0),), tokens(text[end:]))
 
 
