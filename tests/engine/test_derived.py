@@ -14,8 +14,10 @@ from engine.test_run import files
 
 from summeter.engine.api import evaluate
 from summeter.engine.dry import dry_run
+from summeter.engine.options import Options
 from summeter.engine.runs import Run, rescore
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
+from summeter.evaluators.catalog import build
 from summeter.evaluators.derived import DerivedEvaluator, Member, MemberJudgments
 from summeter.records import Item, Judgment
 
@@ -218,6 +220,21 @@ class TestAnotherModel:
         for number, judge in enumerate(joined, 1):
             assert f"|rep:{number}|" in judge.signature
             assert all(f"|rep:{number}|" in member for member in judge.members)
+
+    @pytest.mark.parametrize(
+        "spec",
+        [
+            "ensemble[of=alignscore+minicheck]",
+            "cascade[first=minicheck,then=alignscore,band=[.2,.8]]",
+            "menli.combined[other=alignscore,aspect=faithfulness]",
+        ],
+    )
+    def test_networks_are_not_repeated_and_sign_no_temperature(self, spec: str, tmp_path: Path) -> None:
+        models = dict.fromkeys(build(spec).required_roles, "hf/org/x")
+        found = dry_run(rows(1, "a"), [spec], models=models, repeats=3)
+        assert len({row.judge for row in found}) == len(found)
+        signed = build(spec).sign(models, None, Options().sampling)
+        assert "|t:" not in signed
 
     def test_only_the_roles_that_are_asked_need_a_model(self, tmp_path: Path) -> None:
         models = {"second": rules(tmp_path, "one", 4), "extractor": rules(tmp_path, "two", 1)}

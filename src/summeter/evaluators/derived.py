@@ -140,6 +140,11 @@ class DerivedEvaluator(Evaluator):
         """Every role that a member asks."""
         return tuple(dict.fromkeys(role for member in self.members for role in member.required_roles))
 
+    @property
+    def samples(self) -> bool:
+        """Whether a member asks an LLM."""
+        return any(member.evaluator.samples for member in self.members)
+
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """Not for derived judges: the engine calls `derive`."""
         raise NotImplementedError(f"{self.name} is computed from the judgments of its members; see `derive`")

@@ -189,11 +189,6 @@ class MenliCombined(DerivedEvaluator):
         reasons = (member.evaluator.skip_reason(item) for member in self.members)
         return next((reason for reason in reasons if reason), None)
 
-    @property
-    def samples(self) -> bool:
-        """Whether a member asks an LLM; MENLI asks none."""
-        return any(member.evaluator.samples for member in self.members)
-
     def signature_fields(self) -> Mapping[str, object]:
         """Changed settings, and what the members sign."""
         signed = [member.evaluator.sign({}) for member in self.members]
