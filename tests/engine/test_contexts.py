@@ -14,8 +14,10 @@ from models.server import Call, Reply, StubServer, ok
 from summeter.cli.spending import dry_lines, run_lines
 from summeter.engine.api import evaluate
 from summeter.engine.dry import dry_run
+from summeter.engine.options import Options
 from summeter.engine.runs import Run
 from summeter.records import UsageError
+from summeter.records.signature import SAMPLING
 from summeter.runs.journal import Journal
 
 # About 4,600 tokens, of which a judge that reads 2,000 is shown windows.
@@ -144,3 +146,22 @@ def test_a_dry_run_asks_and_shows_it(tmp_path: Path) -> None:
         assert made.manifest.status == "complete"
     down = dry_run(ROWS, ["finesure.fact_check"], models=MODEL, base_url=server.url)
     assert any(f"context of {MODEL}: unknown" in line for line in dry_lines(down))
+
+
+@pytest.mark.parametrize("later", [{"context": 8000}, {"context": 9000, "on_overflow": "truncate"}])
+def test_a_run_carried_on_under_other_conditions_has_a_composite_for_each(
+    later: dict[str, Any], tmp_path: Path
+) -> None:
+    with StubServer(judge) as server:
+        short = [{**ROWS[0], "document": "The council met in the old hall. It rained."}]
+        for options in ({"context": 9000}, later):
+            made = evaluate(
+                short, ["finesure"], models=MODEL, out=tmp_path / "run", base_url=server.url, **options
+            )  # fmt: skip
+    found = [score for score in made.scores() if score.aspect == "composite"]
+    assert len(found) == 2
+    assert all(score.value is not None for score in found)
+
+
+def test_whatever_an_option_adds_to_a_signature_keeps_judges_apart() -> None:
+    assert {*Options().sampling, "rep"} == set(SAMPLING)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from summeter.records import Judgment, Target
+from summeter.records.signature import SAMPLING
 from summeter.scoring import Score, coverage, preferences, summary_scores, system_scores
 from summeter.scoring.systems import SystemScore, SystemTable, show
 
@@ -158,6 +159,19 @@ class TestComposite:
         assert sorted(values.values()) == [pytest.approx(2 / 3), 1.0, 1.0]
         assert all("judge:A" in s.signature or "judge:B" in s.signature for s in found)
         assert not any("judge:A" in s.signature and "judge:B" in s.signature for s in found)
+
+    @pytest.mark.parametrize("part", [f"{name}:{{}}" for name in SAMPLING])
+    def test_members_asked_under_other_conditions_are_not_joined(self, part: str) -> None:
+        rows = []
+        for value in (1, 2):
+            check, align = (f"f.{name}|judge:A|{part.format(value)}|v:1" for name in ("check", "align"))
+            rows += labels("sentence", [1], "faithfulness", judge="f.check", signature=check)
+            if value == 1:
+                rows += labels("key_fact", [1], "completeness", judge="f.align", signature=align)
+                rows += labels("sentence", [1], "conciseness", judge="f.align", signature=align)
+        found = [score for score in summary_scores(rows, {}) if score.aspect == "composite"]
+        assert len(found) == 1
+        assert found[0].signature.count(part.format(1)) == 2
 
     def test_an_ambiguous_family_has_none(self) -> None:
         rows = [

@@ -12,6 +12,10 @@ from summeter.records.base import HASH
 SHOWN = 4
 """Digits of a hash that a table shows, where they tell its rows apart."""
 
+SAMPLING = ("t", "seed", "max", "ctx", "overflow", "rep")
+"""Parts that say how an LLM is asked: temperature, seed, longest reply, context length, what is done with documents
+that are too long, and which repetition it is."""
+
 _UNSAFE = re.compile(r"[|\s]+")
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from summeter.choices import Use
 from summeter.records import Judgment, Record, Status, composite_signature
+from summeter.records.signature import SAMPLING
 from summeter.scoring.table import Columns, Groups, JudgmentTable, Names, Question, compact
 from summeter.stats.base import Bools, Floats, Ints, ratio
 
@@ -28,7 +29,7 @@ UNITS = ("sentence", "key_fact", "claim")
 """Units of which the score of a summary is made."""
 # Parts of a signature that say what a judge was asked with, rather than what it does. Not the validators and the
 # source of key facts: of a family's members only the alignment has them.
-_ASKED = frozenset({"judge", "second", "extractor", "t", "seed", "max", "rep", "split", "parser"})
+_ASKED = frozenset({"judge", "second", "extractor", "split", "parser", *SAMPLING})
 _IMPORTED = "source:import"
 GRAVITY: tuple[Status, ...] = ("error", "refused", "unparsed", "skipped")
 """The worst status, which stands first, names a score that could not be had."""
