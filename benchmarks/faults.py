@@ -65,8 +65,8 @@ def share(*parts: object) -> float:
     return int(hashlib.sha256(repr(parts).encode()).hexdigest()[:8], 16) / 16**8
 
 
-def spoils(question: str) -> str | None:
-    drawn = share("kind", question)
+def spoils(seed: int, question: str) -> str | None:
+    drawn = share(seed, "kind", question)
     return list(SPOILT)[int(drawn / 0.04)] if drawn < 0.16 else None
 
 
@@ -78,7 +78,7 @@ def asked(prompt: str) -> str:
     return re.sub(r"(<<<[a-z ]+) \w+>>>", r"\1>>>", prompt)
 
 
-async def serve() -> None:
+async def serve(seed: int) -> None:
     from aiohttp import web
 
     tries: dict[str, Counter[str]] = defaultdict(Counter)
@@ -93,7 +93,7 @@ async def serve() -> None:
         body = await request.json()
         question = asked(next(turn["content"] for turn in body["messages"] if turn["role"] == "user"))
         tries[day][question] += 1
-        drawn = share(question, tries[day][question]) if bad else 1.0
+        drawn = share(seed, question, tries[day][question]) if bad else 1.0
         if drawn < 0.32:
             kind = ("429", "500", "reset", "hang")[min(3, int(drawn / 0.10))]
             kinds[kind] += 1
@@ -117,7 +117,7 @@ async def serve() -> None:
         finally:
             serving[day] -= 1
         stars = (json.dumps({"stars": 1 + int(share(question) * 5)}), "stop")
-        text, finish = SPOILT.get(spoils(question) or "" if bad else "", stars)
+        text, finish = SPOILT.get(spoils(seed, question) or "" if bad else "", stars)
         message: dict[str, Any] = {"role": "assistant", "content": text}
         if text is None:
             message["refusal"] = "I will not."
@@ -126,7 +126,7 @@ async def serve() -> None:
         return web.json_response({"model": "bench", "choices": [choice], "usage": usage})
 
     async def account(_: web.Request) -> web.Response:
-        spoilt = Counter(kind for question in tries["bad"] if (kind := spoils(question)))
+        spoilt = Counter(kind for question in tries["bad"] if (kind := spoils(seed, question)))
         return web.json_response(
             {
                 "kinds": kinds,
@@ -148,8 +148,10 @@ async def serve() -> None:
 
 
 @contextmanager
-def server() -> Iterator[str]:
-    with subprocess.Popen([sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, text=True) as process:
+def server(seed: int) -> Iterator[str]:
+    with subprocess.Popen(
+        [sys.executable, __file__, "--serve", str(seed)], stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         try:
             yield f"http://127.0.0.1:{process.stdout.readline().strip()}"
@@ -372,7 +374,7 @@ def shown(table: list[Row]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--serve", type=int, metavar="SEED", help=argparse.SUPPRESS)
     parser.add_argument("--score", nargs=2, metavar=("URL", "FOLDER"), help=argparse.SUPPRESS)
     parser.add_argument("--summaries", type=int, default=2000)
     parser.add_argument("--connections", type=int, default=64)
@@ -380,14 +382,14 @@ def main() -> None:
     parser.add_argument("--damages", type=int, default=100, help="of each kind")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    if options.serve:
-        asyncio.run(serve())
+    if options.serve is not None:
+        asyncio.run(serve(options.serve))
         return
     if options.score:
         sys.exit(scored(*options.score))
     logging.disable()
     rng = random.Random(options.seed)
-    with server() as base, tempfile.TemporaryDirectory() as folder:
+    with server(options.seed) as base, tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         table, text = bad_day(base, options.summaries, options.connections, place)
         table += busy(base, place)
