@@ -16,7 +16,7 @@ from summeter.benchmark import run_step
 from summeter.benchmark.redaction.finding import Finder, Name, Presidio
 from summeter.benchmark.redaction.masking import Entity, Placed, joined, key_of, mask, number_of, numbered, occurrences
 from summeter.benchmark.redaction.step import COLUMNS, STEP, RedactSettings, left_over
-from summeter.benchmark.step import Manifest, WaitingError, file_hashes
+from summeter.benchmark.step import Manifest, WaitingError, file_hashes, read_manifest
 from summeter.cli.main import main
 from summeter.data.dataset import Dataset, load, save
 from summeter.meta import card
@@ -351,20 +351,48 @@ class TestLabels:
         assert data.judgments("people")[0].reason == "It is <TIME_3>, not <TIME_2>."
 
     def test_pairs_keep_what_was_there(self, tmp_path: Path) -> None:
-        data, _ = redacted(tmp_path, pairs=True)
-        assert list(data.documents) == ["calls/1", "calls/1#redacted", "news/1"]
+        bare = Dataset(dataset().documents, (), {}, dataset().card)
+        save(bare, tmp_path / "data")
+        run_step(STEP, tmp_path / "data", tmp_path / "out", RedactSettings(recognizer="patterns", pairs=True))
+        data = load(tmp_path / "out")
+        assert list(data.documents) == ["calls/1", "calls/1#redacted", "news/1", "news/1#redacted"]
         assert data.documents["calls/1"].text == DOCUMENT
         assert data.documents["calls/1"].extra["redaction"] == "unredacted"
         assert data.documents["calls/1#redacted"].extra["original"] == "calls/1"
-        assert data.judgments("people") == judged(dataset()).judgments("people")
+        assert data.documents["calls/1#redacted"].key_facts[1] == "The user travels on <DAY_1>."
+        assert len(data) == 0, "they are summarized afterwards"
+
+    def test_a_chain_summarizes_and_checks_the_redacted_copies_as_it_did_the_texts(self, tmp_path: Path) -> None:
+        out = pairs_chain(tmp_path)
+        data, manifest = load(out / "redact"), read_manifest(out / "redact")
+        assert data.documents["calls/a#redacted"].text == "<CODE_1> leaves at <TIME_1> on <DAY_1>."
+        assert [(summary.document_id, summary.text) for summary in data.summaries if summary.system == "lead"] == [
+            ("calls/a", "It leaves at 17:15."), ("calls/a#redacted", "Nobody knows when."),
+            ("calls/c", "It opens at 9:30."), ("news/b", "It rained."),
+        ]  # fmt: skip
+        labels = {(row.target.document_id, row.target.system): row.label for row in data.judgments("detector")}
+        assert len(labels) == len(data) == 8
+        assert {where: label for where, label in labels.items() if label == 0} == {
+            ("calls/a#redacted", "lead"): 0, ("calls/a#redacted", "other"): 0,
+        }  # fmt: skip
+        assert (manifest.counts_out["redacted_summaries"], manifest.counts_out["redacted_verdicts"]) == (2, 2)
+        assert manifest.models["lead"] == "scripted/rules.jsonl"
+        assert "calls/c#redacted" not in data.documents, "no system could summarize it"
+        assert sum(manifest.dropped.values()) == 3, "its two summaries and itself"
+
+    def test_summaries_of_unknown_making_cannot_be_paired(self, tmp_path: Path) -> None:
+        with pytest.raises(UsageError, match="no record of how the summaries were written"):
+            redacted(tmp_path, pairs=True)
+        assert not (tmp_path / "out").exists()
 
     def test_a_card_compares_the_pairs(self, tmp_path: Path) -> None:
         """Three pairs whose differences are .1, .2 and .3: the mean is .2, and within the pairs nothing else varies."""
         rows = [
-            {"doc_id": f"d{number}", "document": f"It was 17:{number}0 on Friday.", "summary": "It was Friday."}
-            for number in range(3)
-        ]
-        data, _ = redacted(tmp_path, load(rows), sources=[], pairs=True)
+            {"doc_id": f"d{number}{mark}", "document": f"It was 17:{number}0 on Friday.", "summary": "It was Friday.",
+             "redaction": "redacted" if mark else "unredacted", "original": f"d{number}"}
+            for number in range(3) for mark in ("", "#redacted")
+        ]  # fmt: skip
+        data = load(rows)
         values = {"d0": 0.5, "d1": 0.7, "d2": 0.9, "d0#redacted": 0.4, "d1#redacted": 0.5, "d2#redacted": 0.6}
         gold = data.with_judgments(
             "human.raw",
@@ -387,6 +415,42 @@ class TestLabels:
         assert row.low is not None
         assert row.high is not None
         assert -0.3 - 1e-9 <= row.low <= row.high <= -0.1 + 1e-9
+
+
+def pairs_chain(folder: Path) -> Path:
+    """The output of a chain that redacts one of two sources in pairs; the copy of calls/c has no usable summary."""
+    for name, text in (
+        ("calls/a", "TR3934 leaves at 17:15 on Friday."),
+        ("calls/c", "The clinic opens at 9:30."),
+        ("news/b", "It rained in the valley."),
+    ):
+        (folder / f"{name}.txt").parent.mkdir(exist_ok=True)
+        (folder / f"{name}.txt").write_text(text)
+    rules = [
+        {"match": "leaves at 17:15", "reply": {"summary": "It leaves at 17:15."}},
+        {"match": "leaves at <TIME_1>", "reply": {"summary": "Nobody knows when."}},
+        {"match": "opens at 9:30", "reply": {"summary": "It opens at 9:30."}},
+        {"match": "opens at <TIME_1>", "reply": "I cannot say."},
+        {"match": "It rained", "reply": {"summary": "It rained."}},
+    ]
+    verdicts = [
+        {"match": "Nobody knows", "reply": {"1": {"category": "entity error", "reason": "it is not"}}},
+        {"reply": {"1": {"category": "no error", "reason": "it is said"}}},
+    ]
+    for name, lines in (("rules", rules), ("judge", verdicts)):
+        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n")
+    (folder / "bench.yaml").write_text(
+        "name: pairs\n"
+        "source: {sources: {calls: {path: calls, domain: calls}, news: {path: news, domain: news}}, detect: false}\n"
+        "summarize:\n  models: {lead: scripted/rules.jsonl, other: scripted/rules.jsonl}\n"
+        "  kind: {calls: dialogue, news: article}\n  words: 20\n"
+        "detect: {detector: {models: {judge: scripted/judge.jsonl}}}\n"
+        "redact: {recognizer: patterns, sources: [calls], pairs: true}\n"
+    )
+    with pytest.raises(SystemExit) as end:
+        main(["bench", "run", str(folder / "bench.yaml"), "-o", str(folder / "chain")])
+    assert end.value.code == 0
+    return folder / "chain"
 
 
 WORDS = st.lists(

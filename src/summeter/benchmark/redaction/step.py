@@ -13,11 +13,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeGuard, cast
 
 from pydantic import Field
 
+from summeter.benchmark.pairs import summarize_copies
 from summeter.benchmark.redaction.finding import PACKAGES, Finder, Presidio
 from summeter.benchmark.redaction.masking import (
     PLACEHOLDER,
@@ -35,15 +37,7 @@ from summeter.benchmark.redaction.masking import (
 )
 from summeter.benchmark.redaction.patterns import CATEGORIES, Category
 from summeter.benchmark.select import source_of
-from summeter.benchmark.step import (
-    Inputs,
-    Package,
-    Place,
-    Result,
-    Step,
-    StepSettings,
-    WaitingError,
-)
+from summeter.benchmark.step import Inputs, Package, Place, Result, Step, StepSettings, WaitingError
 from summeter.data.atomic import write_lines, write_text
 from summeter.data.dataset import Dataset
 from summeter.data.faults import Faults, meant
@@ -73,7 +67,9 @@ class RedactSettings(StepSettings):
     categories: tuple[Category, ...] = Field(CATEGORIES, description="What is redacted.")
     sources: tuple[str, ...] = Field((), description="Sources (or domains) that are redacted; none named: all.")
     review: Path | None = Field(None, description="A table that a person goes through; it is proposed if missing.")
-    pairs: bool = Field(default=False, description="Keep the texts as they were beside their redacted copies.")
+    pairs: bool = Field(
+        default=False, description="Keep the texts beside their redacted copies, which the same systems summarize."
+    )
 
     def packages(self) -> Iterable[Package]:
         """What recognizes names."""
@@ -125,6 +121,9 @@ class _Texts(NamedTuple):
 def redact(inputs: Inputs, settings: RedactSettings, place: Place) -> Result:
     """Mask personal data in every text of the documents that are to be redacted.
 
+    With `pairs` the copies are summarized, and their summaries checked, as those of the originals were
+    (`summarize_copies`).
+
     Raises UsageError where no document is, InputError for a faulty table, WaitingError where a person has not gone
     through it, InstallError without the extra `build`.
     """
@@ -146,7 +145,12 @@ def redact(inputs: Inputs, settings: RedactSettings, place: Place) -> Result:
             write_text(settings.review, _proposal(groups, known_entities))
             raise _waiting(settings.review, "")
     redacted = _Redacted(groups, known_entities)
-    fresh = redacted.dataset(data, pairs=settings.pairs)
+    done = Result(redacted.dataset(data, pairs=settings.pairs))
+    if settings.pairs:
+        groups = [group._replace(summaries=()) for group in groups]  # of their copies none is redacted
+        if any(chosen.values()):
+            copies = [_copy_id(group.document) for group in groups]
+            done = summarize_copies(done.data or data, copies, inputs.history, place)
     leaks = [leak for group in groups for leak in redacted.leaks(group, finder)]
     write_lines(place.out / LEAKS, (json.dumps(leak._asdict(), ensure_ascii=False) for leak in leaks))
     by_category = Counter(entity.category for each in known_entities.values() for entity in each)
@@ -158,7 +162,13 @@ def redact(inputs: Inputs, settings: RedactSettings, place: Place) -> Result:
         "leaks": dict(sorted(Counter(leak.kind for leak in leaks).items())),
     }
     packages = PACKAGES if settings.recognizer == "presidio" else ()
-    return Result(fresh, counts={"redacted": len(groups)}, packages=packages, details=details)
+    counts = {"redacted": len(groups), **done.counts}
+    return replace(done, counts=counts, packages=packages, details=details)
+
+
+def _copy_id(document: Document) -> str:
+    """The id of a document's redacted copy."""
+    return f"{document.id}#redacted"
 
 
 def _wanted(document: Document, settings: RedactSettings) -> bool:
@@ -262,7 +272,8 @@ class _Redacted:
         return mask(text, occurrences(text, writings), self._numbers[doc_id])
 
     def dataset(self, data: Dataset, *, pairs: bool) -> Dataset:
-        """The dataset with its texts masked and its judgments moved; with `pairs`, copies beside what was there."""
+        """The dataset with its texts masked and its judgments moved; with `pairs`, copies without summaries beside what
+        was there."""
         documents: dict[str, Document] = {}
         summaries: list[Summary] = []
         masked: dict[tuple[str, str], Masked] = {}
@@ -274,15 +285,15 @@ class _Redacted:
             if pairs:
                 documents[document.id] = _marked(document, "unredacted")
                 summaries += own
-            copy_id = f"{document.id}#redacted" if pairs else document.id
+            copy_id = _copy_id(document) if pairs else document.id
             masked[document.id, ""] = self.mask(document.id, document.text)
             documents[copy_id] = self._document(document, masked[document.id, ""], copy_id)
-            for summary in own:
+            for summary in () if pairs else own:
                 masked[document.id, summary.system] = self.mask(document.id, summary.text)
-                summaries.append(self._summary(summary, masked[document.id, summary.system], copy_id))
+                summaries.append(self._summary(summary, masked[document.id, summary.system]))
         origins = dict(data.fact_origins)
         for doc_id in data.fact_origins.keys() & self._writings.keys():
-            copy_id = f"{doc_id}#redacted" if pairs else doc_id
+            copy_id = _copy_id(data.documents[doc_id]) if pairs else doc_id
             origins[copy_id] = tuple(self._origin(doc_id, origin) for origin in data.fact_origins[doc_id])
         fresh = Dataset(documents, summaries, {}, data.card, fact_origins=origins)
         for name in data.judgment_sets:
@@ -317,9 +328,9 @@ class _Redacted:
             "redacted",
         )
 
-    def _summary(self, summary: Summary, text: Masked, copy_id: str) -> Summary:
+    def _summary(self, summary: Summary, text: Masked) -> Summary:
         return Summary(
-            document_id=copy_id,
+            document_id=summary.document_id,
             system=summary.system,
             text=text.text,
             sentences=_moved_all(summary.sentences, text),
