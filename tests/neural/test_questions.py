@@ -183,7 +183,8 @@ def test_a_run_on_small_networks_is_replayed_without_them(folders: Path, tmp_pat
         "qafacteval[window=60,stride=20]",
         "qafacteval[variant=legacy,window=60,stride=20]",
         "dae",
-        "questeval[layer=1,weighter=true]",
+        "questeval[layer=1,weighter=true,formula=0.2.4]",
+        "questeval[formula=paper]",
         "questeval[scores=answerability;f1,compare=source;reference,variant=legacy]",
     ]
     run = evaluate(ROWS, judges, models=models, out=tmp_path / "run")

@@ -12,14 +12,14 @@ import pytest
 from evaluators.networks import WordEncoder, document, judge
 
 from summeter.evaluators.base import Tools
-from summeter.evaluators.questions.questeval import Asked, Compared, QuestEval, _first_sentences, direction
+from summeter.evaluators.questions.questeval import Asked, Compared, Formula, QuestEval, _first_sentences
 from summeter.evaluators.questions.squad import token_f1
 from summeter.models.base import Framing, Generation
 from summeter.records import Document, Judgment, UsageError
 from summeter.text.english.phrases import Token, phrases
 
 FIXTURE = json.loads((Path(__file__).parents[2] / "neural" / "questions.json").read_text("utf-8"))["questeval"]
-ALL = ("answerability", "f1", "bertscore")
+LEGACY = Formula(("answerability", "f1", "bertscore"), ("answerability", "f1", "bertscore"), absent=0.0)
 
 
 def given(run: dict[str, Any]) -> list[Compared]:
@@ -43,16 +43,15 @@ def given(run: dict[str, Any]) -> list[Compared]:
 @pytest.mark.parametrize("number", range(len(FIXTURE["gave"])))
 def test_the_arithmetic_is_that_of_the_released_code(number: int) -> None:
     run, gave = FIXTURE["asked"]["runs"][number], FIXTURE["gave"][number]
-    scores = [one.score(ALL, legacy=True) for one in given(run)]
+    scores = [LEGACY.score(one) for one in given(run)]
     assert max(score for score in scores if score is not None) == pytest.approx(gave, abs=1e-12)
 
 
 def test_a_direction_without_questions_is_no_zero_save_in_legacy() -> None:
     (bare,) = given({"source": "bare", "references": []})
     assert bare.recall == ()
-    assert bare.score(ALL, legacy=False) is None
-    assert bare.score(ALL, legacy=True) == pytest.approx(FIXTURE["gave"][5])
-    assert direction([], ALL) is None
+    assert LEGACY._replace(absent=None).score(bare) is None
+    assert LEGACY.score(bare) == pytest.approx(FIXTURE["gave"][5])
 
 
 DOCUMENT = "Ada sold the mill. It rained. It rained. It rained. It rained. Kiel sank."
@@ -167,6 +166,47 @@ def test_the_weighter_weighs_questions_of_the_source() -> None:
     same = ("questeval_precision", "summary", None)
     assert plain[same].value == paper[same].value == legacy[same].value
     assert {framing.marks for framing in networks["questions"].framings} == {True}
+
+
+PAPER = Formula(("f1",), ("answerability",), normalized=True, harmonic=True)
+
+
+def test_the_papers_formula_by_hand() -> None:
+    found, _ = rows(formula="paper")
+    values = {aspect: found[aspect, "summary", None].value for aspect in QuestEval(formula="paper").measured}
+    # F1 of the summary's questions: Ada 1, the boat 0. Answerability of the document's: Ada 1 (weight .25), the mill .1
+    # (.75), and four times It .1 (.25 each): (.25 + .075 + .1) / (.25 + .75 + 1).
+    assert values == pytest.approx(
+        {
+            "questeval_precision": 0.5,
+            "questeval_recall": 0.2125,
+            "faithfulness": 2 * 0.5 * 0.2125 / (0.5 + 0.2125),
+        }
+    )
+    claims = [found["questeval_precision", "claim", place].value for place in range(2)]
+    claims += [found["questeval_recall", "claim", place].value for place in range(3)]
+    assert claims == pytest.approx([1.0, 0.0, 1.0, 0.1, 0.1])
+    assert found["questeval_precision", "sentence", 0].value == 0.5
+    uniform, _ = rows(formula="paper", weighter=False)
+    assert uniform["questeval_recall", "summary", None].value == pytest.approx((1 + 5 * 0.1) / 6)
+    assert uniform["faithfulness", "summary", None].value == pytest.approx(1 / 3)
+
+
+def test_the_papers_score_is_zero_where_both_directions_are() -> None:
+    asked = Asked("Bo", None, "Who?", "Ada", 0.0, 0.0, 0.9)
+    assert PAPER.score(Compared("source", (asked,), (asked,))) == 0.0
+    assert PAPER.score(Compared("source", (asked,), ())) is None
+
+
+def test_the_signature_names_the_formula() -> None:
+    released, paper = QuestEval().sign({}), QuestEval(formula="paper").sign({})
+    assert ["|formula:0.2.4|" in released, "|formula:paper|" in paper] == [True, True]
+    assert QuestEval(weighter=False).sign({}) == released
+    assert QuestEval(formula="paper", weighter=True).sign({}) == paper
+    assert QuestEval(formula="paper").required_roles == ("questions", "answers", "weighter")
+    for extra in ({"scores": "f1"}, {"variant": "legacy"}):
+        with pytest.raises(UsageError, match="leave one of both out"):
+            QuestEval(formula="paper", **extra)
 
 
 def test_without_questions_it_is_a_status_and_in_legacy_zero() -> None:

@@ -60,17 +60,45 @@ class Asked(NamedTuple):
     weight: float = 1.0
 
     def value(self, scores: Sequence[Score]) -> float:
-        """The mean of the scores, each clipped to 0..1, times the weight."""
-        return self.weight * fmean(min(1.0, max(0.0, getattr(self, score))) for score in scores)
+        """The mean of the scores, each clipped to 0..1."""
+        return fmean(min(1.0, max(0.0, getattr(self, score))) for score in scores)
 
 
-def direction(asked: Sequence[Asked], scores: Sequence[Score]) -> float | None:
-    """The mean over the questions of one text asked on another; None where there is none.
+class Formula(NamedTuple):
+    """How the questions of a summary (precision) and of the text beside it (recall) become one score.
 
-    >>> direction([Asked("Bo", None, "Who?", "Bo", 1.02, 1.0, 0.7)], ("answerability", "f1", "bertscore"))
-    0.9
+    `precision`, `recall`: the scores of a question that count. `normalized`: recall is divided by the sum of the
+    weights (the paper), not by the number of questions (version 0.2.4). `harmonic`: the score is the harmonic mean of
+    precision and recall, not their arithmetic mean. `absent`: the value of a direction without questions.
     """
-    return fmean(one.value(scores) for one in asked) if asked else None
+
+    precision: tuple[Score, ...]
+    recall: tuple[Score, ...]
+    normalized: bool = False
+    harmonic: bool = False
+    absent: float | None = None
+
+    def direction(self, asked: Sequence[Asked], scores: Sequence[Score]) -> float | None:
+        """Return the weighted mean over the questions of one text asked on another; `absent` where no weight is.
+
+        >>> Formula((), ()).direction([Asked("Bo", None, "Who?", "Bo", 1.02, 1.0, 0.7)], ("answerability", "bertscore"))
+        0.85
+        """
+        total = sum(one.weight for one in asked) if self.normalized else len(asked)
+        return sum(one.weight * one.value(scores) for one in asked) / total if total else self.absent
+
+    def values(self, compared: Compared) -> tuple[float | None, float | None]:
+        """Precision and recall of the summary beside a text."""
+        return self.direction(compared.precision, self.precision), self.direction(compared.recall, self.recall)
+
+    def score(self, compared: Compared) -> float | None:
+        """The mean of precision and recall; None where one of them is None."""
+        precision, recall = self.values(compared)
+        if precision is None or recall is None:
+            return None
+        if not self.harmonic:
+            return (precision + recall) / 2
+        return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 class Compared(NamedTuple):
@@ -80,25 +108,21 @@ class Compared(NamedTuple):
     precision: tuple[Asked, ...]
     recall: tuple[Asked, ...]
 
-    def values(self, scores: Sequence[Score], *, legacy: bool) -> tuple[float | None, float | None]:
-        """(precision, recall); a direction without questions has none, in `legacy` 0."""
-        values = direction(self.precision, scores), direction(self.recall, scores)
-        return (values[0] or 0.0, values[1] or 0.0) if legacy else values
-
-    def score(self, scores: Sequence[Score], *, legacy: bool) -> float | None:
-        """The mean of both directions; None where one has none."""
-        precision, recall = self.values(scores, legacy=legacy)
-        return None if precision is None or recall is None else (precision + recall) / 2
-
 
 class QuestEval(Evaluator):
     """Questions of the summary answered by the document, and of the document by the summary (QuestEval, 2021).
 
     Networks: `questions` writes a question about a phrase of a text, `answers` answers it from another text (both T5),
-    `answer_encoder` compares answers (BERTScore), and with `weighter=true` `weighter` says how important a question of
-    the document is. Phrases are the entities and noun chunks of the first `sentences` sentences of each text; one that
-    is both counts twice. A question scores how answerable it is, the F1 of the words of both answers, and their
-    BERTScore (`scores`, with semicolons), of which `layer` is the encoder's (9 is that of the paper's network).
+    `answer_encoder` compares answers (BERTScore), and `weighter` says how important a question of the document is.
+    Phrases are the entities and noun chunks of the first `sentences` sentences of each text; one that is both counts
+    twice.
+
+    `formula`: `0.2.4` (the default) is the arithmetic of the released version, not of the paper: a question scores
+    the mean of how answerable it is, the F1 of the words of both answers, and their BERTScore (`scores`, with
+    semicolons; `layer` is the encoder's, 9 for the released network), times its weight; precision and recall are means
+    over questions, and the score is their mean. `paper` is that of the paper: precision is the mean F1 of the summary's
+    questions, recall the weighted mean of how answerable the document's are, and the score their harmonic mean.
+    `weighter`: whether questions are weighted; by default with `formula=paper` only.
 
     `compare`: `source`, `reference` or both (`source;reference`); of several texts the highest score counts. A text
     without questions in one direction is left out; without any left, the summary is skipped. `variant=legacy`: such a
@@ -136,8 +160,9 @@ class QuestEval(Evaluator):
     reduce: ClassVar[Reduce] = "whole"
 
     compare: Semicolons[Text] = ("source",)
+    formula: Literal["0.2.4", "paper"] = "0.2.4"
     scores: Semicolons[Score] = ("answerability", "f1", "bertscore")
-    weighter: bool = False
+    weighter: bool | None = None
     sentences: int = Field(default=5, ge=1)
     layer: int = Field(default=9, ge=0)
     variant: Literal["paper", "legacy"] = "paper"
@@ -147,7 +172,25 @@ class QuestEval(Evaluator):
         for name, given in (("compare", self.compare), ("scores", self.scores)):
             if not given or len(set(given)) < len(given):
                 raise ValueError(f"{name}: name at least one, each once")
+        if self.formula == "paper" and "scores" in self.model_fields_set:
+            raise ValueError("scores: formula=paper has its own (f1, answerability); leave one of both out")
+        if self.formula == "paper" and self.variant == "legacy":
+            raise ValueError(
+                "variant: legacy repeats the released code, which has formula=0.2.4; leave one of both out"
+            )
         return self
+
+    @property
+    def arithmetic(self) -> Formula:
+        """How questions become a score."""
+        if self.formula == "paper":
+            return Formula(("f1",), ("answerability",), normalized=True, harmonic=True)
+        return Formula(self.scores, self.scores, absent=0.0 if self.variant == "legacy" else None)
+
+    @property
+    def weighs(self) -> bool:
+        """Whether the document's questions have weights."""
+        return self.formula == "paper" if self.weighter is None else self.weighter
 
     @property
     def measured(self) -> tuple[str, ...]:
@@ -157,12 +200,13 @@ class QuestEval(Evaluator):
     @property
     def required_roles(self) -> tuple[str, ...]:
         """The networks that it asks as it is set."""
-        encoder = ("answer_encoder",) if "bertscore" in self.scores else ()
-        return ("questions", "answers", *encoder, *(("weighter",) if self.weighter else ()))
+        encoder = ("answer_encoder",) if "bertscore" in self.arithmetic.recall else ()
+        return ("questions", "answers", *encoder, *(("weighter",) if self.weighs else ()))
 
     def signature_fields(self) -> Mapping[str, object]:
-        """Changed settings, and the parser."""
-        return {**super().signature_fields(), "parser": dependency.version()}
+        """Changed settings, the formula, whether questions are weighted, and the parser."""
+        always = {"formula": self.formula, "weighter": self.weighs}
+        return {**always, **super().signature_fields(), "parser": dependency.version()}
 
     def skip_reason(self, item: Item) -> str | None:
         """As for every evaluator; where only references are compared there must be one."""
@@ -180,11 +224,7 @@ class QuestEval(Evaluator):
         if "reference" in self.compare:
             texts += [("reference", text) for text in item.references if text.strip()]
         compared = await self._compared(item.summary.text, texts, tools)
-        scored = [
-            (score, one)
-            for one in compared
-            if (score := one.score(self.scores, legacy=self.variant == "legacy")) is not None
-        ]
+        scored = [(score, one) for one in compared if (score := self.arithmetic.score(one)) is not None]
         if not scored:
             counts = ", ".join(f"{one.side} {len(one.recall)}" for one in compared)
             why = f"nothing to ask about in both texts (questions: summary {len(compared[0].precision)}, {counts})"
@@ -223,7 +263,7 @@ class QuestEval(Evaluator):
     ) -> list[float]:
         """How important each question is: 1, or for those of the document what the weighter says."""
         source = next((text for side, text in texts if side == "source"), None)
-        if not self.weighter or source is None:
+        if not self.weighs or source is None:
             return [1.0] * len(asked)
         framing = Framing(template=WEIGHT, marks=self.variant == "legacy", limit=MOST)
         rows = list(dict.fromkeys((phrase.text, question, of) for of, _, phrase, question in asked if of == source))
@@ -245,7 +285,7 @@ class QuestEval(Evaluator):
 
     async def _similar(self, pairs: Sequence[tuple[str, str]], tools: Tools) -> list[float]:
         """BERTScore's F1 of each (answer, expected answer); 0 where one has no token."""
-        if "bertscore" not in self.scores:
+        if "bertscore" not in self.arithmetic.recall:
             return [0.0] * len(pairs)
         stripped = [(reply.strip(), answer.strip()) for reply, answer in pairs]
         wanted = list(dict.fromkeys(pair for pair in stripped if all(pair)))
@@ -269,7 +309,7 @@ class QuestEval(Evaluator):
 
     def _judgments(self, builder: JudgmentBuilder, scored: Sequence[tuple[float, Compared]]) -> list[Judgment]:
         score, best = max(scored, key=lambda pair: pair[0])
-        precision, recall = best.values(self.scores, legacy=self.variant == "legacy")
+        precision, recall = self.arithmetic.values(best)
         assert precision is not None and recall is not None  # noqa: PT018, S101 - scored
         reason = (
             f"{len(best.precision)} questions of the summary on the {best.side}: {precision:.2f}; "
@@ -287,6 +327,12 @@ class QuestEval(Evaluator):
         ]
         return [*whole, *self._sentences(builder, best.precision), *parts]
 
+    def _value(self, one: Asked, aspect: str) -> float:
+        """What a question counts: with its weight where the score divides by the number of questions."""
+        formula = self.arithmetic
+        value = one.value(formula.precision if aspect == PRECISION else formula.recall)
+        return value if formula.normalized else one.weight * value
+
     def _question(
         self, builder: JudgmentBuilder, aspect: str, place: int, one: Asked, list_id: str, side: Side | None
     ) -> Judgment:
@@ -295,9 +341,9 @@ class QuestEval(Evaluator):
             aspect,
             "claim",
             place,
-            value=one.value(self.scores),
+            value=self._value(one, aspect),
             list_id=list_id,
-            reason=_shown(one),
+            reason=_shown(one) + (f"; weight {one.weight:.2f}" if self.weighs and aspect == RECALL else ""),
             evidence=evidence,
             claim=Claim(
                 text=f"{one.question} {one.answer}", span=evidence[0] if side == "summary" and evidence else None
@@ -312,10 +358,10 @@ class QuestEval(Evaluator):
                 why = f"no question is about this sentence (the first {self.sentences} are asked about)"
                 judgments.append(builder.failed(PRECISION, "skipped", why, "sentence", place))
                 continue
-            value = fmean(one.value(self.scores) for one in mine)
+            value = fmean(self._value(one, PRECISION) for one in mine)
             places = dict.fromkeys(one.place for one in mine if one.place is not None)
             evidence = tuple(Span(of="summary", start=first, end=last) for first, last in places)
-            lowest = min(mine, key=lambda one: one.value(self.scores))
+            lowest = min(mine, key=lambda one: self._value(one, PRECISION))
             reason = f"{len(mine)} questions; lowest: {_shown(lowest)}"
             judgments.append(builder.ok(PRECISION, "sentence", place, value=value, reason=reason, evidence=evidence))
         return judgments
