@@ -28,7 +28,7 @@ from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
 from summeter.evaluators.cascade import Cascade
 from summeter.evaluators.catalog import build
 from summeter.evaluators.derived import Member
-from summeter.meta import correlate, estimate_last_judge
+from summeter.meta import correlate, estimate_last_judge, gate
 from summeter.records import Item, Judgment, ModelError, UsageError
 from summeter.runs.seals import compact
 
@@ -162,6 +162,14 @@ def test_it_is_one_judge_and_the_partial_one_has_no_scores(tmp_path: Path) -> No
             for row in run.judgments() if row.judge == "cheap"]  # fmt: skip
     assert {row.judge for row in correlate(run, gold, resamples=0)} == {"cheap", "cascade"}
     assert run.manifest.status == "complete"
+
+
+def test_a_gate_is_held_against_the_cascade_and_not_its_partial_judge(tmp_path: Path) -> None:
+    """The last judge judged one summary of three: it has no mean to hold against the bound."""
+    run = evaluate(data([95], [55], [5]), [Of(band=[0.3, 0.7])], out=tmp_path / "run")
+    assert {row.judge for row in gate(run, {"faithfulness": 0.0})} == {"cheap", "cascade"}
+    with pytest.raises(UsageError):
+        gate(run, {"faithfulness": 0.0}, judge="dear")
 
 
 def test_a_judge_that_is_named_too_judges_all(tmp_path: Path) -> None:

@@ -44,10 +44,12 @@ class TestEstimate:
         row = study.one(statistic="ppi_mean")
         assert (row.value, row.n, row.missing, row.details["unlabelled"], row.details["weight"]) == (3.0, 2, 0, 2, 1.0)
         assert study.one(statistic="machine_mean").value == 3.5
-        assert study.one(statistic="human_mean").value == 2.0
+        assert study.one(statistic="labelled_mean").value == 2.0
         bias = study.one(statistic="machine_bias")
         assert (bias.value, bias.n) == (1.0, 2)
-        assert (bias.low, bias.high) == (1.0, 1.0)  # it is 1 on both
+        assert (bias.low, bias.high, bias.status) == (None, None, "no_interval")  # it is 1 on both: no spread
+        assert bias.reason
+        assert not study.where(statistic="human_mean").rows  # the labels need not be people's
 
     def test_is_what_stats_says(self) -> None:
         rng = np.random.default_rng(0)
@@ -82,6 +84,24 @@ class TestEstimate:
         assert (row.value, row.details["human_only"], row.details["pool"]) == (got.labels, got.human_only, 50)
         assert (row.details["power"], row.details["difference"]) == (0.8, 0.2)
 
+    def test_labels_that_are_all_alike_give_no_interval(self) -> None:
+        study = study_of({"a": [0.9, 1, 0.8, 1, 0.7]}, {"a": [1, 1, 1, None, None]})
+        for name in ("ppi_mean", "labelled_mean"):
+            row = study.one(statistic=name)
+            assert (row.value, row.low, row.high, row.status) == (1.0, None, None, "no_interval")
+            assert row.reason
+
+    def test_labels_are_planned_at_the_level_that_settles(self) -> None:
+        """Three pairs: each is settled by an interval at 1 - .05 / 3, so that is what labels are needed for."""
+        rng = np.random.default_rng(2)
+        table = {system: list(rng.random(60)) for system in "abc"}
+        human: Table = {s: [v + rng.normal() / 9 if n < 30 else None for n, v in enumerate(table[s])] for s in "abc"}
+        study = study_of(table, human, difference=0.1)
+        row = study.one(statistic="labels_needed", pair="a-b")
+        gaps = [None if x is None or y is None else x - y for x, y in zip(human["a"], human["b"], strict=True)]
+        got = labels_needed(gaps, np.subtract(table["a"], table["b"]), 0.1, 1 - 0.05 / 3, 0.8)
+        assert (row.value, row.details["human_only"]) == (got.labels, got.human_only)
+
     def test_only_the_pairs_asked_for(self) -> None:
         table: Table = {s: [1, 2, 3, 4] for s in "abc"}
         study = study_of(table, table, pairs=[("c", "a")])
@@ -113,8 +133,7 @@ class TestEstimate:
     def test_rows_have_the_contract_and_notes_tell(self) -> None:
         study = study_of({"a": [1, 2, 3, 4], "b": [0, 1, 2, 3]}, {"a": [1, 2, 3, 4], "b": [0, 1, 2, 3]})
         assert all(set(CONTRACT) <= set(row) for row in study.to_dicts())
-        told = "a-b on coherence: +1.00 [1.00, 1.00] from 4 labelled documents"
-        assert any(note.startswith(told) for note in study.notes)
+        assert any("a-b" in note for note in study.notes)
         with pytest.raises(UsageError, match="positive"):
             Rules(difference=0)
 

@@ -3,8 +3,8 @@
 Rows:
 
     position         of head-to-head judges asked in both orders, over all pairs and each: `flip_rate` (the share of
-                     verdicts that turn with the order) and `slot_preference` (share of those that chose the first
-                     place both times minus the second's, from -1 to 1; p of an exact sign test)
+                     verdicts that turn with the order) and `slot_preference` (share of pairs in which the
+                     first place won both times, minus the second's, from -1 to 1, 0: no bias; p of an exact sign test)
     length           `partial_pearson`, the correlation of the judge's scores with length at equal scores of people;
                      `length_judge`, `length_people` and `length_gap`, the correlation of each with length, and the
                      difference: beyond what people do

@@ -98,7 +98,8 @@ def estimate(
 
     Rows of the study "estimate", for each judge and system: `ppi_mean` (the estimate; `n` labelled summaries,
     `missing` without a machine score, `details.unlabelled`, `.weight`, `.narrower`: its interval's width as a share
-    of that from labels alone), `human_mean` and `machine_mean` (each alone) and `machine_bias` (machine minus people
+    of that from labels alone), `labelled_mean` (of the labels, which are not people's in `estimate_last_judge`) and
+    `machine_mean` (each alone), and `machine_bias` (machine minus people
     on the sample). For each pair of systems ("a-b"): `ppi_difference`, from documents labelled for both, with
     `details.settled` by the interval widened for the number of pairs (Bonferroni), and `labels_needed`, how many
     labelled documents would find the difference with the power planned for.
@@ -185,7 +186,7 @@ def _system_rows(group: Group, system: str, rules: Rules) -> Iterator[Row]:
                  "narrower": _narrower(got)},
     )  # fmt: skip
     # Labels where the machine has no score count for people alone, so this is not always the sample above.
-    yield _labelled_mean(group, "human_mean", system, part.y, part.document.codes, rules)
+    yield _labelled_mean(group, "labelled_mean", system, part.y, part.document.codes, rules)
     machine = Bootstrap(part.document.codes, RESAMPLES, rules.confidence).mean(part.x)
     about = merged(named(group.pairs.judge, group.pairs.gold), group.fields(), study=STUDY, system=system)
     yield interval_row(machine, about, statistic="machine_mean", level=Level.SYSTEM.value)
@@ -246,7 +247,8 @@ def _difference(group: Group, name: str, human: Floats, machine: Floats, family:
         about |= {"status": "undefined", "reason": f"{reason}: nothing to plan from"}
         yield _row(group, "labels_needed", None, **about)
         return
-    plans = labels_needed(human, machine, find, rules.confidence, rules.power)
+    # At the level of the interval that settles the difference.
+    plans = labels_needed(human, machine, find, 1 - (1 - rules.confidence) / family, rules.power)
     labels = None if plans.labels is None else float(plans.labels)
     yield _row(
         group, "labels_needed", labels, **about, status=status_of(labels), reason=plans.reason,
@@ -396,13 +398,14 @@ def _picked(units: Sequence[Ints], rng: np.random.Generator, about: Population) 
 
 
 def _draw(human: Floats, machine: Floats, units: Sequence[Ints], labels: int, rules: Rules) -> list[float]:
-    """The ends of the estimate and of the labels alone, and the estimate; NaN for none."""
+    """The ends of the estimate and of the labels alone, and the estimate. Labels without spread have a width of 0."""
     rows = np.concatenate(units)
     of = np.repeat(np.arange(len(units)), [len(unit) for unit in units])
     people = np.where(of < labels, human[rows], np.nan)
     got = ppi_mean(people, machine[rows], of, rules.confidence, rules.tuned)
-    ends = (got.low, got.high, got.human_low, got.human_high, got.value)
-    return [np.nan if end is None else end for end in ends]
+    ends = ((got.low, got.value), (got.high, got.value), (got.human_low, got.human), (got.human_high, got.human))
+    values = [middle if end is None else end for end, middle in (*ends, (got.value, None))]
+    return [np.nan if value is None else value for value in values]
 
 
 @takes("aspect judge gold_at_least", OF_PEOPLE)

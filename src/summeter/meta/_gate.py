@@ -94,7 +94,8 @@ def check_fresh(calibration: Calibration, run: RunFolder) -> None:
 
 
 def _scores(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> list[Score]:
-    judgments = run.judgments()
+    # A judge that judged only what a cascade asked of it has no scores of its own.
+    judgments = [judgment for judgment in run.judgments() if judgment.signature not in run.partial]
     tuned = {
         calibration.signature: calibration for calibration in by_aspect.values() if calibration.threshold is not None
     }

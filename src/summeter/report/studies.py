@@ -228,8 +228,8 @@ STUDIES = {
     "bias": About("Bias of judges", None),
     "position": About(
         "Position bias",
-        "flip_rate: how many verdicts change when two summaries swap places; slot_preference: the share of these that "
-        "chose the first place (0.5 is no bias).",
+        "flip_rate: how many verdicts change when two summaries swap places; slot_preference: the share of pairs "
+        "in which the first place won in both orders, minus the share in which the second did (0 is no bias).",
     ),
     "length": About(
         "Length bias",
@@ -241,7 +241,9 @@ STUDIES = {
         "How much more than people a judge favours summaries of its own model family: 0 is no bias.",
     ),
     "overlap": About(
-        "Overlap of key-fact lists", "The share of one list of key facts that is in the other: 1 is all, 0 none."
+        "Overlap of lists of claims",
+        "How alike two lists are, not a share of facts. precision: the mean, over claims, of the highest ROUGE-1 F1 "
+        "with a reference claim; recall: the same of the reference claims; 1 is the same words, 0 no word in common.",
     ),
     "advise": About(
         "Which judge for these data",

@@ -14,6 +14,7 @@ import numpy as np
 
 from .base import Bools, Floats, Ints, Labels, Status, Values, codes, floats, t_quantile
 
+NO_SPREAD = "the labels are all alike and show no spread: no interval"
 TOO_FEW_LABELS = "fewer than 2 labelled clusters: no interval"
 
 
@@ -109,13 +110,16 @@ def ppi_mean(
     if units < 2:
         return shell._replace(status=Status.NO_INTERVAL, reason=TOO_FEW_LABELS)
     step = t_quantile(level, units - 1)
-    error, alone = _standard_error(sample, weight), step * _standard_error(sample, 0.0)
+    error, alone = _standard_error(sample, weight), _standard_error(sample, 0.0)
+    rounding = 1e-12 * float(np.abs(sample.human[labelled]).max())
+    if alone > rounding:
+        shell = shell._replace(human_low=mean - step * alone, human_high=mean + step * alone)
+    if error <= rounding:
+        return shell._replace(status=Status.NO_INTERVAL, reason=NO_SPREAD)
     return shell._replace(
         low=value - step * error,
         high=value + step * error,
         standard_error=error,
-        human_low=mean - alone,
-        human_high=mean + alone,
         status=Status.OK,
         reason=None if rest > 1 else "fewer than 2 unlabelled rows: human labels alone",
     )
