@@ -206,20 +206,6 @@ def test_one_failure_among_answers_leaves_a_server_in() -> None:
     in_virtual_time(main)
 
 
-def test_being_asked_too_much_is_no_failure_of_the_server() -> None:
-    busy = Fake(0.0, lambda: TransientError("slow down", throttled=True, retry_after=3))
-    both = balanced(busy)
-
-    async def main() -> None:
-        for _ in range(5):
-            with pytest.raises(TransientError, match="slow down"):
-                await both.complete(asks("question"))
-        assert busy.checked == []
-        assert len(busy.prompts) == 5
-
-    in_virtual_time(main)
-
-
 def test_a_call_fails_where_all_servers_do_and_any_other_error_at_once() -> None:
     sick = [Fake(0.0, lambda: TransientError("it broke")) for _ in range(3)]
     strict = [Fake(0.0, lambda: ModelError("the prompt is at fault")) for _ in range(3)]

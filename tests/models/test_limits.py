@@ -16,7 +16,8 @@ from summeter.models.base import Completion, Message, Request
 from summeter.models.layers.item_timeout import within
 from summeter.models.layers.rate_limit import Limits, RateLimited, RateLimiter, TokenBucket
 from summeter.models.layers.retry import Retry, RetryPolicy
-from summeter.records import ModelError, TransientError, UsageError
+from summeter.models.providers import replies
+from summeter.records import ModelError, UsageError
 
 
 def ask(number: int, words: int = 1) -> Request:
@@ -41,7 +42,8 @@ class Server:
         asked = self.refuse(self.loop.time())
         if asked is not None:
             self.turned_away.append(self.loop.time())
-            raise TransientError("too much", retry_after=asked or None, throttled=True)
+            headers = {"Retry-After": f"{asked + 1e-6:.6f}"} if asked else {}
+            raise replies.failure(replies.Answer(self.id, "http://one", 429, headers, b"too much"))
         self.now += 1
         self.most = max(self.most, self.now)
         await asyncio.sleep(self.delay)

@@ -61,7 +61,7 @@ class TestABusyServer:
             run = run_on(one.url, two.url)
         assert Counter(score.status for score in run.scores()) == {"ok": 72}
         assert one.got == two.got == ["/v1/models"]  # neither was left out and asked for its health
-        assert not caplog.records
+        assert not [record for record in caplog.records if record.name.startswith("summeter")]
         calls, turned_away = len(one.calls) + len(two.calls), one.turned_away + two.turned_away
         assert calls == 72 + turned_away
         assert turned_away < calls / 3
@@ -142,7 +142,8 @@ class TestAServerThatIsGone:
         second[0].__exit__()
         assert Counter(score.status for score in run.scores()) == {"ok": 72}
         assert len(second[0].calls) > 30
-        assert 1 <= len(caplog.records) < 10  # not one for each call
+        outages = [record for record in caplog.records if record.name.startswith("summeter")]
+        assert 1 <= len(outages) < 10  # not one for each call
 
     def test_one_that_does_not_come_back_ends_the_run(self) -> None:
         async def main() -> None:
