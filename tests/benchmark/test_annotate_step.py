@@ -227,6 +227,14 @@ def test_with_people_the_step_waits_says_what_to_do_and_carries_on(tmp_path: Pat
         answer(work / name)
     manifest = done(tmp_path, given)
     assert manifest.counts_out["judgments/human.raw"] > 0
+    log = (work / "alignment" / "events.sqlite").read_bytes()
+    lacks = {"significant": False, "correct": True, "relevant": True, "why": None, "edit": None, "comment": None}
+    task = next(task.key for task in CampaignFolder(work / "key_facts").tasks.work if task.body["key_fact"] == DULL)
+    decision = json.dumps({**lacks, "machine": None})
+    assert summeter("annotate", "adjudicate", work / "key_facts", "--set", task, "--answer", decision) == 0
+    with pytest.raises(UsageError, match=r"alignment was made from other .* [1-9]\d* answers and 0 decisions"):
+        done(tmp_path, given)
+    assert (work / "alignment" / "events.sqlite").read_bytes() == log, "without the key fact it would be made anew"
 
 
 def answer(folder: Path, *, name: str | None = None) -> None:
@@ -253,7 +261,7 @@ def test_answers_of_people_are_never_thrown_away(tmp_path: Path) -> None:
         done(tmp_path, given)
     answer(tmp_path / "work" / "annotate" / "sentences", name="ben")
     other = settings(simulate=None, campaign={**people, "answers_per_item": 2})
-    with pytest.raises(UsageError, match=r"sentences was made from other settings or data, and holds [1-9]\d* answers"):
+    with pytest.raises(UsageError, match=r"sentences was made from other .* holds [1-9]\d* answers"):
         done(tmp_path, other)
 
 

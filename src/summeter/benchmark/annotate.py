@@ -389,8 +389,9 @@ class _Maker:
             decisions = sum(decision.seq > made["events"] for decision in service.state.adjudicated.values())
         if answers or decisions:
             raise UsageError(
-                f"annotate: {folder} was made from other settings or data, and holds {answers} answers and {decisions} "
-                "decisions that a new campaign would lose; undo the change, or move that folder away to begin anew"
+                f"annotate: {folder} was made from other settings, data or validated key facts, and holds {answers} "
+                f"answers and {decisions} decisions that a new campaign would lose. Fix: undo the change (`summeter "
+                "annotate adjudicate` shows decisions about key facts), or move that folder away to begin anew"
             )
         return False
 
