@@ -20,7 +20,7 @@ from summeter.engine.runs import Run
 from summeter.models.base import Message, Request
 from summeter.models.layers.retry import RetryPolicy
 from summeter.models.resolve import CallSettings, bind
-from summeter.records import UnreachableError
+from summeter.records import AccessError, UnreachableError
 
 ROWS = [
     {
@@ -87,6 +87,14 @@ class TestABusyServer:
             run = evaluate(load(ROWS), ["rts"], models="vllm/m", base_url=server.url, concurrency=6, max_retries=2)
         assert refusals["a"] == 5
         assert Counter(score.status for score in run.scores()) == {"ok": 72}
+
+    def test_an_endpoint_that_is_closed_for_an_hour_ends_the_run(self, tmp_path: Path) -> None:
+        with StubServer(rated, capacity=0, busy=fail(429, "slow", retry_after="3600")) as server:
+            with pytest.raises(AccessError):
+                run_on(server.url, out=tmp_path / "run")
+            assert len(server.calls) <= 16
+        with StubServer(rated) as server:
+            assert Counter(score.status for score in run_on(server.url, out=tmp_path / "run").scores()) == {"ok": 72}
 
     def test_the_command_ends_well(self, tmp_path: Path) -> None:
         data = tmp_path / "rows.jsonl"

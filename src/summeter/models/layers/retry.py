@@ -11,7 +11,7 @@ from typing import NamedTuple
 from summeter.models.base import LLM, Completion, Request
 from summeter.models.layers.base import Layer
 from summeter.models.layers.meter import Usage
-from summeter.records import OutageError, TransientError, UnreachableError
+from summeter.records import AccessError, OutageError, TransientError, UnreachableError
 
 log = logging.getLogger(__name__)
 
@@ -59,8 +59,9 @@ class Retry(Layer):
         self._out = False
 
     async def complete(self, request: Request) -> Completion:
-        """The first reply. Gives up with the last failure and the number of tries; UnreachableError where the endpoint
-        could not be reached any more."""
+        """The first reply. Gives up with the last failure and the number of tries. Raises UnreachableError where the
+        endpoint could not be reached any more, and AccessError where it turns all calls away for longer than the
+        patience: both end the run."""
         tries = counted = row = 0
         waited = 0.0
         answered = self._answered
@@ -76,6 +77,8 @@ class Retry(Layer):
                 if (why := self._over(tries, counted, waited, wish)) is not None:
                     if isinstance(error, OutageError):
                         raise UnreachableError(f"{error} ({why})") from error
+                    if error.throttled and (wish or 0.0) > self._policy.patience:
+                        raise AccessError(f"{error} ({why}). The same command resumes the run") from error
                     raise TransientError(f"{error} ({why})", retry_after=wish) from error
                 self._report(error)
             else:
