@@ -307,6 +307,7 @@ def test_a_yes_no_output(folders: Path, tmp_path: Path) -> None:
     card = train(settings(folders, file, span_free=True), tmp_path / "judge").card
     auroc = {figure["of"]: figure["value"] for figure in card["figures"] if figure["aspect"] == "span_free"}
     assert auroc["judge"] > 0.9 > auroc["length"]
+    assert {"lead", "rouge1"} < set(auroc)
     assert "## span_free (yes/no)" in (tmp_path / "judge" / "README.md").read_text()
     judgments = [one for one in scored(tmp_path / "run", listed, tmp_path / "judge") if one.aspect == "span_free"]
     right = [one.label == row["human"]["sentence_labels"][0] for one, row in zip(judgments, listed, strict=True)]

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import summeter as sm
-from summeter.training.figures import CONSTANT, JUDGE, LENGTH, PEOPLE, Figure, Scored, baselines, figures, warnings
+from summeter.training.figures import (
+    CHEAP,
+    CONSTANT,
+    JUDGE,
+    LENGTH,
+    PEOPLE,
+    ROUGE,
+    Figure,
+    Scored,
+    baselines,
+    figures,
+    warnings,
+    yes_no_figures,
+)
 from summeter.training.ratings import Ratings, read_ratings
 
 
@@ -56,8 +71,38 @@ def test_a_judge_of_lengths_is_warned_of() -> None:
     given = listed(ratings, baselines(ratings)[LENGTH])
     assert value(given, LENGTH, "pearson") == pytest.approx(1)
     assert value(given, JUDGE, "pearson_beyond_length") == pytest.approx(0)
-    (text,) = warnings(given)
-    assert "does not beat the length of the summary" in text or "within chance" in text
+    assert any(LENGTH in text for text in warnings(given))
+
+
+def copied() -> Ratings:
+    """Summaries of five words, of which the rating counts those that the document has."""
+    given = []
+    for number in range(20):
+        for place, system in enumerate("ABC"):
+            known = 1 + (number + place) % 5
+            summary = " ".join(["mill", "bern", "ferry", "holt", "kiel"][:known] + ["rain"] * (5 - known))
+            given.append({"doc_id": f"d{number}", "document": "The mill in Bern and the ferry of Holt at Kiel.",
+                          "system": system, "summary": summary,
+                          "human": {"ratings": {"coverage": known + (number % 3) / 10}}})  # fmt: skip
+    return read_ratings(sm.load(given))
+
+
+def test_a_judge_of_overlap_is_warned_of_though_it_beats_length() -> None:
+    ratings = copied()
+    given = listed(ratings, baselines(ratings)[ROUGE])
+    assert value(given, JUDGE, "pearson_beyond_length") == pytest.approx(value(given, JUDGE, "pearson") or 0)
+    assert value(given, JUDGE, "pearson_beyond_rouge1") == pytest.approx(0)
+    assert [name for name in CHEAP if any(name in text for text in warnings(given))] == [ROUGE]
+
+
+def test_a_yes_no_output_stands_beside_every_cheap_baseline() -> None:
+    ratings = copied()
+    free = (ratings.mean("coverage") > 3.5).astype(np.float64)
+    every = np.ones(len(free), dtype=bool)
+    given = yes_no_figures(replace(ratings, span_free=free), free, "span_free", every, resamples=50, seed=0)
+    values = {figure.of: figure.value for figure in given}
+    assert list(values) == [JUDGE, *CHEAP]
+    assert (values[JUDGE], values[LENGTH], values[ROUGE]) == (1.0, 0.5, pytest.approx(1.0))
 
 
 def test_lengths_that_point_the_other_way_count_as_much() -> None:
@@ -70,5 +115,5 @@ def test_a_judge_that_says_one_thing_has_no_correlation() -> None:
     ratings = rated(by_length=False)
     given = listed(ratings, np.full(len(ratings.summaries), 3.0))
     assert value(given, JUDGE, "pearson") is None
-    (text,) = warnings(given)
-    assert "whether the judge beats length is not known" in text
+    assert [value(given, JUDGE, f"pearson_beyond_{name}") for name in CHEAP] == [None] * len(CHEAP)
+    assert len(warnings(given)) == len(CHEAP)

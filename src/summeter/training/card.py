@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from summeter.tables import number, with_interval
-from summeter.training.figures import AUROC, BASELINES, COEFFICIENTS, JUDGE, LENGTH, PEOPLE
+from summeter.training.figures import AUROC, BASELINES, CHEAP, COEFFICIENTS, JUDGE, PEOPLE
 
 Card = Mapping[str, Any]
 _NAMED = {
@@ -27,13 +27,18 @@ def card_lines(card: Card) -> list[str]:
     where = f"on {card['figures_on']['documents']} {card['looked_at']} documents"
     for aspect in card["scales"]:
         judge = _cell(card, JUDGE, aspect, "pearson")
-        beside = ", ".join(f"{name} {_cell(card, name, aspect, 'pearson')}" for name in list(BASELINES)[1:])
+        beside = _beside(card, aspect, "pearson")
         lines.append(f"{aspect}: Pearson {judge} {where} ({beside})")
     for figure in _figures(card, of=JUDGE, statistic=AUROC):
         aspect = figure["aspect"]
-        beside = _cell(card, LENGTH, aspect, AUROC)
-        lines.append(f"{aspect}: AUROC {_cell(card, JUDGE, aspect, AUROC)} {where} (length {beside})")
+        beside = _beside(card, aspect, AUROC)
+        lines.append(f"{aspect}: AUROC {_cell(card, JUDGE, aspect, AUROC)} {where} ({beside})")
     return [*lines, *(f"warning: {text}" for text in card["warnings"])]
+
+
+def _beside(card: Card, aspect: str, statistic: str) -> str:
+    """The figures of the untrained baselines."""
+    return ", ".join(f"{name} {_cell(card, name, aspect, statistic)}" for name in CHEAP)
 
 
 def _sizes(card: Card) -> str:
@@ -89,10 +94,9 @@ def regression_readme(card: Card) -> str:
         )  # fmt: skip
     for figure in _figures(card, of=JUDGE, statistic=AUROC):
         aspect = figure["aspect"]
-        beside = _cell(card, LENGTH, aspect, AUROC)
         parts += [
             f"## {aspect} (yes/no)",
-            f"AUROC {_cell(card, JUDGE, aspect, AUROC)}, of length {beside} (.5: chance).",
+            f"AUROC {_cell(card, JUDGE, aspect, AUROC)} ({_beside(card, aspect, AUROC)}; .5: chance).",
         ]
     first: Mapping[str, Any] = next(iter(card["figures"]), {})
     baselines = "; ".join(f"{name}: {about}" for name, about in BASELINES.items())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +25,10 @@ BASELINES = {
     LEAD: "ROUGE-1 F1 with as many first words of the document as the summary has",
     ROUGE: "ROUGE-1 F1 with the best reference; with the document where there is none",
 }
+CHEAP = (LENGTH, LEAD, ROUGE)
+"""The baselines that differ from summary to summary."""
+BEYOND = "pearson_beyond_"
+"""The statistics `pearson_beyond_length`, ...: the judge's Pearson's r less the baseline's absolute one."""
 COEFFICIENTS = ("pearson", "spearman", "kendall_b")
 PEOPLE = "people"
 AUROC = "auroc"
@@ -95,7 +99,7 @@ def figures(
                 listed += draws.correlations(values[inside], gold[inside], of=name, aspect=aspect, domain=domain)
                 if name in (JUDGE, CONSTANT):
                     listed.append(draws.error(values[inside], gold[inside], of=name, aspect=aspect, domain=domain))
-            listed += draws.beyond_length(judges, gold, inside, aspect, domain)
+            listed += draws.beyond_baselines(judges, gold, inside, aspect, domain)
             listed += draws.covered(judges[JUDGE][inside], gold[inside], scored.half_widths[aspect], aspect, domain)
             listed += draws.agreement(aspect, domain)
         for name, values in judges.items():
@@ -106,17 +110,16 @@ def figures(
 def yes_no_figures(
     ratings: Ratings, values: Floats, aspect: str, rows: Bools, *, resamples: int, seed: int
 ) -> list[Figure]:
-    """How well a yes/no output, and the length of the summary, tell `ratings.span_free` apart: AUROC (.5: chance)."""
+    """AUROC of a yes/no output, and of each untrained baseline, for `ratings.span_free`; .5 is chance."""
     given = rows & ~np.isnan(ratings.span_free)
     kept = ratings.take(given)
     bootstrap = Bootstrap(kept.document_codes, resamples=resamples, seed=seed)
     labels = kept.span_free.astype(np.int64).tolist()
-    length = [float(sum(1 for _ in words(row.text))) for row in kept.summaries]
     return [
         Figure.interval_of(
-            classification_interval(labels, own, AUROC, bootstrap), of=name, aspect=aspect, statistic=AUROC
+            classification_interval(labels, own.tolist(), AUROC, bootstrap), of=name, aspect=aspect, statistic=AUROC
         )
-        for name, own in ((JUDGE, values[given].tolist()), (LENGTH, length))
+        for name, own in {JUDGE: values[given], **baselines(kept)}.items()
     ]
 
 
@@ -159,18 +162,27 @@ class Draws:
         estimate = self._of(given).mean(inside)
         return [Figure.interval_of(estimate, of=JUDGE, statistic="coverage", aspect=aspect, domain=domain)]
 
-    def beyond_length(
+    def beyond_baselines(
         self, judges: Mapping[str, Floats], gold: Floats, inside: Bools, aspect: str, domain: str | None
     ) -> list[Figure]:
-        """By how much the judge's Pearson's r is above that of length, whichever way length points; of lengths that are
-        all alike it is 0."""
+        """The difference between the judge's Pearson's r and the absolute value of each untrained baseline's; a
+        baseline that is the same for all summaries counts as 0."""
         given = ~np.isnan(gold[inside])
         bootstrap = self._of(given)
-        judge, length, people = (side[inside][given] for side in (judges[JUDGE], judges[LENGTH], gold))
-        own = correlation_of(judge, people, bootstrap.codes, "pearson")
-        plain = correlation_of(length, people, bootstrap.codes, "pearson")
-        estimate = bootstrap.interval(lambda weights: own(weights) - np.nan_to_num(np.abs(plain(weights))))
-        return [Figure.interval_of(estimate, of=JUDGE, statistic="pearson_beyond_length", aspect=aspect, domain=domain)]
+        people = gold[inside][given]
+        own = correlation_of(judges[JUDGE][inside][given], people, bootstrap.codes, "pearson")
+        listed = []
+        for name in CHEAP:
+            checkpoint()
+            plain = correlation_of(judges[name][inside][given], people, bootstrap.codes, "pearson")
+
+            def difference(weights: Floats, plain: Callable[[Floats], Floats] = plain) -> Floats:
+                beyond: Floats = own(weights) - np.nan_to_num(np.abs(plain(weights)))
+                return beyond
+
+            about = {"statistic": f"{BEYOND}{name}", "aspect": aspect, "domain": domain}
+            listed.append(Figure.interval_of(bootstrap.interval(difference), of=JUDGE, **about))
+        return listed
 
     def agreement(self, aspect: str, domain: str | None) -> list[Figure]:
         """How far people agree: Krippendorff's alpha, and each one's Pearson's r with the mean of the others."""
@@ -230,17 +242,21 @@ def system_level(
 
 
 def warnings(listed: Sequence[Figure]) -> list[str]:
-    """What a user must know before trusting the judge: aspects on which it does not beat the summary's length."""
+    """What a user must know before trusting the judge: the aspects, and the untrained baselines that it does not beat.
+
+    The intervals are those of single differences, without a correction for the number of baselines.
+    """
     texts = []
     for figure in listed:
         if figure.of == JUDGE and figure.statistic == AUROC and (figure.low is None or figure.low <= 0.5):
             texts.append(f"{figure.aspect}: that the yes/no output is better than chance is not shown")
-        if figure.statistic != "pearson_beyond_length" or figure.domain is not None:
+        if not figure.statistic.startswith(BEYOND) or figure.domain is not None:
             continue
+        baseline = figure.statistic.removeprefix(BEYOND)
         if figure.value is None:
-            texts.append(f"{figure.aspect}: whether the judge beats length is not known ({figure.reason})")
+            texts.append(f"{figure.aspect}: whether the judge beats {baseline} is not known ({figure.reason})")
         elif figure.value <= 0:
-            texts.append(f"{figure.aspect}: the judge does not beat the length of the summary; do not use it for this")
+            texts.append(f"{figure.aspect}: the judge does not beat {baseline}; do not use it for this")
         elif figure.low is None or figure.low <= 0:
-            texts.append(f"{figure.aspect}: that the judge beats the length of the summary is within chance")
+            texts.append(f"{figure.aspect}: that the judge beats {baseline} is within chance")
     return texts

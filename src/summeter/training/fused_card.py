@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from summeter.tables import number, with_interval
-from summeter.training.figures import BASELINES, COEFFICIENTS, JUDGE
+from summeter.training.figures import BASELINES, CHEAP, COEFFICIENTS, JUDGE
 
 Card = Mapping[str, Any]
 
@@ -40,7 +40,7 @@ def fused_lines(card: Card) -> list[str]:
     lines += [f"{count} summaries lack {name}" for name, count in card["missing"].items()]
     for aspect in card["scales"]:
         judge = _cell(card, JUDGE, aspect, "pearson")
-        beside = ", ".join(f"{name} {_cell(card, name, aspect, 'pearson')}" for name in list(BASELINES)[1:])
+        beside = ", ".join(f"{name} {_cell(card, name, aspect, 'pearson')}" for name in CHEAP)
         most = ", ".join(f"{each['input']} {each['weight']:+.2f}" for each in card["inputs"][aspect][:3])
         lines += [f"{aspect}: Pearson {judge} on {card['looked_at']} documents ({beside})", f"  weighs most: {most}"]
     return [*lines, f"costs: {_paid(card)}", *(f"warning: {text}" for text in card["warnings"])]
