@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -104,6 +108,43 @@ def test_the_commands_of_the_page_run(folder: Path, monkeypatch: pytest.MonkeyPa
     assert sorted(path.name for path in folder.iterdir()) == ["both", "deep", "first"]
 
 
+def test_a_run_whose_report_is_being_written_stays(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The report is written after run.json says that the run has ended: here into a pipe that nobody reads yet."""
+    run = folder / "written"
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows()))
+    evaluate(str(folder / "rows.jsonl"), ["rouge"], out=run)
+    os.mkfifo(run / "report.html")
+    command = [
+        sys.executable,
+        "-m",
+        "summeter",
+        "score",
+        str(folder / "rows.jsonl"),
+        "-e",
+        "abstractiveness",
+        "-o",
+        str(run),
+    ]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as writer:
+        end = time.monotonic() + 60
+        while writer.poll() is None and not _has_ended(run, judges=2) and time.monotonic() < end:
+            time.sleep(0.05)
+        time.sleep(0.3)
+        assert writer.poll() is None
+        assert state(run).status == "complete"
+        assert call(["rm", "--yes", str(run)]) == 2
+        assert "another process is writing this run" in capsys.readouterr().err
+        with (run / "report.html").open("rb") as page:
+            assert page.read().startswith(b"<!")
+        assert writer.wait() == 0
+    assert call(["rm", "--yes", str(run)]) == 0
+
+
+def _has_ended(run: Path, judges: int) -> bool:
+    about = state(run)
+    return about.status == "complete" and len(about.judges) == judges and (run / "checksums.json").exists()
+
+
 def test_rm_asks_and_refuses(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = folder / "first", folder / "deep" / "second"
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
@@ -119,6 +160,12 @@ def test_rm_asks_and_refuses(folder: Path, capsys: pytest.CaptureFixture[str], m
     assert call(["rm", "--yes", str(first), str(folder / "no run")]) == 2
     assert "is not a run" in capsys.readouterr().err
     assert first.exists()
+    (folder / "link").symlink_to(first)
+    assert call(["rm", "--yes", str(second), str(folder / "link")]) == 2
+    assert "is a symbolic link" in capsys.readouterr().err
+    assert second.exists()
+    assert (folder / "link" / "run.json").exists()
+    (folder / "link").unlink()
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
     assert call(["rm", str(first), str(second)]) == 0
     assert "Remove 2 runs for good?" in capsys.readouterr().out

@@ -47,6 +47,38 @@ def test_a_damaged_file_is_named(run: Run, name: str, damage: Callable[[bytes], 
     assert faults(run) == [f"{file.relative_to(run.folder)} {what}"]
 
 
+@pytest.mark.parametrize("name", ["scores.jsonl", "scores.csv", "summary.json"])
+@pytest.mark.parametrize("damage", [flipped, lambda content: content[:-20], None], ids=["flipped", "cut", "missing"])
+def test_a_damaged_view_is_named_until_it_is_rebuilt(
+    run: Run, name: str, damage: Callable[[bytes], bytes] | None
+) -> None:
+    file = run.folder / name
+    if damage is None:
+        file.unlink()
+    else:
+        file.write_bytes(damage(file.read_bytes()))
+    what = "is missing" if damage is None else "is not as it was when the run ended"
+    assert faults(run) == [f"{name} {what}"]
+    rescore(run.folder)
+    assert verify(run.folder) == []
+
+
+def test_rebuilding_the_views_accepts_no_changed_fact(run: Run) -> None:
+    (file,) = (run.folder / "prepared").glob("moody*.jsonl")
+    file.write_bytes(file.read_bytes() + b"\n")
+    (run.folder / "scores.csv").unlink()
+    rescore(run.folder)
+    assert faults(run) == [f"prepared/{file.name} is not as it was when the run ended"]
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "scores.parquet", "pairs.jsonl", "more/file.txt"])
+def test_an_added_file_is_named(run: Run, name: str) -> None:
+    (run.folder / name).parent.mkdir(exist_ok=True)
+    (run.folder / name).write_text("mine")
+    (run.folder / "report.html").write_text("a page")
+    assert faults(run) == [f"{Path(name).parts[0]} was added after the run had ended"]
+
+
 def test_data_and_new_files_are_named(run: Run) -> None:
     data = run.folder / "data" / "documents.jsonl"
     data.write_bytes(flipped(data.read_bytes()))
@@ -98,7 +130,7 @@ def test_stored_calls_that_are_changed_or_gone_are_named(tmp_path: Path) -> None
 
 def test_a_run_without_checksums_is_held_against_its_progress(run: Run) -> None:
     (run.folder / SEALS).unlink()
-    assert verify(run.folder) == []
+    assert faults(run) == [". checksums.json is missing: there are no recorded checksums"]
     (file,) = (run.folder / "judgments").glob("lengths*.jsonl")
     file.write_bytes(flipped(file.read_bytes()))
     assert any(file.name in fault for fault in faults(run))

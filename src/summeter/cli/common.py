@@ -72,9 +72,12 @@ def print_study_json(study: Study, **more: Any) -> None:
 
 def tell(run: Run, *, as_json: bool = False, quiet: bool = False) -> None:
     """Write a run's report; print its means and preferences, as tables or as one JSON object."""
-    from summeter.report import html
+    from summeter.runs.journal import held
 
-    page = html([run], run.folder / "report.html")
+    with held(run.folder):
+        from summeter.report import html  # importing it takes time in which another process might remove the run
+
+        page = html([run], run.folder / "report.html")
     if as_json:
         pairs = [row.model_dump() for row in run.pairs()]
         rows = run.summary().to_dicts()

@@ -41,10 +41,12 @@ def import_(
     """Make a RUN of earlier replies and scores. Calls nothing."""
     from summeter.engine.outputs import import_outputs
     from summeter.report import html
+    from summeter.runs.journal import held
 
     loaded = read_data(data, map_, preset, format_)
     run = import_outputs(loaded, raw, out, parser.value)
-    page = html([run], run.folder / "report.html")
+    with held(run.folder):
+        page = html([run], run.folder / "report.html")
     if as_json:
         pairs = [row.model_dump() for row in run.pairs()]
         print_json((result._asdict() for result in run.imported), study="import", pairs=pairs)

@@ -133,9 +133,11 @@ def rm(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Remove runs, stored calls and all. What is no run, or is being written, stays."""
-    from summeter.runs.inspect import remove, state
+    from summeter.runs.inspect import check_removable, remove, state
 
     states = [state(run) for run in runs]
+    for run in runs:
+        check_removable(run)
     if not yes:
         for each in states:
             typer.echo(f"{each.run}: {_status(each)}, {_bytes(each.size)}")

@@ -16,10 +16,10 @@ from summeter.engine.spending import Spending, accounts
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import names, rebuild
 from summeter.records import CoverageError
-from summeter.runs.journal import SEALS, Journal
+from summeter.runs.journal import Journal
 from summeter.runs.manifest import JudgeEntry, Manifest, RunStatus
 from summeter.runs.run import RunFolder
-from summeter.runs.seals import seal
+from summeter.runs.seals import seal_views
 from summeter.runs.views import write_views
 
 
@@ -127,6 +127,5 @@ def finish(
         update["stopped"] = "budget" if ended == "interrupted" and money.budget and money.budget.reached else None
     run.manifest = started.model_copy(update=update)
     journal.manifest(run.manifest)
-    if not (run.folder / SEALS).exists():  # facts were written since they were last recorded
-        seal(run.folder)
+    seal_views(run.folder)
     return run

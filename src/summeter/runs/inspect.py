@@ -105,10 +105,22 @@ def runs_in(folder: Path) -> Iterator[Path]:
             yield from runs_in(inside)
 
 
-def remove(folder: Path) -> None:
-    """Take a run away. Raises UsageError for what is no run, and where another process writes it."""
+def check_removable(folder: Path) -> None:
+    """UsageError for what is no run, for a symbolic link to one, and for a run that a process is writing."""
+    if folder.is_symlink():
+        raise UsageError(
+            f"{folder} is a symbolic link to {folder.resolve()}; nothing was removed. Name that folder, or remove the "
+            f"link alone: unlink {folder}"
+        )
     if not (folder / MANIFEST).is_file():
         raise UsageError(f"{folder} is not a run: it has no {MANIFEST}; nothing was removed")
+    if is_being_written(folder):
+        raise UsageError(f"{folder}: another process is writing this run; nothing was removed. Wait for it")
+
+
+def remove(folder: Path) -> None:
+    """Remove a run. Raises UsageError for what is no run, for a link to one, and where another process writes it."""
+    check_removable(folder)
     target = folder.resolve()
     with Journal(target):  # nobody else writes it
         # Renamed first, to a name that is swept: a kill leaves the whole run, or none.

@@ -15,6 +15,7 @@ import logging
 import os
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Protocol, Self
@@ -44,6 +45,7 @@ from summeter.stats.base import Bools, Ints
 SEALS = "checksums.json"
 """The checksums of the facts of a run that has ended (`runs.seals`); none while it is written."""
 
+LOCK = ".lock"
 _BLOCK = 1 << 20
 
 log = logging.getLogger(__name__)
@@ -351,9 +353,9 @@ def is_being_written(folder: Path) -> bool:
     """Whether a process has the run open to write it."""
     import fcntl
 
-    if not (folder / ".lock").is_file():
+    if not (folder / LOCK).is_file():
         return False
-    with (folder / ".lock").open("rb") as file:
+    with (folder / LOCK).open("rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -361,10 +363,17 @@ def is_being_written(folder: Path) -> bool:
     return False
 
 
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Let no other process write or remove the run meanwhile. UsageError where one is writing it."""
+    with _lock(folder):
+        yield
+
+
 def _lock(folder: Path) -> IO[bytes]:
     import fcntl
 
-    file = (folder / ".lock").open("wb")
+    file = (folder / LOCK).open("wb")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:

@@ -1,7 +1,8 @@
 """Checksums of a run's facts, recorded when it has ended, and whether they still hold.
 
-    RUN/checksums.json   the SHA-256 of every file of facts; of the stores how much is in them, since their files change
-                         without their content; none while the run is written
+    RUN/checksums.json   the SHA-256 of every file of facts, and of the views but for the report, which may be rendered
+                         again at any time; of the stores how much is in them, since their files change without their
+                         content; none while the run is written
 
 run.json and the data have checksums of their own, and so have stored calls and results, one by one.
 """
@@ -22,15 +23,17 @@ from summeter.records import Fault, InputError, SummeterError
 from summeter.runs.batches import BATCHES
 from summeter.runs.calls import CallStore
 from summeter.runs.forms import stored
-from summeter.runs.journal import SEALS, Journal
+from summeter.runs.journal import LOCK, SEALS, Journal
 from summeter.runs.progress import PROGRESS
 from summeter.runs.results import RESULTS, ResultStore
-from summeter.runs.run import CALLS, FAILURES, RunFolder, read_manifest
+from summeter.runs.run import CALLS, FAILURES, MANIFEST, RunFolder, read_manifest
 from summeter.runs.sqlite import KeyValueFile
+from summeter.runs.views import VIEWS
 
 _SCHEMA = "summeter-checksums/1"
 _FOLDERS = ("judgments", "prepared", "prompts", "files")
 _STORES: dict[str, type[KeyValueFile]] = {CALLS: CallStore, RESULTS: ResultStore}
+_OTHERS = frozenset({MANIFEST, SEALS, LOCK, "report.html", *VIEWS})
 _WITHOUT = "remove it, and the run is checked without it"
 _AGAIN = "bring it back as it was, or give the command that made the run again"
 
@@ -50,8 +53,24 @@ def seal(folder: Path) -> None:
         if (folder / name).is_file():
             with kind(folder / name, readonly=True) as store:
                 stores[name] = len(store)
-    text = json.dumps({"schema": _SCHEMA, "files": files, "stores": stores}, ensure_ascii=False, indent=1)
-    write_text(folder / SEALS, text + "\n")
+    _write(folder, {"schema": _SCHEMA, "files": files, "views": _views(folder), "stores": stores})
+
+
+def seal_views(folder: Path) -> None:
+    """Record the checksums of views that were rebuilt; those of the facts stay, or are recorded if there are none."""
+    recorded = _recorded(folder)
+    if recorded is None:
+        seal(folder)
+    else:
+        _write(folder, {**recorded, "views": _views(folder)})
+
+
+def _views(folder: Path) -> dict[str, str]:
+    return {name: file_hash(folder / name) for name in VIEWS if (folder / name).is_file()}
+
+
+def _write(folder: Path, recorded: dict[str, Any]) -> None:
+    write_text(folder / SEALS, json.dumps(recorded, ensure_ascii=False, indent=1) + "\n")
 
 
 def compact(folder: Path) -> list[str]:
@@ -74,16 +93,16 @@ def compact(folder: Path) -> list[str]:
 def verify(folder: Path) -> list[Fault]:
     """What is not as it was when the run ended, file by file; nothing where all is.
 
-    A run without recorded checksums (one that was killed, or of an earlier version) is held against its lines of
-    progress. Raises UsageError for a folder that is no run, InputError where run.json itself is damaged.
+    A run without recorded checksums (one that was killed) is named too, and compared with its lines of progress.
+    Raises UsageError for a folder that is no run, InputError where run.json itself is damaged.
     """
     manifest = read_manifest(folder)
     faults = [*_of_data(folder), *_of_stores(folder, recorded := _recorded(folder))]
     if recorded is not None:
-        return [*_of_files(folder, recorded["files"]), *faults]
-    if manifest.status == "running":
-        message = "the run has not ended, or was killed: no checksums are recorded; its lines of progress were checked"
-        faults.append(Fault(str(folder), None, None, message))
+        return [*_of_files(folder, recorded["files"]), *_of_views(folder, recorded["views"]), *faults, *_added(folder)]
+    why = "the run has not ended, or was killed" if manifest.status == "running" else f"{SEALS} is missing"
+    message = f"{why}: there are no recorded checksums; only its lines of progress were checked"
+    faults.append(Fault(str(folder), None, None, message))
     try:
         run = RunFolder(folder)
         for _ in run.tables():
@@ -100,7 +119,9 @@ def _recorded(folder: Path) -> dict[str, Any] | None:
         return None
     try:
         recorded = json.loads(file.read_bytes())
-        if recorded["schema"] != _SCHEMA or not isinstance(recorded["files"], dict):
+        if recorded["schema"] != _SCHEMA or not all(
+            isinstance(recorded[name], dict) for name in ("files", "views", "stores")
+        ):
             raise ValueError(f"not of the form {_SCHEMA}")
     except (ValueError, KeyError, TypeError) as error:
         raise InputError.at(file, None, None, f"damaged: {error}; {_WITHOUT}") from error
@@ -116,6 +137,26 @@ def _of_files(folder: Path, recorded: dict[str, str]) -> Iterator[Fault]:
             yield Fault(str(folder / name), None, None, f"is not as it was when the run ended; {_AGAIN}")
     for name in there.keys() - recorded.keys():
         yield Fault(str(folder / name), None, None, "was added after the run had ended; take it out")
+
+
+def _of_views(folder: Path, recorded: dict[str, str]) -> Iterator[Fault]:
+    there = _views(folder)
+    again = f"rebuild it: summeter rescore {folder}"
+    for name, known in recorded.items():
+        if name not in there:
+            yield Fault(str(folder / name), None, None, f"is missing; {again}")
+        elif there[name] != known:
+            yield Fault(str(folder / name), None, None, f"is not as it was when the run ended; {again}")
+    for name in there.keys() - recorded.keys():
+        yield Fault(str(folder / name), None, None, "was added after the run had ended; take it out")
+
+
+def _added(folder: Path) -> Iterator[Fault]:
+    """What lies in the folder and is no file of a run; the folders of facts and the data are checked by their lists."""
+    known = {file.relative_to(folder).parts[0] for file in facts(folder)} | {*_OTHERS, *_FOLDERS, "data"}
+    for file in sorted(folder.iterdir()):
+        if file.name not in known and not file.name.startswith(tuple(_STORES)):
+            yield Fault(str(file), None, None, "was added after the run had ended; take it out")
 
 
 def _of_data(folder: Path) -> Iterator[Fault]:
@@ -141,7 +182,7 @@ def _faults(check: Callable[[], object]) -> tuple[Fault, ...]:
 
 
 def _of_stores(folder: Path, recorded: dict[str, Any] | None) -> Iterator[Fault]:
-    known: dict[str, int] = {} if recorded is None else recorded.get("stores", {})
+    known: dict[str, int] = {} if recorded is None else recorded["stores"]
     for name, kind in _STORES.items():
         file = folder / name
         if not file.is_file():

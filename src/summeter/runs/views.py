@@ -22,6 +22,7 @@ SCORE_COLUMNS = (
 
 _AT_ONCE = 50_000
 PAIRS = "pairs.jsonl"
+VIEWS = ("scores.jsonl", "scores.csv", PAIRS, "summary.json")
 
 
 def write_views(run: RunFolder, *, plain_csv: bool = False) -> None:
