@@ -52,15 +52,15 @@ async def read(data: Dataset, nli: NLI, label: str, grain: Grain = "sentence") -
     """What the network says of every labelled summary. UsageError for a label that is not 0 or 1."""
     rows = Rows([], [], [])
     for document, summaries in data.items():
-        places = sentences_of(document)
-        passages = await fitted(cut(document.text, places, grain), places, nli)
+        places = sentences_of(document, "punkt")
+        passages = await fitted(document.text, cut(document.text, places, grain), places, nli)
         premises = Premises(nli, [one.text for one in passages])
         for summary in summaries:
             told = {"0": 0, "1": 1}.get(str(summary.extra.get(label)))
             if told is None:
                 said = repr(summary.extra[label]) if label in summary.extra else "missing"
                 raise UsageError(f"{document.id}/{summary.system}: column {label!r} is {said}, not 0 or 1")
-            texts = [text for text in summary.sentence_texts if text.strip()]
+            texts = [summary.text[start:end] for start, end in sentences_of(summary, "punkt")]
             if passages and texts:
                 rows.tables.append(await premises.against(texts))
                 rows.labels.append(told)

@@ -25,7 +25,7 @@ from summeter.models.local.convert import convert
 from summeter.models.local.opened import open_model
 from summeter.models.local.seq2seq import LocalSeq2Seq
 from summeter.models.local.tagger import LocalTokenClassifier
-from summeter.records import Document, Item, Span, Summary
+from summeter.records import Document, Item, Judgment, Summary
 
 FIXTURE = Path(__file__).with_name("classified.json")
 SIZES = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 48}
@@ -56,16 +56,21 @@ def _words(texts: Sequence[str]) -> list[str]:
     return sorted({word for text in texts for word in re.findall(r"\w+", text)} - letters)
 
 
-def _tokenizer(folder: Path, texts: Sequence[str], marks: Sequence[str], *, roberta: bool) -> int:
-    """Words whole, others by letters; framed as RoBERTa (two marks between texts) or BERT."""
-    from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers, processors
+def _tokenizer(folder: Path, texts: Sequence[str], marks: Sequence[str], *, roberta: bool, lines: bool = False) -> int:
+    """Words whole, others by letters; framed as RoBERTa (two marks between texts) or BERT. With `lines`, a line break
+    is a token, as for RoBERTa's own, and so is every blank behind another one."""
+    from tokenizers import AddedToken, Regex, Tokenizer, models, pre_tokenizers, processors
 
-    letters = [chr(place) for place in range(33, 127)]
+    letters = [*(chr(place) for place in range(33, 127)), *(["\n", " "] if lines else [])]
     vocabulary = [*marks, *letters, *(f"##{letter}" for letter in letters), *_words(texts)]
     places = {word: place for place, word in enumerate(vocabulary)}
     begin, pad, end, unknown = marks[:4]
     tokenizer = Tokenizer(models.WordPiece(places, unk_token=unknown))
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.pre_tokenizer = (
+        pre_tokenizers.Split(Regex(r"\w+|[^\w ]|(?<= ) "), "removed", invert=True)
+        if lines
+        else pre_tokenizers.BertPreTokenizer()
+    )
     kind = processors.RobertaProcessing if roberta else processors.BertProcessing
     tokenizer.post_processor = kind((end, places[end]), (begin, places[begin]))
     tokenizer.add_special_tokens([AddedToken(mark, special=True) for mark in marks])
@@ -101,11 +106,11 @@ def _saved(tokenizer: Any, folder: Path, *, begin: str, pad: str, end: str, unkn
     return int(tokenizer.get_vocab_size())
 
 
-def roberta(folder: Path, texts: Sequence[str], classes: int, seed: int) -> Any:
-    """A frozen RoBERTa classifier in a folder; three classes are those of inference."""
+def roberta(folder: Path, texts: Sequence[str], classes: int, seed: int, *, lines: bool = False) -> Any:
+    """A frozen RoBERTa classifier in a folder; three classes are those of inference. `lines`: it sees line breaks."""
     import transformers
 
-    size = _tokenizer(folder, texts, ("<s>", "<pad>", "</s>", "<unk>"), roberta=True)
+    size = _tokenizer(folder, texts, ("<s>", "<pad>", "</s>", "<unk>"), roberta=True, lines=lines)
     names = ("entailment", "neutral", "contradiction")[:classes] if classes == 3 else map(str, range(classes))
     labels = dict(enumerate(names))
     config = transformers.RobertaConfig(
@@ -156,12 +161,12 @@ def bert(folder: Path, texts: Sequence[str], seed: int) -> tuple[Any, Any]:
     return frozen(transformers.BertModel(config), seed), frozen(torch.nn.Linear(32, 1), seed + 1, 0.1)
 
 
-def alignscore(folder: Path, texts: Sequence[str], file: Path) -> tuple[Any, dict[str, Any]]:
+def alignscore(folder: Path, texts: Sequence[str], file: Path, *, lines: bool = False) -> tuple[Any, dict[str, Any]]:
     """A frozen encoder and heads in the layout of AlignScore's checkpoints, written to `file`."""
     import torch
     import transformers
 
-    encoder = frozen(transformers.RobertaModel(roberta(folder, texts, 3, 11).config), 12)
+    encoder = frozen(transformers.RobertaModel(roberta(folder, texts, 3, 11, lines=lines).config), 12)
     heads = {
         f"{name}_layer": frozen(torch.nn.Linear(32, size), seed, 0.1 if name == "reg" else 0.3)
         for seed, (name, size) in enumerate((("tri", 3), ("bin", 2), ("reg", 1)), 13)
@@ -187,7 +192,7 @@ def ours(case: str, held: dict[str, Any], place: Path) -> list[list[float]]:
         convert("alignscore", place / "a.ckpt", place / "made", place / "base")
         folder = place / "made" / kind.removesuffix("_sp")
         evaluator: Evaluator = AlignScore(mode=kind, variant="legacy")  # type: ignore[arg-type]
-        return _scores(evaluator, held, _classifier("alignscore", folder), "sentences")
+        return _scores(evaluator, held, classifier("alignscore", folder))
     if name == "minicheck":
         if kind == "t5":
             t5(place / "net", texts, 21)
@@ -200,9 +205,9 @@ def ours(case: str, held: dict[str, Any], place: Path) -> list[list[float]]:
                 roberta(place / "net", texts, 2, 22)
             else:
                 deberta(place / "net", texts, 23)
-            networks = _classifier("minicheck", place / "net")
+            networks = classifier("minicheck", place / "net")
             evaluator = MiniCheck(claims="summary", chunk=60, variant="legacy")
-        return _scores(evaluator, held, networks, "lines")
+        return _scores(evaluator, held, networks)
     if name == "a3cu":
         import torch
 
@@ -212,35 +217,41 @@ def ours(case: str, held: dict[str, Any], place: Path) -> list[list[float]]:
         torch.save(state, place / "model.bin")
         convert("a3cu", place / "model.bin", place / "made", place / "base")
         tagger = LocalTokenClassifier("m", open_model(f"local/{place / 'made'}", "tokens"))
-        return _scores(A3CU(variant="legacy"), held, {"a3cu": tagger}, "sentences")
+        return _scores(A3CU(variant="legacy"), held, {"a3cu": tagger})
     roberta(place / "net", texts, 3, 43)
     evaluator = Lite2Pyramid(score=kind, variant="legacy")  # type: ignore[arg-type]
-    return _scores(evaluator, held, _classifier("lite2pyramid", place / "net"), "sentences")
+    return _scores(evaluator, held, classifier("lite2pyramid", place / "net"))
 
 
-def _classifier(role: str, folder: Path) -> dict[str, Any]:
+def classifier(role: str, folder: Path) -> dict[str, Any]:
+    """The network in the folder, in its role."""
     return {role: LocalClassifier("m", open_model(f"local/{folder}", "classifier"))}
 
 
-def _scores(evaluator: Evaluator, held: dict[str, Any], networks: dict[str, Any], cut: str) -> list[list[float]]:
-    async def run() -> list[list[float]]:
+def _scores(evaluator: Evaluator, held: dict[str, Any], networks: dict[str, Any]) -> list[list[float]]:
+    items = [_item(row, place) for place, row in enumerate(held["texts"])]
+    return [
+        [row.value for row in rows if row.target.unit == "summary" and row.value is not None]
+        for rows in judged(evaluator, items, networks)
+    ]
+
+
+def judged(evaluator: Evaluator, items: Sequence[Item], networks: dict[str, Any]) -> list[list[Judgment]]:
+    """The judgments of each item."""
+
+    async def run() -> list[list[Judgment]]:
         rows = []
-        for item in (_item(row, place, cut) for place, row in enumerate(held["texts"])):
+        for item in items:
             tools = Tools("s", networks=networks)
-            prepared = await evaluator.prepare(item.document, tools)
-            judgments = await evaluator.judge(item, prepared, tools)
-            rows.append([row.value for row in judgments if row.target.unit == "summary" and row.value is not None])
+            rows.append(list(await evaluator.judge(item, await evaluator.prepare(item.document, tools), tools)))
         return rows
 
     return asyncio.run(run())
 
 
-def _item(row: dict[str, Any], place: int, cut: str) -> Item:
-    """A text of the fixture with its sentences as stored: by Punkt over the whole (`sentences`) or line by line."""
+def _item(row: dict[str, Any], place: int) -> Item:
     document = Document(
-        id=f"d{place}", text=row["document"], references=(row["document"],), key_facts=tuple(row["units"]),
-        sentences=tuple(Span(of="document", start=start, end=end) for start, end in row[cut]),
-    )  # fmt: skip
-    spans = tuple(Span(of="summary", start=start, end=end) for start, end in row["claims"])
-    summary = Summary(document_id=document.id, system="s", text=row["summary"], sentences=spans, splitter="given")
-    return Item(document=document, summary=summary)
+        id=f"d{place}", text=row["document"], references=(row["document"],), key_facts=tuple(row["units"])
+    )
+    return Item(document=document, summary=Summary(document_id=document.id, system="s", text=row["summary"],
+                                                   splitter="rules-1"))  # fmt: skip

@@ -46,7 +46,7 @@ def texts(source: Document, most: int) -> list[str]:
 def test_pieces_are_sentences_and_line_ends_with_their_places() -> None:
     text = "\nOne is here. Two is here.\n\n Three is\nhere. \nFour is here.\n"
     made = pieces(plain(text))
-    wanted = ["\n", "One is here.", "Two is here.", "\n", "\n", "Three is", "\n", "here.", "\n", "Four is here.", "\n"]
+    wanted = ["\n", "One is here.", "Two is here.", "\n", "\n", " Three is", "\n", "here.", "\n", "Four is here.", "\n"]
     assert [piece.text for piece in made] == wanted
     assert all(text[piece.start : piece.end] == piece.text for piece in made)
 
@@ -68,7 +68,7 @@ def test_a_longer_sentence_is_a_chunk_of_its_own() -> None:
 
 def test_what_stands_between_given_sentences_is_read_too() -> None:
     source = document("B c.", text="Title\nB c. rest")
-    assert [piece.text for piece in pieces(source)] == ["Title", "\n", "B c.", "rest"]
+    assert [piece.text for piece in pieces(source, "stored")] == ["Title", "\n", "B c.", "rest"]
 
 
 def test_each_sentence_has_its_best_chunk_and_the_summary_their_mean() -> None:

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
 from summeter.evaluators.entailment.classified import Stretch, counted, outputs, softmax, unread
-from summeter.evaluators.entailment.premises import Floats, sentences_of
+from summeter.evaluators.entailment.premises import Floats, Sentences, SummarySentences, sentences_of
 from summeter.evaluators.entailment.reasons import beside
 from summeter.models.base import Classes, Classifier, Framing, Kind
 from summeter.records import Document, Item, Judgment
@@ -36,11 +36,13 @@ class AlignScore(Evaluator):
     sentences of the maximum over chunks; without it whole texts are compared in one pass. Each head is a checkpoint of
     its own (`summeter models convert alignscore`), bound to the role `alignscore`. `variant`: `paper`, or `legacy` for
     what the released code does instead: marks such as `</s>` inside a text are read as marks, and where one claim
-    leaves a chunk no room, the longer text of all pairs beside it is cut. `threshold`: a text is called supported from
-    this value on; the score does not depend on it.
+    leaves a chunk no room, the longer text of all pairs beside it is cut. `sentences`: `punkt` splits both texts as the
+    released code does (NLTK's English Punkt, line breaks kept), `stored` takes the sentences of the data. `threshold`:
+    a text is called supported from this value on; the score does not depend on it.
 
     A chunk too long to be read beside a sentence is cut at its end and counted in `truncated_tokens`. Writes one
-    judgment a sentence (`_sp`), whose evidence is the best chunk, and one of the summary, aspect faithfulness.
+    judgment a stored sentence (`_sp`), whose evidence is the best chunk, and one of the summary, aspect faithfulness.
+    A stored sentence that is none of Punkt's is compared for its own judgment and counts nothing in the score.
     """
 
     name: ClassVar[str] = "alignscore"
@@ -57,6 +59,7 @@ class AlignScore(Evaluator):
 
     mode: Mode = "nli_sp"
     variant: Literal["paper", "legacy"] = "paper"
+    sentences: Sentences = "punkt"
     threshold: float = Field(default=0.5, allow_inf_nan=False)
 
     @property
@@ -73,22 +76,27 @@ class AlignScore(Evaluator):
             return [builder.failed(FAITHFULNESS, "skipped", why)]
         text = item.summary.text
         if self.mode.endswith("_sp"):
-            stretches = tools.once("chunks", lambda: chunks(item.document))
-            claims = [text[start:end] for start, end in sentences_of(item.summary)]
+            stretches = tools.once("chunks", lambda: chunks(item.document, self.sentences))
+            sentences = SummarySentences.of(item.summary, self.sentences)
         else:
-            stretches, claims = [Stretch(item.document.text, 0, len(item.document.text))], [text]
-        values = await self._values(classifier, stretches, claims)
+            stretches = [Stretch(item.document.text, 0, len(item.document.text))]
+            sentences = SummarySentences([(0, len(text))], 1, [])
+        claims, scored = [text[start:end] for start, end in sentences.places], sentences.scored
+        values = await self._values(classifier, stretches, claims[:scored])
+        if others := claims[scored:]:
+            values = np.hstack([values, await self._values(classifier, stretches, others)])
         builder = replace(builder, truncated_tokens=await unread(classifier, stretches, claims, Framing()))
         best = values.argmax(axis=0)
-        value = float(values.max(axis=0).mean())
+        value = float(values[:, :scored].max(axis=0).mean())
         label = int(value >= self.threshold)
         if not self.mode.endswith("_sp"):
             return [builder.ok(FAITHFULNESS, value=value, label=label, reason="the whole summary beside the document")]
         parts = [
-            self._part(builder, at, stretches, int(place), float(values[place, at])) for at, place in enumerate(best)
+            self._part(builder, at, stretches, int(best[claim]), float(values[best[claim], claim]))
+            for at, claim in enumerate(sentences.judged)
         ]
-        count = "1 sentence" if len(claims) == 1 else f"{len(claims)} sentences"
-        weakest = beside(float(values.max(axis=0).min()), self.threshold)
+        count = "1 sentence" if scored == 1 else f"{scored} sentences"
+        weakest = beside(float(values[:, :scored].max(axis=0).min()), self.threshold)
         reason = f"mean over {count}, each at the best of {counted(stretches)}; the weakest has {weakest}"
         return [builder.ok(FAITHFULNESS, value=value, label=label, reason=reason), *parts]
 
@@ -138,7 +146,7 @@ class AlignScore(Evaluator):
         return np.concatenate(parts).reshape(len(stretches), len(claims), -1)
 
 
-def chunks(document: Document) -> list[Stretch]:
+def chunks(document: Document, by: Sentences = "punkt") -> list[Stretch]:
     """Runs of as many whole sentences each, one run for 350 words begun, and a last one of the sentences that remain.
 
     The document is not empty (AlignScore, section 3.3; the released code's rounding).
@@ -148,7 +156,7 @@ def chunks(document: Document) -> list[Stretch]:
     (1, [Stretch(text='A b. C d.', start=0, end=9)])
     """
     text = document.text
-    places = sentences_of(document) or [(0, len(text))]
+    places = sentences_of(document, by) or [(0, len(text))]
     each = max(len(places) // (len(text.split()) // WORDS + 1), 1)
     runs = [places[start : start + each] for start in range(0, len(places), each)]
     return [Stretch(" ".join(text[start:end] for start, end in run), run[0][0], run[-1][1]) for run in runs]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, assert_never
 
@@ -12,9 +11,6 @@ from summeter.text.windows import word_windows
 
 Grain = Literal["sentence", "2sents", "paragraph", "mixed", "document"]
 Place = tuple[int, int]
-
-_BLANK_LINE = re.compile(r"\n[^\S\n]*\n\s*")
-_LINE = re.compile(r"\n\s*")
 
 
 class Passage(NamedTuple):
@@ -31,18 +27,17 @@ class Passage(NamedTuple):
 
 
 def cut(text: str, sentences: Sequence[Place], grain: Grain, least: int = 0) -> list[Passage]:
-    """The passages of a text; those of `least` characters or fewer are left out.
+    """The passages of a text; those of `least` characters or fewer are left out, but for the whole document.
 
-    Paragraphs end at blank lines, or at line ends where there is no blank line. `2sents`: every sentence with the one
-    behind it. `mixed`: sentences, then paragraphs.
+    `2sents`: every sentence with the one behind it. `mixed`: sentences, then paragraphs.
 
     >>> [one.text for one in cut("A b. C d.", [(0, 4), (5, 9)], "2sents")]
     ['A b. C d.', 'C d.']
     """
     sentence_passages = [Passage(text[start:end], start, end) for start, end in sentences]
     if grain == "document":
-        passages = [_stripped(text, 0, len(text))]
-    elif grain == "paragraph":
+        return [Passage(text, 0, len(text))]
+    if grain == "paragraph":
         passages = paragraphs(text)
     elif grain == "2sents":
         long = [passage for passage in sentence_passages if len(passage.text) > least]
@@ -64,18 +59,22 @@ def cut(text: str, sentences: Sequence[Place], grain: Grain, least: int = 0) -> 
 
 
 def paragraphs(text: str) -> list[Passage]:
-    """Stretches between blank lines, or between line ends where there is no blank line; none of them blank."""
-    edge = _BLANK_LINE if _BLANK_LINE.search(text.strip()) else _LINE
-    passages, start = [], 0
-    for match in [*edge.finditer(text), None]:
-        end = match.start() if match else len(text)
-        passages.append(_stripped(text, start, end))
-        start = match.end() if match else end
-    return [passage for passage in passages if passage.text]
+    """What stands between empty lines, or between line ends where no line is empty, without blank ones.
+
+    As in the released code, a line of blanks is not empty.
+    """
+    edge = "\n\n" if "\n\n" in text else "\n"
+    passages, start = list[Passage](), 0
+    for part in text.split(edge):
+        if bare := part.strip():
+            first = start + part.index(bare)
+            passages.append(Passage(bare, first, first + len(bare)))
+        start += len(part) + len(edge)
+    return passages
 
 
-async def fitted(passages: Sequence[Passage], sentences: Sequence[Place], nli: NLI) -> list[Passage]:
-    """The passages, with those that are longer than the network reads beside a hypothesis cut into stretches of whole
+async def fitted(text: str, passages: Sequence[Passage], sentences: Sequence[Place], nli: NLI) -> list[Passage]:
+    """The passages of `text`, with those longer than the network reads beside a hypothesis cut into stretches of whole
     sentences. A sentence that is too long stands alone; its end is cut by the model."""
     room = nli.limit - nli.limit // RESERVED
     fitting: list[Passage] = []
@@ -84,16 +83,9 @@ async def fitted(passages: Sequence[Passage], sentences: Sequence[Place], nli: N
         if size <= room or len(inside) < 2:
             fitting.append(passage)
             continue
-        lengths = await nli.count([passage.text[start - passage.start : end - passage.start] for start, end in inside])
+        lengths = await nli.count([text[start:end] for start, end in inside])
         fitting += [
-            Passage(passage.text[piece.start - passage.start : piece.end - passage.start], piece.start, piece.end)
+            Passage(text[piece.start : piece.end], piece.start, piece.end)
             for piece in word_windows(inside, lengths, max(1, room))
         ]
     return fitting
-
-
-def _stripped(text: str, start: int, end: int) -> Passage:
-    piece = text[start:end]
-    first = start + len(piece) - len(piece.lstrip())
-    last = max(first, start + len(piece.rstrip()))
-    return Passage(text[first:last], first, last)

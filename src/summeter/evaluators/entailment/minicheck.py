@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
 from summeter.evaluators.entailment.classified import Stretch, counted, outputs, softmax, unread
-from summeter.evaluators.entailment.premises import Floats, sentences_of
+from summeter.evaluators.entailment.premises import Floats, Sentences, SummarySentences, sentences_of
 from summeter.evaluators.entailment.reasons import beside
 from summeter.evaluators.llm import NoVerdict
 from summeter.evaluators.windows import LEAST, RESERVE
@@ -98,13 +98,16 @@ class MiniCheck(Evaluator):
     judges it as one claim, as the paper's table on AggreFact (the LLM's default). `pool`: what the summary's score
     is of its sentences', `mean` or `min`. `variant`: `paper`, or `legacy` for what the released code does where texts
     are hard to read: an input too long loses its end, and there stands the claim; marks such as `</s>` inside a text
-    are read as marks (not for the LLM). `threshold`: a claim is called supported from this probability on; the score
-    does not depend on it.
+    are read as marks (not for the LLM). `sentences`: `punkt` splits texts as the released code does (NLTK's English
+    Punkt, each line of a document by itself), `stored` takes the sentences of the data. `threshold`: a claim is called
+    supported from this probability on; the score does not depend on it.
 
     The LLM's probability is that of `yes`, in any case, among the five likeliest first tokens; 0 where only `no` is
     among them; where neither is, the claim has no verdict. A chunk too long to be read beside a claim (one very long
     sentence) is cut at its end and counted in `truncated_tokens`, for T5 only at the end of the run. Writes one
-    judgment a sentence, whose evidence is the best chunk, and one of the summary, aspect faithfulness, in [0, 1].
+    judgment a stored sentence, whose evidence is the best chunk, and one of the summary, aspect faithfulness, in
+    [0, 1]. A stored sentence that is none of Punkt's is asked about for its own judgment and counts nothing in the
+    score.
     """
 
     name: ClassVar[str] = "minicheck"
@@ -129,6 +132,7 @@ class MiniCheck(Evaluator):
     chunk: int | None = Field(default=None, ge=16)
     claims: Claims | None = None
     pool: Literal["mean", "min"] = "mean"
+    sentences: Sentences = "punkt"
     variant: Literal["paper", "legacy"] = "paper"
     threshold: float = Field(default=0.5, ge=0, le=1)
 
@@ -164,7 +168,7 @@ class MiniCheck(Evaluator):
         """Which pieces of the document make a chunk."""
         if not document.text.strip():
             return Prepared(document_id=document.id)
-        items = pieces(document)
+        items = pieces(document, self.sentences)
         longest = self.chunk or CHUNKS[self.network]
         match self.network:
             case "encoder":
@@ -183,25 +187,26 @@ class MiniCheck(Evaluator):
         builder = JudgmentBuilder(self, item, tools.signature, prepared=prepared.stored_id, model=self._model_id(tools))
         if why := self.skip_reason(item):
             return [builder.failed(FAITHFULNESS, "skipped", why)]
-        stretches = tools.once("chunks", lambda: chunks(item.document, prepared.data["chunks"]))
+        stretches = tools.once("chunks", lambda: chunks(item.document, prepared.data["chunks"], self.sentences))
         text = item.summary.text
-        whole = (self.claims or self.usual_claims) == "summary"
-        places = [(0, len(text))] if whole else sentences_of(item.summary)
-        claims = [text[start:end] for start, end in places]
-        verdicts = await self._verdicts(stretches, claims, tools)
+        if (self.claims or self.usual_claims) == "summary":
+            verdicts = await self._verdicts(stretches, [text], tools)
+            builder = replace(builder, truncated_tokens=verdicts.truncated_tokens)
+            return [self._part(builder, None, stretches, verdicts, 0)]
+        sentences = SummarySentences.of(item.summary, self.sentences)
+        verdicts = await self._verdicts(stretches, [text[start:end] for start, end in sentences.places], tools)
         builder = replace(builder, truncated_tokens=verdicts.truncated_tokens)
-        parts = [self._part(builder, None if whole else at, stretches, verdicts, at) for at in range(len(claims))]
-        if whole:
-            return parts
-        builder = replace(builder, calls=tuple(key for calls in verdicts.calls.values() for key in calls))
-        if verdicts.lacks:
-            at, lack = next(iter(verdicts.lacks.items()))
-            why = f"sentence {at + 1} of {len(claims)}: {lack.reason}"
+        parts = [self._part(builder, at, stretches, verdicts, claim) for at, claim in enumerate(sentences.judged)]
+        scored = range(sentences.scored)
+        builder = replace(builder, calls=tuple(key for claim in scored for key in verdicts.calls.get(claim, ())))
+        if lacking := [claim for claim in scored if claim in verdicts.lacks]:
+            lack = verdicts.lacks[lacking[0]]
+            why = f"sentence {lacking[0] + 1} of {len(scored)}: {lack.reason}"
             return [builder.failed(FAITHFULNESS, lack.status, why), *parts]
-        best = verdicts.values.max(axis=0)
+        best = verdicts.values[:, scored].max(axis=0)
         value = float(best.mean() if self.pool == "mean" else best.min())
         label = int(value >= self.threshold)
-        count = "1 sentence" if len(claims) == 1 else f"{len(claims)} sentences"
+        count = "1 sentence" if len(scored) == 1 else f"{len(scored)} sentences"
         least = beside(float(best.min()), self.threshold)
         reason = f"{self.pool} over {count}, each at the best of {counted(stretches)}; the weakest has {least}"
         return [builder.ok(FAITHFULNESS, value=value, label=label, reason=reason), *parts]
@@ -287,12 +292,29 @@ class MiniCheck(Evaluator):
         return Verdicts(values, sum(cut) or None, lacks, calls)
 
 
-def pieces(document: Document) -> list[Piece]:
-    """Sentences, cut at line ends, and between them a piece for each line's end.
+def pieces(document: Document, by: Sentences = "punkt") -> list[Piece]:
+    """Sentences of each line, and between lines a piece for each line's end.
 
     >>> [piece.text for piece in pieces(Document(id="d", text="A b. C d.\\n\\nE f."))]
     ['A b.', 'C d.', '\\n', '\\n', 'E f.']
     """
+    return _line_pieces(document.text) if by == "punkt" else _stored_pieces(document)
+
+
+def _line_pieces(text: str) -> list[Piece]:
+    """Punkt's sentences of each line by itself; blanks before a line's first sentence belong to it."""
+    from summeter.text.punkt import punkt_split
+
+    items, first = list[Piece](), 0
+    for line in text.split("\n"):
+        items += [Piece(line[start:end], first + start, first + end) for start, end in punkt_split(line)]
+        first += len(line) + 1
+        items.append(Piece("\n", first - 1, first))
+    return items[:-1]
+
+
+def _stored_pieces(document: Document) -> list[Piece]:
+    """The sentences of the data, cut at line ends, and what stands between them."""
     text, items, last = document.text, list[Piece](), 0
     for start, end in [*sentences_of(document), (len(text), len(text))]:
         at = last
@@ -324,9 +346,9 @@ def runs(lengths: Sequence[int], most: int) -> list[tuple[int, int]]:
     return [*filled, (first, len(lengths))] if first < len(lengths) else filled
 
 
-def chunks(document: Document, places: Sequence[tuple[int, int]]) -> list[Stretch]:
+def chunks(document: Document, places: Sequence[tuple[int, int]], by: Sentences = "punkt") -> list[Stretch]:
     """The chunks of a document, given which pieces each holds; those of line ends alone are left out."""
-    items, stretches = pieces(document), []
+    items, stretches = pieces(document, by), []
     for first, last in places:
         inside = items[first:last]
         text = " ".join(piece.text for piece in inside).replace(" \n ", "\n").strip()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from math import log
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +24,43 @@ from summeter.text.windows import word_windows
 
 Floats = NDArray[np.float64]
 
+Place = tuple[int, int]
+Sentences = Literal["punkt", "stored"]
+"""Which sentences a text has: those of NLTK's Punkt, as in released code, or those stored with the data."""
+
 ENTAIL, NEUTRAL, CONTRADICT = 0, 1, 2
 RESERVED = 4
 """One part in so many of what the network reads is left to the hypothesis."""
 
 
-def sentences_of(part: Document | Summary) -> list[tuple[int, int]]:
-    """Its sentences as (start, end): those stored, or, where it has none, by the rules."""
+class SummarySentences(NamedTuple):
+    """Sentences of a summary: the first `scored` of `places` make its score, and each stored sentence, which has a
+    judgment of its own, stands at its place among them (`judged`)."""
+
+    places: list[Place]
+    scored: int
+    judged: list[int]
+
+    @classmethod
+    def of(cls, summary: Summary, by: Sentences) -> SummarySentences:
+        """The sentences that the setting asks for, then those stored that are not among them.
+
+        >>> summary = Summary(document_id="d", system="s", text="A b.\nC d", splitter="rules-1")
+        >>> SummarySentences.of(summary, "punkt")
+        SummarySentences(places=[(0, 4), (5, 8)], scored=2, judged=[0, 1])
+        """
+        scored, stored = sentences_of(summary, by), sentences_of(summary)
+        places = list(dict.fromkeys([*scored, *stored]))
+        order = {place: at for at, place in enumerate(places)}
+        return cls(places, len(scored), [order[place] for place in stored])
+
+
+def sentences_of(part: Document | Summary, by: Sentences = "stored") -> list[Place]:
+    """Its sentences as (start, end). `stored`: those of the data, or, where it has none, by the rules."""
+    if by == "punkt":
+        from summeter.text.punkt import punkt_split
+
+        return [(start, end) for start, end in punkt_split(part.text)]
     return [(span.start, span.end) for span in part.sentences] or [(start, end) for start, end in split(part.text)]
 
 

@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
 from summeter.evaluators.entailment.convolution import Convolution, load, weights_file
 from summeter.evaluators.entailment.grains import Grain, Passage, cut, fitted
-from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, Floats, Premises, sentences_of
+from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, Floats, Premises, Sentences, sentences_of
 from summeter.evaluators.entailment.reasons import against, explanation, findings, shares, spans
 from summeter.models.base import Kind
 from summeter.models.fitted import NumbersFile
@@ -21,9 +21,8 @@ FAITHFULNESS = "faithfulness"
 
 
 class _Verdict(NamedTuple):
-    """A sentence of the summary (its place among them), and what the passages say of it."""
+    """A passage of the summary, and what those of the document say of it."""
 
-    place: int
     passage: Passage
     table: Floats
     value: float
@@ -40,13 +39,15 @@ class SummaC(Evaluator):
     released class does unless told otherwise. `least`: passages of so many characters or fewer are left out, and
     `most`: passages beyond so many (released: 10 and 100; here nothing is left out unless asked for). `nearest` (zs):
     ask the network about only so many passages a sentence, those that share most words with it (for long stories; it
-    is no longer SummaC then). `threshold`: a sentence is called supported from this value on; the score does not depend
-    on it.
+    is no longer SummaC then). `sentences`: `punkt` splits both texts as the released code does (NLTK's English Punkt,
+    line breaks kept), `stored` takes the sentences of the data. `threshold`: a sentence is called supported from this
+    value on; the score does not depend on it.
 
     Passages longer than the network reads are cut into stretches of whole sentences.
 
-    Writes one judgment a sentence and one of the summary, aspect faithfulness, both in [0, 1] (`ec`: [-1, 1]); the
-    summary's own is its score. Evidence is the passage that entails best, and for a sentence that is not supported the
+    Writes one judgment a stored sentence and one of the summary, aspect faithfulness, both in [0, 1] (`ec`: [-1, 1]);
+    the summary's own is its score, in which a stored sentence that is none of Punkt's counts nothing. Evidence is the
+    passage that entails best, and for a sentence that is not supported the
     one that contradicts most, where one does.
     """
 
@@ -66,6 +67,7 @@ class SummaC(Evaluator):
     least: int = Field(default=0, ge=0)
     most: int | None = Field(default=None, ge=1)
     nearest: int | None = Field(default=None, ge=1)
+    sentences: Sentences = "punkt"
     threshold: float = Field(default=0.5, ge=-1, le=1)
 
     @field_validator("weights", mode="before")
@@ -111,13 +113,18 @@ class SummaC(Evaluator):
         return {**super().signature_fields(), **({"weights": load(self.weights).id} if self.weights else {})}
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
-        """Where the passages stand, unless they are the sentences."""
-        grain = self._grains[0]
+        """Where the passages stand, unless they are the sentences; and their texts, where these do not stand there as
+        they are (two sentences joined by a blank)."""
+        grain, text = self._grains[0], document.text
         if grain == "sentence":
             return Prepared(document_id=document.id)
-        places = sentences_of(document)
-        passages = await fitted(cut(document.text, places, grain, self.least), places, tools.nli("nli"))
-        return Prepared(document_id=document.id, data={"passages": [passage.place for passage in passages]})
+        places = sentences_of(document, self.sentences)
+        passages = await fitted(text, cut(text, places, grain, self.least), places, tools.nli("nli"))
+        data = [
+            [*passage.place, *([] if passage.text == text[slice(*passage.place)] else [passage.text])]
+            for passage in passages
+        ]
+        return Prepared(document_id=document.id, data={"passages": data})
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment a sentence, one of the summary."""
@@ -128,32 +135,36 @@ class SummaC(Evaluator):
         if why := self.skip_reason(item):
             return [builder.failed(FAITHFULNESS, "skipped", why)]
         passages = self._passages(item.document, prepared)
-        judged = cut(item.summary.text, sentences_of(item.summary), self._grains[1], self.least)
-        if not passages or not judged:
+        text = item.summary.text
+        scored = cut(text, sentences_of(item.summary, self.sentences), self._grains[1], self.least)
+        if not passages or not scored:
             side = "the document" if not passages else "the summary"
             why = f"{side} has no passage of more than {self.least} characters"
             return [builder.failed(FAITHFULNESS, "skipped", why)]
         premises = tools.once("premises", lambda: Premises(nli, [passage.text for passage in passages], self.nearest))
-        tables = await premises.against([passage.text for passage in judged])
-        convolution = tools.once("convolution", lambda: load(self.weights) if self.weights else None)
         numbers = {place: at for at, place in enumerate(sentences_of(item.summary))}
+        judged = cut(text, list(numbers), "sentence", self.least) if self._grains[1] == "sentence" else []
+        tables = await premises.against([passage.text for passage in (*scored, *judged)])
+        convolution = tools.once("convolution", lambda: load(self.weights) if self.weights else None)
         verdicts = [
-            _Verdict(numbers.get(passage.place, 0), passage, table, self._value(table, convolution))
-            for passage, table in zip(judged, tables, strict=True)
+            _Verdict(passage, table, self._value(table, convolution))
+            for passage, table in zip((*scored, *judged), tables, strict=True)
         ]
-        parts = [self._part(builder, verdict, passages, tools) for verdict in verdicts]
-        return [self._whole(builder, verdicts, convolution), *(parts if self._grains[1] == "sentence" else ())]
+        parts = [
+            self._part(builder, numbers[verdict.passage.place], verdict, passages, tools)
+            for verdict in verdicts[len(scored) :]
+        ]
+        return [self._whole(builder, verdicts[: len(scored)], convolution), *parts]
 
     def _passages(self, document: Document, prepared: Prepared) -> list[Passage]:
         text = document.text
         if "passages" in prepared.data:
-            joined = self._grains[0] == "2sents"
             passages = [
-                Passage(" ".join(text[start:end].split()) if joined else text[start:end], start, end)
-                for start, end in prepared.data["passages"]
+                Passage(joined[0] if joined else text[start:end], start, end)
+                for start, end, *joined in prepared.data["passages"]
             ]
         else:
-            passages = cut(text, sentences_of(document), "sentence", self.least)
+            passages = cut(text, sentences_of(document, self.sentences), "sentence", self.least)
         return passages[: self.most]
 
     def _value(self, table: Floats, convolution: Convolution | None) -> float:
@@ -163,7 +174,9 @@ class SummaC(Evaluator):
         best = float(np.nanmax(table[:, ENTAIL]))  # not a number: what was not asked about
         return best - float(np.nanmax(table[:, CONTRADICT])) if self.labels == "ec" else best
 
-    def _part(self, builder: JudgmentBuilder, verdict: _Verdict, passages: Sequence[Passage], tools: Tools) -> Judgment:
+    def _part(
+        self, builder: JudgmentBuilder, place: int, verdict: _Verdict, passages: Sequence[Passage], tools: Tools
+    ) -> Judgment:
         at = int(np.nanargmax(verdict.table[:, ENTAIL]))
         supported = verdict.value >= self.threshold
         contrary = () if supported else findings(verdict.passage.text, builder.item.document, tools)
@@ -172,11 +185,11 @@ class SummaC(Evaluator):
         if worst is not None and worst != at:
             reason += f"; another passage contradicts it ({shares(verdict.table[worst])})"
             shown.append(worst)
-        evidence = spans([passages[place].place for place in shown])
+        evidence = spans([passages[number].place for number in shown])
+        label = int(supported)
         return builder.ok(
-            FAITHFULNESS, "sentence", verdict.place, value=verdict.value, label=int(supported), reason=reason,
-            evidence=evidence,
-        )  # fmt: skip
+            FAITHFULNESS, "sentence", place, value=verdict.value, label=label, reason=reason, evidence=evidence
+        )
 
     def _whole(
         self, builder: JudgmentBuilder, verdicts: Sequence[_Verdict], convolution: Convolution | None

@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Semicolons, Tools
+from summeter.evaluators.entailment.premises import Sentences, SummarySentences
 from summeter.models.base import Framing, Kind, Seq2Seq
 from summeter.records import Item, Judgment, Span
 
@@ -55,10 +56,12 @@ class UniEval(Evaluator):
     `task=sum`: role `unieval`, `dimensions` (with semicolons) among coherence, consistency, fluency and relevance,
     which needs a reference (the first that is not blank is read). `task=fact`: consistency alone, by the checkpoint in
     the role `unieval_fact`. `threshold`: a label is 1 from this value on; no score depends on it. `variant=legacy`
-    reads a mark such as `</s>` inside a text as that mark, as the released class does.
+    reads a mark such as `</s>` inside a text as that mark, as the released class does. `sentences`: `punkt` splits the
+    summary as the released class does (NLTK's English Punkt), `stored` takes the sentences of the data.
 
     The value is p(Yes) / (p(Yes) + p(No)), of the first pieces at the first step. Coherence and relevance are asked of
-    the whole summary; consistency and fluency of each sentence, and the summary's own judgment is their mean. With
+    the whole summary; consistency and fluency of each sentence, and the summary's own judgment is their mean. Each
+    stored sentence has a judgment of its own; one that is none of Punkt's counts nothing in the mean. With
     several dimensions a last judgment, overall, is the mean of them all. Inputs are cut at 1,024 tokens, at the end of
     the document or reference.
     """
@@ -85,6 +88,7 @@ class UniEval(Evaluator):
     dimensions: Semicolons[Dimension] = ("coherence", "consistency", "fluency", "relevance")
     threshold: float = Field(default=0.5, ge=0, le=1)
     variant: Literal["paper", "legacy"] = "paper"
+    sentences: Sentences = "punkt"
 
     @model_validator(mode="after")
     def _asks_something(self) -> Self:
@@ -121,6 +125,8 @@ class UniEval(Evaluator):
         if why := self.skip_reason(item):
             return [builder.failed(aspect, "skipped", why) for aspect in self.measured]
         reference = next((text for text in item.references if text.strip()), None)
+        text, sentences = item.summary.text, SummarySentences.of(item.summary, self.sentences)
+        claims = [text[start:end] for start, end in sentences.places]
         judgments: list[Judgment] = []
         values: dict[Dimension, float] = {}
         for dimension in self._asked:
@@ -129,10 +135,14 @@ class UniEval(Evaluator):
                 continue
             other = reference if dimension == "relevance" else None if dimension == "fluency" else item.document.text
             question = _QUESTIONS[dimension]
-            texts = list(item.sentences) if question.by_sentence else [item.summary.text]
-            answers = await self._answers(network, question, texts, other)
-            values[dimension] = float(np.mean(answers))
-            judgments += self._judgments(builder, dimension, answers)
+            if not question.by_sentence:
+                (answer,) = await self._answers(network, question, [text], other)
+                values[dimension] = float(answer)
+                judgments.append(self._answer(builder, dimension, values[dimension]))
+                continue
+            answers = await self._answers(network, question, claims, other)
+            values[dimension] = float(answers[: sentences.scored].mean())
+            judgments += self._by_sentence(builder, dimension, answers, sentences)
         if len(self._asked) > 1:
             judgments.append(self._overall(builder, values))
         return judgments
@@ -147,28 +157,25 @@ class UniEval(Evaluator):
         values: NDArray[np.float64] = 1 / (1 + np.exp(first[:, 1] - first[:, 0]))
         return values
 
-    def _judgments(
-        self, builder: JudgmentBuilder, dimension: Dimension, answers: NDArray[np.float64]
+    def _by_sentence(
+        self, builder: JudgmentBuilder, dimension: Dimension, answers: NDArray[np.float64], sentences: SummarySentences
     ) -> list[Judgment]:
-        value = float(answers.mean())
-        if not _QUESTIONS[dimension].by_sentence:
-            return [self._answer(builder, dimension, value)]
+        scored = answers[: sentences.scored]
+        value, weakest = float(scored.mean()), int(scored.argmin())
+        start, end = sentences.places[weakest]
+        count = "1 sentence" if len(scored) == 1 else f"{len(scored)} sentences"
+        whole = builder.ok(
+            dimension,
+            value=value,
+            label=int(value >= self.threshold),
+            reason=f"mean of {count}; the lowest has {scored[weakest]:.2f}",
+            evidence=(Span(of="summary", start=start, end=end),),
+        )
         parts = [
-            self._answer(builder, dimension, float(answer), place) for place, answer in enumerate(answers)
-        ]  # fmt: skip
-        weakest = int(answers.argmin())
-        span = builder.item.summary.sentences[weakest]
-        count = "1 sentence" if len(answers) == 1 else f"{len(answers)} sentences"
-        return [
-            builder.ok(
-                dimension,
-                value=value,
-                label=int(value >= self.threshold),
-                reason=f"mean of {count}; the lowest has {answers[weakest]:.2f}",
-                evidence=(Span(of="summary", start=span.start, end=span.end),),
-            ),
-            *parts,
+            self._answer(builder, dimension, float(answers[claim]), place)
+            for place, claim in enumerate(sentences.judged)
         ]
+        return [whole, *parts]
 
     def _answer(
         self, builder: JudgmentBuilder, dimension: Dimension, value: float, place: int | None = None

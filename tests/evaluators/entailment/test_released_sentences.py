@@ -1,0 +1,77 @@
+"""Which sentences AlignScore, MiniCheck, SummaC and UniEval read: Punkt's for the score, the stored ones for their own
+judgments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from evaluators.networks import TableSeq2Seq, WordClassifier, WordNLI, judge
+
+from summeter.evaluators.base import Tools
+from summeter.evaluators.catalog import build
+from summeter.records import Document, SettingError
+
+DIALOGUE = Document(id="d", text="Ana: did you sell the mill\nBo: yes, in May. It rained!!!\n\n  Ana: and the boat")
+# Without a full stop, a line ends no sentence of Punkt's; stored are the lines.
+SUMMARY = "Ana asks about the mill\nBo sold it in May. It rained"
+PUNKT = ["Ana asks about the mill\nBo sold it in May.", "It rained"]
+STORED = ["Ana asks about the mill", "Bo sold it in May.", "It rained"]
+NETWORKS: dict[str, Any] = {
+    "alignscore": WordClassifier, "minicheck": WordClassifier, "summac": WordNLI, "unieval": TableSeq2Seq,
+}  # fmt: skip
+ROLES = {"alignscore": "alignscore", "minicheck": "minicheck", "summac": "nli", "unieval": "unieval"}
+
+
+def asked(written: str) -> tuple[list[str], list[str], float | None, list[float | None]]:
+    """Premises and hypotheses that the network was asked about, and the values of the summary and its sentences."""
+    name = written.partition("[")[0]
+    network = NETWORKS[name]()
+    (rows,) = judge(build(written), DIALOGUE, SUMMARY, tools=Tools("s", networks={ROLES[name]: network}))
+    order = (1, 0) if name == "unieval" else (0, 1)
+    pairs = [tuple(pair[at] for at in order) for pair in network.asked]
+    values = {(row.target.unit, row.target.index): row.value for row in rows}
+    premises, hypotheses = (list(dict.fromkeys(texts)) for texts in zip(*pairs, strict=True))
+    return premises, hypotheses, values["summary", None], [values["sentence", at] for at in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("written", "premises"),
+    [
+        ("alignscore", ["Ana: did you sell the mill\nBo: yes, in May. It rained!!! Ana: and the boat"]),
+        ("minicheck", ["Ana: did you sell the mill\nBo: yes, in May. It rained!! !\n\n   Ana: and the boat"]),
+        ("summac", ["Ana: did you sell the mill\nBo: yes, in May.", "It rained!!!", "Ana: and the boat"]),
+        ("unieval[consistency]", [DIALOGUE.text]),
+    ],
+)
+def test_released_sentences_make_the_score_and_stored_ones_have_judgments(written: str, premises: list[str]) -> None:
+    found, hypotheses, whole, parts = asked(written)
+    assert found == premises
+    assert hypotheses == [*PUNKT, *STORED[:2]]
+    stored = written.rstrip("]") + ("," if "[" in written else "[") + "sentences=stored]"
+    _, hypotheses, mean, values = asked(stored)
+    assert hypotheses == STORED
+    assert mean == pytest.approx(sum(values) / 3)  # type: ignore[arg-type]
+    if found == asked(stored)[0]:  # the same premises: only the score differs
+        assert values == parts
+        assert mean != whole
+
+
+@pytest.mark.parametrize("name", list(ROLES))
+def test_the_signature_names_sentences_that_are_not_the_released_ones(name: str) -> None:
+    released, stored = (build(written).sign({}, "rules-1") for written in (name, f"{name}[sentences=stored]"))
+    assert released == stored.replace("|sentences:stored", "") != stored
+    with pytest.raises(SettingError, match="sentences"):
+        build(f"{name}[sentences=lines]")
+
+
+def test_pairs_of_sentences_keep_their_lines_and_leave_out_short_ones() -> None:
+    source = Document(id="d", text="Ana left\nKiel at noon. Oh no! Bo stayed\nthere.\nNobody knew it.")
+    nli = WordNLI()
+    judge(
+        build("summac[granularity=2sents-sentence,least=10]"), source, "Ana left Kiel.",
+        tools=Tools("s", networks={"nli": nli}),
+    )  # fmt: skip
+    assert [premise for premise, _ in nli.asked] == [
+        "Ana left\nKiel at noon. Bo stayed\nthere.", "Bo stayed\nthere. Nobody knew it.", "Nobody knew it.",
+    ]  # fmt: skip
