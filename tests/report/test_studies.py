@@ -175,7 +175,6 @@ def test_means_that_differ_in_the_last_digit_are_level() -> None:
 
     # 0.1 + 0.2 is 0.30000000000000004.
     assert ranks([0.3, 0.1 + 0.2, 0.2]) == [1, 1, 3]
-    # What looks the same as another is not best.
-    for values, best in (((0.3, 0.1 + 0.2, 0.299999), None), ((0.3, 0.1, 0.2), "x"), ((0.304, 0.301, 0.2), None)):
-        table = SystemTable([mean(name, value) for name, value in zip("xyz", values, strict=True)])
-        assert table.best(("j", "j|v:1", "a")) == best
+    # Means alone do not show that one is best.
+    table = SystemTable([mean(name, value) for name, value in zip("xyz", (0.3, 0.1, 0.2), strict=True)])
+    assert table.best(("j", "j|v:1", "a")) is None

@@ -58,6 +58,7 @@ from summeter.meta.selection import (
 )
 from summeter.records import Judgment, Message, Parameter, UsageError, judge_names
 from summeter.runs.run import RunFolder
+from summeter.scoring.systems import LEFT_OUT, shared_documents, shared_note
 from summeter.scoring.table import JudgmentTable
 from summeter.stats import (
     FEWEST,
@@ -261,32 +262,29 @@ def _means(
     table: Mapping[str, Floats], about: Mapping[str, Any], testing: Significance
 ) -> tuple[dict[str, Row], list[str]]:
     """The mean of each system as a row, and a note where the systems have unlike documents."""
-    there = {name: ~np.isnan(values) for name, values in table.items()}
-    own = {name: int(here.sum()) for name, here in there.items()}
-    judged = [here for name, here in there.items() if own[name]]
-    shared = np.logical_and.reduce(judged) if judged else np.zeros(0, dtype=np.bool_)
-    unlike = any((here != shared).any() for here in judged)
-    narrowed = unlike and {Documents.SHARED: True, Documents.ALL: False}[Documents(testing.documents)]
+    own = {name: int((~np.isnan(values)).sum()) for name, values in table.items()}
+    ranked, shared = shared_documents(np.stack(list(table.values())))
+    kept = {name: own[name] for name, here in zip(table, ranked.tolist(), strict=True) if here}
+    left_out = {name: count for name, count in own.items() if name not in kept and count}
+    note = shared_note(kept, left_out, int(shared.sum()))
+    narrowed = note is not None and {Documents.SHARED: True, Documents.ALL: False}[Documents(testing.documents)]
     rows = {}
     for name, values in table.items():
         bootstrap = Bootstrap(len(values), testing.resamples, testing.confidence, testing.seed)
         rows[name] = interval_row(
-            bootstrap.mean(np.where(shared, values, np.nan) if narrowed else values), about, system=name,
-            statistic="mean", details={"documents": str(testing.documents), "own_documents": own[name]},
-            reason="no document has a score of every system" if narrowed and own[name] else None,
+            bootstrap.mean(np.where(shared & (name in kept), values, np.nan) if narrowed else values), about,
+            system=name, statistic="mean", details={"documents": str(testing.documents), "own_documents": own[name]},
+            reason=LEFT_OUT if narrowed and name in left_out
+            else "no document has a score of every system" if narrowed and own[name] else None,
         )  # fmt: skip
-    if not unlike:
+    if note is None:
         return rows, []
+    if narrowed:
+        return rows, [Message(f"{about['aspect']}: {note} Means over all of a system's own documents: ",
+                              Parameter("documents", "all"))]  # fmt: skip
     few, most = (choice(table, key=lambda name: own[name]) for choice in (min, max))
     counts = ", ".join(f"{name} {own[name]}" for name in (table if len(table) <= MOST_NAMED else (few, most)))
-    if not narrowed:
-        note = f"means on {about['aspect']} are over each system's own documents ({counts}): the ranking is of unlikes"
-        return rows, [note]
-    size = int(shared.sum())
-    which = f"the {size} document{'s' * (size != 1)} that all systems have (scored: {counts})"
-    return rows, [
-        Message(f"means on {about['aspect']} are over {which}; ", Parameter("documents", "all"), " takes all")
-    ]
+    return rows, [f"{about['aspect']}: means are over each system's own documents ({counts}), which are not the same"]
 
 
 @dataclass(frozen=True)
@@ -484,7 +482,7 @@ def verdict(
     apart = [name for name in values if name not in known and name in tested]
     lost = [name for name in values if name not in known and name not in tested]
     unranked = [f"{', '.join(lost)} ha{'s' if len(lost) == 1 else 've'} no score on {aspect}"] if lost else []
-    unranked += [f"{', '.join(apart)} are not ranked: no document has a score of each"] if apart else []
+    unranked += [f"{', '.join(apart)} {'is' if len(apart) == 1 else 'are'} not ranked"] if apart else []
     if not any(pair.better for pair in pairs):
         return "; ".join([_none_better([*ranked, *apart], pairs, aspect, testing.alpha), *unranked])
     numbers = sorted({number for number in cluster_of.values() if number is not None})

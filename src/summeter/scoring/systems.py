@@ -12,8 +12,8 @@ import numpy as np
 from summeter.records import Record
 from summeter.scoring.scores import COMPOSED, COMPOSITE, Score, ScoreTable
 from summeter.scoring.table import Groups, Names
-from summeter.stats import FEWEST, Bootstrap
-from summeter.stats.base import Floats, Ints
+from summeter.stats import FEWEST, Bootstrap, paired_differences
+from summeter.stats.base import Bools, Floats, Ints
 from summeter.tables import Table, with_interval
 
 RESAMPLES = 2000
@@ -92,6 +92,42 @@ def _mean(table: ScoreTable, rows: Ints, domain: str | None, seed: int) -> Syste
     )  # fmt: skip
 
 
+LEFT_OUT = f"fewer than {FEWEST} summaries have a score: left out of the ranking"
+
+
+def shared_documents(values: Floats) -> tuple[Bools, Bools]:
+    """Return which systems are ranked, and on which documents, from systems x documents (NaN where there is no score).
+
+    The documents are those for which every ranked system has a score. Systems with fewer than FEWEST scores are left
+    out, unless fewer than two have more: they would leave hardly a document to compare the others on.
+    """
+    own = (~np.isnan(values)).sum(axis=1)
+    enough = own >= FEWEST
+    ranked: Bools = enough if enough.sum() > 1 else own > 0
+    if not ranked.any():
+        return ranked, np.zeros(values.shape[1], dtype=np.bool_)
+    return ranked, np.asarray(~np.isnan(values[ranked]).any(axis=0), dtype=np.bool_)
+
+
+def shared_note(own: Mapping[str, int], left_out: Mapping[str, int], documents: int) -> str | None:
+    """Say which documents systems are ranked on; None where all ranked systems have the same and none is left out.
+
+    `own` is how many documents each ranked system has a score for, `left_out` the same of the others.
+    """
+    without = _left_out(left_out)
+    if all(count == documents for count in own.values()):
+        return without or None
+    named = sorted(own) if len(own) <= _NAMED else sorted(own, key=own.__getitem__)[:: len(own) - 1]
+    counts = ", ".join(f"{name} {own[name]}" for name in named)
+    if not documents:
+        text = f"No document has a score for every system ({counts}): their means cannot be compared."
+    else:
+        size = f"{documents} document{'s' * (documents > 1)}"
+        every = "every other system" if without else "every system"
+        text = f"Ranked on the {size} for which {every} has a score (each has: {counts})."
+    return f"{without} {text}" if without else text
+
+
 class Shared(NamedTuple):
     """The means of a column over the documents for which all its systems have a score: these can be compared.
 
@@ -116,11 +152,6 @@ class Shared(NamedTuple):
         """The scores by system on the documents that `cells` are over."""
         common = ~np.isnan(np.stack(list(self.values.values()))).any(axis=0)
         return {system: scores[common] for system, scores in self.values.items()}
-
-    @property
-    def same(self) -> bool:
-        """Whether all systems have scores for the same documents."""
-        return all(own == self.documents for own in self.own.values())
 
 
 class SystemTable:
@@ -168,9 +199,7 @@ class SystemTable:
         values[system.codes, document.codes] = known.value
         names = [name or "" for name in system.names[: len(known)]]
         own = (~np.isnan(values)).sum(axis=1)
-        enough = own >= FEWEST
-        ranked = enough if enough.sum() > 1 else np.ones(len(own), dtype=np.bool_)
-        common = ~np.isnan(values[ranked]).any(axis=0)
+        ranked, common = shared_documents(values)
         scored = ~np.isnan(values[ranked]).all(axis=0)
         if (common == scored).all():
             cells = {name: self._cells[name, *column] for name, here in zip(names, ranked, strict=False) if here}
@@ -192,42 +221,27 @@ class SystemTable:
         if own is None or shared is None:
             return own
         if (mean := shared.cells.get(system)) is None:
-            few = f"fewer than {FEWEST} summaries have a score: left out of the ranking"
-            reason = few if system in shared.left_out else own.reason
+            reason = LEFT_OUT if system in shared.left_out else own.reason
             return own.model_copy(update={"value": None, "low": None, "high": None, "reason": reason})
         return mean.model_copy(update={"missing": own.missing})
 
     def best(self, column: tuple[str, str, str]) -> str | None:
-        """The system whose mean is the highest to two decimals.
+        """The system that is better than each other one on the documents they share; None where none is.
 
-        None where several share that, one is alone, or there are too few documents (below 6) for any claim.
+        The test is that of `stats.paired_differences`, corrected over all pairs; without scores there is no test.
         """
         if column not in self._best:
-            means = {row.system: self.compared(row.system, column) for row in self.rows}
-            shown = {name: f"{mean.value:.2f}" for name, mean in means.items() if mean and mean.value is not None}
-            top = max(shown.values(), key=float, default=None)
-            highest = [name for name, text in shown.items() if text == top]
-            few = any(mean.n < FEWEST for mean in means.values() if mean and mean.value is not None)
-            self._best[column] = highest[0] if len(highest) == 1 and len(shown) > 1 and not few else None
+            shared = self.shared(column)
+            (pairs,) = paired_differences([shared.ranked], seed=self._seed) if shared and shared.cells else ([],)
+            beaten = Counter(pair.better for pair in pairs if pair.better is not None)
+            rivals = len(shared.cells) - 1 if shared else 0
+            self._best[column] = next((name for name, count in beaten.items() if count == rivals), None)
         return self._best[column]
 
     def unlike(self, column: tuple[str, str, str]) -> str | None:
         """What is compared where the systems of a column have scores for different documents; else None."""
         shared = self.shared(column)
-        if shared is None or (shared.same and not shared.left_out):
-            return None
-        own, left_out = shared.own, _left_out(shared.left_out)
-        if shared.same:
-            return left_out
-        named = sorted(own) if len(own) <= _NAMED else sorted(own, key=own.__getitem__)[:: len(own) - 1]
-        counts = ", ".join(f"{name} {own[name]}" for name in named)
-        if not shared.documents:
-            text = f"No document has a score for every system ({counts}): their means cannot be compared."
-        else:
-            size = f"{shared.documents} document{'s' * (shared.documents > 1)}"
-            every = "every other system" if left_out else "every system"
-            text = f"Ranked on the {size} for which {every} has a score (each has: {counts})."
-        return f"{left_out} {text}" if left_out else text
+        return None if shared is None else shared_note(shared.own, shared.left_out, shared.documents)
 
     def missing(self) -> str | None:
         """How many scores there are not, and how many of these could not have been; a composite repeats its parts."""
