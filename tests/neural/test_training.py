@@ -327,16 +327,48 @@ def test_trained_networks(folders: Path, tmp_path: Path, mode: str, head: str) -
     assert [one.value for one in onnx] == pytest.approx([one.value for one in torch], abs=1e-5)
 
 
-def test_a_decoder_by_its_last_token(tmp_path: Path) -> None:
+def decoder(folder: Path, *, shards: bool = False) -> None:
+    """A small Llama; with `shards` its weights stand in several files."""
     import transformers
     from neural import checkpoints
 
     config = transformers.LlamaConfig(
-        vocab_size=checkpoints.byte_level(tmp_path / "llama"), max_position_embeddings=128, hidden_size=32,
+        vocab_size=checkpoints.byte_level(folder), max_position_embeddings=128, hidden_size=32,
         intermediate_size=48, num_hidden_layers=2, num_attention_heads=2, bos_token_id=0, eos_token_id=2,
         pad_token_id=1,
     )  # fmt: skip
-    checkpoints._model(tmp_path / "llama", transformers.LlamaModel, config, 0)
+    network = transformers.LlamaModel.from_pretrained(checkpoints._model(folder, transformers.LlamaModel, config, 0))
+    if shards:
+        (folder / "model.safetensors").unlink()
+        network.save_pretrained(folder, max_shard_size="20KB")
+
+
+@pytest.mark.parametrize("mode", ["frozen", "full"])
+def test_a_decoder_without_an_onnx_export(tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    decoder(tmp_path / "llama", shards=True)
+    assert len(list((tmp_path / "llama").glob("*.safetensors"))) > 1
+    monkeypatch.setattr(torch.onnx, "export", None)  # as for an architecture that it cannot write
+    extra = {} if mode == "frozen" else {"schedule": {"epochs": 2, "batch": 8, "learning_rate": 0.002}}
+    how = settings(tmp_path, written(tmp_path, rows(by_words)), "llama", pool="last", mode=mode, onnx=False, **extra)
+    train(how, tmp_path / "judge")
+    assert not list((tmp_path / "judge").glob("**/*.onnx"))
+    judgments = scored(tmp_path / "run", rows(by_words, 2), tmp_path / "judge", "torch")
+    assert {row.status for row in judgments} == {"ok"}
+
+
+def test_a_judge_without_onnx_needs_safetensors(tmp_path: Path) -> None:
+    decoder(tmp_path / "llama")
+    (tmp_path / "llama" / "model.safetensors").rename(tmp_path / "llama" / "weights.bin")
+    how = settings(tmp_path, written(tmp_path, rows(by_words)), "llama", onnx=False)
+    with pytest.raises(UsageError, match="safetensors"):
+        train(how, tmp_path / "judge")
+    assert sorted(place.name for place in tmp_path.iterdir()) == ["llama", "rated.jsonl"]
+
+
+def test_a_decoder_by_its_last_token(tmp_path: Path) -> None:
+    decoder(tmp_path / "llama")
     schedule = {"epochs": 4, "batch": 8, "learning_rate": 0.002}
     how = settings(tmp_path, written(tmp_path, rows(by_words)), "llama", pool="last", mode="full", schedule=schedule)
     assert pearson(train(how, tmp_path / "judge").card)[0] > 0.8

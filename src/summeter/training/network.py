@@ -44,7 +44,8 @@ class Lora(Record):
 
 class Job(NamedTuple):
     """What a network is trained on, and how. `hidden` is None for a linear head; `train` and `dev` are masks of the
-    rows of `targets`, of which the output `yes_no` is a label; the others' aspects are `outputs`."""
+    rows of `targets`, of which the output `yes_no` is a label; the others' aspects are `outputs`. `onnx`: whether a
+    model.onnx is written."""
 
     backbone: Opened
     pairs: Sequence[tuple[str, str]]
@@ -59,6 +60,7 @@ class Job(NamedTuple):
     lora: Lora
     schedule: Schedule
     seed: int
+    onnx: bool
 
     def score(self, values: Floats) -> float | None:
         """The mean Pearson's r over aspects of what is given for the rows of dev."""
@@ -74,8 +76,8 @@ def _files(source: Path, target: Path, limit: int) -> None:
     write_text(target / "sentence_bert_config.json", f'{{"max_seq_length": {limit}}}\n')
 
 
-def export(backbone: Opened, folder: Path, show: Progress) -> None:
-    """The backbone as it is, with its tokenizer and model.onnx, in `folder`: once."""
+def export(backbone: Opened, folder: Path, show: Progress, *, onnx: bool) -> None:
+    """Write the backbone as it is, with its tokenizer, to `folder` unless it is there; with `onnx` also model.onnx."""
     if folder.is_dir():
         return
     source = backbone.model.folder
@@ -86,10 +88,11 @@ def export(backbone: Opened, folder: Path, show: Progress) -> None:
                 if file.name == "model.onnx" or file.name.startswith(("model.onnx_data", "model.onnx.data")):
                     shutil.copyfile(file, fresh / file.name)
             return
-        show.note("writing model.onnx")
-        for file in sorted(source.glob("*.safetensors")):
+        for file in sorted(source.glob("*.safetensors*")):  # shards, and their index
             shutil.copyfile(file, fresh / file.name)
-        write_encoder_onnx(_loaded(source), fresh)
+        if onnx:
+            show.note("writing model.onnx")
+            write_encoder_onnx(_loaded(source), fresh)
 
 
 def _loaded(folder: Path) -> Any:
@@ -170,7 +173,7 @@ def train_head(job: Job, states: Floats, work: Work, show: Progress) -> tuple[tu
 
 def train_network(job: Job, folder: Path, work: Work, show: Progress) -> tuple[tuple[Layer, ...], Fitted]:
     """The backbone with its head, trained whole (`full`) or by low-rank adaptation (`lora`), and written to `folder`:
-    safetensors and model.onnx."""
+    safetensors, and model.onnx where the job asks for it."""
     import torch
 
     seeded(job.seed)
@@ -200,8 +203,9 @@ def train_network(job: Job, folder: Path, work: Work, show: Progress) -> tuple[t
     with building(folder) as fresh:
         _files(job.backbone.model.folder, fresh, job.backbone.tokens.limit)
         trained.save_pretrained(fresh)
-        show.note("writing model.onnx")
-        write_encoder_onnx(trained, fresh)
+        if job.onnx:
+            show.note("writing model.onnx")
+            write_encoder_onnx(trained, fresh)
     return _as_arrays(network.layers), fitted
 
 

@@ -45,7 +45,8 @@ class Regression(Training):
     `mode`: `frozen` fits a head to its states, `lora` and `full` train it. `head`: one affine map (`ridge` of frozen
     states, `linear` of trained ones) or `mlp`, with a hidden layer of `hidden` units. `pool`: which states the head
     reads: of frozen ones how the tokens of the two texts match (`match`), of trained ones their `mean` (`last` for a
-    decoder). `max_tokens`: default what the backbone's files say.
+    decoder). `max_tokens`: default what the backbone's files say. `onnx`: whether the folder gets a model.onnx; without
+    it the judge runs on torch, for backbones that cannot be exported to ONNX in fp32.
     `coverage` is the share of people's ratings that an interval is to hold.
     """
 
@@ -63,6 +64,7 @@ class Regression(Training):
     hidden: int = Field(default=64, ge=1)
     pool: Pool | None = None
     max_tokens: int | None = Field(default=None, ge=16)
+    onnx: bool = True
     scale: tuple[float, float] | None = None
     calibration: CalibrationKind = "linear"
     coverage: float = Field(default=0.9, gt=0, lt=1)
@@ -110,11 +112,17 @@ class Regression(Training):
 
     def task(self, base: Path) -> RegressionTask:
         """Read and check data and backbone."""
-        if self.mode != "frozen" or self.head == "mlp":
+        on_torch = self.mode != "frozen" or not self.onnx
+        if on_torch or self.head == "mlp":
             need_torch()
         data = load_data(self.data, base, preset=self.preset, columns=self.map)
-        trained = self.mode != "frozen"
-        return RegressionTask(self, data, open_backbone(self.backbone, base, self.max_tokens, on_torch=trained))
+        backbone = open_backbone(self.backbone, base, self.max_tokens, on_torch=on_torch)
+        if not self.onnx and not any(backbone.model.folder.glob("*.safetensors")):
+            raise UsageError(
+                f"onnx: without model.onnx the judge needs the weights of {backbone.model.name} as safetensors, and "
+                f"{backbone.model.folder} has none; leave onnx: false out, or save the backbone as safetensors"
+            )
+        return RegressionTask(self, data, backbone)
 
 
 def load_data(data: str, base: Path, *, preset: str | None = None, columns: Mapping[str, str] | None = None) -> Dataset:
@@ -213,7 +221,7 @@ class RegressionTask(Task):
         how: Fitted | None = None
         layers: tuple[Layer, ...] = ()
         if self.how.mode == "frozen":
-            export(self.backbone, folder, show)
+            export(self.backbone, folder, show, onnx=self.how.onnx)
         else:
             layers, how = train_network(job, folder, work, show)
         states = self._states(open_written(folder, self.backbone.tokens.limit), work, show)
@@ -227,7 +235,7 @@ class RegressionTask(Task):
         return Job(
             self.backbone, self.ratings.pairs, self.rows.train, self.rows.dev, targets, outputs,
             len(outputs) - 1 if how.span_free else None, how.mode, how.usual_pool,
-            how.hidden if how.head == "mlp" else None, how.lora, how.usual_schedule, how.seed,
+            how.hidden if how.head == "mlp" else None, how.lora, how.usual_schedule, how.seed, how.onnx,
         )  # fmt: skip
 
     def _targets(self) -> tuple[Floats, tuple[str, ...]]:
