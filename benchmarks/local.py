@@ -74,13 +74,15 @@ def rows(task: Task) -> list[dict[str, str]]:
 
 
 def given(task: Task, place: Path, package: str) -> dict[str, Any]:
-    """The task as local_peer.py takes it, with the sentences that summeter finds."""
+    """The task as local_peer.py takes it, with the sentences that summeter's judge reads."""
+    from summeter.text.punkt import punkt_split
     from summeter.text.split import split
 
+    sentences_of = punkt_split if package == "summac" else split
     documents = []
     for sentences in task.documents:
         text = " ".join(sentences)
-        documents.append({"text": text, "sentences": split(text), "clusters": []})
+        documents.append({"text": text, "sentences": sentences_of(text), "clusters": []})
     summaries = [{"document": document, "text": " ".join(some), "claims": some} for document, some in task.summaries]
     long = {"max_doc_sents": 100_000} if len(task.documents[0]) > LONG else {}
     options = {"granularity": "sentence", **long} if package == "summac" else {}

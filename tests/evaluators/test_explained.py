@@ -10,6 +10,7 @@ from evaluators.test_catalog import judge, row
 from summeter.data.dataset import load
 from summeter.evaluators.catalog import CATALOG, build
 from summeter.records import Judgment, Side
+from summeter.text.punkt import punkt_split
 
 LOCAL = [name for name in CATALOG if not any(part.samples for part in build(name).parts())]
 DOCUMENT = (
@@ -34,12 +35,17 @@ def told(name: str) -> list[Judgment]:
 
 
 def edges(side: Side) -> set[tuple[int, int]]:
-    """All stretches from the start of a sentence to the end of one."""
+    """All stretches from the start of a sentence to the end of one, stored sentences or Punkt's."""
     data = load(rows())
     (document,) = data.documents.values()
     text = document if side == "document" else next(iter(data.summaries))
-    spans = text.sentences
-    return {(one.start, two.end) for at, one in enumerate(spans) for two in spans[at:]} | {(0, len(text.text))}
+    stretches = {
+        (one.start, two.end)
+        for spans in (text.sentences, punkt_split(text.text))
+        for at, one in enumerate(spans)
+        for two in spans[at:]
+    }
+    return stretches | {(0, len(text.text))}
 
 
 def test_the_local_ones_are_all_here() -> None:

@@ -1,6 +1,7 @@
 """STRINGS: sentences, words and quotes as code-point offsets into the text they come from.
 
 split       split (sentence spans, named SPLITTER in signatures), locate (given sentences)
+punkt       punkt_split (English sentences as NLTK finds them)
 match       find_quote, QuoteFinder (a quote, as models quote)
 ngrams      words, ngrams, matched
 windows     sentence_windows, word_windows
