@@ -43,7 +43,7 @@ def _show(value: object) -> str:
 
 
 _HASHED = re.compile(
-    r"(?<=\|)(?P<key>prompt|def|steps|weights|idf|baseline|members):(?P<hash>[0-9a-f]{4,16})(?![0-9a-z])"
+    r"(?<=\|)(?P<key>(?:prompt|def|steps|weights|idf|baseline|members|corenlp|units|model|scorer):(?:[a-z]+@)?)(?P<hash>[0-9a-f]{4,16})(?![0-9a-z])"
 )
 
 
@@ -53,7 +53,7 @@ def without_hashes(signature: str) -> str:
     >>> without_hashes("rts|judge:p/m|prompt:c1a09f3e5b7d2468|v:2")
     'rts|judge:p/m|prompt:|v:2'
     """
-    return _HASHED.sub(r"\g<key>:", signature)
+    return _HASHED.sub(r"\g<key>", signature)
 
 
 def has_short_hash(signature: str) -> bool:
@@ -66,10 +66,12 @@ def shown_signatures(signatures: Iterable[str]) -> dict[str, str]:
 
     >>> shown_signatures(["rts|prompt:c1a09f3e5b7d2468|v:2"])
     {'rts|prompt:c1a09f3e5b7d2468|v:2': 'rts|prompt:c1a0|v:2'}
+    >>> [*shown_signatures(["dae|corenlp:c1a09f3e5b7d2468|v:1", "support|scorer:lexical@27977ce00878088d"]).values()]
+    ['dae|corenlp:c1a0|v:1', 'support|scorer:lexical@2797']
     """
     distinct = list(dict.fromkeys(signatures))
     short = {
-        signature: _HASHED.sub(lambda match: f"{match['key']}:{match['hash'][:SHOWN]}", signature)
+        signature: _HASHED.sub(lambda match: f"{match['key']}{match['hash'][:SHOWN]}", signature)
         for signature in distinct
     }
     alike = Counter(short.values())

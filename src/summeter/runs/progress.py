@@ -33,7 +33,7 @@ _KEY = f"S{KEY_BYTES}"
 _NO_CHECKSUM = -1
 PART = 2**25
 """Bytes of a file that are in memory at a time, parsed."""
-_AS_RECORDS = 2**24
+_AS_RECORDS = 2**20
 _RECENT = 4096
 
 

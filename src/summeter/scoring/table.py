@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _MOST_CODES = 2**62
 _BATCH = 256
-_AS_RECORDS = 2**26
+_AS_RECORDS = 2**20  # below some 4,000 judgments, starting DuckDB takes longer than reading records
 """Files up to this many bytes are read as records, one by one: DuckDB takes 35 MB before its first row, and as much
 again as the file."""
 
