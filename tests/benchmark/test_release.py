@@ -176,6 +176,42 @@ def test_neither_folders_nor_idle_annotators_are_named(source: Path, tmp_path: P
     assert b"scripted/judge.jsonl" in everything
 
 
+@pytest.mark.parametrize(
+    "account", ["step", "seed", "settings", "faithfulness", "fluency", "judge", "human.raw", "aster", "gazette", "town"]
+)
+def test_an_account_named_like_anything_else_is_replaced_only_where_it_is_an_account(
+    account: str, source: Path, tmp_path: Path
+) -> None:
+    data = load(source)
+    judgments = [
+        row.model_copy(update={"judge": account}) if row.judge == "cleo" else row for row in data.judgments("human.raw")
+    ]
+
+    class People(StepSettings):
+        campaign: dict[str, Any]
+        models: dict[str, str]
+
+    def people(inputs: Inputs, chosen: StepSettings, place: Place) -> Result:
+        return Result(
+            data.with_judgments("human.raw", judgments), models={"judge": "openai/m"}, details={"step": account}
+        )
+
+    campaign = {"aspect": account, "platform": {"accounts": [account, "worker-77"]}}
+    chosen = People(campaign=campaign, models={"judge": "openai/m", "aster": "openai/m"})
+    made = run_step(Step("annotate", "people", People, people), source, tmp_path / "annotate", chosen)
+    run_step(STEP, tmp_path / "annotate", tmp_path / "release", settings(tmp_path))
+    assert verify(tmp_path / "release") == []
+    record = read_manifest(tmp_path / "release").history[-1]
+    new = pseudonym(account, b"kept outside of the release")
+    other = pseudonym("worker-77", b"kept outside of the release")
+    assert record.settings["campaign"] == {"aspect": account, "platform": {"accounts": [new, other]}}
+    assert record.settings["models"] == made.settings["models"]
+    assert (record.step, record.seed, record.models, record.details) == ("annotate", 0, made.models, made.details)
+    released = load(tmp_path / "release")
+    assert new in {row.judge for row in released.judgments("human.raw")}
+    assert {row.aspect for row in released.judgments("human.raw")} == {row.aspect for row in judgments}
+
+
 def test_of_a_withheld_document_no_other_column_is_released(source: Path, tmp_path: Path) -> None:
     data = load(source)
     documents = {

@@ -228,7 +228,7 @@ def _step(inputs: Inputs, settings: ReleaseSettings, place: Place) -> Result:
     splits, duplicates = _divided(data, settings)
     names = _pseudonyms(data, inputs.history, secret)
     released = _released(data, splits, names, settings)
-    history = tuple(StepRecord.model_validate(_renamed(record.model_dump(), names)) for record in inputs.history)
+    history = tuple(_released_record(record, names) for record in inputs.history)
     details = details_of(released, duplicates, settings.datasheet, history)
 
     def finish(folder: Path) -> None:
@@ -295,10 +295,17 @@ def _accounts(settings: Any) -> Iterator[str]:
     """The accounts of annotators that the settings of a step name."""
     if isinstance(settings, Mapping):
         for name, value in settings.items():
-            if name == "accounts" and isinstance(value, list | tuple):
+            if _lists_accounts(name, value):
                 yield from map(str, value)
             else:
                 yield from _accounts(value)
+    elif isinstance(settings, list | tuple):
+        for each in settings:
+            yield from _accounts(each)
+
+
+def _lists_accounts(name: str, value: Any) -> bool:
+    return name == "accounts" and isinstance(value, list | tuple)
 
 
 def _released(data: Dataset, splits: Mapping[str, str], names: Mapping[str, str], settings: ReleaseSettings) -> Dataset:
@@ -409,27 +416,37 @@ def _model(text: str) -> str:
     return _MODEL_PATH.sub(r"\1/", text)
 
 
-def _released_name(text: str, names: Mapping[str, str]) -> str:
-    """A pseudonym for the name of an annotator, the last part of a path of this machine, any other text as it is."""
-    if text in names:
-        return names[text]
-    return Path(text).name or text if text.startswith("/") and "\n" not in text else _model(text)
+def _released_record(record: StepRecord, names: Mapping[str, str]) -> StepRecord:
+    """The record of a step with pseudonyms for accounts, and without the folders of this machine."""
+    fields = _without_folders(record.model_dump())
+    return StepRecord.model_validate({**fields, "settings": _with_pseudonyms(fields["settings"], names)})
 
 
-def _renamed(value: Any, names: Mapping[str, str]) -> Any:
-    """What the records of the steps say, with pseudonyms wherever an annotator is named, and without the folders of
-    this machine."""
+def _with_pseudonyms(settings: Any, names: Mapping[str, str]) -> Any:
+    """Settings whose lists called `accounts` hold pseudonyms; an equal text elsewhere is no account."""
+    if isinstance(settings, Mapping):
+        return {
+            name: [names.get(str(account), account) for account in value]
+            if _lists_accounts(name, value)
+            else _with_pseudonyms(value, names)
+            for name, value in settings.items()
+        }
+    return [_with_pseudonyms(each, names) for each in settings] if isinstance(settings, list) else settings
+
+
+def _without_folders(value: Any) -> Any:
+    """A JSON value with the last part of each path of this machine in place of the path."""
     if isinstance(value, str):
-        return _released_name(value, names)
+        return Path(value).name or value if value.startswith("/") and "\n" not in value else _model(value)
     if isinstance(value, Mapping):
-        renamed: dict[str, Any] = {}
+        shown: dict[str, Any] = {}
         for key, each in value.items():
-            name = _released_name(key, names)
-            while name in renamed:  # two folders of one name
+            name = _without_folders(key)
+            while name in shown:  # two folders of one name
                 name += "'"
-            renamed[name] = _renamed(each, names)
-        return renamed
-    return [_renamed(each, names) for each in value] if isinstance(value, Iterable) else value
+            shown[name] = _without_folders(each)
+        return shown
+    return [_without_folders(each) for each in value] if isinstance(value, Iterable) else value
 
 
 STEP = Step("release", "writes what others get: data, tables, card, datasheet", ReleaseSettings, _step)
