@@ -126,6 +126,15 @@ def inert(cell: Cell) -> Cell:
     return cell
 
 
+def not_inert(text: str) -> str:
+    """The text that `inert` wrote.
+
+    >>> not_inert(inert("=1+1")), not_inert("it's")
+    ('=1+1', "it's")
+    """
+    return text[1:] if text.startswith("'") and inert(text[1:]) == text else text
+
+
 def csv_line(cells: Iterable[Cell], *, as_is: bool = False) -> str:
     """A line of a CSV file, without its line feed; texts are `inert` unless wanted `as_is`, None is an empty cell.
 

@@ -41,6 +41,8 @@ from summeter.benchmark.card import (
     splits_of,
 )
 from summeter.benchmark.step import (
+    DOCUMENT_COLUMNS,
+    SUMMARY_COLUMNS,
     Inputs,
     Package,
     Place,
@@ -66,13 +68,8 @@ PSEUDONYM = "p-"
 """How the name of an annotator begins in a release."""
 SHA256, WITHHELD = "sha256", "withheld"
 """Columns that a release adds to a withheld document: the SHA-256 of its text, and what is missing."""
-_STRATA = ("source", "origin", "licence", "language", "words", "length", "kind")
-DOCUMENT_COLUMNS = frozenset({*_STRATA, "words_left_out", "commit", "redaction", "original"})
-"""Columns of a withheld document that a release may hold: those that the steps write."""
-SUMMARY_COLUMNS = frozenset({"model", "asked_sentences", "written_sentences"})
-"""Columns of its summaries that a release may hold."""
 LONGEST_COLUMN = 200
-"""Characters of such a column, at most."""
+"""Characters of a column of a withheld document, at most."""
 QUOTE = 6
 """Words from which a column that stands in the text is a quotation."""
 _DIGITS = 10

@@ -50,6 +50,13 @@ class Package(NamedTuple):
     without: str = ""
 
 
+_STRATA = ("source", "origin", "licence", "language", "words", "length", "kind")
+DOCUMENT_COLUMNS = frozenset({*_STRATA, "words_left_out", "commit", "redaction", "original"})
+"""Columns of documents that steps write; they hold no text of the document, and a release may hold them in any case."""
+SUMMARY_COLUMNS = frozenset({"model", "asked_sentences", "written_sentences"})
+"""Columns of summaries that steps write."""
+
+
 class StepSettings(Record):
     """Base of the settings of every step. `seed` draws whatever the step draws.
 

@@ -21,12 +21,10 @@ from summeter._version import __version__
 from summeter.benchmark import fetch_documents
 from summeter.benchmark.card import CARD, CROISSANT, DATASHEET, PARQUET, TABLES, of_people, splits_of
 from summeter.benchmark.release import (
-    DOCUMENT_COLUMNS,
     FETCH,
     LONGEST_COLUMN,
     PSEUDONYM,
     SHA256,
-    SUMMARY_COLUMNS,
     WITHHELD,
     ReleaseSettings,
     about_of,
@@ -35,7 +33,9 @@ from summeter.benchmark.release import (
     texts_of,
 )
 from summeter.benchmark.step import (
+    DOCUMENT_COLUMNS,
     MANIFEST,
+    SUMMARY_COLUMNS,
     Inputs,
     Manifest,
     Place,

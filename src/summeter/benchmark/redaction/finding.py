@@ -108,8 +108,31 @@ _GOING = re.compile(
 _NO_PLACE = re.compile(
     r"(?:(?i:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?|January|February|March|April|May|June|July|August|September"
     r"|October|November|December)|Christmas|Easter|English|French|German|Italian|Chinese|Indian|British|American|European|Spanish|I|I'[a-z]+"
-    r"|WiFi|Wifi|Internet|TV|PM|AM|CEO|MP|PhD|Mr|Mrs|Ms|Dr|Sir|Madam|God|ID|OK)\b",
+    r"|WiFi|Wifi|Internet|TV|PM|AM|CEO|MP|PhD|God|ID|OK)\b",
 )
+_TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Professor|Sir|Dame|Madam|Lord|Lady)\b\.?\s*")
+"""What stands before the name of a person."""
+
+
+def _is_person(text: str, start: int) -> bool:
+    """Whether the name that begins here begins with a title, or stands behind one."""
+    return _TITLE.match(text, start) is not None or any(title.end() == start for title in _TITLE.finditer(text))
+
+
+_AND = re.compile(r"\s(?:and|&|of)\s")
+
+
+def _joined(text: str, names: Sequence[Name]) -> Iterator[Name]:
+    """The names, a place with the organization before it as one where `and` or `of` joins them: a model that finds
+    "Carolina Bed" and "Breakfast" has cut one name."""
+    before: Name | None = None
+    for name in sorted(names, key=lambda each: each.start):
+        cut = before is not None and before.kind == "ORGANIZATION" and name.kind == "LOCATION"
+        if cut and before is not None and _AND.fullmatch(text, before.end, name.start):
+            yield Name("LOCATION", before.start, name.end)
+        else:
+            yield name
+        before = name
 
 
 def _places(text: str, names: Sequence[Name]) -> Iterator[Found]:
@@ -118,9 +141,9 @@ def _places(text: str, names: Sequence[Name]) -> Iterator[Found]:
     going = _GOING.search(text) is not None
     where = [(match.start("it"), match.end("it")) for match in _WHERE.finditer(text)]
     people = [(name.start, name.end) for name in names if name.kind == "PERSON"]
-    for name in names:
+    for name in _joined(text, names):
         start, end = _trimmed(text, name.start, name.end)
-        if end <= start or not re.search(r"[^\W\d_]", text[start:end]):
+        if end <= start or _is_person(text, start) or not re.search(r"[^\W\d_]", text[start:end]):
             continue
         behind = any(start < last and end > first for first, last in where)
         named = name.kind == "LOCATION" or (name.kind == "ORGANIZATION" and behind)
@@ -130,7 +153,7 @@ def _places(text: str, names: Sequence[Name]) -> Iterator[Found]:
         for start, end in where:
             known = any(start < last and end > first for first, last in people)
             travels = known and _is_travel(text, start)
-            if (not known or travels) and not _NO_PLACE.match(text[start:end]):
+            if (not known or travels) and not _is_person(text, start) and not _NO_PLACE.match(text[start:end]):
                 yield Found("PLACE", start, end, "context")
 
 

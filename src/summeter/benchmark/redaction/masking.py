@@ -259,6 +259,17 @@ def number_of(number: int | float, writings: Mapping[Entity, set[str]]) -> Entit
     return None
 
 
+def names_entity(name: str, entity: Entity) -> bool:
+    """Whether a name (an id, an aspect, an annotator) holds a phone number or a code, however it is divided.
+
+    >>> names_entity("call-01223-351241.txt", Entity("PHONENUMBER", "01223351241"))
+    True
+    """
+    key = entity.key.lstrip("+")
+    long = entity.category in ("PHONENUMBER", "CODE") and len(key) >= _LEAST_DIGITS
+    return long and key in re.sub(r"[^a-z0-9]", "", name.casefold())
+
+
 _DOTTED = re.compile(r"\d{1,2}\.\d\d")
 
 

@@ -284,7 +284,7 @@ def _addresses(text: str) -> Iterator[Found]:
 # ---- places ----
 
 _BUILT = (
-    r"(?:Hotel|Guest\s?[Hh]ouse|B&B|Inn|Lodge|Hostel|Museum|Gallery|Hospital|Clinic|Surgery|Airport|Station|College|University"
+    r"(?:Hotel|Guest\s?[Hh]ouse|B&B|Bed\s(?:and|&)\s[Bb]reakfast|Inn|Lodge|Hostel|Museum|Gallery|Hospital|Clinic|Surgery|Airport|Station|College|University"
     r"|School|Academy|Church|Cathedral|Chapel|Abbey|Mosque|Castle|Palace|Cinema|Theatre|Theater|Stadium|Arena|Park|Gardens"
     r"|Restaurant|Bistro|Brasserie|Tandoori|Pizzeria|Caf[eé]|Bar|Pub|Library|Market|Mall|Bridge|Club|Pool|Baths|Centre|Center)"
 )

@@ -6,8 +6,6 @@ claims move with the text, lists of key facts get the id of their new texts, rea
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import json
 import re
@@ -30,6 +28,7 @@ from summeter.benchmark.redaction.masking import (
     joined,
     key_of,
     mask,
+    names_entity,
     number_of,
     numbered,
     occurrences,
@@ -37,13 +36,24 @@ from summeter.benchmark.redaction.masking import (
 )
 from summeter.benchmark.redaction.patterns import CATEGORIES, Category
 from summeter.benchmark.select import source_of
-from summeter.benchmark.step import Inputs, Package, Place, Result, Step, StepSettings, WaitingError
+from summeter.benchmark.step import (
+    DOCUMENT_COLUMNS,
+    SUMMARY_COLUMNS,
+    Inputs,
+    Package,
+    Place,
+    Result,
+    Step,
+    StepSettings,
+    WaitingError,
+)
 from summeter.data.atomic import write_lines, write_text
 from summeter.data.dataset import Dataset
 from summeter.data.faults import Faults, meant
 from summeter.data.formats import read_rows
 from summeter.data.human_judgments import list_id_of
 from summeter.records import Document, FactOrigin, Judgment, Span, Summary, UsageError
+from summeter.tables import csv_line, not_inert
 from summeter.text.english.dependency import MODEL
 
 Writings = dict[Entity, set[str]]
@@ -54,8 +64,6 @@ COLUMNS = ("document_id", "category", "text", "decision", "same_as", "places", "
 """Of the file that a person goes through: `decision` is `mask` or `leave`; `same_as` another writing of the same."""
 MASK, LEAVE = "mask", "leave"
 _CONTEXT = 40
-_UNTOUCHED = frozenset({"source", "licence", "language", "length", "kind", "commit", "origin", "original", "redaction"})
-"""What is known of a document and holds no text of it."""
 
 
 class RedactSettings(StepSettings):
@@ -98,6 +106,8 @@ class _Texts(NamedTuple):
     document: Document
     summaries: Sequence[Summary]
     more: Sequence[tuple[str, str]]
+    names: Sequence[tuple[str, str]]
+    """(where, name) of what is not masked, as other records name it or share it."""
 
     def every(self) -> Iterator[tuple[str, str]]:
         """(where, text) of all texts in which entities are looked for."""
@@ -130,7 +140,10 @@ def redact(inputs: Inputs, settings: RedactSettings, place: Place) -> Result:
     data = inputs.dataset
     chosen = {document.id: summaries for document, summaries in data.items() if _wanted(document, settings)}
     more = _more_texts(data, chosen)
-    groups = [_Texts(data.documents[doc_id], summaries, more[doc_id]) for doc_id, summaries in chosen.items()]
+    names = _names(data, chosen)
+    groups = [
+        _Texts(data.documents[doc_id], summaries, more[doc_id], names[doc_id]) for doc_id, summaries in chosen.items()
+    ]
     if not groups:
         known = sorted({source_of(document) for document in data.documents.values()})
         raise UsageError(f"no document is of {', '.join(settings.sources)}; sources are: {', '.join(known)}")
@@ -192,11 +205,34 @@ def _more_texts(data: Dataset, chosen: Mapping[str, Sequence[Summary]]) -> dict[
     return {doc_id: [(where, text) for text, where in texts.items()] for doc_id, texts in more.items()}
 
 
+def _names(data: Dataset, chosen: Mapping[str, Sequence[Summary]]) -> dict[str, list[tuple[str, str]]]:
+    """(where, name) of ids, columns, systems, aspects, labels and annotators of each chosen document, each once."""
+    names: dict[str, dict[tuple[str, str], None]] = {}
+    for doc_id, summaries in chosen.items():
+        document = data.documents[doc_id]
+        columns = [(f"name of a {where}", name) for where, name, _ in _columns(document, summaries)]
+        systems = [("system", summary.system) for summary in summaries]
+        groups = [("category", summary.category) for summary in summaries]
+        own = [("id", doc_id), ("domain", document.domain), ("split", document.split), *columns, *systems, *groups]
+        for origin in data.fact_origins.get(doc_id, ()):
+            review = origin.review
+            own += [("annotator", review.decided_by), *(("criterion", name) for name in review.lacks)] if review else []
+        names[doc_id] = {(where, name): None for where, name in own if name is not None}
+    for name in data.judgment_sets:
+        for row in data.iter_judgments(name):
+            if row.target.document_id in names:
+                own = [("aspect", row.aspect), ("annotator", row.judge), ("error type", row.error_type)]
+                own.append(("label", row.label if isinstance(row.label, str) else None))
+                names[row.target.document_id] |= {(where, each): None for where, each in own if each is not None}
+    return {doc_id: list(each) for doc_id, each in names.items()}
+
+
 def _columns(document: Document, summaries: Sequence[Summary]) -> Iterator[tuple[str, str, Any]]:
     """(where, name, value) of each further column of a document and its summaries."""
-    yield from (("column", name, value) for name, value in document.extra.items() if name not in _UNTOUCHED)
+    yield from (("column", name, value) for name, value in document.extra.items() if name not in DOCUMENT_COLUMNS)
     for summary in summaries:
-        yield from ((f"column of {summary.system}", name, value) for name, value in summary.extra.items())
+        own = ((name, value) for name, value in summary.extra.items() if name not in SUMMARY_COLUMNS)
+        yield from ((f"column of {summary.system}", name, value) for name, value in own)
 
 
 def _fact_texts(origin: FactOrigin) -> Iterator[str]:
@@ -308,7 +344,7 @@ class _Redacted:
 
     def _document(self, document: Document, text: Masked, copy_id: str) -> Document:
         known = {
-            name: value if name in _UNTOUCHED else self._anywhere(document.id, value)
+            name: value if name in DOCUMENT_COLUMNS else self._anywhere(document.id, value)
             for name, value in document.extra.items()
         }
         if copy_id != document.id:
@@ -336,7 +372,10 @@ class _Redacted:
             sentences=_moved_all(summary.sentences, text),
             splitter=summary.splitter,
             category=summary.category,
-            extra={name: self._anywhere(summary.document_id, value) for name, value in summary.extra.items()},
+            extra={
+                name: value if name in SUMMARY_COLUMNS else self._anywhere(summary.document_id, value)
+                for name, value in summary.extra.items()
+            },
         )
 
     def _origin(self, doc_id: str, origin: FactOrigin) -> FactOrigin:
@@ -405,10 +444,11 @@ class _Redacted:
         for where, number in group.numbers():
             if number_of(number, self._writings[doc_id]) is None:
                 yield Leak(doc_id, where, "number", str(number))
-        # A column has the same name in all documents, so its name is not masked.
-        for where, name, _ in _columns(group.document, group.summaries):
-            for placed in occurrences(name, self._writings[doc_id]):
-                yield Leak(doc_id, f"name of a {where}", "entity", name[placed.start : placed.end])
+        for where, name in group.names:
+            if any(names_entity(name, entity) for entity in self._writings[doc_id]) or occurrences(
+                name, self._writings[doc_id]
+            ):
+                yield Leak(doc_id, where, "entity", name)
 
 
 def _moved_all(spans: Sequence[Span], text: Masked) -> tuple[Span, ...]:
@@ -463,9 +503,7 @@ def left_over(text: str, finder: Finder, written: Iterable[str] = ()) -> Iterato
 
 def _proposal(groups: Sequence[_Texts], known: Mapping[str, Writings]) -> str:
     """The table of entities for a person, one row a writing; a document without any has a row as well."""
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(COLUMNS)
+    lines = [csv_line(COLUMNS)]
     for group in groups:
         rows = 0
         for entity, texts in known[group.document.id].items():
@@ -474,12 +512,12 @@ def _proposal(groups: Sequence[_Texts], known: Mapping[str, Writings]) -> str:
                 places = list(_places(group, entity, written))
                 same = first if written != first else ""
                 context = places[0] if places else ""
-                table.writerow([group.document.id, entity.category, written, "", same, len(places), context])
+                lines.append(csv_line([group.document.id, entity.category, written, "", same, len(places), context]))
                 rows += 1
         if not rows:
             start = " ".join(group.document.text[: 2 * _CONTEXT].split())
-            table.writerow([group.document.id, "", "", "", "", 0, f"(nothing was found) {start}"])
-    return out.getvalue()
+            lines.append(csv_line([group.document.id, "", "", "", "", 0, f"(nothing was found) {start}"]))
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _places(group: _Texts, entity: Entity, written: str) -> Iterator[str]:
@@ -503,7 +541,7 @@ def _reviewed(path: Path, groups: Sequence[_Texts], decisions: Counter[str]) -> 
         if missing := [name for name in COLUMNS[:4] if name not in cells]:
             faults.fail(None, missing[0], f"is missing; the columns are: {', '.join(COLUMNS)}")
             break
-        row = {name: str(cells.get(name) or "").strip() for name in COLUMNS}
+        row = {name: not_inert(str(cells.get(name) or "").strip()) for name in COLUMNS}
         group = by_id.get(row["document_id"])
         if group is None:
             what = f"is {row['document_id']!r}, which is not redacted here{meant(row['document_id'], by_id)}"

