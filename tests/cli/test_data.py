@@ -25,7 +25,7 @@ ROWS: list[dict[str, Any]] = [
      "key_facts": ["It rained.", "They stayed."], "reference": "Rain.", "category": "small",
      "human": {"sentence_labels": [{"a": 1, "b": "entity error"}], "key_fact_labels": [1, None],
                "ratings": {"coherence": {"a": 4, "b": None}},
-               "spans": [{"annotator": "b", "start": 3, "end": 9, "label": "x"}]}},
+               "spans": [{"annotator": "b", "start": 3, "end": 9, "label": "x"}], "span_annotators": ["b"]}},
     {"doc_id": "d1", "system": "bad", "document": "It rained. We stayed.", "summary": ""},
 ]  # fmt: skip
 
@@ -306,14 +306,16 @@ class TestExport:
         error = run("export", flat, "-o", "-", "--to", "parquet").exception
         assert str(error) == "parquet is written to a file or folder, not to stdout; name it with -o"
 
-    def test_stdout_and_what_is_left_out(self, flat: Path, tmp_path: Path) -> None:
+    def test_stdout_and_every_judgment_set(self, flat: Path, tmp_path: Path) -> None:
         from summeter.data.dataset import save
 
         data = load(flat)
         save(data.with_judgments("human.adjudicated", data.judgments("human.raw")), tmp_path / "set")
         result = run("export", tmp_path / "set", "-o", "-")
-        assert len(result.stdout.splitlines()) == 2
-        assert result.stderr == "flat rows hold human.raw and crowd.raw only; left out: human.adjudicated\n"
+        assert result.stderr == ""
+        (tmp_path / "again.jsonl").write_text(result.stdout, encoding="utf-8")
+        again = load(tmp_path / "again.jsonl")
+        assert set(again.judgments("human.adjudicated")) == set(data.judgments("human.raw"))
 
 
 def test_help_loads_nothing_heavy() -> None:

@@ -480,7 +480,7 @@ class TestJudgmentSets:
         assert data.judgment_sets == ("human.raw",)
         save(more, tmp_path / "set")
         assert load(tmp_path / "set").judgments("human.adjudicated")[0].judge == "team"
-        assert next(flat_rows(more)) == next(flat_rows(data))
+        assert load(list(flat_rows(more))).judgments("human.adjudicated") == tuple(judgments)
 
     def test_names_and_targets_are_checked(self) -> None:
         data = load([ONE | {"human": {"ratings": {"x": 1}}}])
@@ -531,7 +531,8 @@ def blocks(draw: st.DrawFn, sentences: int, facts: int, length: int) -> dict[str
         start = draw(st.integers(0, length - 1))
         end = draw(st.integers(start + 1, length))
         label = draw(st.sampled_from([0, 1, "x"]))
-        block["spans"] = [{"annotator": draw(NAME), "start": start, "end": end, "label": label}]
+        block["span_annotators"] = [draw(NAME)]
+        block["spans"] = [{"annotator": block["span_annotators"][0], "start": start, "end": end, "label": label}]
     return block
 
 
@@ -584,6 +585,7 @@ def test_real_data_come_back_as_they_were(shared: Path, tmp_path: Path, name: st
     save(load(path), tmp_path / "set")
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line, row in zip(lines, flat_rows(load(tmp_path / "set")), strict=True):
+            row.get("human", {}).pop("span_annotators", None)  # which the rows leave to be inferred
             assert row == json.loads(line)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from summeter.cli.main import main
-from summeter.data.dataset import Dataset, flat_rows, load
+from summeter.data.dataset import Dataset, flat_rows, load, save
 from summeter.data.exports import target_of, write_hub, write_jsonl, write_parquet
 from summeter.records import InputError, UsageError
 
@@ -135,6 +136,47 @@ def test_a_hub_folder_is_new_and_its_splits_are_words(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"the split '\.\./x' cannot name one on a hub"):
         write_hub(load([{**ROWS[2], "split": "../x"}]), tmp_path / "new")
     assert not (tmp_path / "new").exists()
+
+
+SPANS: list[dict[str, Any]] = [
+    {"doc_id": doc, "system": system, "document": f"{doc}. {DOCUMENT}", "summary": "It rained. We stayed.",
+     "human": human}
+    for doc, system, human in (
+        ("d1", "s", {"spans": [{"annotator": "ben", "start": 0, "end": 2, "label": "x"}],
+                     "ratings": {"fluency": {"cleo": 4}}}),
+        ("d1", "t", {"spans": []}),
+        ("d2", "s", {"spans": [{"annotator": "cleo", "start": 0, "end": 2, "label": 0}]}),
+        ("d2", "t", {"spans": [], "ratings": {"fluency": {"cleo": 2, "ben": 1}}}),
+        ("d3", "s", {"spans": [{"start": 3, "end": 9, "label": 0}]}),
+        ("d3", "t", {"spans": []}),
+    )
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet"])
+@pytest.mark.parametrize("kept", [["d1"], ["d2"], ["d1", "d2", "d3"]])
+def test_a_part_of_the_data_keeps_who_judged_what(tmp_path: Path, name: str, kept: list[str]) -> None:
+    part = load(SPANS).with_documents(kept)
+    (first, *_) = part.judgments("human.raw")
+    merged = [first.model_copy(update={"judge": "people", "reason": "the majority"})]
+    save(part.with_judgments("human.merged", merged), tmp_path / "part")
+    for command in (["export", str(tmp_path / "part"), "-o", str(tmp_path / name)],
+                    ["import", str(tmp_path / name), "-o", str(tmp_path / "again")]):  # fmt: skip
+        with pytest.raises(SystemExit) as ended:
+            main(["data", *command])
+        assert ended.value.code == 0
+    again = load(tmp_path / "again")
+    assert again.judgment_sets == ("human.merged", "human.raw")
+    assert Counter(again.judgments("human.raw")) == Counter(part.judgments("human.raw"))
+    assert again.judgments("human.merged") == tuple(merged)
+
+
+def test_some_of_the_exported_rows_keep_who_judged_what() -> None:
+    data = load(SPANS)
+    for row in flat_rows(data):
+        own = [judgment for judgment in data.judgments("human.raw")
+               if judgment.target.item[:2] == (row["doc_id"], row["system"])]  # fmt: skip
+        assert Counter(load([row]).judgments("human.raw") if own else ()) == Counter(own)
 
 
 def test_jsonl(tmp_path: Path) -> None:

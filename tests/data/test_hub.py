@@ -128,6 +128,18 @@ class TestCache:
         fill(cache, "org/half", dict(list(files.items())[1:]))
         assert "1 of its 2 files are in the cache; fetch it once online" in fault("hf:org/half#test")
 
+    def test_patterns_do_not_cross_folders(self, cache: Path) -> None:
+        lines = LINES.splitlines(keepends=True)
+        head = "---\nconfigs:\n- data_files:\n  - {{split: test, path: {}}}\n---\n"
+        files = {"data/test.jsonl": lines[0], "data/old/test.jsonl": lines[1]}
+        for number, (pattern, documents) in enumerate(
+            [("data/*.jsonl", ["ana"]), ("data/*/*.jsonl", ["ben"]), ("data/**/test.jsonl", ["ben", "ana"]),
+             ("data/**", ["ben", "ana"]), ("'**/old/*'", ["ben"])]
+        ):  # fmt: skip
+            fill(cache, f"org/rain{number}", {**files, "README.md": head.format(pattern)})
+            data = load(f"hf:org/rain{number}#test")
+            assert [summary.document_id for summary in data.summaries] == documents
+
     def test_a_missing_blob(self, cache: Path) -> None:
         home = fill(cache, "org/rain", {"test.jsonl": LINES})
         next((home / "blobs").iterdir()).unlink()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
 
-from summeter.data.dataset import Dataset, flat_rows, load
+from summeter.data.dataset import flat_rows, load
 from summeter.records import InputError, Judgment, KeyFacts, Span
 
 SUMMARY = "It rained. We stayed."  # sentences at 0-10 and 11-21
@@ -115,7 +116,7 @@ class TestJudgments:
         every = judged({"alignment": [{"a": [0]}, {"a": None}, {"a": []}]})
         found = [one for one in every if one.aspect == "conciseness"]
         assert [(one.target.index, one.label, one.reason) for one in found] == [
-            (0, 1, None), (1, None, "no vote on some key facts"),
+            (0, None, "no vote on some key facts"), (1, None, "no vote on some key facts"),
         ]  # fmt: skip
 
     def test_spans(self) -> None:
@@ -198,7 +199,7 @@ class TestFaults:
             ("x", "rows:1: human: is a text; give an object of people's judgments"),
             ({"rating": {}}, ("rows:1: human.rating: is not known; did you mean 'ratings'?; a block holds: ratings, "
              "crowd_ratings, overall, sentence_labels, sentence_error_types, conciseness_labels, key_fact_labels, "
-             "alignment, spans")),
+             "alignment, spans, span_annotators, judgments")),
             ({"ratings": [1]}, "rows:1: human.ratings: is a list; give an object {name: value}"),
             ({"ratings": {"x": "4"}}, "rows:1: human.ratings.x: is a text; give a number, or null for no vote"),
             ({"ratings": {"x": {"a": True}}}, "rows:1: human.ratings.x.a: is true; give a number, or null for no vote"),
@@ -231,6 +232,13 @@ class TestFaults:
             ({"alignment": [[2], [], []]},
              "rows:1: human.alignment[0]: holds 2, which is no sentence; the summary has 2, counted from 0"),
             ({"alignment": [[0, 0], [], []]}, "rows:1: human.alignment[0]: names a sentence twice; name it once"),
+            ({"span_annotators": [3]}, "rows:1: human.span_annotators[0]: is the number 3; give an annotator's id"),
+            ({"judgments": [4]},
+             "rows:1: human.judgments[0]: is the number 4; give a judgment as an object, its `target` an object too"),
+            ({"judgments": [{"set": "a b"}]},
+             "rows:1: human.judgments[0]: names no judgment set in `set`; use letters, digits, full stops, _ and -"),
+            ({"judgments": [{"judge": "a", "signature": "x|v:1", "value": 1}]},
+             "rows:1: human.judgments[0]: is no judgment: aspect: Field required"),
             ({"spans": ["x"]},
              "rows:1: human.spans[0]: is a text; give an object with annotator, start, end and label"),
             ({"spans": [{"start": 0, "end": 22, "label": 0}]},
@@ -269,7 +277,22 @@ class TestBack:
             {"conciseness_labels": [{"?1": 1, "?2": None}, 0]},
             {"key_fact_labels": [1, {"a": 0, "b": None}, None]},
             {"alignment": [[1, 0], {"a": [], "b": [0]}, None]},
-            {"spans": [{"annotator": "a", "start": 3, "end": 9, "label": "x"}, {"start": 0, "end": 2, "label": 0}]},
+            {
+                "spans": [{"annotator": "a", "start": 3, "end": 9, "label": "x"}, {"start": 0, "end": 2, "label": 0}],
+                "span_annotators": ["a", "b", "people"],
+            },
+            {
+                "judgments": [
+                    {
+                        "target": {"unit": "sentence", "index": 1},
+                        "aspect": "faithfulness",
+                        "judge": "a",
+                        "signature": "other|v:1",
+                        "label": 1,
+                        "reason": "clear",
+                    }
+                ]
+            },
         ],
     )
     def test_equal(self, human: dict[str, Any]) -> None:
@@ -279,7 +302,8 @@ class TestBack:
         assert back({"sentence_labels": ["EntE", "NoE"]}) == {
             "sentence_labels": [0, 1], "sentence_error_types": ["EntE", "NoE"],
         }  # fmt: skip
-        assert back({"ratings": {"x": {}}}) == {"ratings": {"x": None}}
+        assert back({"ratings": {"x": {}}}) is None
+        assert back({"sentence_labels": [{}, 1]}) == {"sentence_labels": [{}, 1]}
         assert back({"ratings": {"x": {"people": 3.0}}}) == {"ratings": {"x": 3}}
         assert back({"key_fact_labels": [True, 1.0, False]}) == {"key_fact_labels": [1, 1, 0]}
         assert back({"sentence_labels": [None, None], "sentence_error_types": [{"a": "EntE", "b": None}, {}]}) == {
@@ -290,9 +314,20 @@ class TestBack:
         once = back({"sentence_labels": [{"people": "EntE", "a": 1}, {}], "sentence_error_types": [{"b": "OutE"}, "x"]})
         assert back(once) == once
 
-    def test_nothing_is_dropped_silently(self) -> None:
-        data: Dataset = load([row({"overall": {"x": 1}})])
-        (one,) = data.judgments("human.raw")
-        odd = one.model_copy(update={"signature": "human.overall|v:2"})
-        with pytest.raises(Exception, match="1 judgments of 'd' by 's' have no place in a flat row"):
-            list(flat_rows(data.with_judgments("human.raw", [odd])))
+    def test_what_no_cell_can_say_is_kept_in_full(self) -> None:
+        data = load([row({"overall": {"x": 1}, "sentence_labels": [{"a": 1}, 0]})])
+        first, *others = data.judgments("human.raw")
+        odd = [first.model_copy(update={"reason": "so"}), first.model_copy(update={"signature": "human.overall|v:2"})]
+        changed = data.with_judgments("human.raw", [*odd, *others]).with_judgments("human.merged", others)
+        again = load(list(flat_rows(changed)))
+        assert again.judgment_sets == ("human.raw", "human.merged")
+        for name in again.judgment_sets:
+            assert Counter(again.judgments(name)) == Counter(changed.judgments(name))
+
+    def test_who_looked_for_spans_may_be_said(self) -> None:
+        mark = {"annotator": "a", "start": 0, "end": 2, "label": 0}
+        data = load([row({"spans": [mark], "span_annotators": ["b"]}), row({"span_annotators": ["c"]}, system="t"),
+                     row({"spans": []}, system="u")])  # fmt: skip
+        labels = [(one.judge, one.target.system, one.label) for one in data.judgments("human.raw")
+                  if one.target.unit == "summary"]  # fmt: skip
+        assert labels == [("a", "s", 0), ("b", "s", 1), ("c", "t", 1), ("a", "u", 1)]

@@ -77,7 +77,7 @@ class TestKeepValid:
             ({"sentences": ["No."]}, {}, ("sentences", ["No."])),
             ({"human": {"overall": {"x": {"ben": "high", "cleo": 2}}}}, {"overall": {"x": {"cleo": 2}}},
              ("human.overall.x.ben", "high")),
-            ({"human": {"sentence_labels": [1, 7]}}, {"sentence_labels": [1, None]}, ("human.sentence_labels[1]", 7)),
+            ({"human": {"sentence_labels": [1, 7]}}, {"sentence_labels": [1, {}]}, ("human.sentence_labels[1]", 7)),
             ({"human": {"sentence_labels": [{"ben": 7, "cleo": 1}, 1]}}, {"sentence_labels": [{"cleo": 1}, 1]},
              ("human.sentence_labels[0].ben", 7)),
             ({"human": {"sentence_labels": [1], "overall": {"x": 1}}}, {"overall": {"x": 1}},
@@ -95,6 +95,7 @@ class TestKeepValid:
              {"sentence_labels": [{"ben": 0, "cleo": 0}, 1],
               "sentence_error_types": [{"ben": "EntE", "cleo": "OutE"}, None]},
              ("human.sentence_error_types[0]", "OutE")),
+            ({"human": {"judgments": [3], "overall": {"x": 1}}}, {"overall": {"x": 1}}, ("human.judgments[0]", [3])),
             ({"human": {"unknown": 1}}, None, ("human.unknown", 1)),
             ({"human": 5}, None, ("human", 5)),
         ],
@@ -105,6 +106,21 @@ class TestKeepValid:
         assert row.get("human") == (kept or None)
         assert dropped(data) == [(1, gone[0], "field", gone[1])]
         assert not set(change) - {"human"} & set(row)
+
+    @pytest.mark.parametrize(
+        "human",
+        [
+            {"sentence_labels": [{"ben": "1"}, {"ben": 1}]},
+            {"sentence_labels": ["1", {"ben": 1}]},
+            {"sentence_error_types": [{"ben": 3}, {"ben": "no error"}]},
+            {"conciseness_labels": [{"ben": 2}, {"ben": 1}]},
+            {"ratings": {"fluency": {"ben": "high"}, "tone": {"ben": 1}}},
+        ],
+    )
+    def test_a_vote_that_went_leaves_no_judge_behind(self, human: dict[str, Any]) -> None:
+        data = loaded(rows({"human": human}), "keep-valid")
+        assert [(row.judge, row.status, row.value) for row in data.judgments("human.raw")] == [("ben", "ok", 1.0)]
+        assert len(data.dropped) == 1
 
     def test_labels_by_sentence_go_with_the_sentences(self) -> None:
         counted = {"sentence_labels": [1, 0, 1], "sentence_error_types": [None, "EntE", None],
@@ -148,7 +164,7 @@ class TestKeepValid:
             with pytest.raises(InputError, match=r"is the text '.*'; give the number 1 or 0"):
                 load(rows({"human": human}))
         data = loaded(rows({"human": {"sentence_labels": [text, 1]}}), "keep-valid")
-        assert next(flat_rows(data))["human"] == {"sentence_labels": [None, 1]}
+        assert [(row.judge, row.target.index, row.label) for row in data.judgments("human.raw")] == [("people", 1, 1)]
 
     @pytest.mark.parametrize("change", [{"summary": None}, {"document": 3}, {"doc_id": 1.5}, {"system": ""}])
     def test_without_its_texts_and_names_there_is_no_row(self, change: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from summeter.cli.main import main
 from summeter.data.dataset import Dataset, load
 from summeter.data.duplicates import near_duplicates
 from summeter.data.parts import sample, save_split, split
@@ -48,6 +49,19 @@ def test_every_document_is_in_one_part_with_what_belongs_to_it() -> None:
         assert [summary.document_id for summary in part.summaries] == list(part.documents)
         judged = [judgment.target.document_id for judgment in part.judgments("human.raw")]
         assert judged == list(part.documents)
+
+
+def test_a_hub_export_names_a_part_by_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("pyarrow", reason="needs pyarrow (extra `parquet`), which is not here")
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(4)), encoding="utf-8")
+    for command in (
+        ["split", str(tmp_path / "rows.jsonl"), "-o", str(tmp_path / "parts"), "--parts", "train=.5,dev=.5"],
+        ["export", str(tmp_path / "parts" / "train"), "-o", str(tmp_path / "hub"), "--to", "hub"],
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(["data", *command])
+        assert ended.value.code == 0, capsys.readouterr().err
+    assert [path.name for path in (tmp_path / "hub" / "data").iterdir()] == ["train.parquet"]
 
 
 def test_domains_are_divided_alike() -> None:

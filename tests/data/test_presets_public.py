@@ -130,7 +130,7 @@ def test_aggrefact(read: Callable[[str], Read]) -> None:
     ]
     typed = found.rows["CLIFF/9", "bart"]
     spans = [{"start": 10, "end": 14, "label": "extrinsic-NP"}]
-    assert typed["human"] == {"overall": {"faithfulness": 0}, "spans": spans}
+    assert typed["human"] == {"overall": {"faithfulness": 0}, "spans": spans, "span_annotators": ["people"]}
     assert (typed["error_type"], typed["DAE_score"], typed["domain"]) == ("['extrinsic-NP']", "0.5", "cnndm")
 
 
@@ -139,8 +139,9 @@ def test_aggrefact_types_by_themselves(read: Callable[[str], Read]) -> None:
     assert by_text["It snowed hail."] == {
         "overall": {"faithfulness": 0},
         "spans": [{"start": 10, "end": 14, "label": "extrinsic-NP"}, {"start": 0, "end": 2, "label": "extrinsic-NP"}],
+        "span_annotators": ["people"],
     }
-    assert by_text["It snowed."] == {"overall": {"faithfulness": 1}, "spans": []}
+    assert by_text["It snowed."] == {"overall": {"faithfulness": 1}, "spans": [], "span_annotators": ["people"]}
     assert by_text["Snow."] == {"overall": {"faithfulness": None}}
     assert by_text["Hail."] == {"overall": {"faithfulness": 0}}  # its span is not there; the columns stay
 
@@ -310,7 +311,7 @@ def test_ragtruth(read: Callable[[str], Read]) -> None:
     found = read("ragtruth")
     assert list(found.rows) == [("7", "m"), ("7", "n")]
     # The released offsets run past the span by one: its text decides.
-    assert found.human("7", "m") == {"spans": [{"start": 10, "end": 14, "label": "Evident Baseless Info"}]}
+    assert found.human("7", "m")["spans"] == [{"start": 10, "end": 14, "label": "Evident Baseless Info"}]
     free = [one for one in found.data.judgments("human.raw") if one.signature.startswith("human.spans_none")]
     assert [(one.target.system, one.label) for one in free] == [("m", 0), ("n", 1)]
     assert found.rows["7", "m"]["labels"][0]["implicit_true"] is False
@@ -360,6 +361,7 @@ def test_faithbench(read: Callable[[str], Read]) -> None:
             {"annotator": "a1", "start": 10, "end": 14, "label": "Unwanted+Unwanted.Instrinsic"},
             {"annotator": "a2", "start": 3, "end": 9, "label": 1},
         ],
+        "span_annotators": ["a1", "a2"],
     }
     assert [rows[name]["human"]["overall"]["faithfulness"] for name in "nop"] == [1, 1, 0]
     assert (rows["p"]["batch"], rows["p"]["sample_id"], rows["p"]["annotations"][0]["note"]) == ("batch_2", 0, "n")
@@ -454,6 +456,7 @@ def test_diasumfact(read: Callable[[str], Read]) -> None:
         "sentence_labels": [1, 0],
         "sentence_error_types": ["No Error", "EntE+PredE"],
         "spans": [{"start": 12, "end": 15, "label": "EntE"}, {"start": 16, "end": 20, "label": "PredE"}],
+        "span_annotators": ["people"],
     }
     odd = found.rows["3", "t5"]
     assert (odd["summary"], odd["model_prediction"]) == ("Ana rained.", "Ana")

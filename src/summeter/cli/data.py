@@ -281,8 +281,8 @@ def export(
     """Write DATA as flat rows: what was imported comes out again."""
     import json
 
-    from summeter.data.dataset import FLAT_SETS, flat_rows
-    from summeter.data.exports import check_target, left_out, target_of, write_hub, write_jsonl, write_parquet
+    from summeter.data.dataset import flat_rows
+    from summeter.data.exports import check_target, target_of, write_hub, write_jsonl, write_parquet
     from summeter.records import UsageError
 
     target = target_of(output, to)
@@ -300,8 +300,6 @@ def export(
         else:
             count = (write_parquet if target == "parquet" else write_jsonl)(dataset, output, force=force)
         typer.echo(f"{count} rows written to {output}", err=True)
-    if left := left_out(dataset):
-        typer.echo(f"flat rows hold {' and '.join(FLAT_SETS)} only; left out: {', '.join(left)}", err=True)
 
 
 @contextmanager
@@ -393,13 +391,12 @@ Judgments = dict[tuple[str, str], list["Judgment"]]
 
 
 def _judgments(dataset: Dataset, documents: set[str]) -> Judgments:
-    from summeter.data.human_judgments import SIGNATURES, SPAN_FREE, SPAN_SENTENCES
+    from summeter.data.human_judgments import SPAN_LABELS
 
-    derived = {SIGNATURES[SPAN_FREE], SIGNATURES[SPAN_SENTENCES]}  # the spans themselves are shown
     judgments: Judgments = {}
     for name in dataset.judgment_sets:
         for row in dataset.iter_judgments(name):
-            if row.target.document_id in documents and row.signature not in derived:
+            if row.target.document_id in documents and row.signature not in SPAN_LABELS:
                 judgments.setdefault((row.target.document_id, row.target.system), []).append(row)
     return judgments
 

@@ -22,7 +22,6 @@ from summeter.data.flat import flat_row, splitter_of
 from summeter.data.folder import Card
 from summeter.data.formats import OnRead, Row, file_name, format_to_read, read_rows, storable
 from summeter.data.hub import Fetched, fetch, is_address
-from summeter.data.human import CROWD, RAW
 from summeter.data.intake import Intake
 from summeter.data.layout import Table, joined, read_tables, records, with_documents
 from summeter.data.presets import Preset, preset_named
@@ -41,9 +40,6 @@ from summeter.records import (
     Summary,
     UsageError,
 )
-
-FLAT_SETS = (RAW, CROWD)
-"""The judgment sets that flat rows hold."""
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -247,6 +243,11 @@ class Dataset:
         summaries = [summary for summary in self.summaries if summary.document_id in kept]
         card = self._card.model_copy(update={"counts": {}, "files": {}})
         return Dataset(documents, summaries, makers, card, fact_origins=self.fact_origins)
+
+    def with_split(self, name: str) -> Dataset:
+        """The dataset with `name` as the split of every document."""
+        documents = {doc_id: document.model_copy(update={"split": name}) for doc_id, document in self.documents.items()}
+        return self._with(documents=documents)
 
     def with_card(self, **changes: Any) -> Dataset:
         """The dataset with `name`, `version`, `licence`, `citation` or `origin` changed."""
@@ -622,29 +623,18 @@ def save(dataset: Dataset, folder: str | Path, *, force: bool = False, keep_othe
 
 
 def flat_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
-    """The dataset as flat rows, in the order of its summaries; the sets human.raw and crowd.raw become `human`.
+    """The dataset as flat rows, in the order of its summaries; `human` holds the judgments of all its sets.
 
-    Raises UsageError if those sets hold a judgment that a flat row has no place for.
+    `load` of these rows, or of some of them, makes the same judgments of the same summaries.
     """
-    judgments = _by_item(dataset)
+    sets: dict[tuple[str, str], dict[str, list[Judgment]]] = {}
+    for name in dataset.judgment_sets:
+        for judgment in dataset.iter_judgments(name):
+            own = sets.setdefault((judgment.target.document_id, judgment.target.system), {})
+            own.setdefault(name, []).append(judgment)
     for summary in dataset.summaries:
-        key = (summary.document_id, summary.system)
-        row, unplaced = flat_row(dataset.documents[summary.document_id], summary, judgments.get(key, ()))
-        if unplaced:
-            raise UsageError(
-                f"{unplaced} judgments of {key[0]!r} by {key[1]!r} have no place in a flat row; "
-                "keep the dataset folder, or move them to a judgment set of their own"
-            )
-        yield row
-
-
-def _by_item(dataset: Dataset) -> dict[tuple[str, str], list[Judgment]]:
-    grouped: dict[tuple[str, str], list[Judgment]] = {}
-    for name in FLAT_SETS:
-        if name in dataset.judgment_sets:
-            for judgment in dataset.iter_judgments(name):
-                grouped.setdefault((judgment.target.document_id, judgment.target.system), []).append(judgment)
-    return grouped
+        own = sets.get((summary.document_id, summary.system), {})
+        yield flat_row(dataset.documents[summary.document_id], summary, own)
 
 
 def _rows(data: Rows, faults: Faults) -> Iterator[Row]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from summeter.data.atomic import building, write_lines, write_text, writing
-from summeter.data.dataset import FLAT_SETS, Dataset, flat_rows
+from summeter.data.dataset import Dataset, flat_rows
 from summeter.data.formats import JSON_COLUMN, WRITTEN_HERE
 from summeter.data.rows import FIELDS
 from summeter.records import Document, InstallError, Parameter, Summary, UsageError
@@ -54,7 +54,7 @@ def write_parquet(dataset: Dataset, path: str | Path, *, force: bool = False) ->
     """Write a dataset's flat rows as one Parquet file, whole or not at all; returns how many.
 
     A file that is there is replaced with `force` only. Raises InstallError without pyarrow, UsageError where the file
-    is there and for judgments that a flat row cannot hold (see `flat_rows`).
+    is there.
     """
     check_target(path, force=force)
     rows = list(flat_rows(dataset))
@@ -87,7 +87,7 @@ def write_hub(dataset: Dataset, folder: str | Path) -> int:
 def write_jsonl(dataset: Dataset, path: str | Path, *, force: bool = False) -> int:
     """Write a dataset's flat rows as JSON Lines (`.gz` compresses), whole or not at all; returns how many.
 
-    A file that is there is replaced with `force` only. Raises UsageError where it is there and as `flat_rows` does.
+    A file that is there is replaced with `force` only. Raises UsageError where it is there.
     """
     check_target(path, force=force)
     return write_lines(path, (json.dumps(row, ensure_ascii=False) for row in flat_rows(dataset)))
@@ -177,8 +177,3 @@ def _per_split(documents: Iterable[Document], summaries: Iterable[Summary]) -> d
     of_documents = Counter(split.values())
     of_summaries = Counter(split[summary.document_id] for summary in summaries)
     return {name: (of_documents[name], of_summaries[name]) for name in of_summaries}
-
-
-def left_out(dataset: Dataset) -> list[str]:
-    """The judgment sets that flat rows have no place for."""
-    return [name for name in dataset.judgment_sets if name not in FLAT_SETS]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -116,7 +116,9 @@ class _Rows:
     def judgments(self, name: str, annotators: SpanAnnotators) -> Iterator[Judgment]:
         """The judgments of a set; `annotators` are those of all the data."""
         readers: dict[tuple[str, str], list[str]] = {}
-        if annotators.marked or any(block.content.get("spans") for block in self.blocks):
+        if annotators.marked or any(
+            block.content.get(key) for block in self.blocks for key in ("spans", "span_annotators")
+        ):
             readers = span_readers(((each.summary, block) for each, block in self.checked()), annotators)
         for subject, block in self.checked():
             read_by = readers.get((subject.summary.document_id, subject.summary.system), ())
@@ -236,7 +238,7 @@ class Gatherer:
         }
         annotators = self._known or self.annotators
         makers: dict[str, Callable[[], Iterator[Judgment]]] = {
-            name: partial(rows.judgments, name, annotators) for name in (RAW, CROWD) if name in rows.sets
+            name: partial(rows.judgments, name, annotators) for name in sorted(rows.sets, key=_order_of_sets)
         }
         return Flat(documents, tuple(rows.summaries), makers)
 
@@ -287,6 +289,10 @@ class Gatherer:
         if not row.sentences and row.summary.strip():
             raise ValueError("is an empty list for a summary that is not empty; leave it out to have it split")
         return _places(row.summary, [sentence.strip() for sentence in row.sentences])
+
+
+def _order_of_sets(name: str) -> tuple[bool, bool, str]:
+    return name != RAW, name != CROWD, name
 
 
 def _places(text: str, sentences: list[str]) -> Iterable[tuple[int, int]]:
@@ -430,10 +436,10 @@ class _Draft:
         return Document(id=self.id, text=self.text, sentences=sentences, share=share, **fields)
 
 
-def flat_row(document: Document, summary: Summary, judgments: Iterable[Judgment]) -> tuple[dict[str, Any], int]:
-    """The flat row of a summary with its human judgments, and how many judgments a row has no place for."""
+def flat_row(document: Document, summary: Summary, sets: Mapping[str, Sequence[Judgment]]) -> dict[str, Any]:
+    """The flat row of a summary, with the judgments of it by judgment set."""
     single = len(document.references) == 1
-    block, unplaced = to_block(judgments, Subject(summary, document.key_facts, list_id_of(document.key_facts)))
+    block = to_block(sets, Subject(summary, document.key_facts, list_id_of(document.key_facts)))
     fields = {
         "doc_id": document.id,
         "system": summary.system,
@@ -450,4 +456,4 @@ def flat_row(document: Document, summary: Summary, judgments: Iterable[Judgment]
         "human": block or None,
     }
     given = {name: value for name, value in fields.items() if value is not None}
-    return document.extra | given | summary.extra, unplaced
+    return document.extra | given | summary.extra

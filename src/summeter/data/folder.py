@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import shutil
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from functools import partial
@@ -23,6 +22,7 @@ from pydantic_core import from_json
 from summeter.data.atomic import building, write_lines, write_text
 from summeter.data.faults import Dropped, Faults
 from summeter.data.formats import Row, read_rows
+from summeter.data.human import SET_NAME
 from summeter.data.human_judgments import current_aspect
 from summeter.records import (
     Document,
@@ -46,7 +46,6 @@ JUDGMENTS = "judgments"
 DROPPED = "faults.jsonl"
 """What was left out of the dataset, with the reasons; no part of the data, and not sealed."""
 
-_SET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _AGAIN = "import the data again"
 _UNKNOWN = f"which is not in the dataset; {_AGAIN}"
 _R = TypeVar("_R", bound=Record)
@@ -122,7 +121,7 @@ def is_intact(folder: Path) -> bool:
 
 def check_set_name(name: str, what: str = "a judgment set") -> None:
     """Raise UsageError unless `name` can name a judgment set, or `what` is named so (and so a file or folder)."""
-    if not _SET_NAME.fullmatch(name):
+    if not SET_NAME.fullmatch(name):
         raise UsageError(f"{name!r} cannot name {what}; use letters, digits, full stops, _ and -")
 
 

@@ -304,7 +304,19 @@ def _check_inside(address: Address, pattern: str) -> None:
 
 
 def _fits(path: str, pattern: str) -> bool:
-    return fnmatchcase(path, pattern) or ("**/" in pattern and fnmatchcase(path, pattern.replace("**/", "")))
+    """Whether a glob pattern matches a path: `*` and `?` within a folder, `**` any number of folders.
+
+    >>> [_fits("data/old/test.csv", pattern) for pattern in ("data/*.csv", "data/*/*.csv", "data/**/test.csv")]
+    [False, True, True]
+    """
+    parts = PurePosixPath(path).parts
+    ends = {0}  # how many parts of the path the pattern matches so far
+    for piece in PurePosixPath(pattern).parts:
+        if piece == "**":
+            ends = set(range(min(ends, default=len(parts) + 1), len(parts) + 1))
+        else:
+            ends = {end + 1 for end in ends if end < len(parts) and fnmatchcase(parts[end], piece)}
+    return len(parts) in ends
 
 
 def _place(name: str) -> tuple[str, str] | None:

@@ -1,12 +1,14 @@
 """People's judgments in flat rows: what a `human` block may hold, checked against its summary and key facts.
 
-Each cell of a block is an aggregated value or `{annotator: value}`; null is "no vote". An aggregated value is the
-judgment of `PEOPLE`. Votes whose annotators are not known are named `?1`, `?2` (`unnamed_votes`): such a name says
-nothing beyond its own summary. `human_judgments.py` turns checked blocks into judgments, and back.
+Each cell of a block is an aggregated value or `{annotator: value}`; null is "no vote", and `{}` is a cell without any
+judgment. An aggregated value is the judgment of `PEOPLE`. Votes whose annotators are not known are named `?1`, `?2`
+(`unnamed_votes`): such a name says nothing beyond its own summary. `human_judgments.py` turns checked blocks into
+judgments, and back. What cells cannot say stands in `judgments`, as whole records.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, NamedTuple, TypeVar
@@ -25,13 +27,15 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 
 from summeter.data.faults import FieldPath, Report, describe, explained, meant, path_of, problem
-from summeter.records import UNNAMED, Summary, error_types, joined_error_types, names_no_error
+from summeter.records import UNNAMED, Judgment, Summary, error_types, joined_error_types, names_no_error
 from summeter.records.taxonomy import SEPARATOR
 
 PEOPLE = "people"
 """Judge of a value that is already aggregated over annotators."""
 RAW = "human.raw"
 CROWD = "crowd.raw"
+SET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+"""What can name a judgment set."""
 
 T = TypeVar("T")
 
@@ -60,9 +64,9 @@ def unnamed_votes(values: Iterable[Any]) -> dict[str, Any]:
 
 
 def _votes(cell: Any) -> dict[str, Any]:
-    """A cell as `{annotator: value}`."""
-    if not isinstance(cell, dict) or not cell:
-        return {PEOPLE: None if cell == {} else cell}
+    """A cell as `{annotator: value}`; the empty object holds no vote of anybody."""
+    if not isinstance(cell, dict):
+        return {PEOPLE: cell}
     if not all(isinstance(name, str) and name.strip() for name in cell):
         raise problem("names an annotator with no name; give each annotator an id")
     return cell
@@ -146,6 +150,7 @@ Types = Annotated[str, _given(_types_of, "an error type, or null")]
 Presence = Annotated[int, _given(binary, "1 (present), 0 (absent) or null")]
 Carrier = Annotated[int, _given(binary, "1 (carries a key fact), 0 (carries none) or null")]
 Indexes = Annotated[tuple[int, ...], PlainValidator(_indexes)]
+SpanAnnotator = Annotated[str, _given(_annotator, "an annotator's id")]
 
 
 class HumanSpan(BaseModel):
@@ -180,6 +185,29 @@ class HumanSpan(BaseModel):
         return self.label if isinstance(self.label, int) else int(names_no_error(self.label))
 
 
+class SetJudgment(NamedTuple):
+    """A judgment and the set that it belongs to."""
+
+    set: str
+    judgment: Judgment
+
+
+def _set_judgment(value: Any, info: ValidationInfo) -> SetJudgment:
+    """A record of `judgments`: a judgment of the row's summary without its ids, and `set` (by default `RAW`)."""
+    if not isinstance(value, dict) or not isinstance(value.get("target", {}), dict):
+        raise problem(f"is {describe(value)}; give a judgment as an object, its `target` an object too")
+    fields = {name: given for name, given in value.items() if name != "set"}
+    name, summary = value.get("set", RAW), _summary(info)
+    if not isinstance(name, str) or not SET_NAME.fullmatch(name):
+        raise problem("names no judgment set in `set`; use letters, digits, full stops, _ and -")
+    ids = {"document_id": summary.document_id, "system": summary.system}
+    try:
+        return SetJudgment(name, Judgment.model_validate({**fields, "target": {**fields.get("target", {}), **ids}}))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise problem(f"is no judgment: {path_of(first['loc']) or 'it'}: {first['msg']}") from error
+
+
 class HumanBlock(BaseModel):
     """The human judgments of one summary. Validated with its Summary as the context."""
 
@@ -194,6 +222,8 @@ class HumanBlock(BaseModel):
     key_fact_labels: list[Votes[Presence]] | None = None
     alignment: list[Votes[Indexes]] | None = None
     spans: list[HumanSpan] | None = None
+    span_annotators: list[SpanAnnotator] | None = None
+    judgments: list[Annotated[SetJudgment, PlainValidator(_set_judgment)]] | None = None
 
     @field_validator("sentence_labels", "sentence_error_types", "conciseness_labels")
     @classmethod
@@ -205,7 +235,8 @@ class HumanBlock(BaseModel):
     @property
     def sets(self) -> set[str]:
         """The judgment sets that the block has something for."""
-        return {CROWD if name == "crowd_ratings" else RAW for name in BLOCKS if getattr(self, name)}
+        in_cells = {CROWD if name == "crowd_ratings" else RAW for name in BLOCKS if getattr(self, name)}
+        return in_cells | {record.set for record in self.judgments or ()}
 
     @property
     def annotators(self) -> set[str]:
@@ -230,7 +261,8 @@ class HumanBlock(BaseModel):
                     warn(field, f"says {named!r} beside the label {label} ({judge}); both are kept")
 
 
-BLOCKS = tuple(HumanBlock.model_fields)
+BLOCKS = tuple(name for name in HumanBlock.model_fields if name != "judgments")
+"""What a block says in cells and spans."""
 SCORES = ("ratings", "crowd_ratings", "overall")
 PER_SENTENCE = ("sentence_labels", "sentence_error_types", "conciseness_labels")
 PER_KEY_FACT = ("key_fact_labels", "alignment")
@@ -271,7 +303,7 @@ def check_key_facts(block: Mapping[str, Any], key_facts: int, fault: Report) -> 
 def _message(field: str, details: ErrorDetails) -> str:
     if details["type"] == "extra_forbidden":
         inside = "[" in field
-        known = tuple(HumanSpan.model_fields) if inside else BLOCKS
+        known = tuple(HumanSpan.model_fields) if inside else tuple(HumanBlock.model_fields)
         what = "a span has" if inside else "a block holds"
         return f"is not known{meant(str(details['loc'][-1]), known)}; {what}: {', '.join(known)}"
     wanted = {"list_type": "a list", "dict_type": "an object {name: value}", "string_type": "a text"}[details["type"]]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from pydantic import ValidationError
+
 from summeter.choices import QuestionType
-from summeter.data.human import BLOCKS, CROWD, PEOPLE, HumanBlock, Subject
+from summeter.data.human import BLOCKS, CROWD, PEOPLE, RAW, HumanBlock, Subject
 from summeter.records import (
     Judgment,
     KeyFacts,
@@ -30,6 +33,8 @@ SIGNATURES = {
     name: signature(f"human.{name}", {"v": 1}) for name in (*BLOCKS, SPAN_FREE, SPAN_SENTENCES, *map(str, QuestionType))
 }
 """What a block's judgments are signed with: `human.ratings|v:1`."""
+SPAN_LABELS = frozenset({SIGNATURES[SPAN_FREE], SIGNATURES[SPAN_SENTENCES]})
+"""Signatures of the labels derived from spans: only annotators who looked for spans have them."""
 
 
 def current_aspect(judgment: Judgment) -> Judgment:
@@ -49,8 +54,10 @@ def to_judgments(block: HumanBlock, subject: Subject, wanted: str, readers: Iter
 
     `readers` looked for spans in the summary, whether or not they marked any.
     """
+    yield from (record.judgment for record in block.judgments or () if record.set == wanted)
     if wanted == CROWD:
         yield from _scores(block, subject, "crowd_ratings")
+    if wanted != RAW:
         return
     yield from _scores(block, subject, "ratings")
     yield from _scores(block, subject, "overall")
@@ -92,11 +99,9 @@ def _sentences(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
     labels, types = block.sentence_labels, block.sentence_error_types
     for index in range(len(labels or types or ())):
         named = {judge: name for judge, name in types[index].items() if name is not None} if types else {}
-        voted = dict(labels[index]) if labels else {}
-        if named and voted.get(PEOPLE, "") is None:
+        voted: dict[str, Any] = dict(labels[index]) if labels else dict.fromkeys(types[index]) if types else {}
+        if named and voted.get(PEOPLE, "") is None and PEOPLE not in named:
             del voted[PEOPLE]  # "no aggregated label" says nothing where annotators named types
-        if not named and not voted:
-            voted = {PEOPLE: None}
         target = _target(subject, "sentence", index)
         for judge in {**voted, **named}:
             error_type, label = named.get(judge), voted.get(judge)
@@ -125,23 +130,35 @@ def _key_facts(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
 def _alignment(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
     """Each key fact with its sentences; then each sentence, which is concise if it carries a fact."""
     cells, sentences = block.alignment or (), subject.summary.sentences
-    carriers: dict[str, set[int]] = {}
-    answered: dict[str, int] = {}
     for index, votes in enumerate(cells):
         target = _target(subject, "key_fact", index)
         for judge, places in votes.items():
-            carriers.setdefault(judge, set()).update(places or ())
-            answered[judge] = answered.get(judge, 0) + (places is not None)
             present = None if places is None else int(bool(places))
             evidence = tuple(sentences[place] for place in places or ())
             yield _judgment(target, "alignment", "completeness", judge, label=present, evidence=evidence)
     targets = [_target(subject, "sentence", index) for index in range(len(sentences))]
-    for judge, carrying in carriers.items():
-        every = answered[judge] == len(cells)  # else a sentence may carry a fact that was not voted on
-        for index, target in enumerate(targets):
-            label = int(index in carrying) if every or index in carrying else None
+    for judge in dict.fromkeys(judge for votes in cells for judge in votes):
+        labels = conciseness_labels([votes.get(judge) for votes in cells], len(sentences))
+        for target, label in zip(targets, labels, strict=True):
             why = "no vote on some key facts"
             yield _judgment(target, "alignment", "conciseness", judge, label=label, reason=why)
+
+
+def conciseness_labels(alignment: Sequence[Collection[int] | None], sentences: int) -> list[int | None]:
+    """Whether each sentence carries a key fact, 1 or 0, by one annotator's `alignment`: the sentences of each key fact.
+
+    All are None unless the annotator voted on every key fact (None: no vote): only sentences that carry one would
+    have a label, and every summary would seem concise.
+
+    >>> conciseness_labels([[0], []], 2), conciseness_labels([[0], None], 2)
+    ([1, 0], [None, None])
+    """
+    carrying: set[int] = set()
+    for places in alignment:
+        if places is None:
+            return [None] * sentences
+        carrying.update(places)
+    return [int(index in carrying) for index in range(sentences)]
 
 
 def _spans(block: HumanBlock, subject: Subject) -> Iterator[Judgment]:
@@ -198,33 +215,67 @@ def span_readers(
 ) -> dict[tuple[str, str], list[str]]:
     """Who looked for spans in which (document, system), whether or not they marked any.
 
-    Having marked nothing leaves no trace of its own. An annotator of spans has read a summary whose block names him
-    or her anywhere; one who gave nothing but spans has read every summary with `spans` of each document in which he
-    or she marked something. Aggregated spans were looked for wherever `spans` is given. An annotator without a name
-    has read no other summary. `annotators` are those of all the data, of which `blocks` may be a part.
+    A block with `span_annotators` says so itself. Without them, having marked nothing leaves no trace. An annotator of
+    spans has read a summary whose block names him or her anywhere; one who gave nothing but spans has read every
+    summary with `spans` of each document in which he or she marked something. Aggregated spans were looked for
+    wherever `spans` is given. An annotator without a name has read no other summary. `annotators` are those of all the
+    data, of which `blocks` may be a part.
     """
     markers: dict[str, set[str]] = {}
     own: dict[tuple[str, str], set[str]] = {}
     voters: dict[tuple[str, str], set[str]] = {}
+    given: dict[tuple[str, str], list[str]] = {}
     for summary, block in blocks:
-        if block.spans is not None:
-            item = summary.document_id, summary.system
+        item = summary.document_id, summary.system
+        markers.setdefault(summary.document_id, set()).update(span.judge for span in block.spans or ())
+        if block.span_annotators is not None:
+            given[item] = sorted({*block.span_annotators, *(span.judge for span in block.spans or ())})
+        elif block.spans is not None:
             own[item] = {span.judge for span in block.spans}
             voters[item] = block.annotators
-            markers.setdefault(summary.document_id, set()).update(own[item])
     only_spans = annotators.only_spans
     everywhere = annotators.marked & {PEOPLE}
-    return {
+    return given | {
         item: sorted(own[item] | (annotators.marked & voters[item]) | (markers[item[0]] & only_spans) | everywhere)
         for item in own
     }
 
 
-def to_block(judgments: Iterable[Judgment], subject: Subject) -> tuple[dict[str, Any], int]:
-    """The block that says what these judgments of one summary say, and how many it has no place for."""
-    block = _Block(subject)
-    unplaced = sum(not block.add(judgment) for judgment in judgments)
-    return block.finished(), unplaced
+def to_block(sets: Mapping[str, Sequence[Judgment]], subject: Subject) -> dict[str, Any]:
+    """The block of which import makes exactly these judgments of one summary, by judgment set.
+
+    Cells hold those of `RAW` and `CROWD` that they can; all others stand in `judgments` as whole records.
+    """
+    cells = _Block(subject)
+    placed = {name: [judgment for judgment in sets.get(name, ()) if cells.add(judgment)] for name in (RAW, CROWD)}
+    block = cells.finished()
+    if not _says(block, subject, placed):
+        block, placed = {}, {}
+    records = [
+        _record(name, judgment)
+        for name, judgments in sets.items()
+        for judgment in (Counter(judgments) - Counter(placed.get(name, ()))).elements()
+    ]
+    return {**block, "judgments": records} if records else block
+
+
+def _says(block: Mapping[str, Any], subject: Subject, sets: Mapping[str, Sequence[Judgment]]) -> bool:
+    """Whether a block in cells says just these judgments."""
+    try:
+        checked = HumanBlock.model_validate(block, context=subject.summary)
+    except ValidationError:
+        return False
+    readers = sorted(checked.span_annotators or ())
+    return all(
+        Counter(to_judgments(checked, subject, name, readers)) == Counter(judgments) for name, judgments in sets.items()
+    )
+
+
+def _record(name: str, judgment: Judgment) -> dict[str, Any]:
+    """A judgment as a row of its summary holds it: without the ids of the row."""
+    record = judgment.model_dump(mode="json", exclude_defaults=True)
+    target = {field: value for field, value in record.pop("target").items() if field not in ("document_id", "system")}
+    return {**({} if name == RAW else {"set": name}), **({"target": target} if target else {}), **record}
 
 
 class _Block:
@@ -236,6 +287,7 @@ class _Block:
         self.scores: dict[str, dict[str, dict[str, Any]]] = {}
         self.lists: dict[str, list[dict[str, Any]]] = {}
         self.spans: dict[int, dict[str, Any]] | None = None
+        self.span_annotators: set[str] = set()
 
     def add(self, judgment: Judgment) -> bool:
         """Whether the judgment has a place in the block."""
@@ -250,7 +302,8 @@ class _Block:
             case ("spans", "span") if index is not None and len(judgment.evidence) == 1:
                 self.spans = {**(self.spans or {}), index: _span_row(judgment)}
             case ("spans_none", "summary") | ("spans_sentences", "sentence") if judgment.aspect == "faithfulness":
-                self.spans = self.spans or {}  # the labels are derived again on import
+                self.spans = self.spans or {}  # the labels follow from the spans and their annotators
+                self.span_annotators.add(judgment.judge)
             case ("alignment", "sentence"):
                 pass  # derived again on import from the key facts' sentences
             case ("sentence_labels", "sentence") if index is not None and index < len(self.places):
@@ -285,14 +338,15 @@ class _Block:
             name: {aspect: _cell(votes) for aspect, votes in aspects.items()} for name, aspects in self.scores.items()
         }
         block |= {name: [_cell(votes) for votes in cells] for name, cells in self.lists.items()}
+        if "sentence_error_types" in block:  # a label stands beside each type
+            block["sentence_error_types"] = [cell or None for cell in block["sentence_error_types"]]
         if self.spans is not None:
             block["spans"] = [self.spans[index] for index in sorted(self.spans)]
+            block["span_annotators"] = sorted(self.span_annotators)
         return block
 
 
 def _cell(votes: Mapping[str, Any]) -> Any:
-    if not votes:
-        return None
     return votes[PEOPLE] if list(votes) == [PEOPLE] else votes
 
 

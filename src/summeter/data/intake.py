@@ -145,6 +145,9 @@ def _less(cells: Cells, faults: Iterable[Fault], dropped: list[Loss]) -> Cells |
         if path is None or path[0] in _OF_THE_ROW:
             return None
         places = [(fault, _removed(content, path))]
+        if path[:2] == ("human", "spans") and isinstance(content, dict) and "span_annotators" in content:
+            why = "counts with `spans`, which are left out"
+            places.append((fault._replace(field="human.span_annotators", message=why), ("human", "span_annotators")))
         for name in _COUNTED_BY.get(str(path[0]), ()):
             if isinstance(content, dict) and content.get(name) is not None:
                 why = f"is counted by `{path[0]}`, which is left out"
@@ -166,7 +169,11 @@ def _unreliable(cells: Cells, fault: Fault) -> tuple[Cells, list[Loss]]:
     human = cells.get("human")
     if not isinstance(human, dict):
         return cells, []
-    names = ["spans", *(name for field, counted in _COUNTED_BY.items() if not cells.get(field) for name in counted)]
+    names = [
+        "spans",
+        "span_annotators",
+        *(name for field, counted in _COUNTED_BY.items() if not cells.get(field) for name in counted),
+    ]
     gone = {name: human[name] for name in names if human.get(name) is not None}
     why = f"may hang on `{fault.field}`, which is left out"
     losses = [(fault._replace(field=f"human.{name}", message=why), value) for name, value in gone.items()]
@@ -196,13 +203,13 @@ def _human(cells: Cells) -> Any:
 
 
 def _removed(content: Any, path: Path) -> Path:
-    """What goes for the fault at `path`: a vote or a cell of `human`, all of its `spans`, else a whole column.
+    """What goes for the fault at `path`: a vote or a cell of `human`, all of its spans or records, else a whole column.
 
     One span less would say that its annotator found no error there.
     """
     if path[0] != "human" or not isinstance(content, dict) or len(path) == 1:
         return path[:1]
-    if path[1] == "spans":
+    if path[1] in ("spans", "span_annotators", "judgments"):
         return path[:2]
     steps: list[str | int] = ["human"]
     for step in path[1:]:  # as far as there is something: what is wrong may be that something is missing further in
@@ -215,17 +222,18 @@ def _removed(content: Any, path: Path) -> Path:
 
 
 def without(cells: Any, path: Sequence[str | int]) -> tuple[Any, Any]:
-    """The cells without what stands at the path, and that. A cell of a list becomes null, as lists are counted.
+    """The cells without what stands at the path, and that. A cell of a list becomes `{}`, which holds no vote: lists
+    are counted.
 
     >>> without({"human": {"overall": {"faithfulness": 9, "fluency": "x"}}}, ["human", "overall", "fluency"])
     ({'human': {'overall': {'faithfulness': 9}}}, 'x')
     >>> without({"human": {"sentence_labels": [1, "x"]}}, ["human", "sentence_labels", 1])
-    ({'human': {'sentence_labels': [1, None]}}, 'x')
+    ({'human': {'sentence_labels': [1, {}]}}, 'x')
     """
     step, rest = path[0], path[1:]
     if step not in cells if isinstance(cells, dict) else not isinstance(cells, list):
         return cells, None
-    left, value = without(cells[step], rest) if rest else (None, cells[step])
+    left, value = without(cells[step], rest) if rest else ({}, cells[step])
     if isinstance(cells, list):
         return [left if index == step else item for index, item in enumerate(cells)], value
     if rest:

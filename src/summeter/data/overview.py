@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from summeter.data.dataset import Dataset
 from summeter.data.duplicates import SHINGLE, THRESHOLD, DuplicateGroup, near_duplicates
 from summeter.data.human import PEOPLE
-from summeter.data.human_judgments import SIGNATURES, SPAN_FREE, SPAN_SENTENCES
+from summeter.data.human_judgments import SPAN_LABELS
 from summeter.records import Document, Judgment, Summary, unnamed
 from summeter.tables import Column, Table, number
 from summeter.text.ngrams import words
@@ -37,7 +37,6 @@ FEWEST_WORDS = SHINGLE
 FEWEST_VOTES = 10
 """With fewer votes, equal ones of one annotator are nothing odd."""
 
-_DERIVED = frozenset({SIGNATURES[SPAN_FREE], SIGNATURES[SPAN_SENTENCES]})
 _CLOSING = "\"'”’»›)]}*_ \t\r\n"
 _ENDS = tuple(".!?…:;。！？；：؟।։")
 _MARKUP = re.compile(r"</?[a-z][a-z0-9]{0,9} ?/?>|&(?:amp|lt|gt|quot|nbsp|#\d{1,6});")
@@ -341,7 +340,7 @@ def _cast(dataset: Dataset, name: str, sizes: Counter[str]) -> Iterator[tuple[Vo
     questions: dict[tuple[str, str, str], _Cast] = {}
     for judgment in dataset.iter_judgments(name):
         sizes[name] += 1
-        if judgment.signature not in _DERIVED:
+        if judgment.signature not in SPAN_LABELS:
             kind = judgment.signature.partition("|")[0].removeprefix("human.")
             questions.setdefault((kind, judgment.aspect, judgment.target.unit), _Cast()).add(judgment)
     for (kind, aspect, unit), cast in questions.items():

@@ -54,8 +54,8 @@ def split(dataset: Dataset, parts: Mapping[str, float], *, seed: int = 0) -> Spl
 
     `parts` are shares of the documents by name, which add up to 1. Each domain is divided alike, as far as its number
     of documents and its near-duplicates allow: what a part lacks in one domain it gets in the next. The order of the
-    documents does not matter; equal seeds give equal parts. The card of each part names the dataset, its hash, the
-    shares and the seed under `origin`.
+    documents does not matter; equal seeds give equal parts. The `split` of each document is the name of its part. The
+    card of each part names the dataset, its hash, the shares and the seed under `origin`.
 
     Raises UsageError for shares that do not add up to 1, names that cannot name a folder, and a part that would be
     empty.
@@ -85,7 +85,7 @@ def split(dataset: Dataset, parts: Mapping[str, float], *, seed: int = 0) -> Spl
         )
     origin = {"shares": dict(parts), "seed": seed}
     return Split(
-        {name: _part(dataset, documents, "split", name, origin) for name, documents in members.items()},
+        {name: _part(dataset, ids, "split", name, origin).with_split(name) for name, ids in members.items()},
         dict(parts), tuple(duplicates), seed, dataset,
     )  # fmt: skip
 
