@@ -10,6 +10,7 @@ import pytest
 
 import summeter as sm
 from summeter.records import UsageError
+from summeter.training.figures import Draws
 from summeter.training.ratings import check_parts, read_ratings
 
 Row = dict[str, Any]
@@ -38,6 +39,19 @@ def test_ratings_by_aspect_and_annotator() -> None:
     assert ratings.mean("coherence").tolist()[:4] == [1.5, 1.5, 2.5, 2.5]
     assert np.isnan(ratings.mean("coherence")[4:]).all()
     assert [summary.document_id for summary in ratings.summaries] == ["d0", "d0", "d1", "d1", "d9", "d8"]
+
+
+def test_a_merged_value_is_no_annotator_and_counts_only_where_nobody_rated() -> None:
+    votes = [(1, 2), (2, 2), (4, 3), (5, 5), (3, 1)]
+    own = [row(number, "s", {"tone": {"ana": a, "ben": b}}) for number, (a, b) in enumerate(votes)]
+    both = [row(number, "s", {"tone": {"ana": a, "ben": b, "people": 9}}) for number, (a, b) in enumerate(votes)]
+    rest = [row(9, "t", {"tone": 3})]
+    plain, merged = (read_ratings(sm.load([*rows, *rest])) for rows in (own, both))
+    for ratings in (plain, merged):
+        assert ratings.mean("tone").tolist() == [1.5, 2.0, 3.5, 5.0, 2.0, 3.0]
+    figures = [Draws(ratings, 20, 0).agreement("tone", None) for ratings in (plain, merged)]
+    assert figures[0] == figures[1]
+    assert merged.annotators("tone") == ("ana", "ben")
 
 
 def test_the_usual_aspects_come_first_and_some_can_be_chosen() -> None:

@@ -186,7 +186,7 @@ class Draws:
 
     def agreement(self, aspect: str, domain: str | None) -> list[Figure]:
         """How far people agree: Krippendorff's alpha, and each one's Pearson's r with the mean of the others."""
-        votes = self._ratings.votes[aspect]
+        votes = self._ratings.votes_of_annotators(aspect)
         if len(votes) < 2:
             return []
         everyone = np.ones(votes.shape[1], dtype=bool)
@@ -194,7 +194,7 @@ class Draws:
         about: dict[str, Any] = {"of": PEOPLE, "aspect": aspect, "domain": domain}
         alpha = krippendorff_alpha(votes, "interval", bootstrap.codes).interval(bootstrap)
         listed = [Figure.interval_of(alpha, statistic="alpha_interval", **about)]
-        if not any(rater.startswith("?") for rater in self._ratings.raters[aspect]):
+        if not any(rater.startswith("?") for rater in self._ratings.annotators(aspect)):
             values = [_with_others(votes, number) for number in range(len(votes))]
             known = [value for value in values if value is not None]
             listed.append(

@@ -10,8 +10,11 @@ from functools import cached_property
 import numpy as np
 
 from summeter.data.dataset import Dataset
+from summeter.data.human import PEOPLE
 from summeter.data.human_judgments import SIGNATURES, SPAN_FREE
+from summeter.meta.gold import without_merged
 from summeter.records import Document, Summary, UsageError, nearest
+from summeter.scoring.table import JudgmentTable
 from summeter.stats.base import Bools, Floats, Ints, codes
 
 USUAL = ("coherence", "consistency", "coverage", "fluency", "overall")
@@ -26,8 +29,9 @@ FEWEST = {"train": 10, "dev": 5, "test": 5}
 class Ratings:
     """The rated summaries of a dataset, one a row.
 
-    `votes` holds by aspect the ratings (annotators x rows, NaN for none) and `raters` who gave them. `span_free` is 1
-    where most readers found no inconsistent span, 0 where they found one, NaN where nobody looked.
+    `votes` holds by aspect the ratings (raters x rows, NaN for none) and `raters` who gave them; the rater `people`
+    stands for values that were merged before, on rows that no annotator rated. `span_free` is 1 where most readers
+    found no inconsistent span, 0 where they found one, NaN where nobody looked.
     """
 
     documents: Mapping[str, Document]
@@ -40,6 +44,14 @@ class Ratings:
     def aspects(self) -> tuple[str, ...]:
         """The rated aspects."""
         return tuple(self.votes)
+
+    def annotators(self, aspect: str) -> tuple[str, ...]:
+        """Who rated an aspect: the raters without merged values."""
+        return tuple(rater for rater in self.raters[aspect] if rater != PEOPLE)
+
+    def votes_of_annotators(self, aspect: str) -> Floats:
+        """The ratings of `annotators`: shape (annotators, rows), NaN for none."""
+        return self.votes[aspect][[rater != PEOPLE for rater in self.raters[aspect]]]
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
@@ -124,35 +136,44 @@ _Item = tuple[str, str]
 
 
 def _cast(data: Dataset, labels: str) -> dict[str, dict[str, dict[_Item, float]]]:
-    """By aspect and annotator the rating of each summary."""
-    marks = {SIGNATURES[block] for block in _BLOCKS}
-    cast: dict[str, dict[str, dict[_Item, float]]] = {}
+    """The rating of each summary by aspect and annotator; a merged value only where no annotator rated."""
     if labels not in data.judgment_sets:
-        return cast
-    for judgment in data.iter_judgments(labels):
-        target = judgment.target
-        if judgment.signature in marks and target.unit == "summary" and judgment.value is not None:
-            votes = cast.setdefault(judgment.aspect, {}).setdefault(judgment.judge, {})
-            votes[target.document_id, target.system] = judgment.value
+        return {}
+    marks = {SIGNATURES[block] for block in _BLOCKS}
+    given = JudgmentTable.of(
+        judgment
+        for judgment in data.iter_judgments(labels)
+        if judgment.signature in marks and judgment.target.unit == "summary" and judgment.value is not None
+    )
+    cast: dict[str, dict[str, dict[_Item, float]]] = {}
+    for aspect in given.aspect.used():
+        rows = without_merged(given.where(aspect=aspect))
+        votes = cast.setdefault(str(aspect), {})
+        for item, judge, value in zip(_items(rows), rows.judge.labels(), rows.value.tolist(), strict=True):
+            votes.setdefault(str(judge), {})[item] = value
     return cast
+
+
+def _items(rows: JudgmentTable) -> list[_Item]:
+    return [
+        (str(document), str(system))
+        for document, system in zip(rows.document.labels(), rows.system.labels(), strict=True)
+    ]
 
 
 def _readers(data: Dataset, labels: str) -> dict[_Item, float]:
     """1 for each summary in which most readers found no inconsistent span, 0 where half or more found one; where
     nobody marked spans, by the labels of its sentences."""
-    spans: dict[_Item, list[int]] = {}
-    sentences: dict[_Item, dict[str, int]] = {}
-    for judgment in data.iter_judgments(labels):
-        item = judgment.target.document_id, judgment.target.system
-        if judgment.label not in (0, 1):
-            continue
-        if judgment.signature == SIGNATURES[SPAN_FREE] and judgment.target.unit == "summary":
-            spans.setdefault(item, []).append(int(judgment.label))
-        elif judgment.signature == SIGNATURES["sentence_labels"]:
-            own = sentences.setdefault(item, {})
-            own[judgment.judge] = min(own.get(judgment.judge, 1), int(judgment.label))
-    votes = {item: list(own.values()) for item, own in sentences.items()} | spans
-    return {item: float(2 * sum(own) > len(own)) for item, own in votes.items()}
+    labelled = JudgmentTable.of(judgment for judgment in data.iter_judgments(labels) if judgment.label in (0, 1))
+    votes: dict[_Item, list[int]] = {}
+    for block in ("sentence_labels", SPAN_FREE):
+        rows = without_merged(labelled.where(signature=SIGNATURES[block]))
+        own: dict[_Item, dict[str, int]] = {}
+        for item, judge, label in zip(_items(rows), rows.judge.labels(), rows.label.tolist(), strict=True):
+            by_judge = own.setdefault(item, {})
+            by_judge[str(judge)] = min(by_judge.get(str(judge), 1), int(label))
+        votes |= {item: list(by_judge.values()) for item, by_judge in own.items()}
+    return {item: float(2 * sum(free) > len(free)) for item, free in votes.items()}
 
 
 def _plain(name: str) -> str:

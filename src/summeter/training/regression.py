@@ -370,7 +370,7 @@ def _card(task: RegressionTask, fitted: FittedRegression, listed: Sequence[Figur
             "name": task.data.card.name, "hash": task.data.hash, "licence": task.data.card.licence,
             "citation": task.data.card.citation, "labels": how.labels, "summaries": len(ratings.summaries),
             "systems": len({row.system for row in ratings.summaries}),
-            "annotators": {aspect: len(ratings.raters[aspect]) for aspect in ratings.aspects},
+            "annotators": {aspect: len(ratings.annotators(aspect)) for aspect in ratings.aspects},
         },
         "backbone": {
             "name": backbone.name, "revision": backbone.revision, "hash": backbone.digest,
