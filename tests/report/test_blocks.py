@@ -9,7 +9,9 @@ import pytest
 from growth import assert_within
 from report import fake_runs as fake
 
+from summeter.choices import Level
 from summeter.evaluators.base import Prepared
+from summeter.meta.gold import gold_scores
 from summeter.records import Document, Judgment, Summary, Target, UsageError
 from summeter.report.blocks import ItemView, Page
 from summeter.report.build import page
@@ -135,6 +137,16 @@ def test_people_beside_the_judge(one: Page) -> None:
     aster = {(vote.unit, vote.aspect, vote.at): vote for vote in one.items.views[1].votes}
     assert aster["sentence", "faithfulness", 0].decision == "supported (2 of 3)"
     assert one.items.people
+
+
+def test_the_page_merges_votes_as_the_studies_do(tmp_path: Path) -> None:
+    # A merged value beside the annotators' own votes is no vote; a tie on faithfulness counts as supported.
+    labels = [{"a": 1, "b": 0, "people": 0}, {"a": 0, "b": 0, "people": 1}]
+    run = fake.make(tmp_path / "run", [{**fake.ROWS[0], "human": {"sentence_labels": labels}}])
+    (gold,) = gold_scores(JudgmentTable.of(run.data.judgments("human.raw")), "faithfulness", Level.SENTENCE)
+    votes = page([run]).items.views[0].votes
+    assert [vote.decision for vote in votes] == ["supported (tied, 1 of 2)", "error (2 of 2)"]
+    assert [vote.kind for vote in votes] == ["good" if value else "bad" for value in gold.value.tolist()]
 
 
 def test_evidence_cuts_back_to_the_text(one: Page) -> None:

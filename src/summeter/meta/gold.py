@@ -27,7 +27,6 @@ PEOPLE = "people"
 SOURCES = ("sentence_labels", "key_fact_labels", "conciseness_labels", "alignment", "ratings", "overall")
 """Blocks of people's judgments in the order in which they are preferred; others follow."""
 
-_UNIT_BLOCKS = ("sentence_labels", "key_fact_labels", "conciseness_labels", "alignment", QuestionType.YES_NO.value)
 _NO_SCORES = frozenset({"spans", *map(str, (QuestionType.CHOICE, QuestionType.CHOICES, QuestionType.TEXT))})
 """Blocks that have no number for a unit: marked passages, names and free text."""
 
@@ -36,8 +35,8 @@ _NO_SCORES = frozenset({"spans", *map(str, (QuestionType.CHOICE, QuestionType.CH
 class Aggregation:
     """How to merge annotators.
 
-    `merge` is a `AggregationRule` or the id of one annotator. `auto` is the majority of labels of units and the mean of
-    ratings. `min_votes` leaves out units with fewer votes (FineSurE: 2); a value that came already merged is
+    `merge` is a `AggregationRule` or the id of one annotator. `auto` is `usual_rule`: the majority of labels and the
+    mean of ratings. `min_votes` leaves out units with fewer votes (FineSurE: 2); a value that came already merged is
     exempt. `tie` is for majorities only.
     """
 
@@ -51,11 +50,11 @@ class Aggregation:
         if self.tie not in set(Tie):
             raise UsageError(f"a tie rule is one of {', '.join(Tie)}, not {self.tie!r}")
 
-    def resolved(self, block: str, aspect: str) -> tuple[str, Tie | None, dict[str, object]]:
+    def resolved(self, rows: JudgmentTable, aspect: str) -> tuple[str, Tie | None, dict[str, object]]:
         """The merge without `auto`, the tie rule where it matters, and the parts of the signature."""
         merge = self.merge
         if merge == AggregationRule.AUTO:
-            merge = AggregationRule.MAJORITY if block in _UNIT_BLOCKS else AggregationRule.MEAN
+            merge = usual_rule(rows)
         if merge not in set(AggregationRule):
             return merge, None, {"annotator": merge}
         parts: dict[str, object] = {"merge": str(merge)}
@@ -72,7 +71,10 @@ class Aggregation:
 
 @dataclass(frozen=True)
 class Votes:
-    """The raw votes on one aspect: a matrix raters x units, NaN for no vote, with what each row and column is."""
+    """The raw votes on one aspect: a matrix raters x units, NaN for no vote, with what each row and column is.
+
+    `rule` says how several votes on a unit become one.
+    """
 
     values: Floats
     raters: tuple[str, ...]
@@ -81,6 +83,7 @@ class Votes:
     list_id: Names
     index: Ints
     unit: str
+    rule: AggregationRule
     source: str
 
     @property
@@ -96,7 +99,7 @@ class Votes:
     @classmethod
     def of(
         cls, rater: Names, vote: Floats, *, unit: Names, document: Names, system: Names, list_id: Names, index: Ints,
-        source: str = "",
+        rule: AggregationRule, source: str = "",
     ) -> Votes:  # fmt: skip
         """The matrix of votes in rows: who cast it on which unit. Of two votes by one rater the later counts."""
         keys = row_keys(document, system, unit, list_id, index + 1)
@@ -106,7 +109,7 @@ class Votes:
         values[rater.codes, place] = vote
         return cls(
             values, tuple(map(str, rater.names)), document.take(first), system.take(first), list_id.take(first),
-            index[first], unit.take(first).used()[0] or "", source,
+            index[first], unit.take(first).used()[0] or "", rule, source,
         )  # fmt: skip
 
     def take(self, units: Bools) -> Votes:
@@ -242,9 +245,14 @@ def _cast(rows: JudgmentTable) -> Floats:
     return np.where(np.isnan(rows.label), rows.value, rows.label)
 
 
+def merged_rows(rows: JudgmentTable, aspect: str, rule: Aggregation) -> JudgmentTable:
+    """People's judgments of one aspect and block (see `chosen`), or one annotator's: one a unit."""
+    return _aggregated(rows, aspect, rule)[0]
+
+
 def _aggregated(rows: JudgmentTable, aspect: str, rule: Aggregation) -> tuple[JudgmentTable, Question]:
     """People's judgments, or one annotator's, of one aspect: one a unit, and the name of what was done."""
-    merge, tie, parts = rule.resolved(_block(rows), aspect)
+    merge, tie, parts = rule.resolved(rows, aspect)
     if "annotator" in parts:
         table, judge = rows.take(rows.judge.equal(merge)), merge
     else:
@@ -302,10 +310,10 @@ def merged_votes(unit: Ints, vote: Floats, size: int, merge: str, tie: Tie | Non
             assert_never(rule)
 
 
-def rule_of_votes(values: Floats, unit: str) -> AggregationRule:
-    """How a few raters' votes become one: the majority of labels of units (0, 1) and of pairs, the mean of ratings."""
-    labels = unit == "pair" or np.isin(values[~np.isnan(values)], (0.0, 1.0)).all()
-    return AggregationRule.MAJORITY if labels and unit != Level.SUMMARY else AggregationRule.MEAN
+def usual_rule(rows: JudgmentTable) -> AggregationRule:
+    """How votes become one value: the majority of labels and of verdicts on pairs, the mean of other numbers."""
+    labels = (~np.isnan(rows.label)).any() or rows.named.used() not in ([], [None]) or rows.unit.equal("pair").any()
+    return AggregationRule.MAJORITY if labels else AggregationRule.MEAN
 
 
 class _Modes(NamedTuple):
@@ -373,7 +381,7 @@ def votes_of(rows: JudgmentTable) -> Votes:
     rows = of_annotators(rows)
     return Votes.of(
         rows.judge, _cast(rows), unit=rows.unit, document=rows.document, system=rows.system, list_id=rows.list_id,
-        index=rows.index, source=_block(rows),
+        index=rows.index, rule=usual_rule(rows), source=_block(rows),
     )  # fmt: skip
 
 

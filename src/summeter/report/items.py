@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import overload
 
+from summeter.choices import Level
+from summeter.meta.gold import Aggregation, chosen, merged_rows
 from summeter.records import Document, Judgment, Status, Summary, error_types
 from summeter.report.blocks import Column, FactList, ItemList, ItemView, Source, Verdict, Vote
 from summeter.report.ranks import ColumnKey, label_of
@@ -13,7 +15,7 @@ from summeter.report.views import DRAWN, WORST, RunView
 from summeter.report.words import Kind, decision_words, gloss, kind, reasons, verdict
 from summeter.scoring import COMPOSITE, Score
 from summeter.scoring.systems import FIRST
-from summeter.scoring.table import Question
+from summeter.scoring.table import JudgmentTable, Question
 
 # (run, document id, system) -> the item's number on the page.
 Where = Mapping[tuple[int, str, str], int]
@@ -309,33 +311,34 @@ def _flips(judged: Iterable[tuple[int, Judgment]]) -> int:
 # ---- people
 
 
-_VOTED = {("sentence", "faithfulness"), ("key_fact", "completeness"), ("sentence", "conciseness")}
+_VOTED = ((Level.SENTENCE, "faithfulness"), (Level.KEY_FACT, "completeness"), (Level.SENTENCE, "conciseness"))
 
 
 class Votes:
-    """Votes of people on the sentences and key facts of one summary."""
+    """Votes of people on the sentences and key facts of one summary, merged as the studies merge them by default."""
 
-    def __init__(self, votes: Iterable[Judgment]) -> None:
-        self._labels: dict[UnitKey, dict[str, int | str]] = {}
+    def __init__(self, judgments: Iterable[Judgment]) -> None:
+        self._cast: dict[UnitKey, list[int]] = {}
         self._types: dict[UnitKey, Counter[str]] = {}
-        for vote in votes:
-            self._add(vote)
-
-    def _add(self, vote: Judgment) -> None:
-        """Take a vote. Where one person answered twice (a label and an alignment), the first answer counts."""
-        if vote.status != "ok" or vote.label is None or vote.target.index is None:
-            return
-        if (vote.target.unit, vote.aspect) not in _VOTED:
-            return
-        unit = unit_key(vote)
-        if vote.judge in self._labels.setdefault(unit, {}):
-            return
-        self._labels[unit][vote.judge] = vote.label
-        if vote.error_type and vote.label != 1:
-            self._types.setdefault(unit, Counter()).update(error_types(vote.error_type))
+        self._merged: dict[UnitKey, int | None] = {}
+        table = JudgmentTable.of(judgments)
+        for level, aspect in _VOTED:
+            rows = chosen(table, aspect, level)
+            if rows is None:
+                continue
+            for unit, label, named in zip(
+                _units(rows, aspect), rows.label.tolist(), rows.error_type.labels(), strict=True
+            ):
+                if label in (0, 1):
+                    self._cast.setdefault(unit, []).append(int(label))
+                    if named and not label:
+                        self._types.setdefault(unit, Counter()).update(error_types(named))
+            merged = merged_rows(rows, aspect, Aggregation())
+            for unit, label in zip(_units(merged, aspect), merged.label.tolist(), strict=True):
+                self._merged[unit] = int(label) if label in (0, 1) else None
 
     def majorities(self, judged: Iterable[tuple[int, Judgment]], lists: Mapping[str, int]) -> tuple[Vote, ...]:
-        """The majority on each unit, and whether some judge decided otherwise. A tie differs from nobody.
+        """The merged label of each unit, and whether some judge decided otherwise.
 
         Votes on key facts count only where their list is known.
         """
@@ -344,20 +347,18 @@ class Votes:
             if judgment.label is not None and judgment.target.index is not None:
                 by_judges.setdefault(unit_key(judgment), set()).add(judgment.label)
         return tuple(
-            self._majority(unit, labels, by_judges.get(unit, set()), lists)
-            for unit, labels in self._labels.items()
+            self._vote(unit, votes, by_judges.get(unit, set()), lists)
+            for unit, votes in self._cast.items()
             if unit[3] is None or unit[3] in lists
         )
 
-    def _majority(
-        self, key: UnitKey, labels: Mapping[str, int | str], by_judges: set[int | str], lists: Mapping[str, int]
-    ) -> Vote:
+    def _vote(self, key: UnitKey, votes: list[int], by_judges: set[int | str], lists: Mapping[str, int]) -> Vote:
         aspect, unit, index, list_id = key
-        positive, total = sum(label == 1 for label in labels.values()), len(labels)
-        label = None if positive * 2 == total else int(positive * 2 > total)
+        label, total = self._merged[key], len(votes)
         types = self._types.get(key)
         error_type = None if types is None else min(types, key=lambda name: (-types[name], name))
-        share = "" if total == 1 else f" ({positive if label else total - positive} of {total})"
+        tied = "tied, " if 2 * sum(votes) == total else ""
+        share = "" if total == 1 else f" ({tied}{sum(votes) if label else total - sum(votes)} of {total})"
         look: Kind = "none" if label is None else "good" if label else "pad" if aspect == "conciseness" else "bad"
         return Vote(
             unit=unit,
@@ -370,10 +371,14 @@ class Votes:
         )
 
 
+def _units(rows: JudgmentTable, aspect: str) -> Iterator[UnitKey]:
+    """What each row is about."""
+    units = zip(rows.unit.labels(), rows.index.tolist(), rows.list_id.labels(), strict=True)
+    return ((aspect, str(unit), index, list_id) for unit, index, list_id in units)
+
+
 def _majority_words(aspect: str, label: int | None, error_type: str | None, share: str) -> str:
     """A majority in words: of one person the error type alone; of several also the type that most of them gave."""
-    if label is None:
-        return f"tied{share}"
     if label == 0 and aspect == "faithfulness":
         return (error_type or "error") if not share else f"error{share}{', ' + error_type if error_type else ''}"
     return f"{decision_words(aspect, label, None)}{share}"
