@@ -15,7 +15,9 @@ from summeter.annotate.after.adjudicate import Decision, adjudicate
 from summeter.annotate.after.aggregate import judgments_of, merge, merged_of, votes_of
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
+from summeter.choices import Level
 from summeter.data.dataset import load
+from summeter.meta.gold import gold_scores
 from summeter.records import Judgment, Span, Target, error_types
 from summeter.scoring.pairs import preferences
 from summeter.scoring.table import JudgmentTable, Names
@@ -54,6 +56,45 @@ def test_spans_are_what_more_than_half_of_the_readers_marked() -> None:
     marks = [one for one in found if one.target.unit == "span"]
     assert [(one.evidence[0].start, one.evidence[0].end) for one in marks] == [(4, 6)]
     assert next(one for one in found if one.target.unit == "summary").label == 0
+
+
+def test_raters_of_a_summary_are_no_readers_of_its_spans() -> None:
+    def rating(who: str) -> Judgment:
+        return Judgment(target=Target(document_id="d", system="A"), aspect="fluency", judge=who,
+                        signature="human.ratings|v:1", value=4.0)  # fmt: skip
+
+    marks = [span("x", 2, 6, 0), span("y", 2, 6, 1), clean("x", 0), clean("y", 0)]
+    merged = merge([*marks, *map(rating, ("r1", "r2", "r3"))])
+    found = [judgment for judgment in merged if judgment.target.unit == "span"]
+    assert [(mark.evidence[0].start, mark.evidence[0].end) for mark in found] == [(2, 6)]
+
+
+def aligned(*sentences: int) -> dict[str, object]:
+    return {"sentences": list(sentences), "none": not sentences}
+
+
+def test_conciseness_of_a_campaign_is_that_of_studies_of_its_annotators(tmp_path: Path) -> None:
+    # a and b say that the first sentence carries a fact, each another one; c finds it in neither.
+    folder = made.make(tmp_path, made.rows(1, 1), kind="key_fact_alignment", attention={"rate": 0}, order="as_given")
+    with CampaignService(folder) as service:
+        first, second = (task.key for task in service.tasks.work)
+        crowds.say(service, first, {"a": aligned(0), "b": aligned(), "c": aligned()})
+        crowds.say(service, second, {"a": aligned(), "b": aligned(0), "c": aligned()})
+        raw, merged = (JudgmentTable.of(judgments(service)) for judgments in (judgments_of, merged_of))
+        (of_annotators,), (of_campaign,) = (
+            gold_scores(table, "conciseness", Level.SENTENCE) for table in (raw, merged)
+        )
+        assert of_campaign.value.tolist() == of_annotators.value.tolist() == [1.0, 0.0]
+        adjudicate(service, [Decision(second, {**aligned(), "machine": None, "comment": None}, None, "lead")])
+        (of_campaign,) = gold_scores(JudgmentTable.of(merged_of(service)), "conciseness", Level.SENTENCE)
+        assert of_campaign.value.tolist() == [0.0, 0.0]
+
+
+def test_a_yes_or_no_of_a_summary_is_its_majority_in_campaigns_and_studies() -> None:
+    votes = [clean("x", 1), clean("y", 1), clean("z", 0)]
+    (own,) = merge(votes)
+    (gold,) = gold_scores(JudgmentTable.of(votes), "faithfulness", Level.SUMMARY)
+    assert own.value == gold.value.item() == 1.0
 
 
 def test_pairs_with_two_rivals_stay_apart() -> None:

@@ -229,7 +229,7 @@ def test_failing_the_checks_ends_it_and_reopens_the_answers(tmp_path: Path) -> N
         assert person.ended == "failed_checks"
         assert person.excluded
         assert all(slots.open == 1 for slots in service.state.items.values())
-        assert service.state.exclusions[0].data["rule"] == "attention.pass_share"
+        assert service.state.exclusions[0].data["rule"] == "checks"
         done = service.request("session", made.who("anna"))["done"]
         assert (done["outcome"], done["code"]) == ("failed_checks", folder.campaign.codes.failed_checks)
         assert service.request("batch", made.who("anna"))["batch"] is None

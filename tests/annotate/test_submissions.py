@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from annotate import campaigns as made
+from annotate.test_cli import run
 
 from summeter.annotate.after.export import (
     export_events,
@@ -96,6 +97,18 @@ def test_what_is_approved_and_what_is_rejected(tmp_path: Path) -> None:
         assert "attention checks were not passed" in rows["X2"]["Reject"]
         assert write_bonuses(service, tmp_path / "bonus.txt") == 1
         assert (tmp_path / "bonus.txt").read_text() == "P1,0.50\n"
+
+
+def test_automatic_exclusions_are_taken_back_by_the_rule_that_the_command_offers(tmp_path: Path) -> None:
+    attention = {"rate": 0.5, "judge_after": 2, "pass_share": 0.6}
+    folder = made.make(tmp_path, made.rows(6, 2), answers_per_item=1, attention=attention)
+    with CampaignService(folder) as service:
+        made.do_batch(service, "anna", passing=False)
+        assert service.state.people["anna"].excluded
+    assert run("reinstate", folder.folder, "--rule", "checks", "--reason", "the checks were faulty") == 0
+    with CampaignService(folder) as service:
+        anna = service.state.people["anna"]
+        assert (anna.excluded, anna.ended) == (False, "completed")
 
 
 def test_who_is_reinstated_after_failed_checks_is_approved_and_may_go_on(tmp_path: Path) -> None:

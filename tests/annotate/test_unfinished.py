@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -39,6 +40,9 @@ def test_too_few_answers_are_counted_and_can_be_left_out(tmp_path: Path, capsys:
         adjudicate(service, [Decision(two, {**crowds.NO, "machine": None, "comment": None}, None, "lead")])
         assert incomplete(service) == {0: 1, 1: 1}
         assert by_index(service, complete_only=True)["doc0", "s0", 1].label == 0
+    assert run("status", folder.folder, "--json") == 0
+    status = json.loads(capsys.readouterr().out)["status"]
+    assert (status["complete_items"], status["items"]) == (2, 4)  # one with three answers, one adjudicated
     assert run("export", folder.folder) == 0
     said = capsys.readouterr().err
     assert "note: 1 tasks have fewer than 3 answers (1 with 1) and are merged all the same" in said

@@ -579,11 +579,7 @@ def _waiting(folders: Sequence[Path]) -> list[str]:
         with _opened(folder) as service:
             slots = service.state.items.values()
             wanted = service.campaign.answers_per_item
-            complete = sum(
-                len(task.counted) >= wanted or key in service.state.adjudicated
-                for key, task in service.state.items.items()
-            )
-            if complete < len(slots):
+            if not all(map(service.state.is_complete, service.state.items)):
                 given = sum(len(task.counted) for task in slots)
                 lines.append(
                     f"{folder.name} has {given} of {wanted * len(slots)} answers (`summeter annotate serve {folder}`)"

@@ -22,7 +22,7 @@ import numpy as np
 
 from summeter.choices import AggregationRule, AgreementCoefficient, Level, QuestionType, Tie, Use
 from summeter.data.dataset import Dataset
-from summeter.data.human_judgments import SIGNATURES
+from summeter.data.human_judgments import SIGNATURES, SPAN_LABELS
 from summeter.meta.context import Context
 from summeter.meta.gold import (
     PEOPLE,
@@ -32,7 +32,6 @@ from summeter.meta.gold import (
     chosen,
     gold_scores,
     merged_votes,
-    rule_of_votes,
     summary_votes,
     votes,
     votes_of,
@@ -187,8 +186,7 @@ class RatingMatrix(NamedTuple):
         """How several raters' votes become one: the mean of ratings, the majority of labels, names and sets."""
         match self.how.question:
             case None:
-                named = AggregationRule.MAJORITY if self.how.names else None
-                return named or rule_of_votes(self.votes.values, self.votes.unit)
+                return AggregationRule.MAJORITY if self.how.names else self.votes.rule
             case QuestionType.SCALE:
                 return AggregationRule.MEAN
             case QuestionType.CHOICE | QuestionType.CHOICES | QuestionType.YES_NO | QuestionType.TEXT:
@@ -672,10 +670,12 @@ def aligned_votes(scores: Sequence[tuple[str, Scores]]) -> Votes:
         Names.concat([getattr(side, name) for side in sides]) for name in ("document", "system", "list_id")
     )
     value, index = np.concatenate([side.value for side in sides]), np.concatenate([side.index for side in sides])
-    rater, unit = Names.of(name for name, side in scores for _ in range(len(side))), sides[0].level.value
+    rater, level = Names.of(name for name, side in scores for _ in range(len(side))), sides[0].level
+    labels = level.base is not Level.SUMMARY and np.isin(value[~np.isnan(value)], (0.0, 1.0)).all()
     return Votes.of(
-        rater, value, unit=Names.same(unit, len(value)), document=document, system=system, list_id=list_id, index=index
-    )
+        rater, value, unit=Names.same(level.value, len(value)), document=document, system=system, list_id=list_id,
+        index=index, rule=AggregationRule.MAJORITY if labels else AggregationRule.MEAN,
+    )  # fmt: skip
 
 
 def type_votes(table: JudgmentTable, aspect: str, level: Level, source: str | None = None) -> _Cast | None:
@@ -778,9 +778,9 @@ class MarkedSpans(NamedTuple):
 def marked_spans(judgments: Sequence[Judgment]) -> Iterator[MarkedSpans]:
     """The spans marked on each aspect.
 
-    Having marked nothing is an answer, but leaves no judgment. So an annotator is taken to have seen a summary who
-    gave any judgment of it; one who gave nothing but spans is taken to have seen every judged summary of each
-    document in which he or she marked something.
+    Having marked nothing is an answer, which the labels derived from spans record. An annotator without such labels is
+    taken to have seen the summaries of which he or she gave any judgment; one who gave nothing but spans, every judged
+    summary of each document in which he or she marked something.
     """
     spans = [judgment for judgment in judgments if judgment.target.unit == "span" and judgment.status == "ok"]
     for aspect in dict.fromkeys(span.aspect for span in spans):
@@ -800,7 +800,13 @@ def marked_spans(judgments: Sequence[Judgment]) -> Iterator[MarkedSpans]:
 
 def _seen(judgments: Sequence[Judgment], rater: str) -> dict[Item, None]:
     """The summaries an annotator saw, in order."""
-    own = [judgment.target for judgment in judgments if judgment.judge == rater]
+    given = [judgment for judgment in judgments if judgment.judge == rater]
+    labelled = any(judgment.signature in SPAN_LABELS for judgment in given)
+    own = [
+        judgment.target
+        for judgment in given
+        if not labelled or judgment.target.unit == "span" or judgment.signature in SPAN_LABELS
+    ]
     if any(target.unit != "span" for target in own):
         return dict.fromkeys((target.document_id, target.system) for target in own)
     documents = {target.document_id for target in own}

@@ -14,20 +14,18 @@ import numpy as np
 
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Answer
-from summeter.annotate.tasks.rating import Rating
 from summeter.annotate.tasks.task import Task
 from summeter.choices import AggregationRule, QuestionType, Tie
 from summeter.data.dataset import Dataset
 from summeter.data.human import PEOPLE
-from summeter.data.human_judgments import SIGNATURES
-from summeter.meta.gold import aggregate_votes
+from summeter.data.human_judgments import SIGNATURES, SPAN_LABELS
+from summeter.meta.gold import aggregate_votes, usual_rule
 from summeter.records import Judgment, Span, Target, error_types, joined_error_types
 from summeter.records.taxonomy import SEPARATOR
 from summeter.scoring import JudgmentTable
 
 MERGED = "human.merged"
 """The judgment set of the merged labels."""
-SCALES = frozenset({SIGNATURES[QuestionType.SCALE]})
 NAMES = frozenset({SIGNATURES[QuestionType.CHOICE], SIGNATURES[QuestionType.CHOICES]})
 QUESTIONS = frozenset(SIGNATURES[question.value] for question in QuestionType)
 """How judgments of a campaign's own questions are signed."""
@@ -64,18 +62,34 @@ def question_votes_of(service: CampaignService) -> list[Judgment]:
 def merged_of(service: CampaignService, *, complete_only: bool = False) -> list[Judgment]:
     """One judgment a unit, by the judge `people`: adjudicated where somebody decided, else merged.
 
+    What follows from several tasks (conciseness from the alignment of all key facts) is derived for each annotator,
+    with the adjudicated tasks as they were decided, and then merged.
+
     A tie gives a judgment with the status skipped, whose reason says what the votes were. So does a question whose
     condition holds for half of a task's answers or fewer; and a task that has fewer answers than the campaign wants,
     with `complete_only`; without it the answers there are are merged.
     """
     decided = _answered(service, _decisions)
     items = {_item(judgment) for judgment in decided}
-    votes = (judgment for judgment in _answered(service, _counted) if _item(judgment) not in items)
+    votes = [judgment for judgment in _answered(service, _counted) if _item(judgment) not in items]
     unasked = _asked_of_few(service)
-    merged = [*decided, *(_if_asked(judgment, unasked) for judgment in merge(votes, service.kind.mean_signatures))]
+    merged = [*decided, *(_if_asked(judgment, unasked) for judgment in merge(votes))]
     if complete_only:
-        merged = list(_complete(merged, _incomplete_items(service)))
-    return [*merged, *service.kind.derived(merged, service.folder.sources)]
+        incomplete_items = _incomplete_items(service)
+        merged = list(_complete(merged, incomplete_items))
+        votes = [judgment for judgment in votes if _item(judgment) not in incomplete_items]
+    derived = service.kind.derived([*votes, *_adopted(decided, service)], service.folder.sources)
+    return [*merged, *merge(derived)]
+
+
+def _adopted(decided: Iterable[Judgment], service: CampaignService) -> Iterator[Judgment]:
+    """The decisions as judgments of each annotator of the same summary; of `people` where nobody judged it."""
+    annotators: dict[tuple[str, str | None], set[str]] = {}
+    for task in service.tasks.work:
+        annotators.setdefault((task.document_id, task.system), set()).update(service.state.items[task.key].counted)
+    for judgment in decided:
+        names = annotators.get((judgment.target.document_id, judgment.target.system)) or {PEOPLE}
+        yield from (judgment.model_copy(update={"judge": name}) for name in sorted(names))
 
 
 def dataset_of(service: CampaignService, *, complete_only: bool = False) -> Dataset:
@@ -91,9 +105,9 @@ def dataset_of(service: CampaignService, *, complete_only: bool = False) -> Data
 
 def incomplete(service: CampaignService) -> dict[int, int]:
     """How many tasks that nobody adjudicated have how many answers, fewer than the campaign wants; fewest first."""
-    wanted, state = service.campaign.answers_per_item, service.state
-    counts = Counter(len(slots.counted) for key, slots in state.items.items() if key not in state.adjudicated)
-    return {answers: tasks for answers, tasks in sorted(counts.items()) if answers < wanted}
+    state = service.state
+    counts = Counter(len(slots.counted) for key, slots in state.items.items() if not state.is_complete(key))
+    return dict(sorted(counts.items()))
 
 
 def _answered(
@@ -153,7 +167,7 @@ def _incomplete_items(service: CampaignService) -> dict[_Item, str]:
     wanted, items = service.campaign.answers_per_item, {}
     for task in service.tasks.work:
         answers = service.state.counted_answers(task.key)
-        if task.key in service.state.adjudicated or not 0 < len(answers) < wanted:
+        if not answers or service.state.is_complete(task.key):
             continue
         for answer in answers:
             for judgment in service.kind.answer_judgments(task, answer, service.folder.sources[task.document_id]):
@@ -179,11 +193,12 @@ def _item(judgment: Judgment) -> _Item:
     return target.document_id, target.system, target.rival
 
 
-def merge(judgments: Iterable[Judgment], mean_signatures: frozenset[str] = Rating.mean_signatures) -> list[Judgment]:
+def merge(judgments: Iterable[Judgment]) -> list[Judgment]:
     """Annotators' judgments merged, one a unit and aspect, in order of appearance.
 
-    Those signed with one of `mean_signatures` are merged by their mean, all others by majority: of a question with
-    several answers those that more than half gave. Free text is merged with none.
+    Labels are merged by majority, numbers by their mean (`usual_rule`); of a question with several answers those remain
+    that more than half gave. Spans are the characters that more than half of the annotators who
+    looked for spans marked. Free text is not merged.
 
     >>> from summeter.records import Target
     >>> votes = [Judgment(target=Target(document_id="d", system="A", unit="sentence", index=0), aspect="faithfulness",
@@ -198,7 +213,7 @@ def merge(judgments: Iterable[Judgment], mean_signatures: frozenset[str] = Ratin
     for judgment in judgments:
         target = judgment.target
         summary = target.document_id, target.system
-        if target.unit in {"span", "summary"}:
+        if target.unit == "span" or judgment.signature in SPAN_LABELS:
             readers.setdefault(summary, set()).add(judgment.judge)
         if target.unit == "span":
             spans.setdefault(summary, []).append(judgment)
@@ -206,18 +221,17 @@ def merge(judgments: Iterable[Judgment], mean_signatures: frozenset[str] = Ratin
             groups.setdefault((judgment.aspect, judgment.signature, target.rival), []).append(judgment)
     merged: list[Judgment] = []
     for (_, mark, _), group in groups.items():
-        if mark in NAMES:
-            merged += _merged_names(group)
-            continue
-        merged += _merged(group, AggregationRule.MEAN if mark in mean_signatures | SCALES else AggregationRule.MAJORITY)
+        merged += _merged_names(group) if mark in NAMES else _merged(group)
     for summary, marks in spans.items():
         merged += _merged_spans(marks, len(readers[summary]))
     return merged
 
 
-def _merged(group: Sequence[Judgment], rule: AggregationRule) -> Iterator[Judgment]:
+def _merged(group: Sequence[Judgment]) -> Iterator[Judgment]:
     """The judgments of one aspect (and one rival), a unit at a time."""
-    columns = aggregate_votes(JudgmentTable.of(group), rule, Tie.DROP)
+    table = JudgmentTable.of(group)
+    rule = usual_rule(table)
+    columns = aggregate_votes(table, rule, Tie.DROP)
     keys = zip(
         columns.document.labels(), columns.system.labels(), columns.unit.labels(), columns.index.tolist(), strict=True
     )

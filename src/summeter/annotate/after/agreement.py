@@ -15,7 +15,7 @@ import numpy as np
 
 from summeter.choices import AggregationRule, Level
 from summeter.meta import agree
-from summeter.meta.gold import aspects, block_of, chosen, rule_of_votes
+from summeter.meta.gold import aspects, block_of, chosen, usual_rule
 from summeter.meta.results import Row, interval_row
 from summeter.records import UsageError
 from summeter.scoring.scores import exact_means
@@ -25,8 +25,6 @@ from summeter.stats.base import Floats, Ints, ratio
 
 ALPHAS = ("alpha_nominal", "alpha_ordinal", "alpha_interval")
 """What is computed here; other coefficients are left to `meta agree`."""
-PAIRS = "pairs"
-"""The block of verdicts on pairs of summaries, each of which is named as one unit here."""
 _CELLS = 1_000_000
 
 
@@ -49,6 +47,7 @@ class _Votes(NamedTuple):
     document: Ints
     level: str
     block: str
+    rule: AggregationRule
 
     @property
     def units(self) -> int:
@@ -71,8 +70,7 @@ class _Votes(NamedTuple):
 
     def others(self) -> Floats:
         """For each vote the others on the same unit merged, as `meta agree` merges them (NaN: none)."""
-        unit = "pair" if self.block == PAIRS else self.level
-        if rule_of_votes(self.value, unit) is AggregationRule.MEAN:
+        if self.rule is AggregationRule.MEAN:
             return self._others_mean()
         names, code = np.unique(self.value, return_inverse=True)
         given = np.bincount(self.unit * len(names) + code, minlength=self.units * len(names))
@@ -169,8 +167,9 @@ def _votes(table: JudgmentTable) -> Iterator[_Votes]:
         )
         level, signature = (column.labels()[0] for column in (rows.unit, rows.signature))
         yield _Votes(
-            aspect, rater, unit.astype(np.int64), value, rows.document.codes[first], str(level), block_of(signature)
-        )
+            aspect, rater, unit.astype(np.int64), value, rows.document.codes[first], str(level), block_of(signature),
+            usual_rule(rows),
+        )  # fmt: skip
 
 
 def _alpha(votes: _Votes, coefficient: str) -> Agreement:

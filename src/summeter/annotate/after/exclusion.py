@@ -9,9 +9,10 @@ from typing import NamedTuple
 from summeter.annotate.after.quality import Standing
 from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.campaign.state import CHECKS_RULE
 from summeter.records import Parameter, UsageError
 
-CHECKS, SECONDS, AGREEMENT, ENDORSEMENT = "checks", "seconds", "agreement", "endorsement"
+SECONDS, AGREEMENT, ENDORSEMENT = "seconds", "agreement", "endorsement"
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def _first(annotator: Standing, rules: Rules) -> Proposal | None:
     enough = answered >= rules.min_answers
     if _under(person.checks_passed / seen if seen >= rules.min_checks and seen else None, rules.checks_below):
         passed = f"passed {person.checks_passed} of {seen} attention checks"
-        return Proposal(name, CHECKS, f"{passed}, under {rules.checks_below:g}")
+        return Proposal(name, CHECKS_RULE, f"{passed}, under {rules.checks_below:g}")
     times = [time for time in (person.seconds_median, person.seconds_waited) if time is not None]
     quick = min(times) if enough and times else None
     if _under(quick, rules.seconds_below):

@@ -142,11 +142,11 @@ def with_changes(data: Dataset, changes: Sequence[Change]) -> Dataset:
 def _settled(service: CampaignService, task: Task) -> Change | str:
     """The change, or why there is none yet."""
     answers = [answer.answer for answer in service.state.counted_answers(task.key)]
-    decision, wanted = service.state.adjudicated.get(task.key), service.campaign.answers_per_item
+    decision = service.state.adjudicated.get(task.key)
+    if not service.state.is_complete(task.key):
+        return f"{len(answers)} of {service.campaign.answers_per_item} answers"
     if decision is not None:
         settled: str | bool | None = outcome(decision.data["answer"])
-    elif len(answers) < wanted:
-        return f"{len(answers)} of {wanted} answers"
     else:
         settled = _majority([outcome(answer) for answer in answers])
     if settled is None:

@@ -11,6 +11,8 @@ from dataclasses import replace
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from summeter.annotate.after.aggregate import QUESTIONS, judgments_of, question_votes_of, votes_of
 from summeter.annotate.after.agreement import CrowdVotes, beside_others, headline
 from summeter.annotate.after.automation_bias import Case, automation_bias, cases, endorsement_rate
@@ -198,7 +200,8 @@ def crowd_of(table: JudgmentTable) -> CrowdVotes:
     names = zip(table.system.labels(), table.rival.labels(), pairs, strict=True)
     system = Names.of(f"{system} vs {rival}" if pair else system for system, rival, pair in names)
     unit = Names.of("summary" if pair else name for name, pair in zip(table.unit.labels(), pairs, strict=True))
-    return CrowdVotes(replace(table, system=system, rival=Names.same(None, len(table)), unit=unit))
+    label = np.where(pairs, table.value, table.label)  # one of three verdicts, no number to average
+    return CrowdVotes(replace(table, system=system, rival=Names.same(None, len(table)), unit=unit, label=label))
 
 
 def _panel(service: CampaignService, votes: Sequence[Judgment]) -> Dataset:

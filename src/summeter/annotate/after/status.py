@@ -32,7 +32,7 @@ def status(service: CampaignService, state: State, now: int, last_seq: int) -> J
         "needed": overlap * len(items),
         "held": sum(len(slots.held) for slots in items),
         "surplus": sum(len(slots.surplus) for slots in items),
-        "complete_items": sum(len(slots.counted) >= overlap for slots in items),
+        "complete_items": sum(map(state.is_complete, state.items)),
         "people": len(people),
         "outcomes": dict(sorted(Counter(person.ended for person in people if person.ended).items())),
         "excluded": sum(person.excluded for person in people),

@@ -19,8 +19,8 @@ from summeter.records import digest
 
 _NOBODYS = {"joined", "adjudicated", "reopened"}
 """Events that no handler takes: the first of a person, and those about a task alone."""
-CHECKS_RULE = "attention.pass_share"
-"""The rule of an exclusion for failed attention checks."""
+CHECKS_RULE = "checks"
+"""The rule of an exclusion for failed attention checks, by the campaign itself or by a researcher."""
 SLACK = 2.0
 """Seconds by which a browser's clock and the way to the server may make times differ."""
 
@@ -219,6 +219,11 @@ class State:
     def counting(self) -> list[Person]:
         """The people whose answers count: all who are not excluded, in order of joining."""
         return [person for person in self.people.values() if not person.excluded]
+
+    def is_complete(self, task: str) -> bool:
+        """Whether a task needs no more answers: somebody adjudicated it, or all its slots are filled."""
+        slots = self.items[task]
+        return task in self.adjudicated or len(slots.counted) >= slots.most
 
     def counted_answers(self, task: str) -> list[Answer]:
         """The answers that count, in the order in which their people joined."""

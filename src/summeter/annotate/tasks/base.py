@@ -57,14 +57,13 @@ class Kind(ABC):
     """A kind of task. `needs` says in words what the data must hold for it; keys of its tasks begin with `code`.
 
     `unit` is what an adjudicator decides on. `coefficients` are the measures of agreement; annotators are compared by
-    the first. An annotator's mean agreement leaves out `side_aspects`. Judgments signed with one of `mean_signatures`
-    are merged by their mean, all others by majority. `focused` is the field of the body whose like is highlighted in
-    the document. `usual` names what is asked where the campaign names nothing of its own: by field of the campaign
-    (`aspects`, `error_types`) the name and the key of its words in the language files (`KEY`, `KEY_text`).
-    `words_in_checks` says that attention checks hold words of the
-    campaign's settings (`attention.stranger`, `attention.paraphrases`). `questions` are the campaign's own,
-    which each task asks too (`asking`); where `each_summary`, of each summary that it shows. `shaped_by` are those
-    of the campaign's fields `SHAPES` that it heeds; None: it does not say.
+    the first. An annotator's mean agreement leaves out `side_aspects`. `focused` is the field of the body whose like
+    is highlighted in the document. `usual` names what is asked where the campaign names nothing of its own: by field
+    of the campaign (`aspects`, `error_types`) the name and the key of its words in the language files (`KEY`,
+    `KEY_text`). `words_in_checks` says that attention checks hold words of the campaign's settings
+    (`attention.stranger`, `attention.paraphrases`). `questions` are the campaign's own, which each task asks too
+    (`asking`); where `each_summary`, of each summary that it shows. `shaped_by` are those of the campaign's fields
+    `SHAPES` that it heeds; None: it does not say.
 
     A subclass writes what it asks itself (`read`, `judgments`, `disagreement`, `describe`, ...); what goes with the
     campaign's own questions follows from it (`read_answer`, `answer_judgments`, ...), and is what others call.
@@ -76,7 +75,6 @@ class Kind(ABC):
     unit: ClassVar[Unit] = "summary"
     coefficients: ClassVar[tuple[str, ...]] = ("alpha_nominal", "ac1", "identical")
     side_aspects: ClassVar[frozenset[str]] = frozenset()
-    mean_signatures: ClassVar[frozenset[str]] = frozenset()
     focused: ClassVar[str | None] = None
     usual: ClassVar[Mapping[str, Mapping[str, str]]] = {}
     words_in_checks: ClassVar[bool] = False

@@ -15,7 +15,7 @@ from summeter.annotate.campaign.state import Answer
 from summeter.annotate.tasks.base import AnswerModel, AssistedKind, Disagreement, labelled, parsed, split_of
 from summeter.annotate.tasks.simulation import Profile, Truth
 from summeter.annotate.tasks.task import Json, Misfit, Others, Source, Task, joined_body, summary_body
-from summeter.data.human_judgments import SIGNATURES
+from summeter.data.human_judgments import SIGNATURES, conciseness_labels
 from summeter.records import Judgment, Target, Unit
 
 _COMMON = frozenset(
@@ -131,23 +131,24 @@ class KeyFactAlignment(AssistedKind):
         )
 
     def derived(self, judgments: Sequence[Judgment], sources: Mapping[str, Source]) -> Iterator[Judgment]:
-        """Conciseness: whether a sentence carries some key fact, where a judge decided all of the summary."""
-        decided_on: dict[tuple[str, str, str], list[Judgment]] = {}
+        """Conciseness: whether a sentence carries some key fact, where a judge decided on all of the summary."""
+        decided_on: dict[tuple[str, str, str], dict[int | None, set[tuple[int, int]]]] = {}
         for judgment in judgments:
-            if judgment.status == "ok":
-                target = judgment.target
-                decided_on.setdefault((target.document_id, target.system, judgment.judge), []).append(judgment)
+            target = judgment.target
+            if judgment.status == "ok" and judgment.signature == SIGNATURES["alignment"]:
+                own = decided_on.setdefault((target.document_id, target.system, judgment.judge), {})
+                own[target.index] = {(span.start, span.end) for span in judgment.evidence if span.of == "summary"}
         for (document, system, judge), own in decided_on.items():
             source = sources[document]
-            if len(own) < len(source.facts):
-                continue
-            carrying = {
-                (span.start, span.end) for judgment in own for span in judgment.evidence if span.of == "summary"
-            }
-            for index, span in enumerate(source.summary(system).sentences):
-                target = Target(document_id=document, system=system, unit="sentence", index=index)
-                yes = (span.start, span.end) in carrying
-                yield labelled(judge, target, "conciseness", SIGNATURES["alignment"], yes=yes)
+            sentences = [(span.start, span.end) for span in source.summary(system).sentences]
+            alignment = [
+                None if own.get(index) is None else [sentences.index(place) for place in own[index]]
+                for index in range(len(source.facts))
+            ]
+            for index, label in enumerate(conciseness_labels(alignment, len(sentences))):
+                if label is not None:
+                    target = Target(document_id=document, system=system, unit="sentence", index=index)
+                    yield labelled(judge, target, "conciseness", SIGNATURES["alignment"], yes=bool(label))
 
     def disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:
         """Any other choice of sentences."""

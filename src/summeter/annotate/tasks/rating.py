@@ -59,7 +59,6 @@ class Rating(LetteredKind):
     coefficients = ("alpha_interval", "alpha_ordinal", "alpha_nominal", "identical")
     side_aspects = frozenset({BEST})
     usual: ClassVar[Mapping[str, Mapping[str, str]]] = {"aspects": ASPECTS}
-    mean_signatures = frozenset({SIGNATURES["ratings"], SIGNATURES["overall"], SIGNATURES["crowd_ratings"]})
 
     def completed(self, campaign: Campaign, language: Language) -> Campaign:
         """With the usual scale, too, in the words of the pages."""
