@@ -449,3 +449,14 @@ def test_merged_values_are_nobodys_votes() -> None:
         assert beside.one(statistic=row.statistic).n == row.n
     each = agree(voted({**LABELS, **came_merged}), each=True, resamples=0)
     assert "people" not in {row.details.get("annotator") for row in each}
+
+
+def test_a_rating_of_another_summary_is_no_search_for_spans() -> None:
+    marks = [{"annotator": who, "start": 0, "end": 4, "label": 0} for who in "ab"]
+    row = {"doc_id": "d", "document": "It rained.", "summary": "Rain fell."}
+    data = load([
+        {**row, "system": "s", "human": {"spans": marks, "span_annotators": ["a", "b"]}},
+        {**row, "system": "t", "human": {"ratings": {"fluency": {"a": 1, "b": 2}}}},
+    ])  # fmt: skip
+    (found,) = agree(data.judgments("human.raw"), coefficients=["span_f1"], resamples=0).where(statistic="span_f1")
+    assert found.n == 1
