@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
+from summeter.data.mapping import parse_yaml
 from summeter.records import Fault, InputError, Record, UsageError
 
 Place = Literal["summary", "document"]
@@ -78,15 +79,13 @@ def read_attacks(file: str | Path | None = None) -> tuple[Attack, ...]:
 
 
 def _entries(file: str | Path | None, name: str) -> list[Any]:
-    import yaml
-
     try:
         source = resources.files("summeter.audit") / "attacks.yaml" if file is None else Path(file)
-        read = yaml.safe_load(source.read_text(encoding="utf-8"))
+        read = parse_yaml(source.read_text(encoding="utf-8"), Path(name))
     except OSError as error:
         raise InputError.at(name, None, None, f"cannot be read: {error.strerror or error}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError.at(name, None, None, f"is not YAML: {error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError.at(name, None, None, f"is not UTF-8 text: {error}") from error
     if not isinstance(read, list) or not read:
         raise InputError.at(name, None, None, "is not a list of attacks")
     return read

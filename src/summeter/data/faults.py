@@ -52,7 +52,7 @@ class _Noted:
 
     def add(self, fault: Fault, most: int) -> None:
         self.count += 1
-        if len(self.kept) < most:
+        if len(self.kept) < most or fault.line is None:  # of a whole file there are few, and they explain the others
             self.kept.append(fault)
         key = _kind_of(fault)
         if key in self.kinds or len(self.kinds) < most:
@@ -184,7 +184,7 @@ class Faults:
         others = [fault for fault in noted.kept if _kind_of(fault) not in everywhere]
         listed += others
         files = list(dict.fromkeys(fault.file for fault in listed))
-        listed.sort(key=lambda fault: (files.index(fault.file), fault.line is None, fault.line or 0))
+        listed.sort(key=lambda fault: (files.index(fault.file), fault.line is not None, fault.line or 0))
         unlisted = noted.count - len(others) - sum(kind.total for kind in everywhere.values())
         if unlisted:
             listed.append(Fault(self.file, None, None, f"and {unlisted} more {what}, not listed"))

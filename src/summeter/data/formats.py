@@ -50,6 +50,8 @@ UNPACKED, PACKED = 256 << 20, 200
 """A gzip file may unpack to this many bytes, or to this many times its size where that is more."""
 LONGEST_LINE = 64 << 20
 """Bytes of a line, and characters of a table's cell: no row of texts is longer."""
+MOST_CELLS = 20_000_000
+"""Cells of a sheet, with the empty ones left of the last filled one of each row."""
 WRITTEN_HERE, JSON_COLUMN = {b"summeter": b"flat/1"}, {b"summeter": b"json"}
 """What a Parquet file of `data.exports` says of itself: in its schema, and of a column that holds JSON text."""
 _BOM = b"\xef\xbb\xbf"
@@ -351,7 +353,9 @@ def _raw_lines(handle: BinaryIO) -> Iterator[bytes | None]:
 
 
 def _lines(handle: BinaryIO, faults: Faults) -> Iterator[tuple[int, str | None]]:
-    """Numbered lines as text, line ends kept; None for a line that is not UTF-8 (a fault)."""
+    """Numbered lines as text, line ends kept; None for a line that is not UTF-8. All such lines together are one fault,
+    unless faulty rows are dropped one by one."""
+    first, more = None, 0
     for number, raw in enumerate(_raw_lines(handle), 1):
         if raw is None:
             faults.fail(number, None, f"is longer than {LONGEST_LINE >> 20} MiB, as no row of texts is; {_NO_LINE}")
@@ -364,17 +368,29 @@ def _lines(handle: BinaryIO, faults: Faults) -> Iterator[tuple[int, str | None]]
                 faults.add(None, None, _looks_packed(faults))
                 return
             place = error.start + len(raw) - len(line) + 1
-            faults.add(number, None, _not_text(raw if number == 1 else b"", line[error.start], place))
+            fault = number, _not_text(raw if number == 1 else b"", line, line[error.start], place)
+            if faults.on_fault != "error":
+                faults.add(number, None, fault[1])
+            elif first is None:
+                first = fault
+            else:
+                more += 1
             yield number, None
+    if first is not None:
+        faults.add(first[0], None, first[1] + (f" ({more:,} more lines)" if more else ""))
 
 
 def _looks_packed(faults: Faults) -> str:
     return f"looks like gzip; {'unpack it first' if faults.file == file_name('-') else 'name it .gz'}"
 
 
-def _not_text(start: bytes, byte: int, place: int) -> str:
-    """What is said of a byte that is not UTF-8; `start` is how the file begins, where that may say why."""
-    hint = "; it looks like UTF-16" if start[:2] in (b"\xff\xfe", b"\xfe\xff") else ""
+def _not_text(start: bytes, line: bytes, byte: int, place: int) -> str:
+    """The message for a byte of a line that is not UTF-8; `start` is how the file begins, where that may tell why."""
+    hint = ""
+    if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        hint = "; it looks like UTF-16"
+    elif line and not any(other in line for other in b"\x00\x81\x8d\x8f\x90\x9d"):  # bytes that Windows-1252 does not have
+        hint = "; it may be Windows-1252, as spreadsheets write CSV"
     return f"is not UTF-8: byte 0x{byte:02x} at byte {place} of the line{hint}; save the file as UTF-8"
 
 
@@ -490,7 +506,7 @@ def _texts(handle: BinaryIO, faults: Faults) -> Iterator[str]:
             sound = error.object[: error.start]
             line = number + sound.count(b"\n")
             place = len(sound) - sound.rfind(b"\n") if b"\n" in sound else before - pending + len(sound) + 1
-            raise _Broken(line, _not_text(start if line == 1 else b"", error.object[error.start], place)) from None
+            raise _Broken(line, _not_text(start if line == 1 else b"", b"", error.object[error.start], place)) from None
         if not content:
             return
         number += content.count(b"\n")
@@ -681,7 +697,15 @@ _BLANKS = re.compile(r"[ \t\r\n]*")
 
 
 def _table(handle: BinaryIO, faults: Faults, *, delimiter: str) -> Iterator[Row]:
-    lines = ("\ufffd\n" if line is None else line for _, line in _lines(handle, faults))
+    unread: set[int] = set()
+
+    def texts() -> Iterator[str]:
+        for number, line in _lines(handle, faults):
+            if line is None:
+                unread.add(number)
+            yield "\ufffd\n" if line is None else line
+
+    lines = texts()
     before = csv.field_size_limit(LONGEST_LINE)  # documents are longer than the 128 kB the module allows
     try:
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -690,7 +714,9 @@ def _table(handle: BinaryIO, faults: Faults, *, delimiter: str) -> Iterator[Row]
             return
         start = reader.line_num + 1
         for cells in reader:
-            if cells and len(cells) != len(header):
+            if not unread.isdisjoint(range(start, reader.line_num + 1)):
+                unread.clear()  # it is a fault already
+            elif cells and len(cells) != len(header):
                 faults.add(
                     start,
                     None,
@@ -727,13 +753,20 @@ def _parquet(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
         raise InstallError.missing("pyarrow", "parquet") from None
     number = 0
     try:
-        file = pq.ParquetFile(handle if handle.seekable() else io.BytesIO(handle.read()))
+        source = handle if handle.seekable() else io.BytesIO(handle.read())
+        file = pq.ParquetFile(source)
         if (name := _repeated(file.schema_arrow.names)) is not None:
             faults.add(None, name, "is the name of two columns; rename one")
             return
         own = WRITTEN_HERE.items() <= (file.schema_arrow.metadata or {}).items()
         texts = frozenset(field.name for field in file.schema_arrow if (field.metadata or {}) == JSON_COLUMN)
-        for batch in file.iter_batches(batch_size=1024):
+        most = max(UNPACKED, PACKED * source.seek(0, io.SEEK_END))
+        groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
+        largest = max((group.total_byte_size for group in groups), default=0)  # no row can be larger
+        if sum(group.total_byte_size for group in groups) > most:
+            raise _TooLarge(_unpacks())
+        size = 0
+        for batch in file.iter_batches(batch_size=max(1, min(1024, min(most, 1 << 30) // max(1, largest)))):
             names, columns = (
                 batch.schema.names,
                 [
@@ -741,6 +774,10 @@ def _parquet(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
                     for name, column in zip(batch.schema.names, batch.columns, strict=True)
                 ],
             )
+            # Arrow holds a text once that stands in many rows.
+            size += batch.nbytes + sum(len(value) for values in columns for value in values if isinstance(value, str))
+            if size > most:
+                raise _TooLarge(_unpacks())
             for values in zip(*columns, strict=True):
                 number += 1
                 cells = dict(zip(names, values, strict=True))
@@ -842,7 +879,12 @@ def _xlsx(handle: BinaryIO, faults: Faults, *, sheet: str | None = None) -> Iter
 
 def _cells_of(table: Any, faults: Faults) -> Iterator[Row]:
     header: list[str] | None = None
+    table.reset_dimensions()  # else each row has as many cells as the sheet says, filled or not
+    left = MOST_CELLS
     for number, values in enumerate(table.iter_rows(values_only=True), 1):
+        left -= len(values)
+        if left < 0:
+            raise _TooLarge(f"has over {MOST_CELLS:,} cells, most of them empty; delete the cells far from the table")
         cells = ["" if value is None else _plain(value) for value in values]
         if all(value == "" for value in cells):
             continue
@@ -852,6 +894,8 @@ def _cells_of(table: Any, faults: Faults) -> Iterator[Row]:
             header = [str(value) or f"column {place}" for place, value in enumerate(cells, 1)]
             if not _header_is_sound(header, faults):
                 return
+        elif any(value != "" for value in cells[len(header) :]):
+            faults.add(number, None, f"has a cell to the right of the {len(header)} columns that the first row names")
         else:
             yield Row(number, dict(zip(header, [*cells, *[""] * len(header)], strict=False)))
 

@@ -55,14 +55,62 @@ def read_yaml(path: Path) -> Any:
     return parse_yaml(text, path)
 
 
+MOST_VALUES = 100_000
+"""Values of a YAML file, each counted as often as aliases repeat it."""
+
+
 def parse_yaml(text: str, place: Path) -> Any:
-    """The value in a text that stands in a file. InputError, with the line where there is one, for what is no YAML."""
+    """The value of a YAML text that stands in a file. Raises InputError, with the line where there is one, for what is
+    not YAML, for values that cannot be (30 February), and for aliases that repeat themselves or too much."""
+    loader = yaml.SafeLoader(text)
     try:
-        return yaml.safe_load(text)
+        node = loader.get_single_node()
+        if node is None:
+            return None
+        _check_node(node, loader, place)
+        return loader.construct_document(node)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         line = None if mark is None else mark.line + 1
         raise InputError.at(place, line, None, f"is not YAML: {getattr(error, 'problem', None) or error}") from error
+    except RecursionError:
+        raise InputError.at(place, None, None, "is nested too deeply for settings") from None
+    except ValueError as error:  # of a value with a tag of its own: `!!int x`
+        raise InputError.at(place, None, None, f"holds a value that cannot be: {error}") from error
+    finally:
+        loader.dispose()
+
+
+def _check_node(root: yaml.Node, loader: yaml.SafeLoader, place: Path) -> None:
+    """Raise InputError for aliases that contain themselves or repeat too much, and for dates that do not exist."""
+    sizes: dict[int, int] = {}
+    around: set[int] = set()
+
+    def size(node: yaml.Node) -> int:
+        line = node.start_mark.line + 1
+        if id(node) in around:
+            raise InputError.at(place, line, None, "is an alias of something that contains it")
+        if id(node) not in sizes:
+            around.add(id(node))
+            if isinstance(node, yaml.ScalarNode):
+                if node.tag == "tag:yaml.org,2002:timestamp":
+                    try:
+                        loader.construct_yaml_timestamp(node)
+                    except ValueError as error:
+                        message = f"{node.value} is not a date: {error}; put quotes around a text"
+                        raise InputError.at(place, line, None, message) from None
+                inner: list[yaml.Node] = []
+            elif isinstance(node, yaml.MappingNode):
+                inner = [each for pair in node.value for each in pair]
+            else:
+                inner = node.value
+            sizes[id(node)] = 1 + sum(map(size, inner))
+            around.discard(id(node))
+        if sizes[id(node)] > MOST_VALUES:
+            raise InputError.at(place, line, None, f"has over {MOST_VALUES:,} values, with aliases written out")
+        return sizes[id(node)]
+
+    size(root)
 
 
 def yaml_lines(path: Path) -> tuple[dict[Place, int], list[tuple[Place, int]]]:

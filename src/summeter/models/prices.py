@@ -147,12 +147,9 @@ def _read(path: Path) -> dict[str, Price]:
 
 
 def _parse(text: str, path: str | Path) -> dict[str, Price]:
-    import yaml
+    from summeter.data.mapping import parse_yaml
 
-    try:
-        table = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise InputError.at(path, None, None, f"is no YAML: {error}") from error
+    table = parse_yaml(text, Path(path))
     models = table.get("models") if isinstance(table, dict) else None
     if not isinstance(models, dict):
         raise InputError.at(path, None, "models", "is missing: write `models:` and below it `PROVIDER/MODEL: {...}`")

@@ -1,0 +1,112 @@
+"""Files that are small and would become huge, and settings that no value can be made of."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from summeter.cli.main import main
+
+HEADER = "doc_id,system,document,summary\n"
+
+
+def code(*words: str) -> int:
+    """The exit code of a command."""
+    with pytest.raises(SystemExit) as ended:
+        main(list(words))
+    return int(ended.value.code or 0)
+
+
+def test_a_sheet_with_one_cell_far_away_is_read_at_once(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in ([*HEADER.strip().split(",")], ["1", "a", "It rained.", "Rain."]):
+        book.active.append(row)
+    book.active["XFD1048576"] = "x"
+    book.save(tmp_path / "far.xlsx")
+    assert code("data", "validate", str(tmp_path / "far.xlsx")) == 2  # the cell is a row without a document
+
+
+def test_a_sheet_of_empty_cells_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    monkeypatch.setattr("summeter.data.formats.MOST_CELLS", 100_000)
+    book = openpyxl.Workbook()
+    book.active.append(["doc_id"])
+    for row in range(2, 10):
+        book.active.cell(row, 16_384, "x")
+    book.save(tmp_path / "wide.xlsx")
+    assert code("data", "validate", str(tmp_path / "wide.xlsx")) == 2
+
+
+def test_a_sheet_that_names_dimensions_it_does_not_have(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in ([*HEADER.strip().split(",")], ["1", "a", "It rained.", "Rain."]):
+        book.active.append(row)
+    content = io.BytesIO()
+    book.save(content)
+    with zipfile.ZipFile(content) as source, zipfile.ZipFile(tmp_path / "lies.xlsx", "w") as target:
+        for name in source.namelist():
+            target.writestr(name, source.read(name).replace(b'ref="A1:D2"', b'ref="A1:XFD1048576"'))
+    assert code("data", "validate", str(tmp_path / "lies.xlsx")) == 0
+
+
+def test_a_parquet_file_that_becomes_gigabytes_is_refused(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    text, count = "x" * 20_000_000, 100
+    cells = pa.DictionaryArray.from_arrays(pa.array([0] * count, pa.int32()), pa.array([text]))
+    pq.write_table(pa.table({"document": cells, "summary": cells}), tmp_path / "bomb.parquet", compression="zstd")
+    assert (tmp_path / "bomb.parquet").stat().st_size < 20_000
+    assert code("data", "validate", str(tmp_path / "bomb.parquet")) == 2
+
+
+def aliases() -> str:
+    """Nine levels of nine aliases: 400 million values."""
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [aliases(), "a: &a [*a]", "sources: " + "[" * 5000, "sources:\n  published: 2026-02-30", "seed: !!int x"],
+    ids=["many aliases", "an alias of itself", "nested", "no such date", "no number"],
+)
+@pytest.mark.parametrize("command", [["bench", "run"], ["annotate", "new"], ["train"]])
+def test_settings_that_cannot_be(tmp_path: Path, command: list[str], text: str) -> None:
+    (tmp_path / "settings.yaml").write_text(text)
+    assert code(*command, str(tmp_path / "settings.yaml"), "-o", str(tmp_path / "out")) == 2
+    assert not (tmp_path / "out").exists()
+
+
+class TestOneCauseOneLine:
+    def faults(self, capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
+        assert code(*words) == 2
+        printed = capsys.readouterr()
+        return [line for line in (printed.out + printed.err).splitlines() if ": " in line]
+
+    def test_a_file_in_windows_1252(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        rows = "".join(f"{number},a,caf\xe9 {number},na\xefve {number}\n" for number in range(40))
+        (tmp_path / "w.csv").write_bytes((HEADER + rows).encode("cp1252"))
+        (line,) = self.faults(capsys, "data", "validate", str(tmp_path / "w.csv"))
+        assert "w.csv:2:" in line
+        assert "1252" in line
+
+    def test_one_bad_row_can_still_be_dropped(self, tmp_path: Path) -> None:
+        rows = ["1,a,It rained.,Rain.\n", "2,a,caf\xe9,x\n", "3,a,It rained.,Rain.\n"]
+        (tmp_path / "w.csv").write_bytes((HEADER + "".join(rows)).encode("cp1252"))
+        words = ["data", "import", str(tmp_path / "w.csv"), "-o", str(tmp_path / "out"), "--on-fault", "skip"]
+        assert code(*words) == 0
+        assert len((tmp_path / "out" / "summaries.jsonl").read_text().splitlines()) == 2
+
+    def test_a_wrong_map_comes_first(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        rows = "".join(f'{{"article": "It rained {number}.", "summary": "Rain."}}\n' for number in range(2000))
+        (tmp_path / "m.jsonl").write_text(rows)
+        lines = self.faults(capsys, "data", "validate", str(tmp_path / "m.jsonl"), "--map", "document=artcle")
+        assert "artcle" in lines[0]
+        assert "article" in lines[0]
