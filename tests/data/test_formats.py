@@ -138,7 +138,7 @@ class TestJSONLines:
             "F:5: has the key 'c' twice in one object; keep one",
             "F:6: is a list, not an object; each line is one JSON object {...}",
             "F:7: is a text, not an object; each line is one JSON object {...}",
-            "F:8: is not UTF-8: byte 0xe9 at byte 11 of the line; it may be Windows-1252, as spreadsheets write CSV; save the file as UTF-8",
+            "F:8: is not UTF-8: byte 0xe9 at byte 11 of the line; it may be Windows-1252; save the file as UTF-8",
             "F:9: holds the number 1e999, which is out of range",
             "F:10: is not JSON: Extra data at column 10",
             "F:11: is not JSON: Expecting value at column 1",
@@ -428,7 +428,8 @@ class TestTables:
             ("a,a\n1,2\n", "F:1: a: is the name of two columns; rename one"),
             ("a;b\n1;2\n", "F:1: has the one column 'a;b'; cells are separated by commas in .csv, by tabs in .tsv"),
             ('a,b\n1,"2\n', "F:2: is not a table that can be read: unexpected end of data"),
-            (b"a,b\n1,\xff\n", "F:2: is not UTF-8: byte 0xff at byte 3 of the line; it may be Windows-1252, as spreadsheets write CSV; save the file as UTF-8"),
+            (b"a,b\n1,\xff\n", "F:2: is not UTF-8: byte 0xff at byte 3 of the line; it may be Windows-1252; "
+                                "save the file as UTF-8"),
         ],
     )  # fmt: skip
     def test_faults(self, tmp_path: Path, content: str | bytes, message: str) -> None:

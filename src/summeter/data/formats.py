@@ -389,8 +389,8 @@ def _not_text(start: bytes, line: bytes, byte: int, place: int) -> str:
     hint = ""
     if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
         hint = "; it looks like UTF-16"
-    elif line and not any(other in line for other in b"\x00\x81\x8d\x8f\x90\x9d"):  # bytes that Windows-1252 does not have
-        hint = "; it may be Windows-1252, as spreadsheets write CSV"
+    elif line and not any(other in line for other in b"\x00\x81\x8d\x8f\x90\x9d"):  # which Windows-1252 lacks
+        hint = "; it may be Windows-1252"
     return f"is not UTF-8: byte 0x{byte:02x} at byte {place} of the line{hint}; save the file as UTF-8"
 
 
