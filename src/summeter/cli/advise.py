@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from summeter.choices import Level
-from summeter.cli.common import in_options
+from summeter.cli.common import check_suffix, in_options
 from summeter.cli.study_command import BOOTSTRAP, MAKERS, PEOPLE, Given, study_command
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ def advise(
     from summeter.meta import advise as study
     from summeter.meta._advise import overview
 
+    if out is not None:
+        check_suffix(out, ".svg")
     result = study(given.runs, given.data(), level=level, **given.makers, **given.keywords)
     given.tables = False
     given.lines += [overview(result).text(), "", *result.signatures(), *map(in_options, result.notes)]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli.common import AsJson, print_json
+from summeter.cli.common import AsJson, check_suffix, print_json
 
 if TYPE_CHECKING:
     from summeter.annotate.after.adjudicate import Dispute
@@ -308,6 +308,8 @@ def plan(
     from summeter.records import UsageError
     from summeter.runs.run import RunFolder
 
+    if output is not None:
+        check_suffix(output, ".jsonl")
     systems = question is Question.COMPARE
     names = 2 if systems else 1
     if len(words) <= names:

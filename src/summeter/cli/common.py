@@ -60,6 +60,17 @@ def in_options(text: object) -> str:
     return message.worded(option) if isinstance(message, Message) else str(message)
 
 
+def check_suffix(path: str | Path, *suffixes: str) -> None:
+    """Raise UsageError unless a file to write has the name of what is written there."""
+    from summeter.records import UsageError
+
+    if str(path).lower().endswith(suffixes):
+        return
+    *others, last = suffixes
+    known = f"{', '.join(others)} or {last}" if others else last
+    raise UsageError(f"-o {path}: this command writes {known} files; give such a name")
+
+
 def print_json(rows: Iterable[Mapping[str, Any]], **more: Any) -> None:
     """One JSON object with the rows of a study or list."""
     typer.echo(json.dumps({"schema": "summeter/1", **more, "rows": list(rows)}, ensure_ascii=False))

@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from summeter.cli.common import AsJson, Format, Map, Preset, in_options, print_json, read_data, shares, warn
+from summeter.cli.common import (
+    AsJson,
+    Format,
+    Map,
+    Preset,
+    check_suffix,
+    in_options,
+    print_json,
+    read_data,
+    shares,
+    warn,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -134,6 +145,8 @@ def show(
 
     if page is not None and (doc is not None or system is not None):
         raise UsageError("-o writes the page of all of DATA; leave out --doc and --system")
+    if page is not None:
+        check_suffix(page, ".html", ".htm")
     dataset = read_data(data, map_, preset, format_, language=language)
     if doc is None and system is None:
         _show_all(dataset, page, as_json=as_json)
@@ -289,6 +302,7 @@ def export(
     if output == "-" and target != "jsonl":
         raise UsageError(f"{target} is written to a file or folder, not to stdout; name it with -o")
     if output != "-" and target != "hub":
+        check_suffix(output, *((".parquet", ".pq") if target == "parquet" else (".jsonl", ".jsonl.gz")))
         check_target(output, force=force)  # before DATA is read, which may take a while
     dataset = read_data(data, map_, preset, format_, language=language)
     if output == "-":
@@ -313,7 +327,8 @@ def _reading(paths: list[str]) -> Iterator[Callable[[int], None] | None]:
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = (TextColumn("reading"), BarColumn(), DownloadColumn(), TimeElapsedColumn(), TextColumn("ETA"))
-    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as bar:
+    console = Console(file=getattr(sys.stderr, "terminal", sys.stderr))
+    with Progress(*columns, TimeRemainingColumn(), console=console) as bar:
         task = bar.add_task("reading", total=sum(file.stat().st_size for file in files))
         yield lambda count: bar.advance(task, count)
 

@@ -9,13 +9,14 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO, cast
 
 import typer
 from typer.core import TyperGroup
 
 from summeter._version import __version__
 from summeter.cli.common import option
+from summeter.records.text import printable
 
 COMMANDS = {
     "demo": ("score:demo", "Score the bundled example; ends with a report."),
@@ -117,7 +118,31 @@ def _root(
 def main(arguments: list[str] | None = None) -> None:
     """Entry point. Never shows a traceback for an error of the user's, of the disk's or of a provider."""
     _open_closed()
-    given = sys.argv[1:] if arguments is None else arguments
+    before = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = cast("TextIO", _Printable(before[0])), cast("TextIO", _Printable(before[1]))
+    try:
+        code = _run(sys.argv[1:] if arguments is None else arguments)
+    finally:
+        sys.stdout, sys.stderr = before
+    sys.exit(code)
+
+
+class _Printable:
+    """A stream of text through which no control character reaches a terminal; `terminal` is the stream itself."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.terminal = stream
+
+    def write(self, text: str) -> int:
+        self.terminal.write(printable(text, styles=self.terminal.isatty()))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.terminal, name)
+
+
+def _run(given: list[str]) -> int:
+    """Carry out a command; returns its exit code."""
     try:
         _invoke(given)
         sys.stdout.flush()  # here, where a reader that went away can still be met
@@ -138,7 +163,7 @@ def main(arguments: list[str] | None = None) -> None:
         from summeter.records import first_error
 
         code = _explain(first_error(error))
-    sys.exit(code)
+    return code
 
 
 def _open_closed() -> None:

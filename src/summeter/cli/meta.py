@@ -23,7 +23,7 @@ from summeter.choices import (
     Of,
     Population,
 )
-from summeter.cli.common import assignments, in_options
+from summeter.cli.common import assignments, check_suffix, in_options
 from summeter.cli.study_command import BOOTSTRAP, MAKERS, PEOPLE, Given, numbers, pairs_of, study_command, two_names
 
 if TYPE_CHECKING:
@@ -427,6 +427,8 @@ def calibrate(
     from summeter.meta import calibrate as study
     from summeter.meta import calibration_study, save_calibration
 
+    if out is not None:
+        check_suffix(out, ".json")
     calibration = study(
         given.runs[0], given.data(), aspect=aspect, level=level, dev=dev, allow_few=allow_few, listed=listed,
         **given.keywords,
@@ -499,6 +501,8 @@ def card(
     from summeter.meta import card as study
     from summeter.meta._card import markdown
 
+    if out is not None:
+        check_suffix(out, ".md")
     run = given.runs[0] if given.runs else None
     gold = given.data(run) if people or given.gold is not None or run is None else None
     lengths, columns = numbers(edges, "--edges", int), by or ()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from summeter.cli.common import AsJson, assignments, in_options, print_study_json, tell
+from summeter.cli.common import AsJson, assignments, check_suffix, in_options, print_study_json, tell
 
 if TYPE_CHECKING:
     from summeter.meta.results import Study
@@ -55,6 +55,7 @@ def report(runs: Folders = None, study: StudyFiles = None, out: Page = None, tol
     if not folders and out is None:
         raise UsageError("a page of studies alone lies in no run: say where with -o PAGE.html")
     target = out if out is not None else folders[0] / "report.html"
+    check_suffix(target, ".html", ".htm")
     parts: list[RunFolder | Study] = [*map(Run, folders), *map(read_study, study or ())]
     typer.echo(f"report: {html(parts, target, tolerance=TOLERANCE if tolerance is None else tolerance)}")
 

@@ -6,6 +6,8 @@ import sys
 from types import TracebackType
 from typing import Self
 
+from summeter.records.text import printable
+
 
 class Progress:
     """What a run tells of how it comes on. This one shows nothing; a subclass shows what it likes."""
@@ -37,7 +39,8 @@ class Bar(Progress):
         self._bar = RichProgress(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[failed]}"),
             TimeElapsedColumn(), TextColumn("ETA"), TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}", markup=False), console=Console(stderr=True),
+            TextColumn("{task.fields[note]}", markup=False),
+            console=Console(file=getattr(sys.stderr, "terminal", sys.stderr)),  # which the bar moves about in
         )  # fmt: skip
         self._verb = verb
         self._failed = 0
@@ -57,7 +60,7 @@ class Bar(Progress):
         self._bar.update(self._task, advance=1, failed=f"[red]{self._failed} failed" if self._failed else "")
 
     def note(self, text: str) -> None:
-        self._bar.update(self._task, note=text)
+        self._bar.update(self._task, note=printable(text))
 
 
 def progress(*, quiet: bool = False, verb: str = "judging") -> Progress:

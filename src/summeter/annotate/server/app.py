@@ -271,6 +271,7 @@ async def serve(
     `hosts` are names under which the server is reached besides `host`.
     """
     guards = Guards(patience)
+    logging.getLogger("aiohttp.server").addFilter(_is_ours)
     runner = web.AppRunner(
         make_app(service, guards, [host, *hosts]), handle_signals=False, access_log=None, shutdown_timeout=5
     )
@@ -287,6 +288,13 @@ async def serve(
         if listening is not None:
             listening.close()
         await runner.cleanup()
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """Whether a log record is of an error of this server. What a client sent that is not HTTP is answered with 400."""
+    from aiohttp.http_exceptions import HttpProcessingError
+
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
 
 
 async def _listen(protocol: Callable[[], asyncio.Protocol], host: str, port: int) -> asyncio.Server:

@@ -1,0 +1,94 @@
+"""What a terminal obeys, and file names that promise another format."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from models.server import StubServer, fail
+
+from summeter.cli.main import main
+
+ROW = {"doc_id": "1", "system": "a", "document": "It rained all day.", "summary": "It rained."}
+
+
+def code(*words: str) -> int:
+    """The exit code of a command."""
+    with pytest.raises(SystemExit) as ended:
+        main(list(words))
+    return int(ended.value.code or 0)
+
+
+def write(folder: Path, **cells: object) -> str:
+    file = folder / "data.jsonl"
+    file.write_text(json.dumps({**ROW, **cells}) + "\n")
+    return str(file)
+
+
+@pytest.mark.parametrize("field", ["doc_id", "system"])
+def test_names_with_control_characters_are_faults(tmp_path: Path, field: str) -> None:
+    assert code("data", "validate", write(tmp_path, **{field: "a\x1b]0;title\x07b"})) == 2
+
+
+def on_a_terminal(*words: str, **environment: str) -> bytes:
+    """What a terminal is sent by a command."""
+    ours, theirs = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-c", "from summeter.cli.main import main; main()", *words], stdout=theirs, stderr=theirs,
+        env={**os.environ, **environment},
+    )  # fmt: skip
+    os.close(theirs)
+    sent = b""
+    try:
+        while piece := os.read(ours, 65536):
+            sent += piece
+    except OSError:  # the other end is closed
+        pass
+    child.wait()
+    os.close(ours)
+    return sent
+
+
+def test_no_escape_of_a_text_reaches_the_terminal(tmp_path: Path) -> None:
+    file = write(tmp_path, domain="news\x1b[2J\x1b]0;title\x07", summary="It rained.\x1b[2J\x9b2J")
+    for words in (["data", "validate", file], ["data", "show", file], ["data", "show", file, "--doc", "1"]):
+        sent = on_a_terminal(*words)
+        assert b"rained" in sent or b"1 documents" in sent
+        assert b"\x1b[2J" not in sent
+        assert b"\x1b]0" not in sent
+        assert b"\x07" not in sent
+        assert "\x9b".encode() not in sent
+
+
+def test_no_escape_of_a_server_reaches_the_terminal(tmp_path: Path) -> None:
+    file = write(tmp_path)
+    with StubServer(lambda _: fail(401, "no such key\x1b]0;title\x07\x1b[2J")) as server:
+        sent = on_a_terminal(
+            "score", file, "-e", "rts", "-m", "openai-api/stub/judge-1", "--base-url", server.url, "-o",
+            str(tmp_path / "run"), STUB_API_KEY="sk-stub",
+        )  # fmt: skip
+    assert b"no such key" in sent
+    assert b"\x1b[2J" not in sent
+    assert b"\x1b]0" not in sent
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.xlsx", "x.md", "x.pdf", "x"])
+@pytest.mark.parametrize("command", [["data", "export", "DATA"], ["data", "show", "DATA"], ["report", "RUN"]])
+def test_no_file_is_written_under_the_name_of_another_format(tmp_path: Path, command: list[str], name: str) -> None:
+    file = write(tmp_path)
+    if "RUN" in command:
+        main_score = ["score", file, "-e", "length", "-o", str(tmp_path / "RUN"), "--quiet"]
+        assert code(*main_score) == 0
+    words = [file if word == "DATA" else str(tmp_path / word) if word == "RUN" else word for word in command]
+    assert code(*words, "-o", str(tmp_path / name)) == 2
+    assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("rating", [1.7e308, -1e60])
+def test_ratings_that_statistics_cannot_square_are_faults(tmp_path: Path, rating: float) -> None:
+    assert code("data", "validate", write(tmp_path, human={"ratings": {"coherence": {"ann": rating}}})) == 2
