@@ -116,3 +116,30 @@ def test_a_page_that_is_left_while_it_sends_is_no_fault(tmp_path: Path, caplog: 
 
     served(made.make(tmp_path), body)
     assert [one for one in caplog.records if one.levelname == "ERROR"] == []
+
+
+def test_what_is_not_http_is_answered_and_leaves_no_traceback(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    from summeter.annotate.server.app import serve
+
+    replies: list[bytes] = []
+
+    async def inside() -> None:
+        bound: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        with CampaignService(made.make(tmp_path)) as service:
+            serving = asyncio.create_task(serve(service, "127.0.0.1", 0, bound.set_result))
+            port = int((await bound).rpartition(":")[2])
+            for sent in (
+                b"GARBAGE\r\n\r\n",
+                b"GET / HTTP/9.9\r\n\r\n",
+                b"GET / HTTP/1.1\r\nHost: a\r\nX\x00: 1\r\n\r\n",
+            ):
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(sent)
+                replies.append(await reader.read(65536))
+                writer.close()
+            serving.cancel()
+            await asyncio.gather(serving, return_exceptions=True)
+
+    asyncio.run(inside())
+    assert [reply.split()[1] for reply in replies] == [b"400"] * 3
+    assert not [record for record in caplog.records if record.exc_info]
