@@ -89,6 +89,6 @@ def test_no_file_is_written_under_the_name_of_another_format(tmp_path: Path, com
     assert not (tmp_path / name).exists()
 
 
-@pytest.mark.parametrize("rating", [1.7e308, -1e60])
+@pytest.mark.parametrize("rating", [1.7e308, -1e160])
 def test_ratings_that_statistics_cannot_square_are_faults(tmp_path: Path, rating: float) -> None:
     assert code("data", "validate", write(tmp_path, human={"ratings": {"coherence": {"ann": rating}}})) == 2

@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 
 from summeter._version import __version__
 from summeter.cli.common import option
-from summeter.records.text import printable
+from summeter.printable import printable
 
 COMMANDS = {
     "demo": ("score:demo", "Score the bundled example; ends with a report."),

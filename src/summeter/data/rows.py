@@ -22,8 +22,9 @@ from pydantic_core import ErrorDetails
 from summeter.data.faults import Faults, describe, explained, meant, problem
 from summeter.data.formats import NotJSON, Row, parse_json
 from summeter.data.presets.base import Record
+from summeter.printable import CONTROL
 from summeter.records import Message, Parameter, UsageError, digest
-from summeter.records.text import CONTROL, SHARE, is_share, read_share
+from summeter.records.text import SHARE, is_share, read_share
 
 EMPTY = "is empty: valid, and judged `skipped`"
 SYSTEM = "system"

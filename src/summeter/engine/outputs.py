@@ -134,7 +134,7 @@ def _finite(cell: Any) -> float | None:
             return None if cell is None else float(cell)
     except OverflowError:  # a whole number beyond every double
         pass
-    raise problem(f"must be a number of at most 1e50, not {_shown(cell)}")
+    raise problem(f"must be a finite number of at most 1e100, not {_shown(cell)}")
 
 
 def _attempt(cell: Any) -> int | float:

@@ -6,7 +6,7 @@ import sys
 from types import TracebackType
 from typing import Self
 
-from summeter.records.text import printable
+from summeter.printable import printable
 
 
 class Progress:

@@ -49,7 +49,7 @@ def _decided(label: int | str | None) -> int | str | None:
     return label
 
 
-LARGEST_VALUE = 1e50
+LARGEST_VALUE = 1e100
 """Values lie between minus this and this: beyond it, squares and products in statistics would overflow."""
 
 
