@@ -165,7 +165,7 @@ def test_agree(run: str, tmp_path: Path) -> None:
         head, *cells = list(csv.reader(lines))
     assert head[-2:] == ["a", "b"]
     assert len(cells) == 36
-    beside = asked("agree", "--gold", str(data), "--with-judge", run, "--coefficient", "alpha_nominal", *FAST)
+    beside = asked("agree", run, "--gold", str(data), "--coefficient", "alpha_nominal", *FAST)
     assert {row["judge"] for row in beside} == {None, "one", "two"}
     over = asked("agree", "--gold", str(data), "--aspect", "faithfulness", "--shown", run, *FAST)
     assert "overruled" in studies(over)

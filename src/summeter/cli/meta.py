@@ -199,16 +199,6 @@ def reliability(
 @study_command(app, f"some_runs gold aspect judge by {PEOPLE} {BOOTSTRAP}")
 def agree(
     given: Given,
-    with_judge: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--with-judge",
-            metavar="RUN",
-            help="A run whose judges are set beside people. Repeatable.",
-            exists=True,
-            file_okay=False,
-        ),
-    ] = None,
     coefficient: Annotated[
         list[str] | None,
         typer.Option(help=f"{', '.join(AgreementCoefficient)}. Default: those that suit the votes. Repeatable."),
@@ -244,11 +234,10 @@ def agree(
     from summeter.meta._agree import export as export_votes
     from summeter.runs.run import RunFolder
 
-    judges = [*given.runs, *map(RunFolder, with_judge or ())]
-    data = given.data(judges[0] if judges else None)
+    data = given.data()
     votes: dict[str, Any] = {"coefficients": coefficient or (), "level": level, "error_types": error_types}
     how: dict[str, Any] = {"scale": numbers(scale, "--scale"), "weights": weights, "icc_model": icc_model}
-    studies = [study(data, **votes, **how, each=each, judges=judges, **given.keywords)]
+    studies = [study(data, **votes, **how, each=each, judges=given.runs, **given.keywords)]
     if shown is not None:
         labels = data.judgments(shown) if shown in data.judgment_sets else RunFolder(shown)
         studies.append(override_rate(labels, data, level=level or "sentence", **given.keywords))
