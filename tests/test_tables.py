@@ -43,7 +43,6 @@ def test_a_cell_of_several_lines() -> None:
 def test_csv_keeps_numbers_in_full_and_changes_no_cell() -> None:
     rows = list(csv.reader(io.StringIO(table().csv())))
     assert rows == [["system", "value", "p", "n"], ["aster", "0.9", "0.0004", "18"], [AWKWARD, "", "", "0"]]
-    assert Table.of(["a"], [["=1+1"]]).csv(as_is=True) == "a\n=1+1\n"
 
 
 def test_markdown_cells_cannot_break_out() -> None:
@@ -95,8 +94,6 @@ def test_no_cell_of_a_csv_file_runs_as_a_formula() -> None:
     table = Table.of(["=head"], [[text] for text in texts])
     cells = [row[0] for row in csv.reader(io.StringIO(table.csv(), newline=""))]
     assert cells == [f"'{text}" for text in ("=head", *texts)]
-    plain = [row[0] for row in csv.reader(io.StringIO(table.csv(as_is=True), newline=""))]
-    assert plain == ["=head", *texts]
 
 
 def test_numbers_stay_numbers_in_a_csv_file() -> None:

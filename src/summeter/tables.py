@@ -135,15 +135,15 @@ def not_inert(text: str) -> str:
     return text[1:] if text.startswith("'") and inert(text[1:]) == text else text
 
 
-def csv_line(cells: Iterable[Cell], *, as_is: bool = False) -> str:
-    """A line of a CSV file, without its line feed; texts are `inert` unless wanted `as_is`, None is an empty cell.
+def csv_line(cells: Iterable[Cell]) -> str:
+    """A line of a CSV file, without its line feed; texts are `inert`, None is an empty cell.
 
     >>> print(csv_line(["a,b", None, -0.5, "=1"]))
     "a,b",,-0.5,'=1
     """
     out = io.StringIO()
     # This end of a line makes the writer quote a carriage return too, which else ends a line for some readers.
-    csv.writer(out, lineterminator="\r\n").writerow(cells if as_is else map(inert, cells))
+    csv.writer(out, lineterminator="\r\n").writerow(map(inert, cells))
     return out.getvalue().removesuffix("\r\n")
 
 
@@ -247,11 +247,10 @@ class Table:
             lines += [gap.join("-" * width for width in widths)] * (rule and place == 0)
         return "\n".join(line.rstrip() for line in lines)
 
-    def csv(self, *, as_is: bool = False) -> str:
-        """Comma-separated values with a line of headings: numbers in full, nothing for None, texts `inert` unless
-        they are wanted `as_is`."""
+    def csv(self) -> str:
+        """Comma-separated values with a line of headings: numbers in full, nothing for None, texts `inert`."""
         lines = [self.heads, *([plain(cell) if isinstance(cell, tuple) else cell for cell in row] for row in self.rows)]
-        return "".join(f"{csv_line(line, as_is=as_is)}\n" for line in lines)
+        return "".join(f"{csv_line(line)}\n" for line in lines)
 
     def markdown(self, *, pad: bool = False) -> str:
         """A pipe table with its title as a heading above and its notes below; `pad` aligns the source too."""

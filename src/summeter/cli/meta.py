@@ -224,9 +224,6 @@ def agree(
     export: Annotated[
         Path | None, typer.Option(metavar="FILE.csv", help="Write the votes, a row a unit, a column an annotator.")
     ] = None,
-    plain_csv: Annotated[
-        bool, typer.Option("--plain-csv", help="In that file texts such as =1+1 as they are, no apostrophe before.")
-    ] = False,
 ) -> list[Study]:
     """Measure how far annotators agree, and how far judges agree with them in the same coefficients."""
     from summeter.meta import agree as study
@@ -245,7 +242,7 @@ def agree(
         from summeter.data.atomic import write_text
 
         table = export_votes(data, **votes, **given.selection)
-        write_text(export, table.csv(as_is=plain_csv))
+        write_text(export, table.csv())
         typer.echo(f"{len(table.rows)} units: {export}", err=True)
     return studies
 

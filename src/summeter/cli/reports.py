@@ -31,15 +31,12 @@ Tolerance = Annotated[
 
 def rescore(
     run: Folder,
-    plain_csv: Annotated[
-        bool, typer.Option("--plain-csv", help="scores.csv: texts such as =1+1 as they are, no apostrophe before.")
-    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Rebuild RUN's scores, summary and report from its judgments. No model is asked."""
     from summeter.engine.runs import rescore as again
 
-    tell(again(run, plain_csv=plain_csv), as_json=as_json)
+    tell(again(run), as_json=as_json)
 
 
 def report(runs: Folders = None, study: StudyFiles = None, out: Page = None, tolerance: Tolerance = None) -> None:

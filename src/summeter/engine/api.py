@@ -167,9 +167,7 @@ async def evaluate_async(
                 if status != "failed":
                     journal.sort_files(started.judges, ItemOrder(plan.data))
                 used = with_usage(started, session.used, session.computed())
-                run = finish(
-                    Run(folder, data=plan.data), journal, used, status, money, plain_csv=plan.options.plain_csv
-                )
+                run = finish(Run(folder, data=plan.data), journal, used, status, money)
     return run
 
 

@@ -71,11 +71,6 @@ class Options(Record):
                     "the same again fetches the replies. Limits and timeouts are then the vendor's.",
     )  # fmt: skip
     offline: bool = Field(default=False, description="Take local models from this machine only, never from the hub.")
-    plain_csv: bool = Field(
-        default=False,
-        description="In scores.csv texts such as =1+1 as they are, with no apostrophe that keeps a spreadsheet from "
-                    "running them.",
-    )  # fmt: skip
 
     @classmethod
     def of(cls, **given: Any) -> Options:
@@ -137,7 +132,6 @@ class OptionArgs(TypedDict, total=False):
     base_url: str | None
     batch: bool
     offline: bool
-    plain_csv: bool
     context: dict[str, int] | int
     on_overflow: Overflow
 

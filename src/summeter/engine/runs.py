@@ -56,11 +56,11 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def rescore(folder: str | Path, *, plain_csv: bool = False) -> Run:
+def rescore(folder: str | Path) -> Run:
     """Rebuild a run's views (scores, summary) from its judgments, and its derived judges from those of their members.
 
-    Asks no model. In scores.csv a text that a spreadsheet would run as a formula ("=...") gets an apostrophe before,
-    unless `plain_csv`. A derived judge that is not in the catalog, or there with another version, keeps its judgments.
+    Asks no model. In scores.csv a text that a spreadsheet would run as a formula ("=...") gets an apostrophe before.
+    A derived judge that is not in the catalog, or there with another version, keeps its judgments.
     """
     run = Run(folder)
     judges = run.manifest.judges
@@ -76,7 +76,7 @@ def rescore(folder: str | Path, *, plain_csv: bool = False) -> Run:
             journal.sort_files(judges, ItemOrder(run.data))
         ended = run.manifest.status
         begun = run.manifest.model_copy(update={"counts": {}})  # there may be more now, or fewer
-        return finish(run, journal, begun, "complete" if ended == "incomplete" else ended, plain_csv=plain_csv)
+        return finish(run, journal, begun, "complete" if ended == "incomplete" else ended)
 
 
 def derived_jobs(judges: Iterable[JudgeEntry]) -> list[Job]:
@@ -107,10 +107,7 @@ def check_coverage(run: RunFolder, least: float = 0.0) -> None:
         )  # fmt: skip
 
 
-def finish(
-    run: Run, journal: Journal, started: Manifest, status: RunStatus, money: Spending | None = None, *,
-    plain_csv: bool = False,
-) -> Run:  # fmt: skip
+def finish(run: Run, journal: Journal, started: Manifest, status: RunStatus, money: Spending | None = None) -> Run:
     """The last manifest and the views, whether the run came to its end or not; with `money`, what it took. Returns the
     run as it then stands.
 
@@ -118,7 +115,7 @@ def finish(
     """
     journal.manifest(started)
     run.manifest = started
-    write_views(run, plain_csv=plain_csv)
+    write_views(run)
     totals = run.totals
     ended: RunStatus = "incomplete" if status == "complete" and totals.statuses.get("error") else status
     update = {"status": ended, "updated": _now(), "counts": totals.statuses, "coverage": totals.coverage}

@@ -25,11 +25,11 @@ PAIRS = "pairs.jsonl"
 VIEWS = ("scores.jsonl", "scores.csv", PAIRS, "summary.json")
 
 
-def write_views(run: RunFolder, *, plain_csv: bool = False) -> None:
-    """Write the views of `run` from its judgments; texts of scores.csv are inert (see `tables`) unless `plain_csv`."""
+def write_views(run: RunFolder) -> None:
+    """Write the views of `run` from its judgments; texts of scores.csv are inert (see `tables`)."""
     totals = run.totals
     write_lines(run.folder / "scores.jsonl", _json_lines(totals.scores))
-    write_lines(run.folder / "scores.csv", _csv(totals.scores, plain=plain_csv))
+    write_lines(run.folder / "scores.csv", _csv(totals.scores))
     if totals.preferences:
         write_lines(run.folder / PAIRS, (row.model_dump_json() for row in totals.preferences))
     else:
@@ -48,12 +48,12 @@ def _json_lines(scores: ScoreTable) -> Iterator[str]:
         yield line % cells
 
 
-def _csv(scores: ScoreTable, *, plain: bool) -> Iterator[str]:
+def _csv(scores: ScoreTable) -> Iterator[str]:
     """The lines of the table, without their line feeds; a text may hold some of its own."""
     yield csv_line(SCORE_COLUMNS)
 
     def text(name: str | None) -> str:
-        return csv_line((name, 0), as_is=plain).removesuffix(",0")
+        return csv_line((name, 0)).removesuffix(",0")
 
     def numbers(column: list[Any]) -> list[str]:
         return ["" if number != number else repr(number) for number in column]  # noqa: PLR0124 - NaN is no score
