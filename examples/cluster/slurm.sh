@@ -30,10 +30,10 @@ fi
 read -r head < <(scontrol show hostnames "$SLURM_JOB_NODELIST") || { echo "no nodes in $SLURM_JOB_NODELIST" >&2; exit 1; }
 port=$((20000 + SLURM_JOB_ID % 10000)) # two jobs that share a network do not meet
 cpus=$SLURM_CPUS_PER_TASK
-workers=$((SLURM_JOB_NUM_NODES * cpus - 1)) # one core is left to the driver
+workers=$((SLURM_JOB_NUM_NODES * cpus - 1)) # one core is left to the command
 
 # Starts Ray on every node, runs the command after -- on the first one, and stops Ray.
 srun --nodes="$SLURM_JOB_NUM_NODES" --ntasks-per-node=1 \
     ray symmetric-run --address "$head:$port" --min-nodes "$SLURM_JOB_NUM_NODES" --num-cpus "$cpus" -- \
-    summeter score "$data" -e rouge -e abstractiveness -o "$run" \
+    summeter score "$data" -e support -o "$run" \
     --executor ray --ray-address "$head:$port" --workers "$workers" --cpus-per-worker 1
