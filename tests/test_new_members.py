@@ -27,7 +27,7 @@ from summeter.meta import (
 from summeter.records import Judgment, Target
 from summeter.scoring import scores
 from summeter.scoring.table import JudgmentTable, Question
-from summeter.stats import Bootstrap, clusters_of_equals, significance, thresholds, tune_threshold
+from summeter.stats import Bootstrap, thresholds, tune_threshold
 
 FORGOTTEN = (KeyError, AssertionError)
 
@@ -38,12 +38,6 @@ def grown(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> Any
     enumeration = StrEnum(name, {**members, "NEW": "new"})  # type: ignore[misc] - made from the members there are
     monkeypatch.setattr(module, name, enumeration)
     return enumeration
-
-
-def test_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
-    grown(monkeypatch, significance, "ClusterRule")
-    with pytest.raises(FORGOTTEN):
-        clusters_of_equals([3.0, 2.0], [[None, 0.01], [0.01, None]], rule="new")
 
 
 def test_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:

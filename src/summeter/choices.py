@@ -119,17 +119,6 @@ class QuestionType(StrEnum):
     TEXT = "text"
 
 
-class ClusterRule(StrEnum):
-    """Where a new cluster of equals starts, going down the ranking.
-
-    `greedy`: at the first system significantly below *any* system of the current cluster (mt-metrics-eval).
-    `separated`: only where *every* system above is significantly better than every system below (WMT).
-    """
-
-    GREEDY = "greedy"
-    SEPARATED = "separated"
-
-
 class Match(StrEnum):
     """When a judge's error types of a sentence fit people's: one in common, all of people's, or the same set."""
 

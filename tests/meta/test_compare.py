@@ -188,8 +188,6 @@ class TestSystems:
             compare_by_people(people({("d", "a"): {"r": 1}}), aspect="style")
         with pytest.raises(UsageError, match="alpha"):
             Significance(alpha=0)
-        with pytest.raises(UsageError, match="clusters"):
-            Significance(rule="x")
 
     @hypothesis_settings(max_examples=30, deadline=None)
     @given(st.lists(st.tuples(*[st.sampled_from([0, 0.25, 0.5, 1, None])] * 3), min_size=2, max_size=7))
@@ -241,16 +239,10 @@ class TestWhatClustersMean:
         assert any(
             note.endswith(
                 "a cluster ends where the next is worse than one of its members; 1 pair of different clusters cannot "
-                "be told apart (b and c): rule=separated cuts only where all differ"
+                "be told apart (b and c)"
             )
             for note in map(str, study.notes)
         )
-
-    def test_the_separated_rule_parts_none_that_are_not_told_apart(self) -> None:
-        study = compare_systems(self.SCORES, rule="separated")
-        assert {row.value for row in study.where(statistic="cluster")} == {1}
-        assert not any("a cluster ends" in note for note in map(str, study.notes))
-        assert not any(row.details["not_told_apart"] for row in study.where(statistic="cluster"))
 
 
 class TestWords:

@@ -15,7 +15,6 @@ from summeter.choices import (
     AgreementCoefficient,
     Annotators,
     Average,
-    ClusterRule,
     Coefficient,
     Documents,
     Level,
@@ -297,7 +296,6 @@ def compare(
     resamples: Resamples = 2000,
     confidence: Confidence = 0.95,
     alpha: Alpha = 0.05,
-    rule: Annotated[ClusterRule, typer.Option(help="How clusters of equals are cut.")] = ClusterRule.GREEDY,
     documents: Annotated[
         Documents, typer.Option(help="Systems: means over the documents that all have, or over each one's own.")
     ] = Documents.SHARED,
@@ -307,7 +305,7 @@ def compare(
     from summeter.meta._compare import MOST_NAMED, matrices
 
     testing: dict[str, Any] = {
-        "permutations": permutations, "resamples": resamples, "confidence": confidence, "alpha": alpha, "rule": rule,
+        "permutations": permutations, "resamples": resamples, "confidence": confidence, "alpha": alpha,
     }  # fmt: skip
     by: dict[str, Any] = {"level": level, "average": average, "coefficient": coefficient}
     match of or (Of.SYSTEMS if given.gold is None else Of.JUDGES if given.runs else Of.PEOPLE):

@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple, Unpack, cast
 
 import numpy as np
 
-from summeter.choices import Average, ClusterRule, Coefficient, Documents, Level
+from summeter.choices import Average, Coefficient, Documents, Level
 from summeter.meta._correlate import Options, measured_correlation, of_means
 from summeter.meta.context import Context
 from summeter.meta.gold import aspects as judged_aspects
@@ -107,8 +107,8 @@ class Significance:
 
     `permutations` of the test (all of them where there are no more; raised for many pairs), `alpha` the corrected
     p-value from which a difference counts (intervals of differences hold at 1 - `alpha`), `resamples` of the bootstrap
-    and `confidence` for the intervals of means, `rule` how clusters are cut (see `ClusterRule`), `documents` what means
-    are over (see `Documents`).
+    and `confidence` for the intervals of means, `documents` what means are over (see
+    `Documents`).
     """
 
     permutations: int = 10_000
@@ -116,7 +116,6 @@ class Significance:
     confidence: float = 0.95
     alpha: float = 0.05
     seed: int = 0
-    rule: str = ClusterRule.GREEDY
     documents: str = Documents.SHARED
 
     def __post_init__(self) -> None:
@@ -124,8 +123,6 @@ class Significance:
             raise UsageError("a test needs at least 1 permutation, and resamples must not be negative")
         if not 0 < self.confidence < 1 or not 0 < self.alpha < 1:
             raise UsageError(f"confidence and alpha must lie between 0 and 1, got {self.confidence} and {self.alpha}")
-        if self.rule not in set(ClusterRule):
-            raise UsageError(f"clusters are cut by one of {', '.join(ClusterRule)}, not {self.rule!r}")
         choose(Documents, self.documents, "documents")
 
 
@@ -157,13 +154,12 @@ def compare_systems(
     resamples: int = 2000,
     confidence: float = 0.95,
     alpha: float = 0.05,
-    rule: str = ClusterRule.GREEDY,
     seed: int = 0,
 ) -> Study:
     """Which systems of a run are better than which, by every judge and aspect in it?
 
     `permutations` of the test, `alpha` the corrected p-value from which a difference counts, `resamples` of the
-    bootstrap and `confidence` for the means, `rule` how clusters of equals are cut (`greedy` or `separated`).
+    bootstrap and `confidence` for the means.
     Systems are ranked by their means over the documents that all of them have, or (`documents="all"`) over their own;
     two systems are always compared on the documents that both have.
 
@@ -175,7 +171,7 @@ def compare_systems(
 
         print(sm.meta.compare_systems(run, aspect="faithfulness").notes[0])
     """
-    testing = Significance(permutations, resamples, confidence, alpha, seed, rule, documents)
+    testing = Significance(permutations, resamples, confidence, alpha, seed, documents)
     judges, wanted = judge_input(run), Selection(aspect=aspect).judge_aspects
     fit = judges.questions(judge=judge)
     questions = [question for question in fit if not wanted or question.aspect in wanted]
@@ -196,7 +192,6 @@ def compare_by_people(
     resamples: int = 2000,
     confidence: float = 0.95,
     alpha: float = 0.05,
-    rule: str = ClusterRule.GREEDY,
     seed: int = 0,
     **select: Unpack[SelectionArgs],
 ) -> Study:
@@ -204,7 +199,7 @@ def compare_by_people(
 
     Keywords and rows are those of `compare_systems`.
     """
-    testing = Significance(permutations, resamples, confidence, alpha, seed, rule, documents)
+    testing = Significance(permutations, resamples, confidence, alpha, seed, documents)
     selection = Selection(**select)
     columns, context = gold_input(gold, selection.judgment_set)
     known = judged_aspects(columns)
@@ -326,7 +321,6 @@ class _Family:
                 "of": row.value,
                 "equals": [] if number is None else [other for other, at in self.clusters.items() if at == number],
                 "not_told_apart": [other for other in self.members if {name, other} in parted],
-                "rule": str(self.testing.rule),
                 "alpha": self.testing.alpha,
             }
             yield row.model_copy(
@@ -349,11 +343,9 @@ class _Family:
         if parted := across_clusters(self.pairs, self.clusters):
             named = [f"{pair.first} and {pair.second}" for pair in parted[:_NAMED_PAIRS]]
             more = f" and {len(parted) - _NAMED_PAIRS} more" if len(parted) > _NAMED_PAIRS else ""
-            yield Message(
+            yield (
                 f"{by}: a cluster ends where the next is worse than one of its members; {_pairs(len(parted))} of "
-                f"different clusters cannot be told apart ({', '.join(named)}{more}): ",
-                Parameter("rule", "separated"),
-                " cuts only where all differ",
+                f"different clusters cannot be told apart ({', '.join(named)}{more})"
             )
 
 
@@ -391,9 +383,7 @@ def clusters(
         if pair.better is not None:
             worse = pair.second if pair.better == pair.first else pair.first
             claimed[place[pair.better]][place[worse]] = 0.0
-    cluster_of = dict(
-        zip(values, clusters_of_equals(list(values.values()), claimed, testing.alpha, testing.rule), strict=True)
-    )
+    cluster_of = dict(zip(values, clusters_of_equals(list(values.values()), claimed, testing.alpha), strict=True))
     return _joined(cluster_of, [pair for pair in pairs if pair.better is None and pair.units < FEWEST])
 
 
@@ -617,7 +607,6 @@ def compare_evaluators(
     resamples: int = 2000,
     confidence: float = 0.95,
     alpha: float = 0.05,
-    rule: str = ClusterRule.GREEDY,
     seed: int = 0,
     **select: Unpack[SelectionArgs],
 ) -> Study:
@@ -632,7 +621,7 @@ def compare_evaluators(
 
     Raises UsageError with fewer than two judges of one aspect of the gold.
     """
-    chosen, testing = Selection(**select), Significance(permutations, resamples, confidence, alpha, seed, rule)
+    chosen, testing = Selection(**select), Significance(permutations, resamples, confidence, alpha, seed)
     where, how = choose(Level, level, "level"), choose(Average, average, "average")
     task = AgreementTask(choose(Coefficient, coefficient, "coefficient"), where, how, testing)
     check(where, how)

@@ -10,11 +10,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from statistics import NormalDist
-from typing import NamedTuple, assert_never
+from typing import NamedTuple
 
 import numpy as np
-
-from summeter.choices import ClusterRule
 
 from .base import ALL_MISSING, EMPTY, Bools, Floats, Seed, Values, floats, generator, seed_number
 
@@ -105,19 +103,19 @@ def holm(p_values: Sequence[float | None]) -> list[float | None]:
     return result
 
 
-def clusters_of_equals(
-    means: Values, p_values: PMatrix, alpha: float = 0.05, rule: str = ClusterRule.GREEDY
-) -> list[int | None]:
+def clusters_of_equals(means: Values, p_values: PMatrix, alpha: float = 0.05) -> list[int | None]:
     """Return each system's cluster, 1 for the best, from two-sided p-values (corrected first, if wanted).
+
+    Going down the ranking, a new cluster starts at the first system that is significantly worse than any system of
+    the current cluster (mt-metrics-eval).
 
     A system is significantly better than another when its mean is higher and p <= alpha; a missing p-value is no
     difference. Systems without a mean get no cluster. Equal means keep their order.
 
     >>> p = [[None, .5, .01], [.5, None, .2], [.01, .2, None]]
-    >>> clusters_of_equals([3.0, 2.5, 2.0], p), clusters_of_equals([3.0, 2.5, 2.0], p, rule="separated")
-    ([1, 1, 2], [1, 1, 1])
+    >>> clusters_of_equals([3.0, 2.5, 2.0], p)
+    [1, 1, 2]
     """
-    kind = ClusterRule(rule)
     column = floats(means)
     table = floats(p_values, 2)
     if table.shape != (len(column), len(column)):
@@ -128,14 +126,7 @@ def clusters_of_equals(
     clusters: list[int | None] = [None] * len(column)
     current, start = 1, 0
     for place, system in enumerate(ranked):
-        match kind:
-            case ClusterRule.GREEDY:
-                splits = bool(worse[start:place, place].any())
-            case ClusterRule.SEPARATED:
-                splits = place > 0 and bool(worse[:place, place:].all())
-            case _:
-                assert_never(kind)
-        if splits:
+        if worse[start:place, place].any():
             current, start = current + 1, place
         clusters[int(system)] = current
     return clusters
