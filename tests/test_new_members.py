@@ -22,7 +22,6 @@ from summeter.meta import (
     compare_systems,
     correlate,
     matrix,
-    selection,
 )
 from summeter.records import Judgment, Target
 from summeter.scoring import scores
@@ -74,10 +73,6 @@ def test_averages_and_items(monkeypatch: pytest.MonkeyPatch) -> None:
     grown(monkeypatch, _correlate, "Average")
     with pytest.raises(FORGOTTEN):
         correlate(judged, judged, average="new", resamples=0)
-    monkeypatch.undo()
-    items = grown(monkeypatch, selection, "Items")
-    with pytest.raises(FORGOTTEN):
-        correlate(judged, judged, level="system", items=items.NEW, resamples=0)
 
 
 def test_grains_of_premises() -> None:

@@ -31,13 +31,6 @@ class Average(StrEnum):
     SYSTEM = "system"
 
 
-class Items(StrEnum):
-    """Which items a document's or system's mean is over."""
-
-    COMMON = "common"
-    OWN = "own"
-
-
 class Documents(StrEnum):
     """Which documents systems are ranked on: those that all of them have a score of, or each one's own."""
 

@@ -40,11 +40,11 @@ def test_shared_options_are_the_keywords_of_the_studies_with_their_defaults() ->
     ("study", "keyword"),
     [
         (sm.meta.errors, "by"), (sm.meta.errors, "source"), (sm.meta.classify, "min_items"),
-        (sm.meta.stability, "items"),
+        (sm.meta.stability, "min_items"),
         (sm.meta.reliability, "by"), (sm.meta.agree, "gold_at_least"), (sm.meta.prefer, "gold_at_least"),
-        (sm.meta.advise, "by"), (sm.meta.estimate, "items"), (sm.meta.simulate, "by"),
+        (sm.meta.advise, "by"), (sm.meta.estimate, "min_items"), (sm.meta.simulate, "by"),
         (sm.meta.compare_by_people, "judge"), (sm.meta.compare_evaluators, "min_items"),
-        (sm.meta.calibrate, "by"), (sm.meta.card, "items"), (sm.meta.agreement_with_people, "by"),
+        (sm.meta.calibrate, "by"), (sm.meta.card, "min_items"), (sm.meta.agreement_with_people, "by"),
     ],
 )  # fmt: skip
 def test_a_study_refuses_a_shared_keyword_that_it_would_ignore(study: Any, keyword: str) -> None:

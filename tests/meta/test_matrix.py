@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from meta.makers import judgment, ratings, sentences
 
-from summeter.meta import Items, Level, Use
+from summeter.meta import Level, Use
 from summeter.meta.context import Context
 from summeter.meta.inputs import JudgeInput
 from summeter.meta.matrix import OTHER_LIST, PairedScores, Scores, align, group_means
@@ -185,18 +185,17 @@ def test_levels_do_not_mix() -> None:
         align(sentence, sentence).at(Level.SYSTEM)
 
 
-def test_means_are_over_common_items_unless_asked_otherwise() -> None:
+def test_means_are_over_common_items() -> None:
     #        judge        people
-    #        A    B       A    B       common: A {d1}, B {d1, d2};  own: judge A {d1}, people A {d1, d2}
+    #        A    B       A    B       common: A {d1}, B {d1, d2}
     # d1     1    2       10   20
     # d2     -    4       30   40
     judge = only(ratings({"d1": {"A": 1, "B": 2}, "d2": {"B": 4}}))
     gold = only(ratings({"d1": {"A": 10, "B": 20}, "d2": {"A": 30, "B": 40}}, judge="p"))
     pairs = align(judge, gold)
-    common, own = pairs.at(Level.SYSTEM), pairs.at(Level.SYSTEM, items=Items.OWN)
+    common = pairs.at(Level.SYSTEM)
     assert list(common.system.labels()) == ["A", "B"]
     assert (common.x.tolist(), common.y.tolist()) == ([1, 3], [10, 30])
-    assert (own.x.tolist(), own.y.tolist()) == ([1, 3], [20, 30])
     assert common.missing_reasons == {"judge: no judgment": 1}
     assert common.document.labels().tolist() == [None, None]
     by_document = pairs.at(Level.DOCUMENT)

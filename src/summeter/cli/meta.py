@@ -64,7 +64,7 @@ def _group() -> None:
     """Judge the judges: studies of runs against people. Reads judgments only; calls no model."""
 
 
-@study_command(app, f"runs gold aspect judge by {PEOPLE} gold_at_least items min_items {BOOTSTRAP}")
+@study_command(app, f"runs gold aspect judge by {PEOPLE} gold_at_least min_items {BOOTSTRAP}")
 def correlate(
     given: Given,
     level: Annotated[Level, typer.Option(help="What is correlated.")] = Level.SUMMARY,

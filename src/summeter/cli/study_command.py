@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_type
 
 import typer
 
-from summeter.choices import Items, Tie
+from summeter.choices import Tie
 from summeter.cli.common import AsJson, Format, Map, Preset, assignments, in_options, print_study_json, read_data
 
 if TYPE_CHECKING:
@@ -93,9 +93,6 @@ SHARED: Mapping[str, Shared] = {
     "gold_at_least": Shared(
         float | None, None, typer.Option(help="People's values from this one on count as yes, others as no.")
     ),
-    "items": Shared(
-        Items, Items.COMMON, typer.Option(help="Means of documents and systems: over common items, or each side's own.")
-    ),
     "min_items": Shared(int, 1, typer.Option(min=1, help="Leave out systems or documents with fewer items.")),
     "resamples": Shared(
         int, 1000, typer.Option(min=0, help="Resamples of the bootstrap by document; 0 for no intervals.")
@@ -118,7 +115,7 @@ MAKERS = "family judge_family"
 """Options that say who made systems and judges (`Given.makers`)."""
 DATA = "map_ preset format_"
 """Options for how data are read; they come with `gold`."""
-SELECTION = f"aspect judge by {PEOPLE} gold_at_least items min_items".split()
+SELECTION = f"aspect judge by {PEOPLE} gold_at_least min_items".split()
 """Options that the studies take as keywords of the same names."""
 _FIRST = ("runs", "run", "some_runs", "some_run", "gold")
 

@@ -11,7 +11,7 @@ module):
     results   Row and Study, which every study returns
 """
 
-from summeter.choices import AggregationRule, Average, Items, Level, Tie, Use
+from summeter.choices import AggregationRule, Average, Level, Tie, Use
 from summeter.meta._advise import advise
 from summeter.meta._agree import agree, override_rate
 from summeter.meta._bias import bias
@@ -37,7 +37,6 @@ __all__ = [
     "AggregationRule",
     "Average",
     "Calibration",
-    "Items",
     "Level",
     "Row",
     "SelectionArgs",

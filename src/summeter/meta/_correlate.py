@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from summeter.choices import PAIRWISE, USUAL_COEFFICIENTS, Average, Coefficient, Items, Level
+from summeter.choices import PAIRWISE, USUAL_COEFFICIENTS, Average, Coefficient, Level
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.matrix import PairedScores, rounded
 from summeter.meta.results import Row, Study, resampling
@@ -110,7 +110,7 @@ def correlate(
     studied = list(all_pairs(read, where, chosen))
     rows: list[Row] = []
     for part in (part for pairs in studied for part in groups(pairs, chosen.by)):
-        at = part.pairs.at(where, items=chosen.items, min_items=chosen.min_items)
+        at = part.pairs.at(where, min_items=chosen.min_items)
         for name in coefficients:
             rows += _rows(part._replace(pairs=at), name, how, options)
     return Study(STUDY, rows, notes(read, chosen, where, studied))
@@ -143,13 +143,10 @@ def measured_correlation(pairs: PairedScores, name: str, average: Average, optio
 def _pooled(pairs: PairedScores, name: str, options: Options) -> MeasuredCorrelation:
     got = correlate_values(pairs.x, pairs.y, name)
     interval = None
-    details: dict[str, Any] = {}
-    if pairs.source is not None:
-        details["items_rule"] = pairs.items.value
-    if got.value is not None and pairs.items is Items.COMMON:
+    if got.value is not None:
         means = pairs.source is not None and pairs.level is Level.SYSTEM
         interval = (means_interval if means else rows_interval)(pairs, name, options.resample)
-    return MeasuredCorrelation(got.value, got.n, got.missing, got.p, got.reason, interval, details)
+    return MeasuredCorrelation(got.value, got.n, got.missing, got.p, got.reason, interval, {})
 
 
 def rows_interval(pairs: PairedScores, name: str, resample: Resampling) -> Interval:

@@ -7,7 +7,7 @@
 A sentence is (document, system, index); a key fact is (document, system, list, index), since the same index in two
 lists is two facts; a summary is (document, system). A document's value is the mean over its systems, a system's the
 mean over its documents. Those means are taken over the *common* items, which both sides judged, so that a judge
-that failed on the hard documents is not compared with people who read them all; `items="own"` takes each side's own.
+that failed on the hard documents is not compared with people who read them all.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from summeter.choices import Items, Level, Use
+from summeter.choices import Level, Use
 from summeter.meta.context import Context
 from summeter.records import UsageError
 from summeter.scoring.scores import (
@@ -206,7 +206,6 @@ class PairedScores:
     why: Names
     context: Context = field(default_factory=Context)
     source: PairedScores | None = None
-    items: Items = Items.COMMON
 
     def __len__(self) -> int:
         return len(self.x)
@@ -250,7 +249,7 @@ class PairedScores:
         for value, rows in parts(self.column(name)):
             yield value, self.take(rows)
 
-    def at(self, level: Level, *, items: str = Items.COMMON, min_items: int = 1) -> PairedScores:
+    def at(self, level: Level, *, min_items: int = 1) -> PairedScores:
         """Means over documents or systems (or the pairs themselves, if they are at that level already).
 
         Means equal in exact arithmetic must tie, so they are `rounded`. A system with
@@ -264,20 +263,14 @@ class PairedScores:
         names = over.used()
         group = over.dense().codes
         common = self.kept
-        own = [~np.isnan(side) for side in (self.x, self.y)]
-        both: dict[str, list[Bools]] = {Items.COMMON: [common, common], Items.OWN: own}
-        sides = both[items]
-        x, y = (
-            group_means(side[used], group[used], len(names), min_items)
-            for side, used in zip((self.x, self.y), sides, strict=True)
-        )
+        x, y = (group_means(side[common], group[common], len(names), min_items) for side in (self.x, self.y))
         rows = Names(np.arange(len(names)), tuple(names))
         nobody = Names.same(None, len(names))
         lacking = (np.isnan(x) | np.isnan(y)).astype(np.int64)
         return replace(
             self, level=level, x=x, y=y, index=np.full(len(names), -1, np.int64), source=self,
             document=rows if level is Level.DOCUMENT else nobody, system=nobody if level is Level.DOCUMENT else rows,
-            why=Names(lacking, (None, f"fewer than {min_items} items")), items=Items(items),
+            why=Names(lacking, (None, f"fewer than {min_items} items")),
         )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn, ParamSpec, TypedDict, TypeVar
 
 import numpy as np
 
-from summeter.choices import AggregationRule, Average, Items, Level, Tie, Use
+from summeter.choices import AggregationRule, Average, Level, Tie, Use
 from summeter.data.human import RAW
 from summeter.meta.context import Context
 from summeter.meta.gold import Aggregation, aspects, block_of, blocks, decisions, gold_scores
@@ -37,7 +37,7 @@ class SelectionArgs(TypedDict, total=False):
     `aspect` is a name, `JUDGE:GOLD` for unlike ones, or several of these. `judge` is a judge's name or signature.
     `judgment_set` and `source` choose people's judgments; `merge`, `tie` and `min_votes` say how annotators become
     one value; `gold_at_least` turns their values into yes and no. `by` breaks the rows down by a column as well.
-    `items` and `min_items` are for means of documents and systems. A study refuses those that it has no use for.
+    `min_items` is for means of documents and systems. A study refuses those that it has no use for.
     """
 
     aspect: str | Sequence[str] | None
@@ -49,7 +49,6 @@ class SelectionArgs(TypedDict, total=False):
     min_votes: int
     gold_at_least: float | None
     by: str | None
-    items: str
     min_items: int
 
 
@@ -70,11 +69,9 @@ class Selection:
     min_votes: int = 1
     gold_at_least: float | None = None
     by: str | None = None
-    items: str = Items.COMMON
     min_items: int = 1
 
     def __post_init__(self) -> None:
-        choose(Items, self.items, "items")
         Aggregation(self.merge, self.tie, self.min_votes)  # checks them
 
     @cached_property
