@@ -105,16 +105,14 @@ def test_pairs_are_named_as_asked_and_others_left_out() -> None:
         prefer(judge(), gold(), pairs=(("A", "Z"),))
 
 
-def test_the_chain_follows_the_block_or_the_aspect() -> None:
+def test_the_chain_follows_the_block_of_ratings() -> None:
     # On fluency people rank B over A by more than A leads on coherence: the block's chain starts with B.
     fluency = dict.fromkeys(TRUE, (1, 5, 1))
     votes = gold() + gold(fluency, "fluency")
     by_block = prefer(judge(), votes, resamples=0)
     assert by_block.one(aspect="coherence", pair="B-A", statistic="points").details["chain"]
-    alone = prefer(judge(), votes, rank_by="aspect", resamples=0)
+    alone = prefer(judge(), gold(), resamples=0)
     assert alone.one(aspect="coherence", pair="A-B", statistic="points").details["chain"]
-    with pytest.raises(UsageError, match="rank_by"):
-        prefer(judge(), votes, rank_by="mood")
 
 
 def test_unlike_aspects_and_groups() -> None:

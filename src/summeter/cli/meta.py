@@ -134,9 +134,6 @@ def prefer(
     pairs: Annotated[
         str | None, typer.Option("--pairs", metavar="A-B,B-C", help="Only these pairs of systems; default: all.")
     ] = None,
-    rank_by: Annotated[
-        str, typer.Option(help="The chain follows people's mean over the whole block of ratings, or of the aspect.")
-    ] = "block",
     strengths: Annotated[bool, typer.Option(help="Win rates and Bradley-Terry strengths too.")] = True,
     prior: Annotated[
         float, typer.Option(min=0, help="Half-won games between every two systems, where one wins everything.")
@@ -151,7 +148,7 @@ def prefer(
     def prefer_of(run: RunLike | None, gold: Dataset) -> Study:
         texts = [text.strip() for text in (pairs or "").split(",") if text.strip()]
         named = pairs_of(texts, gold.systems, "--pairs")
-        return study(run, gold, pairs=named, rank_by=rank_by, strengths=strengths, prior=prior, **given.keywords)
+        return study(run, gold, pairs=named, strengths=strengths, prior=prior, **given.keywords)
 
     return given.each(prefer_of) if given.runs else [prefer_of(None, given.data())]
 

@@ -32,7 +32,6 @@ from summeter.meta.selection import (
     PairedMatrix,
     Selection,
     SelectionArgs,
-    check_known,
     meta_input,
     paired_matrices,
     takes,
@@ -58,7 +57,6 @@ from summeter.stats.base import Floats, mean_present, ratio, undefined
 from summeter.stats.resample import Resampling
 
 ALL, CHAIN, GIVEN = "all", "chain", "given"
-RANKED_BY = ("block", "aspect")
 MOST_FITS = 200
 _NO_PAIR = "no pair of systems has documents judged by both"
 _APART = "the pairs judged do not connect all systems: no common scale"
@@ -68,7 +66,6 @@ class _Options(NamedTuple):
     """The options of `prefer`."""
 
     pairs: tuple[tuple[str, str], ...] | None
-    rank_by: str
     strengths: bool
     prior: float
     resample: Resampling
@@ -80,7 +77,6 @@ def prefer(
     gold: Gold,
     *,
     pairs: Sequence[tuple[str, str]] | None = None,
-    rank_by: str = "block",
     strengths: bool = True,
     prior: float = 0.0,
     resamples: int = 1000,
@@ -93,16 +89,15 @@ def prefer(
     Scores of summaries and head-to-head verdicts are both used, whichever the run and people have (people's scores
     first; source="pairs" for their verdicts). Without a run (None) there are the win rates and strengths by people
     alone. `pairs` are those to compare, named as given; all by default. The chain of closest systems follows people's
-    ranking: by the mean over all aspects of the block (`rank_by="block"`, as Shen et al. rank by the average of four
-    ratings) or by the aspect itself (`"aspect"`). `strengths` adds win rates and Bradley-Terry rows; `prior` is the
+    ranking: by the mean over all aspects of the block (Shen et al. rank by the average of four
+    ratings). `strengths` adds win rates and Bradley-Terry rows; `prior` is the
     number of half-won games between every two systems, which keeps strengths finite. Intervals at `confidence` draw
     documents (`resamples`=0: none). The other keywords are those of `SelectionArgs`. Raises UsageError where there is
     nothing to compare or a system is unknown.
     """
-    check_known([rank_by], RANKED_BY, "rank_by")
     chosen = Selection(**selection)
     options = _Options(
-        None if pairs is None else tuple(pairs), rank_by, strengths, prior, resampling(resamples, confidence, seed)
+        None if pairs is None else tuple(pairs), strengths, prior, resampling(resamples, confidence, seed)
     )
     if run is None:
         return _people_alone(gold_input(gold, chosen.judgment_set)[0], chosen, options)
@@ -118,13 +113,13 @@ def prefer(
             judge, people = (
                 ScoreMatrix(side, matrix.systems, matrix.documents) for side in (matrix.judge, matrix.gold)
             )
-            ranking = _ranking(read.gold, matrix.pairs.gold, chosen, options)
+            ranking = _ranking(read.gold, matrix.pairs.gold, chosen)
             rows += _contest_rows(
                 judge, people, matrix.fields(), systems=matrix.systems, ranking=ranking, options=options
             )
             rows += _ranking_rows(matrix, options, shown) if strengths else []
     for verdicts_of_judge, scores in _verdicts_and_scores(read, chosen):
-        rows += _verdict_rows(verdicts_of_judge, scores, _ranking(read.gold, scores, chosen, options), options)
+        rows += _verdict_rows(verdicts_of_judge, scores, _ranking(read.gold, scores, chosen), options)
     for either, verdicts_of_people in _against_verdicts(read, chosen, compared=bool(rows)):
         rows += _verdict_rows(either, verdicts_of_people, verdicts_of_people.ranking(), options)
     if not rows:
@@ -214,15 +209,14 @@ def _against_verdicts(
                 yield from ((judge, gold) for gold in people_verdicts(read.gold, other, chosen.rule))
 
 
-def _ranking(columns: JudgmentTable, gold: Scores, chosen: Selection, options: _Options) -> dict[str, float]:
-    """People's mean of each system: over the aspects of the block, or on this aspect alone."""
-    block = [gold]
-    if options.rank_by == "block":
-        every = (
-            scores for name in aspects(columns)
-            for scores in gold_scores(columns, name, Level.SUMMARY, chosen.rule, chosen.source)
-        )  # fmt: skip
-        block = [scores for scores in every if block_of(scores.signature) == block_of(gold.signature)]
+def _ranking(columns: JudgmentTable, gold: Scores, chosen: Selection) -> dict[str, float]:
+    """People's mean of each system over the aspects of the block of ratings that `gold` is of."""
+    every = (
+        scores
+        for name in aspects(columns)
+        for scores in gold_scores(columns, name, Level.SUMMARY, chosen.rule, chosen.source)
+    )
+    block = [scores for scores in every if block_of(scores.signature) == block_of(gold.signature)]
     return ranking_of([scores.grid() for scores in block])
 
 
