@@ -263,18 +263,12 @@ def test_what_bears_on_the_numbers_is_told_and_no_more(tmp_path: Path) -> None:
     options = {"temperature": None, "max_reply": 90, "limit": 5, "base_url": "http://me:secret@host/v1"}
     (found,) = page([fake.make(tmp_path / "r", judges=((judge, fake.fact_check),), options=options)]).runs
     assert found.options == (("limit", "5"), ("max_reply", "90"))
-    assert found.replay == (
-        "summeter score r/data -e 'mock.fact_check[prompts=mine,strict=true]' -m judge=scripted/one --limit 5 "
-        "--temperature none --max-reply 90 --replay r -o r-again"
-    )
+    assert found.replay == ("summeter score r/data --limit 5 --temperature none --max-reply 90 --replay r -o r-again")
 
 
 def test_provenance_tells_how_to_run_again(one: Page) -> None:
     (found,) = one.runs
-    assert found.replay == (
-        "summeter score first/data -e mock.fact_check -e mock.align -e abstractiveness -m judge=scripted/one "
-        "--replay first -o first-again"
-    )
+    assert found.replay == "summeter score first/data --replay first -o first-again"
     assert found.options == (("temperature", "0.0"),)
     assert one.sources[0].entry.signature == "mock.fact_check|judge:scripted/one|v:1"
 

@@ -9,7 +9,7 @@ import typer
 
 from summeter.cli.common import AsJson, Format, Map, Preset, print_study_json, read_data
 from summeter.cli.run_options import run_options
-from summeter.cli.score import Evaluators, Models, Replay, evaluator_names
+from summeter.cli.score import Evaluators, Models, Replay, chosen_evaluators
 
 if TYPE_CHECKING:
     from summeter.meta.results import Row, Study
@@ -56,7 +56,7 @@ def injection(
 
     loaded = read_data(data, map_, preset, format_)
     study = audit(
-        loaded, evaluator_names(evaluators), models=parse_bindings(models or []), out=out,
+        loaded, chosen_evaluators(evaluators, replay), models=parse_bindings(models or []), out=out,
         sample=sample, attacks=read_attacks(attacks), seed=seed, replay=replay,
         progress=progress(quiet=as_json), **options,
     )  # fmt: skip

@@ -23,7 +23,7 @@ DEFAULT = ("support", "abstractiveness")
 Evaluators = Annotated[
     list[str] | None,
     typer.Option("-e", "--evaluator", metavar="NAME", help="An evaluator, as NAME or NAME[setting=value]; repeatable. "
-                 "Default: support and abstractiveness."),
+                 "Default: those of the replayed run, else support and abstractiveness."),
 ]  # fmt: skip
 Models = Annotated[
     list[str] | None,
@@ -39,7 +39,8 @@ Output = Annotated[
                               "A run that is there already is carried on.")
 ]  # fmt: skip
 Replay = Annotated[
-    Path | None, typer.Option(metavar="RUN", help="Answer from this run's stored calls; no network, no key.")
+    Path | None,
+    typer.Option(metavar="RUN", help="Answer from this run's stored calls, with its models; no network, no key."),
 ]
 Coverage = Annotated[
     float, typer.Option("--min-coverage", min=0, max=1, help="Exit with 4 if fewer judgments than this are usable.")
@@ -74,13 +75,12 @@ def score(
     from summeter.engine.progress import progress
     from summeter.engine.roles import check_roles
     from summeter.engine.runs import check_coverage
-    from summeter.evaluators.catalog import build
     from summeter.models.resolve import parse_bindings
 
     where = executor_of(executor, workers, ray_address, cpus_per_worker, gpus_per_worker)
     if where is not None:
         where.check()
-    judges, bound = [build(name) for name in evaluator_names(evaluators)], parse_bindings(models or [])
+    judges, bound = chosen_evaluators(evaluators, replay), parse_bindings(models or [])
     check_roles(judges, bound)
     loaded = read_data(data, map_, preset, format_)
     if not quiet:
@@ -119,6 +119,16 @@ def demo(
     loaded = load(bundled()).with_card(name=NAME)
     fresh(out, NAME)
     tell(evaluate(loaded, DEFAULT, out=out, progress=progress()))
+
+
+def chosen_evaluators(names: list[str] | None, replay: Path | None) -> list[Evaluator]:
+    """The evaluators of repeated -e; without any those of the run to replay, or the default ones."""
+    from summeter.engine.runs import Run
+    from summeter.evaluators.catalog import build
+
+    if names is None and replay is not None:
+        return Run(replay).specs
+    return [build(name) for name in evaluator_names(names)]
 
 
 def evaluator_names(evaluators: list[str] | None) -> list[str]:

@@ -33,6 +33,7 @@ from summeter.engine.plan import (
     data_entry,
     items_left,
     make_plan,
+    replay_plans,
     units,
 )
 from summeter.engine.progress import Progress
@@ -87,7 +88,8 @@ def evaluate(
     evaluators or catalog names; `models` binds roles to model strings (a bare string binds "judge").
     `out` is the run's folder: where it holds a run already, that run is carried on and nothing finished is
     done again (default: a new temporary folder). `replay` is an earlier run whose stored calls answer
-    instead of any model (`models` need not be given again). `executor` says where the work is done: in this
+    instead of any model; each evaluator is repeated with all models that the run recorded for it, unless `models`
+    names others. `executor` says where the work is done: in this
     process, unless it is a `ProcessExecutor` (processes of this machine) or a `RayExecutor` (a Ray cluster).
 
     Works inside a running event loop too (the work then has a thread of its own). Raises UsageError for
@@ -114,15 +116,29 @@ async def evaluate_async(
 ) -> Run:  # fmt: skip
     """`evaluate` for callers with an event loop of their own."""
     recorded = None if replay is None else read_manifest(Path(replay))
-    plan = make_plan(data, evaluators, models, Options.of(**options), replay=recorded)
+    settings = Options.of(**options)
+    if recorded is None:
+        plans = [make_plan(data, evaluators, models, settings)]
+    else:
+        plans = replay_plans(data, evaluators, models, settings, recorded)
     if executor is not None:
         _check_executor(executor)
-    if plan.options.batch and plan.options.item_timeout is not None and replay is None:
+    if settings.batch and settings.item_timeout is not None and replay is None:
         raise UsageError(
             Parameter("item_timeout"), " cannot be kept with ", Parameter("batch"),
             ": a batch may take a day; leave one of them out",
         )  # fmt: skip
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="summeter-run-"))
+    for plan in plans:
+        run = await _run_session(plan, folder, replay, recorded, progress or Progress(), executor)
+    return run
+
+
+async def _run_session(
+    plan: RunPlan, folder: Path, replay: str | Path | None, recorded: Manifest | None, progress: Progress,
+    executor: Executor | None,
+) -> Run:  # fmt: skip
+    """Judge what a plan has left in a run's folder; `recorded` is the manifest of the run to `replay`."""
     money = spending(plan.options, plan.models.values() if replay is None else ())
     if replay is None:
         # A missing key is told of before anything is written.
@@ -147,7 +163,7 @@ async def evaluate_async(
         results = stores.enter_context(ResultStore(folder / RESULTS)) if plan.networks else None
         journal.manifest(started)
         session = _Session(
-            plan, journal, money, replay is not None, progress or Progress(), executor, started.documents_per_part or 1
+            plan, journal, money, replay is not None, progress, executor, started.documents_per_part or 1
         )
         status: RunStatus = "failed"
         try:
@@ -241,11 +257,17 @@ def _open(folder: Path, plan: RunPlan, replay: str | Path | None, old: Manifest 
     if old is not None:
         _check_hashes(folder, old, new)
         _mend_data(folder / "data", plan.data)
-        entries = {judge.signature: judge for judge in (*old.judges, *new.judges)}
-        whole = {judge.signature for judge in (*old.judges, *new.judges) if not judge.partial}
+        judges = (*old.judges, *new.judges)
+        whole = {judge.signature for judge in judges if not judge.partial}
+        under_own_role = {judge.signature for judge in judges if not judge.roles}
         entries = {
-            signature: judge.model_copy(update={"partial": judge.partial and signature not in whole})
-            for signature, judge in entries.items()
+            judge.signature: judge.model_copy(
+                update={
+                    "partial": judge.signature not in whole,
+                    "roles": {} if judge.signature in under_own_role else judge.roles,
+                }
+            )
+            for judge in judges
         }
         update = {
             "judges": tuple(entries.values()),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from summeter.data.dataset import Dataset, Outline, load
 from summeter.engine.options import ALL, Options
-from summeter.engine.roles import ModelLookup, default_models, model_of, recorded_models
+from summeter.engine.roles import ModelLookup, default_models, model_of, replay_sessions
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import build
 from summeter.evaluators.derived import DerivedEvaluator
@@ -141,28 +141,67 @@ class RunPlan(NamedTuple):
 
 def make_plan(
     data: Data, evaluators: Sequence[Evaluator | str], models: Mapping[str, str] | str | None, options: Options,
-    *, replay: Manifest | None = None, fetch: bool = True,
+    *, fetch: bool = True,
 ) -> RunPlan:  # fmt: skip
     """Raises UsageError for what cannot be done as asked. Local models are found, and signed by their weights; without
     `fetch` none is fetched from the hub, and one that is not here keeps the name it was given."""
-    bound = {"judge": models} if isinstance(models, str) else dict(models or {})
-    built = [build(evaluator) if isinstance(evaluator, str) else evaluator for evaluator in evaluators]
+    built, bound = _built(evaluators), _by_role(models)
+    _check_context(options, {**default_models(built), **bound})
+    return _plan(_with_summaries(data), built, bound, options, ModelLookup(options.offline, fetch))
+
+
+def replay_plans(
+    data: Data, evaluators: Sequence[Evaluator | str], models: Mapping[str, str] | str | None, options: Options,
+    run: Manifest,
+) -> list[RunPlan]:  # fmt: skip
+    """The plans that repeat a recorded run one after the other: more than one where a role had more than one model.
+    Raises UsageError as `make_plan` does."""
+    dataset, given = _with_summaries(data), _by_role(models)
+    sampling = {**options.sampling, "rep": 1} if options.repeats > 1 else options.sampling
+    sessions = replay_sessions(_asked_whole(_built(evaluators)), run, given, sampling)
+    lookup = ModelLookup(options.offline, replay=run)
+    _check_context(options, [role for session in sessions for role in session.models])
+    if not sessions:
+        return [_plan(dataset, [], given, options, lookup)]
+    return [_plan(dataset, session.evaluators, session.models, options, lookup) for session in sessions]
+
+
+def _built(evaluators: Sequence[Evaluator | str]) -> list[Evaluator]:
+    return [build(evaluator) if isinstance(evaluator, str) else evaluator for evaluator in evaluators]
+
+
+def _by_role(models: Mapping[str, str] | str | None) -> dict[str, str]:
+    return {"judge": models} if isinstance(models, str) else dict(models or {})
+
+
+def _with_summaries(data: Data) -> Dataset:
+    """The data, loaded. UsageError where they hold no summaries."""
     dataset = data if isinstance(data, Dataset) else load(data)
     if not dataset.document_count:
         raise UsageError("the data hold no summaries")
-    bound = {**default_models(built), **({} if replay is None else recorded_models(replay)), **bound}
-    if strange := [role for role in options.context if role != ALL and role not in bound]:
+    return dataset
+
+
+def _check_context(options: Options, roles: Collection[str]) -> None:
+    """UsageError where a context length is given for a role without a model."""
+    if strange := [role for role in options.context if role != ALL and role not in roles]:
         raise UsageError(
-            Parameter("context"), f" names the role {strange[0]!r}, which no model is bound to "
-            f"({', '.join(bound) or 'none is bound'})",
-        )  # fmt: skip
-    networks = ModelLookup(options.offline, fetch, replay).find(built, bound)
+            Parameter("context"),
+            f" names the role {strange[0]!r}, which no model is bound to ({', '.join(roles) or 'none is bound'})",
+        )
+
+
+def _plan(
+    data: Dataset, evaluators: Sequence[Evaluator], models: Mapping[str, str], options: Options, lookup: ModelLookup
+) -> RunPlan:
+    bound = {**default_models(evaluators), **models}
+    networks = lookup.find(evaluators, bound)
     bound |= {role: network.id for role, network in networks.items()}
-    work = jobs(built, bound, splitter(dataset), options.sampling, options.repeats)
-    suit(work, dataset)
+    work = jobs(evaluators, bound, splitter(data), options.sampling, options.repeats)
+    suit(work, data)
     used = {role for job in work for role in job.roles.values()}
     llms = {role: model for role, model in bound.items() if role in used and role not in networks}
-    return RunPlan(dataset, work, llms, options, networks)
+    return RunPlan(data, work, llms, options, networks)
 
 
 def data_entry(data: Dataset) -> DataEntry:

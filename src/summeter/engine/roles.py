@@ -38,8 +38,56 @@ def default_models(evaluators: Sequence[Evaluator]) -> dict[str, str]:
     }
 
 
-def recorded_models(run: Manifest) -> dict[str, str]:
-    """The models of a recorded run by role, of roles that one model took throughout: a replay need not name them."""
+class ReplaySession(NamedTuple):
+    """Evaluators of a replay, and the models of their roles, of which each role has one."""
+
+    evaluators: list[Evaluator]
+    models: dict[str, str]
+
+
+def replay_sessions(
+    evaluators: Iterable[Evaluator], run: Manifest, given: Mapping[str, str], sampling: Mapping[str, object]
+) -> list[ReplaySession]:
+    """The sessions that repeat a recorded run, in its order: consecutive judges whose roles have the same models share
+    one.
+
+    An evaluator is repeated with the models of every judge that the run has under its name and signature, unless the
+    models that are `given` by role are others. One without such a judge comes last, with the model of each role that
+    had a single model in the run.
+    """
+    repeated: list[tuple[int, Evaluator, dict[str, str]]] = []
+    for evaluator in evaluators:
+        recorded = _recorded(evaluator, run, given, sampling) or {len(run.judges): _only_models(run)}
+        repeated += [(place, evaluator, models) for place, models in recorded.items()]
+    sessions: list[ReplaySession] = []
+    for _, evaluator, models in sorted(repeated, key=lambda each: each[0]):
+        bound = {**models, **given}
+        if not sessions or any(sessions[-1].models.get(role, model) != model for role, model in bound.items()):
+            sessions.append(ReplaySession([], {}))
+        sessions[-1].evaluators.append(evaluator)
+        sessions[-1].models.update(bound)
+    return sessions
+
+
+def _recorded(
+    evaluator: Evaluator, run: Manifest, given: Mapping[str, str], sampling: Mapping[str, object]
+) -> dict[int, dict[str, str]]:
+    """The models of the judges that this evaluator was in a run, by their places there. A member that another role's
+    model answered counts only where there is no other."""
+    judges = {
+        place: judge
+        for place, judge in enumerate(run.judges)
+        if judge.name == evaluator.name
+        and not judge.imported
+        and all(given.get(role, model) == model for role, model in judge.models.items())
+        and judge.signature == evaluator.sign(judge.models, run.data.splitter, sampling)
+    }
+    own = {place: judge for place, judge in judges.items() if not judge.roles}
+    return {place: judge.models for place, judge in (own or judges).items()}
+
+
+def _only_models(run: Manifest) -> dict[str, str]:
+    """The models of a run by role, of roles that one model took throughout."""
     models: dict[str, set[str]] = {}
     for judge in run.judges:
         for role, model in judge.models.items():
@@ -123,6 +171,8 @@ class ModelLookup(NamedTuple):
 
         judges = () if self.replay is None else self.replay.judges
         recorded = dict.fromkeys(judge.models[role] for judge in judges if role in judge.models)
+        if text in recorded:
+            recorded = {text: None}
         offline = self.offline or not self.fetch or self.replay is not None
         try:
             return identify(role, text, kind, offline=offline, recorded=list(recorded))

@@ -170,11 +170,6 @@ def _replay(view: RunView) -> str | None:
     if not judges or any(judge.imported for judge in judges):
         return None
     parts = ["summeter", "score", f"{view.name}/data"]
-    for spec in dict.fromkeys(map(_spec, judges)):
-        parts += ["-e", spec]
-    models = {role: model for judge in judges for role, model in judge.models.items()}
-    for role, model in models.items():
-        parts += ["-m", f"{role}={model}"]
     options = view.manifest.options
     for name in _OPTIONS:
         # A temperature of None means "the provider's own", which is not the default here.
@@ -186,17 +181,6 @@ def _replay(view: RunView) -> str | None:
     if options.get("on_overflow", "window") != "window":
         parts += ["--on-overflow", str(options["on_overflow"])]
     return shlex.join([*parts, "--replay", view.name, "-o", f"{view.name}-again"])
-
-
-def _spec(judge: JudgeEntry) -> str:
-    settings = ",".join(f"{name}={_plain(value)}" for name, value in judge.settings.items() if value is not None)
-    return f"{judge.name}[{settings}]" if settings else judge.name
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, str) and PurePath(value).is_absolute():
-        return PurePath(value).name  # where a file lies is nobody's business but the owner's
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _glossary(items: ItemList) -> tuple[Gloss, ...]:

@@ -1,0 +1,94 @@
+"""`summeter score --replay`: the models of the recorded run answer, also where one role had several."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from engine.judges import rows
+from engine.llm import answer
+from engine.test_run import files
+from models.server import Call, Reply, StubServer, ok
+
+from summeter.cli.main import main
+from summeter.engine.runs import Run
+
+MODELS = ("openai-api/stub/small", "openai-api/stub/large")
+
+
+def behave(call: Call) -> Reply:
+    """A rating or a choice, of which the two models give others."""
+    large = call.body["model"] == "large"
+    if "key fact" in call.prompt.lower() or "[1]" in call.prompt:
+        return ok(answer(call.prompt))
+    return ok(json.dumps({"reason": "so", "score": 5 if large else 2, "answer": "B" if large else "D"}))
+
+
+def command(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    return int(ended.value.code or 0)
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STUB_API_KEY", "sk-stub")
+    monkeypatch.chdir(tmp_path)
+    Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(2)))
+
+
+SESSIONS = {
+    "one judge, two models": [["-e", "rts", "-m", MODELS[0]], ["-e", "rts", "-m", MODELS[1]]],
+    "two judges, a model each": [["-e", "rts", "-m", MODELS[0]], ["-e", "mcq", "-e", "rouge", "-m", MODELS[1]]],
+    "models in turn": [
+        ["-e", "rts[aspect=fluency]", "-m", MODELS[0]], ["-e", "mcq", "-m", MODELS[1]], ["-e", "rts", "-m", MODELS[0]],
+    ],
+    "two roles, and one judge alone": [
+        ["-e", "ensemble[rts+rts@second]", "-m", MODELS[0], "-m", f"second={MODELS[1]}"],
+        ["-e", "rts[aspect=fluency]", "-m", MODELS[1]],
+    ],
+    "a member asked alone later": [
+        ["-e", "ensemble[rts+rts@second]", "-m", MODELS[0], "-m", f"second={MODELS[1]}"],
+        ["-e", "rts", "-m", MODELS[1]],
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("sessions", SESSIONS.values(), ids=SESSIONS)
+def test_a_replay_needs_no_models_and_no_evaluators(sessions: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    with StubServer(behave) as server:
+        for session in sessions:
+            more = ["--base-url", server.url, "--quiet", "-o", "run"]
+            assert command("score", "rows.jsonl", *session, *more) == 0
+    monkeypatch.delenv("STUB_API_KEY")
+    recorded = Run("run").manifest
+    assert {model for judge in recorded.judges for model in judge.models.values()} == set(MODELS)
+
+    named = [name for session in sessions for option, name in zip(session[::2], session[1::2], strict=True)
+             if option == "-e"]  # fmt: skip
+    evaluators = [argument for name in dict.fromkeys(named) for argument in ("-e", name)]
+    assert command("score", "rows.jsonl", *evaluators, "--replay", "run", "-o", "named", "--quiet") == 0
+    assert files(Path("named")) == files(Path("run"))
+
+    page = Path("run/report.html").read_text()
+    lines = [html.unescape(line) for line in re.findall(r'<code class="cmd">(.*?)</code>', page)]
+    (line,) = (line for line in lines if "--replay" in line)
+    assert command(*shlex.split(line)[1:]) == 0
+    again = Run("run-again")
+    assert [row.line for row in again.judgments()] == [row.line for row in Run("run").judgments()]
+    assert files(again.folder) == files(Path("run"))
+    assert again.manifest.judges == recorded.judges
+    assert again.manifest.status == "complete"
+
+
+def test_a_replay_with_a_model_repeats_that_models_judge_alone() -> None:
+    with StubServer(behave) as server:
+        for model in MODELS:
+            assert command("score", "rows.jsonl", "-e", "rts", "-m", model, "--base-url", server.url, "-o", "run") == 0
+    assert command("score", "rows.jsonl", "-m", MODELS[1], "--replay", "run", "-o", "large") == 0
+    assert Run("large").manifest.judges == Run("run").manifest.judges[1:]
+    assert {row.model for row in Run("large").judgments()} == {MODELS[1]}
