@@ -68,7 +68,6 @@ COMMANDS = {
                   ("--aspect", "coherence", "--judge", "one", "--allow-few", "--gold-at-least", "2", "--dev",
                    "system=A")],
     "card": [("--people", "--by", "system")],
-    "reasons": [()],
 }  # fmt: skip
 WITHOUT_RESAMPLES = ("errors", "estimate")
 

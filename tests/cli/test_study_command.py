@@ -22,7 +22,7 @@ from summeter.records import UsageError
 
 STUDIES = {
     "correlate", "classify", "errors", "prefer", "stability", "reliability", "agree", "estimate", "calibrate",
-    "compare", "bias", "overlap", "card", "reasons",
+    "compare", "bias", "overlap", "card",
 }  # fmt: skip
 
 

@@ -15,7 +15,7 @@ def page(root: Path) -> str:
     return (root / "docs" / "meta-people.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("command", ["prefer", "stability", "reliability", "agree", "bias", "reasons"])
+@pytest.mark.parametrize("command", ["prefer", "stability", "reliability", "agree", "bias"])
 def test_its_options_are_those_of_the_commands(page: str, command: str) -> None:
     assert options_missing(page, command) == []
 

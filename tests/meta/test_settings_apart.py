@@ -20,7 +20,6 @@ from summeter.meta import (
     errors,
     estimate,
     prefer,
-    reasons,
     reliability,
     stability,
 )
@@ -78,7 +77,6 @@ STUDIES: dict[str, Callable[[], Study]] = {
     "compare systems": lambda: compare_systems(judged(), resamples=10, permutations=10),
     "compare judges": lambda: compare_evaluators(judged(), gold(), resamples=10, permutations=10),
     "estimate": lambda: estimate(judged(), gold()),
-    "reasons": lambda: reasons(judged(), resamples=10),
     "people": lambda: agreement_with_people(judged(), gold(), resamples=10),
 }
 

@@ -254,28 +254,6 @@ def bias(
     return given.each(partial(study, length=length, **given.makers, **given.keywords))
 
 
-@study_command(app, f"runs judge {BOOTSTRAP}")
-def reasons(
-    given: Given,
-    aspect: Annotated[list[str] | None, typer.Option(help="Only this aspect. Repeatable.")] = None,
-    words: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.yaml",
-            help="More words by aspect, for reading what a reason speaks of.",
-            exists=True,
-            dir_okay=False,
-        ),
-    ] = None,
-) -> list[Study]:
-    """Ask whether judges' reasons speak of the aspect they were asked about, or of another."""
-    from summeter.meta import reasons as study
-    from summeter.meta._reasons import read_words
-
-    lists = None if words is None else read_words(words)
-    return given.each_run(partial(study, words=lists, aspect=aspect, **given.keywords))
-
-
 @study_command(app, f"some_runs gold aspect judge by {PEOPLE} gold_at_least seed")
 def compare(
     given: Given,

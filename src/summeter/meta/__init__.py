@@ -27,7 +27,6 @@ from summeter.meta._overlap import easiness, overlap
 from summeter.meta._people import agreement_lines, agreement_with_people
 from summeter.meta._prefer import prefer
 from summeter.meta._protocol import protocol, protocol_named
-from summeter.meta._reasons import reasons
 from summeter.meta._reliability import reliability, self_consistency
 from summeter.meta._stability import stability
 from summeter.meta.results import Row, Study, read_study
@@ -69,7 +68,6 @@ __all__ = [
     "protocol",
     "protocol_named",
     "read_study",
-    "reasons",
     "reliability",
     "save_calibration",
     "self_consistency",

@@ -205,11 +205,6 @@ STUDIES = {
         "Balanced accuracy (0.5 is chance) or rank correlation (0 is chance) of a judge and the people who judged the "
         "same summaries.",
     ),
-    "reasons": About(
-        "What reasons are about",
-        "How many of a judge's reasons mention an aspect other than the one asked about (off_aspect_rate), or only "
-        "others: the judge may score something else.",
-    ),
     "estimate": About(
         "Estimated mean of people",
         "What people would say of a system on average, had they judged every summary: the judge's scores corrected by "
