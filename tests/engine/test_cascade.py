@@ -16,8 +16,8 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 import pytest
-from engine.fleets import ThreadExecutor
 from engine.test_run import files
+from engine.test_workers import ThreadExecutor
 
 from summeter.cli.spending import run_lines
 from summeter.engine import derive as engine_derive
@@ -301,7 +301,7 @@ def test_workers_judge_as_one_process_does(tmp_path: Path) -> None:
     alone = evaluate(data(*HALF * 2), [Of(sample=60)], out=tmp_path / "alone")
     judged = times("dear")
     asked.clear()
-    run = evaluate(data(*HALF * 2), [Of(sample=60)], out=tmp_path / "run", executor=ThreadExecutor(2))
+    run = evaluate(data(*HALF * 2), [Of(sample=60)], out=tmp_path / "run", executor=ThreadExecutor())
     assert times("dear") == judged
     assert files(run.folder) == files(alone.folder)
 

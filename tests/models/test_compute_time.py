@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from engine.fleets import ThreadExecutor
 from engine.judges import Lengths, rows
+from engine.test_workers import ThreadExecutor
 
 from summeter.engine.api import evaluate
 from summeter.models import compute_time
@@ -87,7 +87,7 @@ def test_a_local_models_time_is_shared_by_its_inputs(clock: Clock) -> None:
     assert (many.seconds, few.seconds) == (3, 1)
 
 
-@pytest.mark.parametrize("executor", [None, ThreadExecutor(2)])
+@pytest.mark.parametrize("executor", [None, ThreadExecutor()])
 def test_a_run_says_how_long_it_computed(tmp_path: Path, executor: ThreadExecutor | None) -> None:
     run = evaluate(rows(4), [Lengths()], out=tmp_path / "run", limit=2, executor=executor)
     (signature,) = [judge.signature for judge in run.manifest.judges]
