@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
 import subprocess
 import sys
@@ -262,3 +263,24 @@ def test_a_kill_in_the_middle_leaves_the_runs_and_no_half(tmp_path: Path, place:
     assert isinstance(merged, Run)
     assert len(RunFolder(out).judgments()) == sum(len(RunFolder(run).judgments()) for run in runs)
     assert before == {run: json.dumps({name: text.hex() for name, text in content(run).items()}) for run in runs}
+
+
+def test_more_runs_than_files_may_be_open_are_one_run(tmp_path: Path) -> None:
+    whole = evaluate(TALKS, [RTS], models=answers(tmp_path, {"Rain": GOOD}), out=tmp_path / "whole")
+    half = evaluate(TALKS, [RTS], models=answers(tmp_path, {"Rain0": BAD, "Rain": GOOD}), out=tmp_path / "0").folder
+    copies = [Path(shutil.copytree(half, tmp_path / f"{number}")) for number in range(1, 80)]
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, limits[1]))
+    try:
+        merged = merge([half, *copies, whole.folder], tmp_path / "merged")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert [row.line for row in merged.judgments()] == [row.line for row in whole.judgments()]
+    assert verify(merged.folder) == []
+
+
+def test_runs_with_judges_of_their_own_are_one_run(tmp_path: Path) -> None:
+    settings = ["abstractiveness", "rouge", "support"]
+    runs = [evaluate(rows(1), [name], out=tmp_path / str(place)).folder for place, name in enumerate(settings)]
+    merged = merge([*runs, *(Path(shutil.copytree(run, tmp_path / f"{run.name}b")) for run in runs)], tmp_path / "all")
+    assert content(merged.folder) == content(evaluate(rows(1), settings, out=tmp_path / "one").folder)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
-from io import BytesIO
+from contextlib import closing, suppress
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -56,9 +55,11 @@ def merge(folders: Sequence[str | Path], out: str | Path) -> Run:
     target = Path(out)
     if len(runs) < 2:
         raise UsageError("a merge needs at least 2 runs")
-    places = [run.folder.resolve() for run in runs]
-    if twice := next((run for place, run in enumerate(runs) if places[place] in places[:place]), None):
-        raise UsageError(f"{twice.folder} is given twice, and what it took would count twice; give each run once")
+    places = set[Path]()
+    for run in runs:
+        if (place := run.folder.resolve()) in places:
+            raise UsageError(f"{run.folder} is given twice, and what it took would count twice; give each run once")
+        places.add(place)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target} exists; a merge makes a new run: choose another folder")
     with building(target) as fresh:
@@ -76,10 +77,14 @@ def _merge_into(fresh: Path, runs: Sequence[RunFolder]) -> None:
     derived = derived_jobs(judges)
     computed = {job.signature for job in derived}
     replaced: dict[Path, set[str]] = {}
+    by_judge: dict[str, list[RunFolder]] = {}
+    for run in runs:
+        for judge in run.manifest.judges:
+            by_judge.setdefault(judge.signature, []).append(run)
     with Journal(fresh) as journal:
         for judge in judges:
             if judge.signature not in computed:
-                own = _Judge(judge, [run for run in runs if judge.signature in _signatures(run)])
+                own = _Judge(judge, by_judge[judge.signature])
                 own.write(fresh)
                 for folder, calls in own.replaced.items():
                     replaced.setdefault(folder, set()).update(calls)
@@ -121,10 +126,6 @@ def _write_stores(fresh: Path, runs: Sequence[RunFolder], replaced: Mapping[Path
         if (folder / CALLS).is_file():
             with CallStore(fresh / CALLS) as calls:
                 calls.replace(folder / CALLS, keys)
-
-
-def _signatures(run: RunFolder) -> set[str]:
-    return {judge.signature for judge in run.manifest.judges}
 
 
 def _data(fresh: Path, runs: Sequence[RunFolder]) -> tuple[Dataset, DataEntry]:
@@ -225,27 +226,37 @@ class _Judge:
     def _kept(self) -> Bools:
         """Which rows of `items` the new run has: one for each item. UsageError where two of them contradict."""
         _, first, item = np.unique(self.items.keys(), return_index=True, return_inverse=True)
+        differs = np.zeros(len(first), np.bool_)
+        differs[item[self.items.checksum != self.items.checksum[first[item]]]] = True
+        texts = self._texts(np.flatnonzero(differs[item]))
         chosen = first.copy()
-        with ExitStack() as stack:
-            files = list[IO[bytes]]()
-            for row in np.flatnonzero(first[item] != np.arange(len(item))).tolist():
-                best = int(chosen[item[row]])
-                if self.items.checksum[row] == self.items.checksum[best]:
-                    continue
-                if not files:
-                    files = [
-                        stack.enter_context(opened(file)) if stored(file).exists() else BytesIO() for file in self.files
-                    ]
-                if self._goes_before(row, best, files):
-                    chosen[item[row]] = row
+        for row in texts:
+            best = int(chosen[item[row]])
+            if self.items.checksum[row] != self.items.checksum[best] and self._goes_before(row, best, texts):
+                chosen[item[row]] = row
         kept = np.zeros(len(item), np.bool_)
         kept[chosen] = True
         return kept
 
-    def _goes_before(self, row: int, best: int, files: Sequence[IO[bytes]]) -> bool:
+    def _texts(self, rows: Ints) -> dict[int, bytes]:
+        """The lines of some rows. One file is open at a time: there may be more runs than files may be open."""
+        texts = {}
+        for file, starts, (first, end) in zip(self.files, self._starts, pairwise(self._bounds.tolist()), strict=True):
+            own = rows[slice(*rows.searchsorted([first, end]))].tolist()
+            if own and stored(file).exists():
+                with opened(file) as stream:
+                    for row in own:
+                        start, after = starts[row - first : row - first + 2].tolist()
+                        stream.seek(start)
+                        texts[row] = stream.read(after - start)
+            else:
+                texts |= dict.fromkeys(own, b"")
+        return texts
+
+    def _goes_before(self, row: int, best: int, texts: Mapping[int, bytes]) -> bool:
         """Whether the judgments of `row` take the place of those of `best`, which an earlier run has of the same item:
         those with fewer failed judgments do. UsageError where two usable answers to one question differ."""
-        new, old = self._judgments(row, files), self._judgments(best, files)
+        new, old = ([Judgment.model_validate_json(line) for line in texts[each].splitlines()] for each in (row, best))
         failed = [sum(judgment.status != "ok" for judgment in judgments) for judgments in (new, old)]
         answers = {judgment.key: (judgment.value, judgment.label) for judgment in old if judgment.status == "ok"}
         differ = not any(failed) or any(
@@ -269,13 +280,6 @@ class _Judge:
 
     def _run(self, row: int) -> int:
         return int(np.searchsorted(self._bounds, row, side="right")) - 1
-
-    def _judgments(self, row: int, files: Sequence[IO[bytes]]) -> list[Judgment]:
-        run = self._run(row)
-        place = row - int(self._bounds[run])
-        start, end = self._starts[run][place : place + 2].tolist()
-        files[run].seek(start)
-        return [Judgment.model_validate_json(line) for line in files[run].read(end - start).splitlines()]
 
     def _write_prepared(self, fresh: Path) -> None:
         """Each prepared row once, failed ones first: of two rows of a document a resumed run takes the later one."""
