@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -34,7 +35,11 @@ def test_what_the_options_mean() -> None:
         ((Kind.PROCESSES, None, "head:6379", None, None), "--ray-address goes with --executor ray"),
         ((Kind.PROCESSES, None, None, None, 1.0), "--gpus-per-worker goes with --executor ray"),
         ((Kind.PROCESSES, None, None, 1.5, None), "must be a whole number"),
-        ((Kind.RAY, None, None, 0.0, None), "--cpus-per-worker 0 is too few"),
+        ((Kind.RAY, None, None, 0.0, None), "--cpus-per-worker is 0"),
+        ((Kind.RAY, None, None, math.inf, None), "--cpus-per-worker is inf"),
+        ((Kind.RAY, None, None, None, math.inf), "--gpus-per-worker is inf"),
+        ((Kind.RAY, None, None, None, -1.0), "--gpus-per-worker is -1"),
+        ((Kind.LOCAL, None, None, None, 1.0), "--gpus-per-worker needs --executor ray"),
     ],
 )
 def test_what_contradicts_itself(given: tuple[Kind | None, int | None, str | None, float, float], message: str) -> None:

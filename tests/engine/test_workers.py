@@ -11,7 +11,10 @@ import sys
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing import active_children, get_context
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -185,6 +188,57 @@ class TestWhatEndsARun:
         with pytest.raises(UsageError, match="cannot be sent to workers"):
             evaluate(rows(2), [Homeless()], out=tmp_path / "run", executor=TWO)
 
+    def test_a_judge_that_workers_cannot_import(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As a class that is defined inside `if __name__ == '__main__':` is."""
+        module = ModuleType("only_in_this_process")
+
+        class Stranger(Lengths):
+            pass
+
+        Stranger.__module__, Stranger.__qualname__ = module.__name__, "Stranger"
+        module.Stranger = Stranger  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        with pytest.raises(UsageError, match="only_in_this_process"):
+            evaluate(rows(2), [Stranger()], out=tmp_path / "run", executor=TWO)
+
+
+class TestProcesses:
+    def test_several_executors_in_one_process(self) -> None:
+        main = sys.modules["__main__"]
+        with ThreadPoolExecutor(4) as threads:
+            assert list(threads.map(lambda part: asyncio.run(absolute([part])), [-1, -2, -3, -4])) == [
+                [1], [2], [3], [4],
+            ]  # fmt: skip
+        assert sys.modules["__main__"] is main
+        assert not active_children()
+
+    def test_a_worker_that_is_killed_while_it_starts_is_replaced(self) -> None:
+        with ThreadPoolExecutor(1) as threads:
+            judging = threads.submit(lambda: asyncio.run(absolute([-1])))
+            wait_for(active_children)
+            active_children()[0].kill()
+            assert judging.result() == [1]
+
+    @pytest.mark.parametrize(("daemon", "code"), [(False, 0), (True, 2)])
+    def test_inside_a_process_of_multiprocessing(self, *, daemon: bool, code: int) -> None:
+        process = get_context("fork").Process(target=check_and_exit, daemon=daemon)
+        process.start()
+        process.join()
+        assert process.exitcode == code
+
+
+async def absolute(parts: list[int]) -> list[Any]:
+    return [result async for _, result in ProcessExecutor(workers=1).map(abs, iter(parts))]
+
+
+def check_and_exit() -> None:
+    """Exit with 2 where no worker can be started."""
+    try:
+        ProcessExecutor(workers=1).check()
+    except UsageError:
+        os._exit(2)
+    os._exit(0)
+
 
 def test_workers_read_the_data_no_more_often_than_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Data in shards are read from disk each time."""
@@ -214,11 +268,20 @@ if __name__ == "__main__":
     evaluate(rows(30), [judge], out=out, executor=ProcessExecutor(workers=2, documents_per_part=2), concurrency=1)
 """
 
+IN_A_NOTEBOOK = (
+    SCRIPT.replace(
+        "    evaluate(",
+        "    import asyncio\n    async def cell(): evaluate(",
+    )
+    + "    asyncio.new_event_loop().run_until_complete(cell())\n"
+)
+"""The same where an event loop is running already."""
 
-def begun(tmp_path: Path) -> subprocess.Popen[bytes]:
+
+def begun(tmp_path: Path, text: str) -> subprocess.Popen[bytes]:
     """A run by workers, well under way, in a group of processes of its own."""
     script = tmp_path / "script.py"
-    script.write_text(SCRIPT)
+    script.write_text(text)
 
     child = subprocess.Popen(
         [sys.executable, str(script), str(tmp_path / "run"), str(tmp_path)],
@@ -243,9 +306,13 @@ def alive(group: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
-def test_a_driver_that_ends_takes_its_workers_along_and_is_carried_on(tmp_path: Path, sent: signal.Signals) -> None:
-    child = begun(tmp_path)
+@pytest.mark.parametrize(
+    ("sent", "text"), [(signal.SIGKILL, SCRIPT), (signal.SIGINT, SCRIPT), (signal.SIGINT, IN_A_NOTEBOOK)]
+)
+def test_a_driver_that_ends_takes_its_workers_along_and_is_carried_on(
+    tmp_path: Path, sent: signal.Signals, text: str
+) -> None:
+    child = begun(tmp_path, text)
     with child:
         if sent == signal.SIGINT:
             os.killpg(child.pid, sent)  # as a terminal does: to all of the group

@@ -198,7 +198,7 @@ def test_a_limit_that_lets_nothing_through_is_refused(limits: Limits) -> None:
         RateLimiter(limits)
 
 
-class TestAllowance:
+class TestItemTimeout:
     def test_an_item_has_so_many_seconds_for_everything(self) -> None:
         with virtual_loop() as loop:
             server = Server(loop, refuse=lambda _: 4.0)

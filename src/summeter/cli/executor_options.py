@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,24 +23,30 @@ class Kind(StrEnum):
 Executor = Annotated[
     Kind | None,
     typer.Option(help="Where to judge: in this process (local), in processes of this machine, or on a Ray cluster. "
-                 "Default: local, or processes where --workers is given."),
+                 "Default: ray where --ray-address or --gpus-per-worker is given, else processes where --workers is "
+                 "given, else local."),
 ]  # fmt: skip
 Workers = Annotated[
     int | None,
     typer.Option(min=1, metavar="N", help="Judge with N workers, each a process with models of its own. Default: one "
-                 "for each CPU, or as many as the cluster has room for."),
+                 "for each CPU; on Ray, twice as many as the cluster has room for."),
 ]  # fmt: skip
 RayAddress = Annotated[
     str | None,
-    typer.Option("--ray-address", metavar="ADDRESS", help="The Ray cluster (HOST:6379). Default: RAY_ADDRESS, else "
-                 "Ray is begun on this machine for the run."),
+    typer.Option("--ray-address", metavar="ADDRESS", help="The Ray cluster (HOST:6379). Default: RAY_ADDRESS; "
+                 "without it, Ray is started on this machine for the run."),
 ]  # fmt: skip
 CpusPerWorker = Annotated[
-    float | None, typer.Option("--cpus-per-worker", metavar="C", help="CPUs of one worker, and its threads; default 1.")
+    float | None,
+    typer.Option(
+        "--cpus-per-worker",
+        metavar="C",
+        help="CPUs of one worker, and its threads; on Ray also a fraction. Default: 1.",
+    ),
 ]
 GpusPerWorker = Annotated[
     float | None,
-    typer.Option("--gpus-per-worker", metavar="G", help="GPUs of one worker on Ray, which may be a fraction."),
+    typer.Option("--gpus-per-worker", metavar="G", help="GPUs of one worker on Ray; may be a fraction. Default: 0."),
 ]
 
 
@@ -53,9 +60,10 @@ def executor_of(
         kind = (
             Kind.RAY if address is not None or gpus is not None else Kind.LOCAL if workers is None else Kind.PROCESSES
         )
-    for option, value in (("--cpus-per-worker", cpus), ("--gpus-per-worker", gpus)):
-        if value is not None and not (value > 0 or (value == 0 and option == "--gpus-per-worker")):
-            raise UsageError(f"{option} {value:g} is too few")
+    if cpus is not None and not 0 < cpus < math.inf:
+        raise UsageError(f"--cpus-per-worker is {cpus:g}; it must be a number above 0")
+    if gpus is not None and not 0 <= gpus < math.inf:
+        raise UsageError(f"--gpus-per-worker is {gpus:g}; it must be 0 or a number above 0")
     match kind:
         case Kind.LOCAL:
             options = {
@@ -65,7 +73,8 @@ def executor_of(
                 "--ray-address": address,
             }
             if given := [name for name, value in options.items() if value is not None]:
-                raise UsageError(f"{given[0]} needs --executor processes or --executor ray")
+                ray_only = given[0] in ("--gpus-per-worker", "--ray-address")
+                raise UsageError(f"{given[0]} needs --executor {'ray' if ray_only else 'processes or --executor ray'}")
             return None
         case Kind.PROCESSES:
             from summeter.engine.executors.processes import ProcessExecutor

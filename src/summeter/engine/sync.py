@@ -6,6 +6,7 @@ import asyncio
 import signal
 import threading
 from collections.abc import Coroutine
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from summeter.interrupt import STOP
@@ -14,34 +15,52 @@ T = TypeVar("T")
 
 
 def run_sync(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end: in a new loop, or in a thread of its own where a loop runs already."""
-    if not _inside_a_loop():
-        if not _hears_interrupts():
-            return asyncio.run(work)
-        try:
-            return asyncio.run(_interruptible(work))
-        finally:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-            STOP.clear()
-    box: dict[str, Any] = {}
+    """Run a coroutine to its end: in a new loop, or in a thread of its own where a loop runs already.
+
+    The first Ctrl-C ends it in good order, and later ones have to wait for that; then KeyboardInterrupt is raised.
+    """
+    if _inside_a_loop():
+        return _in_a_thread(work)
+    if not _hears_interrupts():
+        return asyncio.run(work)
+    try:
+        return asyncio.run(_interruptible(work))
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        STOP.clear()
+
+
+def _in_a_thread(work: Coroutine[Any, Any, T]) -> T:
+    runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+    loop = runner.get_loop()
+    doing, ended = loop.create_task(work), threading.Event()
 
     def body() -> None:
         try:
-            box["value"] = asyncio.run(work)
-        except BaseException as error:  # noqa: BLE001 - handed to the caller's thread, whatever it is
-            box["error"] = error
+            with suppress(KeyboardInterrupt, SystemExit), runner:  # `doing` has kept it
+                runner.run(asyncio.wait({doing}))
+        finally:
+            ended.set()
 
-    thread = threading.Thread(target=body, name="summeter")
-    thread.start()
-    thread.join()
-    if "error" in box:
-        raise box["error"]
-    result: T = box["value"]
-    return result
+    threading.Thread(target=body, name="summeter").start()
+    interrupted = False
+    while not ended.is_set():
+        try:
+            ended.wait()  # not Thread.join: a thread whose join was interrupted counts as stopped
+        except KeyboardInterrupt:  # a notebook's stop button, for example
+            if not interrupted:
+                interrupted = True
+                STOP.set()
+                with suppress(RuntimeError):  # the loop may be closed by now
+                    loop.call_soon_threadsafe(doing.cancel)
+    if interrupted:
+        STOP.clear()
+        raise KeyboardInterrupt
+    return doing.result()
 
 
 async def _interruptible(work: Coroutine[Any, Any, T]) -> T:
-    """Do the work; the first Ctrl-C ends it in good order, and later ones have to wait for that.
+    """Do the work; the first Ctrl-C cancels it.
 
     Left to asyncio, a second Ctrl-C would break off the winding down wherever it stands. The handler is Python's own,
     not the loop's: it is called between two steps of local work, too, while the loop stands still.

@@ -84,6 +84,18 @@ def packed(function: Callable[..., Any], dumps: Callable[[Any], bytes] = pickle.
         raise UsageError(f"these judges cannot be sent to workers: {error}") from error
 
 
+def unpacked(data: bytes) -> Callable[..., Any]:
+    """In a worker: what `packed` pickled. Raises UsageError where the worker cannot import what it names."""
+    try:
+        function: Callable[..., Any] = pickle.loads(data)  # noqa: S301 - sent by our own command
+    except (AttributeError, ImportError) as error:
+        raise UsageError(
+            f"a worker cannot import these judges: {error}. Fix: define each judge at the top level of a module, "
+            "outside functions and `if __name__ == '__main__':`, and install that module where the workers run"
+        ) from error
+    return function
+
+
 def thread_environment(threads: int) -> dict[str, str]:
     """Environment variables that limit the threads of numerical libraries; they are read when a library is loaded."""
     names = ("OMP", "MKL", "OPENBLAS", "NUMEXPR", "RAYON", "VECLIB_MAXIMUM")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import pickle
 import signal
 import sys
 import threading
@@ -12,7 +11,8 @@ from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from multiprocessing import active_children, current_process, get_context, parent_process
+from multiprocessing import current_process, parent_process
+from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.resource_tracker import ensure_running
 from pathlib import Path
 from types import ModuleType
@@ -20,10 +20,14 @@ from typing import Any
 
 from pydantic import Field
 
-from summeter.engine.executors.base import P, R, WorkerDied, packed, thread_environment
+from summeter.engine.executors.base import P, R, WorkerDied, packed, thread_environment, unpacked
 from summeter.records import Record, UsageError, WorkerError
 
-_MAIN = b"__main__"
+_MAIN = b"_main__"
+"""What a pickle names of the main module: `__main__`, or `__mp_main__` in a process that was spawned."""
+
+_STARTING = threading.Lock()
+"""Held while a worker is started, which changes the environment and `sys.modules` for a moment."""
 
 
 class ProcessExecutor(Record):
@@ -42,11 +46,17 @@ class ProcessExecutor(Record):
     documents_per_part: int | None = Field(default=None, ge=1)
 
     def check(self) -> None:
-        """Raise UsageError where this process is a worker itself."""
-        if current_process().name != "MainProcess":
-            # A spawned worker imports the main module where that defines its judges.
+        """Raise UsageError where this process cannot start others."""
+        imported = sys.modules.get("__mp_main__")
+        if imported is not None and imported is not sys.modules["__main__"]:
+            # This is a spawned process that is importing the main module.
             raise UsageError(
                 "a script that defines judges, and judges with workers, must do so under `if __name__ == '__main__':`"
+            )
+        if current_process().daemon:
+            raise UsageError(
+                "this is a daemon process (one of a multiprocessing.Pool, for example), which cannot start workers. "
+                "Fix: judge without an executor, or in a process that is no daemon"
             )
 
     async def map(self, function: Callable[[P], R], parts: Iterator[P]) -> AsyncGenerator[tuple[P, R | WorkerDied]]:
@@ -102,18 +112,21 @@ class _Worker:
 
     def __init__(self, function: bytes, threads: int) -> None:
         self._function = function
-        self._pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_begin)
-        before = set(active_children())
-        with _environment(thread_environment(threads)), _without_interrupts(), _main_module(function):
+        context = _Context()
+        self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_begin)
+        with _STARTING, _environment(thread_environment(threads)), _without_interrupts(), _main_module(function):
             self._started = self._pool.submit(os.getpid)
-        (self._process,) = set(active_children()) - before
+        (self._process,) = context.processes
 
     async def apply(self, part: object) -> Any:
         """The function's result. Raises BrokenProcessPool where the process dies, WorkerError where it cannot start."""
         try:
             await asyncio.wrap_future(self._started)
         except BrokenProcessPool as error:
-            raise WorkerError(f"a worker cannot start: {self.ending()}; see its message above") from error
+            ending = self.ending()
+            if (self._process.exitcode or 0) < 0:
+                raise  # it was killed, as any worker may be
+            raise WorkerError(f"a worker cannot start: {ending}; see its message above") from error
         return await asyncio.wrap_future(self._pool.submit(_call, self._function, part))
 
     def ending(self) -> str:
@@ -130,6 +143,19 @@ class _Worker:
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._process.kill()
         self._process.join()
+
+
+class _Context(SpawnContext):
+    """Starts processes as `spawn` does, and knows which they are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.processes: list[SpawnProcess] = []
+
+    def Process(self, *args: Any, **settings: Any) -> SpawnProcess:  # type: ignore[override]  # noqa: N802 - its name
+        process = SpawnProcess(*args, **settings)
+        self.processes.append(process)
+        return process
 
 
 @contextmanager
@@ -194,4 +220,4 @@ def _begin() -> None:
 
 
 def _call(function: bytes, part: object) -> Any:
-    return pickle.loads(function)(part)  # noqa: S301 - sent by our own command
+    return unpacked(function)(part)

@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import Field
 
-from summeter.engine.executors.base import P, R, WorkerDied, packed, thread_environment
+from summeter.engine.executors.base import P, R, WorkerDied, packed, thread_environment, unpacked
 from summeter.records import InstallError, Record, UsageError
 
 log = logging.getLogger(__name__)
@@ -186,7 +186,5 @@ def _own_path() -> list[str]:
 
 def _call(function: bytes, path: list[str], part: Any) -> Any:
     """In the worker: apply the function. `path` is where the command imports modules from."""
-    import ray
-
     sys.path.extend(place for place in path if place not in sys.path)
-    return ray.cloudpickle.loads(function)(part)
+    return unpacked(function)(part)
