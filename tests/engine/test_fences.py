@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from summeter.engine.api import evaluate
-from summeter.evaluators.fences import fence_code
 from summeter.evaluators.rating.rts import ReasonThenScore
 from summeter.models.base import Completion, Request
+from summeter.models.prompts import fence_code
 from summeter.models.providers.scripted import Scripted
 from summeter.runs.calls import CallStore
 

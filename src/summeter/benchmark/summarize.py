@@ -41,13 +41,12 @@ from summeter.engine.executors.local import LocalExecutor
 from summeter.engine.progress import Progress
 from summeter.engine.sync import run_sync
 from summeter.engine.worker import FATAL
-from summeter.evaluators.fences import fence_code
 from summeter.evaluators.replies import clean, is_refusal, read_reply, show
 from summeter.models.base import Generation, Seq2Seq
 from summeter.models.local.batcher import LocalUsage
 from summeter.models.local.bind import build, identify
 from summeter.models.local.names import is_local
-from summeter.models.prompts import PromptFolder, Template
+from summeter.models.prompts import PromptFolder, Template, fence_code
 from summeter.models.resolve import Bound, CallSettings, bind
 from summeter.models.structured import BoundLLM, Form, Settings
 from summeter.records import CoverageError, Document, ModelError, Parameter, ReplyError, UsageError

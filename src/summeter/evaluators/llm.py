@@ -12,10 +12,9 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final, Generic, Literal, NamedTuple, TypeVar
 
 from summeter.evaluators.base import JudgmentBuilder, Parser, Prepared, PromptedEvaluator, Tools
-from summeter.evaluators.fences import fence_code
 from summeter.evaluators.replies import object_schema
 from summeter.evaluators.windows import Shown, View, shown, with_document
-from summeter.models.prompts import Prompt
+from summeter.models.prompts import Prompt, fence_codes
 from summeter.models.structured import Answer, BoundLLM, Form
 from summeter.records import Item, Judgment, ReplyError, Status, Summary, Unit
 
@@ -205,13 +204,7 @@ def texts(item: Item) -> dict[str, Any]:
     """The texts of an item with the codes of their fences. The document's code depends on the document alone."""
     document, summary = item.document.text, item.summary.text
     rival = item.rival.text if item.rival else None
-    return {
-        "document": document,
-        "document_code": fence_code(document),
-        "summary": summary,
-        "rival": rival,
-        "summary_code": fence_code(document, summary, rival or ""),
-    }
+    return {"document": document, "summary": summary, "rival": rival, **fence_codes(document, summary, rival)}
 
 
 def material(item: Item) -> tuple[str, ...]:

@@ -29,6 +29,21 @@ class FenceCode(str):
         return hmac.digest(secret.encode(), self.encode(), "sha256").hex()[:16]
 
 
+def fence_code(*texts: str) -> FenceCode:
+    """Sixteen hex digits drawn from the texts themselves.
+
+    A text cannot hold the code of its own fence without being a preimage of its hash, so it cannot close
+    the fence; and equal texts give equal prompts, so stored calls are found again. What a run sends has this code keyed
+    by the secret of its call store, so that who writes one text and knows the others cannot compute it either.
+    """
+    return FenceCode(digest(list(texts), 16))
+
+
+def fence_codes(document: str, summary: str, rival: str | None = None) -> dict[str, FenceCode]:
+    """The codes of the fences around a document and a summary of it; the document's depends on the document alone."""
+    return {"document_code": fence_code(document), "summary_code": fence_code(document, summary, rival or "")}
+
+
 class Prompt(NamedTuple):
     """A filled template. `hash` is of the template file, not of the data put in. `messages` have the fences' codes as
     they are drawn from the texts: they make the key of a call. `source` and `data` are what it was filled from."""

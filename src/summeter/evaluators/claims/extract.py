@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from summeter.evaluators.fences import fence_code
 from summeter.evaluators.replies import (
     Texts,
     choice,
@@ -19,7 +18,7 @@ from summeter.evaluators.replies import (
     show,
     text_schema,
 )
-from summeter.models.prompts import Prompt, Template
+from summeter.models.prompts import Prompt, Template, fence_code
 from summeter.models.structured import BoundLLM, Form
 from summeter.records import Claim, ReplyError, Span, Status, Summary, digest
 from summeter.text.match import QuoteFinder

@@ -16,7 +16,7 @@ from pydantic import Field
 
 from summeter.evaluators.base import JudgmentBuilder, Prepared, PromptedEvaluator, Reduce, Tools
 from summeter.evaluators.claims.extract import AT_MOST, TEMPLATE, Claims, extract_claims
-from summeter.evaluators.fences import fence_code, lines
+from summeter.evaluators.fences import lines
 from summeter.evaluators.llm import NoVerdict
 from summeter.evaluators.replies import (
     NO_YES,
@@ -31,7 +31,7 @@ from summeter.evaluators.replies import (
 )
 from summeter.evaluators.supported import FAITHFULNESS, SupportVerdict, decide, support_judgment
 from summeter.evaluators.windows import Shown, View, shown
-from summeter.models.prompts import Prompt
+from summeter.models.prompts import Prompt, fence_code
 from summeter.models.structured import BoundLLM, Form
 from summeter.records import Item, Judgment, ReplyError, Span
 from summeter.text.match import find_quote

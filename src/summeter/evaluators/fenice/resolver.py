@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from summeter.evaluators.base import Prepared
-from summeter.evaluators.fences import fence_code
 from summeter.evaluators.replies import field, is_object, list_schema, object_schema, read_reply, text_schema
 from summeter.evaluators.windows import shown
-from summeter.models.prompts import Template
+from summeter.models.prompts import Template, fence_code
 from summeter.models.structured import BoundLLM, Form
 from summeter.records import Document, ReplyError
 from summeter.text.english.pronouns import Mention

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple
 from pydantic import Field
 
 from summeter.evaluators.base import JudgmentBuilder, Parser, Prepared, Tools
-from summeter.evaluators.fences import fence_code, lines
+from summeter.evaluators.fences import lines
 from summeter.evaluators.finesure import legacy
 from summeter.evaluators.finesure.key_facts import MOST, KeyFactExtraction, Source
 from summeter.evaluators.finesure.strategies import WANTED, Strategy, Wanted, asked_first, find_quotes, quotes_of
@@ -31,6 +31,7 @@ from summeter.evaluators.replies import (
     show,
     yes,
 )
+from summeter.models.prompts import fence_code
 from summeter.records import Document, Item, Judgment, KeyFacts, ReplyError, Unit
 from summeter.text.match import QuoteFinder
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import model_validator
 
 from summeter.evaluators.base import JudgmentBuilder
-from summeter.evaluators.fences import fence_code, lines
+from summeter.evaluators.fences import lines
 from summeter.evaluators.finesure import legacy
 from summeter.evaluators.finesure.strategies import WANTED, Strategy, Wanted, asked_first, find_quotes, quotes_of
 from summeter.evaluators.llm import NO_DATA, NoVerdict, material
@@ -31,6 +31,7 @@ from summeter.evaluators.replies import (
     yes,
 )
 from summeter.evaluators.supported import SentenceJudge, SupportVerdict, support_judgment
+from summeter.models.prompts import fence_code
 from summeter.records import Item, Judgment, ReplyError, Span, Unit, canonical_error_type
 from summeter.records.taxonomy import FINESURE, NO_ERROR, UNISUMEVAL
 from summeter.text.match import QuoteFinder

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple
 from pydantic import Field
 
 from summeter.evaluators.base import Prepared, PromptedEvaluator, Tools
-from summeter.evaluators.fences import fence_code, lines
+from summeter.evaluators.fences import lines
 from summeter.evaluators.llm import NoVerdict
 from summeter.evaluators.replies import (
     REASON,
@@ -35,7 +35,7 @@ from summeter.evaluators.replies import (
     yes,
 )
 from summeter.evaluators.windows import Shown, View, shown
-from summeter.models.prompts import Prompt
+from summeter.models.prompts import Prompt, fence_code
 from summeter.models.structured import Answer, BoundLLM, Form, Sampling
 from summeter.records import Document, Item, Judgment, Origin, ReplyError, Status
 

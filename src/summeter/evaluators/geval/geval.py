@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import field_validator, model_validator
 
 from summeter.evaluators.base import Prepared, Tools
-from summeter.evaluators.fences import fence_code, lines
+from summeter.evaluators.fences import lines
 from summeter.evaluators.finesure.key_facts import KeyFactExtraction, Source
 from summeter.evaluators.geval.common import ScoreForm
 from summeter.evaluators.replies import (
@@ -29,7 +29,7 @@ from summeter.evaluators.replies import (
     text_schema,
     unwrap,
 )
-from summeter.models.prompts import Template
+from summeter.models.prompts import Template, fence_code
 from summeter.models.structured import Form
 from summeter.records import HASH, Document, Item, ReplyError, digest
 
