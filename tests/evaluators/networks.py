@@ -299,7 +299,7 @@ class WordRegressor:
     def _rated(document: str, summary: str) -> Rated:
         own = words(summary)
         value = 1 + 4 * sum(word in words(document) for word in own) / max(1, len(own))
-        return Rated({"coherence": AspectRating(value, value - 1, value + 1, 0.9)}, None, 0)
+        return Rated({"coherence": AspectRating(value, value - 1, value + 1, 0.9)}, None, {"coherence": 0})
 
 
 def local_models() -> dict[str, Any]:

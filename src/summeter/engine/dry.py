@@ -385,7 +385,7 @@ class _Coref(_Dry):
 class _Regressor(_Dry):
     async def predict(self, pairs: Sequence[tuple[str, str]]) -> list[Rated]:
         self._count("rated", pairs)
-        return [Rated({}, None, 0) for _ in pairs]
+        return [Rated({}, None, {}) for _ in pairs]
 
 
 def _token_logits(row: Sequence[str], classes: int) -> TokenLogits:

@@ -21,7 +21,9 @@ class Regression(Evaluator):
     `span_free`: the probability that the summary has no inconsistent span, label 1 from .5 on.
 
     A judge whose network reads both texts in one pass cuts the end of a long document off; `truncated_tokens` says how
-    much. One that encodes them apart (`pool: match`) reads long documents in windows, and cuts nothing.
+    much. One that encodes them apart (`pool: match`) reads long documents in windows, and cuts nothing. One that was
+    trained on prompts (`input: geval`) reads a text for each aspect; where the prompt and the summary leave no room for
+    the document, the aspect is not judged (status error).
     """
 
     name: ClassVar[str] = "regression"
@@ -50,24 +52,34 @@ class Regression(Evaluator):
         if why := self.skip_reason(item):
             return [builder.failed(aspect, "skipped", why) for aspect in self.measured]
         (rated,) = await regressor.predict([(item.document.text, item.summary.text)])
-        known = [*rated.ratings, *([SPAN_FREE] if rated.span_free is not None else [])]
+        known = [*rated.truncated_tokens, *([SPAN_FREE] if rated.span_free is not None else [])]
         for aspect in self.only:
             if aspect not in known:
                 raise UsageError(
                     f"{regressor.id} was not trained on {aspect!r}{nearest(aspect, known)}; it judges "
                     f"{', '.join(known)}"
                 )
-        cut = rated.truncated_tokens or None
-        judgments = [
-            builder.ok(aspect, value=rating.value, reason=_interval(rating), truncated_tokens=cut)
-            for aspect, rating in rated.ratings.items()
-            if not self.only or aspect in self.only
-        ]
+        judgments = []
+        for aspect, cut in rated.truncated_tokens.items():
+            if self.only and aspect not in self.only:
+                continue
+            rating = rated.ratings.get(aspect)
+            if rating is None:
+                why = (
+                    f"the prompt and the summary leave no room for the document in what {regressor.id} reads; train a "
+                    "judge with higher max_tokens"
+                )
+                judgments.append(builder.failed(aspect, "error", why))
+                continue
+            judgments.append(
+                builder.ok(aspect, value=rating.value, reason=_interval(rating), truncated_tokens=cut or None)
+            )
         if rated.span_free is not None and (not self.only or SPAN_FREE in self.only):
             likely = f"{rated.span_free:.0%} likely to have no inconsistent span"
             label = int(rated.span_free >= 0.5)
+            most_cut = max(rated.truncated_tokens.values()) or None
             judgments.append(
-                builder.ok(SPAN_FREE, value=rated.span_free, label=label, reason=likely, truncated_tokens=cut)
+                builder.ok(SPAN_FREE, value=rated.span_free, label=label, reason=likely, truncated_tokens=most_cut)
             )
         return judgments
 

@@ -475,12 +475,16 @@ class AspectRating(NamedTuple):
 
 
 class Rated(NamedTuple):
-    """What a trained judge says of a summary: a rating an aspect; the probability that it has no inconsistent span,
-    where the judge was trained to say so; and how many tokens it was not shown."""
+    """A trained judge's ratings of a summary by aspect.
+
+    `span_free` is the probability that the summary has no inconsistent span, None where the judge was not trained for
+    it. `truncated_tokens` counts by aspect the document's tokens that were cut off; an aspect that is there and has no
+    rating was not rated, because its prompt and the summary leave no room for the document.
+    """
 
     ratings: Mapping[str, AspectRating]
     span_free: float | None
-    truncated_tokens: int
+    truncated_tokens: Mapping[str, int]
 
     def pack(self) -> bytes:
         """As bytes, for the store."""

@@ -21,8 +21,8 @@ def card_lines(card: Card) -> list[str]:
     lines = [_sizes(card)]
     if card["cut"]["summaries"]:
         lines.append(
-            f"{card['cut']['summaries']} of {card['data']['summaries']} inputs were longer than {card['max_tokens']} "
-            "tokens: the end of the document was cut off"
+            f"{card['cut']['summaries']} of {card['data']['summaries']} summaries have inputs of more than "
+            f"{card['max_tokens']} tokens: the end of the document was cut off"
         )
     where = f"on {card['figures_on']['documents']} {card['looked_at']} documents"
     for aspect in card["scales"]:
@@ -71,8 +71,9 @@ def regression_readme(card: Card) -> str:
         "Data": f"{data['name']} (hash {data['hash'][:16]}), licence: {data['licence'] or unknown}; labels "
         f"{data['labels']}, {data['summaries']} summaries by {data['systems']} systems.",
         "Backbone": f"{backbone['name']}@{backbone['revision']}, licence: {backbone['licence'] or unknown}.",
-        "Training": f"mode {card['mode']}, head {card['head']}, states {card['pool']}, seed {card['seed']}, inputs of "
-        f"{card['max_tokens']} tokens ({card['cut']['summaries']} of {data['summaries']} were cut).",
+        "Training": f"input {card['input']}, mode {card['mode']}, head {card['head']}, states {card['pool']}, seed "
+        f"{card['seed']}, inputs of {card['max_tokens']} tokens ({card['cut']['summaries']} of {data['summaries']} "
+        "summaries have some that were cut).",
         "Split": f"by document ({card['split']['hash']}). {_sizes(card)}. {_looked(card)}",
         "Not known": f"how good it is on other kinds of documents than {_kinds(card)}, on systems unlike those it was "
         "trained on, and on other scales.",

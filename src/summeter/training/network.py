@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -16,7 +16,7 @@ from summeter.data.atomic import building, write_text
 from summeter.engine.progress import Progress
 from summeter.models.local.export import write_encoder_onnx
 from summeter.models.local.opened import Opened
-from summeter.models.local.regressor import FRAMING, Layer
+from summeter.models.local.regressor import Layer, framed
 from summeter.models.local.tokens import reads_segments
 from summeter.records import Record, digest
 from summeter.training.heads import Spread, mean_pearson
@@ -44,11 +44,13 @@ class Lora(Record):
 
 class Job(NamedTuple):
     """What a network is trained on, and how. `hidden` is None for a linear head; `train` and `dev` are masks of the
-    rows of `targets`, of which the output `yes_no` is a label; the others' aspects are `outputs`. `onnx`: whether a
-    model.onnx is written."""
+    rows of `targets`, of which the output `yes_no` is a label; the others' aspects are `outputs`. With `prompts` (see
+    `regressor.framed`) there is a row for each summary in the first prompt, then one for each in the next, and the one
+    output is of the aspect of its row. `onnx`: whether a model.onnx is written."""
 
     backbone: Opened
     pairs: Sequence[tuple[str, str]]
+    prompts: Mapping[str, str]
     train: Bools
     dev: Bools
     targets: Floats
@@ -64,6 +66,9 @@ class Job(NamedTuple):
 
     def score(self, values: Floats) -> float | None:
         """The mean Pearson's r over aspects of what is given for the rows of dev."""
+        if self.prompts:
+            given, wanted = (own.reshape(len(self.prompts), -1).T for own in (values, self.targets[self.dev]))
+            return mean_pearson(given, wanted, list(self.prompts))
         rated = [place for place in range(len(self.outputs)) if place != self.yes_no]
         return mean_pearson(values[:, rated], self.targets[self.dev][:, rated], [self.outputs[at] for at in rated])
 
@@ -179,7 +184,11 @@ def train_network(job: Job, folder: Path, work: Work, show: Progress) -> tuple[t
     seeded(job.seed)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     network = _judge(job, _loaded(job.backbone.model.folder)).to(device)
-    inputs = job.backbone.tokens.inputs(list(job.pairs), FRAMING)
+    inputs = [
+        input_
+        for framing, texts in framed(job.pairs, job.prompts)
+        for input_ in job.backbone.tokens.inputs(texts, framing)
+    ]
     wanted = torch.from_numpy(job.targets.astype(np.float32)).to(device)
     rows, dev = np.flatnonzero(job.train), np.flatnonzero(job.dev).tolist()
 

@@ -1,4 +1,4 @@
-"""The regression judge: an encoder reads (document, summary), and gives one number an aspect (as SummQual's does)."""
+"""The regression judge: a network reads document and summary, as a pair or in a prompt, and rates each aspect."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from summeter.data.atomic import write_text
 from summeter.data.dataset import Dataset, load
 from summeter.data.hub import is_address
 from summeter.engine.progress import Progress
+from summeter.evaluators.aspects import RATED, AspectDef, read_aspects
+from summeter.evaluators.geval.geval import prompt_template
 from summeter.models.local.batcher import LocalUsage
 from summeter.models.local.names import LocalName, LocalSettings, file_hash, maybe_json, parse
 from summeter.models.local.opened import Opened, open_model
-from summeter.models.local.regressor import FILE, Head, Layer, Pool, Scale, pooled_states
+from summeter.models.local.regressor import AT_ONCE, FILE, Head, Layer, Pool, Scale, framed, pooled_states
 from summeter.records import UsageError, digest
 from summeter.stats.base import Bools, Floats
 from summeter.training.base import Task, Trained, Training
@@ -40,14 +42,17 @@ class Regression(Training):
     """Settings of a regression judge.
 
     `data` is what `summeter score` takes (`preset` and `map` as there), `labels` the judgment set with the ratings.
-    `aspects`: default all that were rated. `annotators`: an output an aspect is fitted to their mean, or one to each
-    (`separate`), whose mean counts. `span_free` adds the yes/no output. `backbone` is the model string of an encoder.
-    `mode`: `frozen` fits a head to its states, `lora` and `full` train it. `head`: one affine map (`ridge` of frozen
-    states, `linear` of trained ones) or `mlp`, with a hidden layer of `hidden` units. `pool`: which states the head
-    reads: of frozen ones how the tokens of the two texts match (`match`), of trained ones their `mean` (`last` for a
-    decoder). `max_tokens`: default what the backbone's files say. `onnx`: whether the folder gets a model.onnx; without
-    it the judge runs on torch, for backbones that cannot be exported to ONNX in fp32.
-    `coverage` is the share of people's ratings that an interval is to hold.
+    `aspects`: default all that were rated. `input`: what the network reads of a summary. `pair` is the document and the
+    summary, once for all aspects. `geval` is the G-Eval prompt of an aspect with both texts in it, as SummQual's
+    evaluator reads it: one network and one output serve all aspects, and each rated aspect of a summary is a row of
+    training; `aspect_file` defines the aspects that the prompts do not know. `annotators`: an output an aspect is
+    fitted to their mean, or one to each (`separate`), whose mean counts. `span_free` adds the yes/no output. `backbone`
+    is the model string of an encoder. `mode`: `frozen` fits a head to its states, `lora` and `full` train it. `head`:
+    one affine map (`ridge` of frozen states, `linear` of trained ones) or `mlp`, with a hidden layer of `hidden` units.
+    `pool`: which states the head reads: of frozen ones how the tokens of the two texts match (`match`), of trained ones
+    their `mean` (`last` for a decoder), of prompts the `last`. `max_tokens`: default what the backbone's files say.
+    `onnx`: whether the folder gets a model.onnx; without it the judge runs on torch, for backbones that cannot be
+    exported to ONNX in fp32. `coverage` is the share of people's ratings that an interval is to hold.
     """
 
     kind: Literal["regression"] = "regression"
@@ -56,6 +61,8 @@ class Regression(Training):
     map: dict[str, str] = Field(default_factory=dict)
     labels: str = LABELS
     aspects: tuple[str, ...] | None = Field(default=None, min_length=1)
+    input: Literal["pair", "geval"] = "pair"
+    aspect_file: str | None = None
     annotators: Literal["mean", "separate"] = "mean"
     span_free: bool = False
     backbone: str
@@ -78,6 +85,16 @@ class Regression(Training):
             raise ValueError(f"head: with mode {self.mode} it is {_HEADS[self.mode]} or mlp, not {other}")
         if self.pool == "match" and self.mode != "frozen":
             raise ValueError(f"pool: match is for mode frozen; mode {self.mode} trains one pass over both texts")
+        if self.input == "geval":
+            for name, value, why in (
+                ("annotators", self.annotators == "separate", "a prompt asks for one rating: leave annotators out"),
+                ("span_free", self.span_free, "a prompt asks for the rating of an aspect: leave span_free out"),
+                ("pool", self.pool in ("match", "pair"), "a prompt is one text: choose pool last, mean or first"),
+            ):
+                if value:
+                    raise ValueError(f"{name}: with input geval {why}")
+        elif self.aspect_file is not None:
+            raise ValueError("aspect_file defines aspects for prompts: set input: geval, or leave aspect_file out")
         given = self.model_fields_set
         for name, applies, where in (
             ("schedule", self.mode != "frozen" or self.head == "mlp", "mode lora or full, or head mlp"),
@@ -99,6 +116,8 @@ class Regression(Training):
     @property
     def usual_pool(self) -> Pool:
         """What the head reads, where the file does not say: by the mode."""
+        if self.input == "geval":
+            return self.pool or "last"
         return self.pool or ("match" if self.mode == "frozen" else "mean")
 
     @property
@@ -122,7 +141,8 @@ class Regression(Training):
                 f"onnx: without model.onnx the judge needs the weights of {backbone.model.name} as safetensors, and "
                 f"{backbone.model.folder} has none; leave onnx: false out, or save the backbone as safetensors"
             )
-        return RegressionTask(self, data, backbone)
+        known = RATED if self.aspect_file is None else {**RATED, **read_aspects(base / self.aspect_file)}
+        return RegressionTask(self, data, backbone, known)
 
 
 def load_data(data: str, base: Path, *, preset: str | None = None, columns: Mapping[str, str] | None = None) -> Dataset:
@@ -157,9 +177,10 @@ class Rows(NamedTuple):
 class RegressionTask(Task):
     """A regression judge whose data and backbone were read."""
 
-    def __init__(self, how: Regression, data: Dataset, backbone: Opened) -> None:
+    def __init__(self, how: Regression, data: Dataset, backbone: Opened, known: Mapping[str, AspectDef]) -> None:
         self.how, self.data, self.backbone = how, data, backbone
         self.ratings = read_ratings(data, how.aspects, how.labels, span_free=how.span_free)
+        self.prompts = _prompts(self.ratings.aspects, known) if how.input == "geval" else {}
         self.ends = {aspect: scale_ends(self.ratings, aspect, how.scale) for aspect in self.ratings.aspects}
         self.parts = split_texts(self.ratings.texts, how.split, self.ratings.domains)
         self.rows = self._rows()
@@ -181,11 +202,12 @@ class RegressionTask(Task):
                         f"span_free: the {part} part has no summaries with an inconsistent span, or none without; "
                         "leave span_free out"
                     )
-        backbone.tokens  # noqa: B018 - what its files say of its length is looked at now
+        self._check_room()
         own = [self.ratings.votes[aspect].tolist() for aspect in self.ratings.aspects]
-        self.key = how.model_copy(update={"data": "", "backbone": "", "preset": None, "map": {}}).digest(
+        places: dict[str, Any] = {"data": "", "backbone": "", "preset": None, "map": {}, "aspect_file": None}
+        self.key = how.model_copy(update=places).digest(
             data=data.hash, ratings=digest([self.ratings.aspects, _none(own), _none(self.ratings.span_free.tolist())]),
-            backbone=backbone.model.digest, limit=backbone.tokens.limit,
+            backbone=backbone.model.digest, limit=backbone.tokens.limit, prompts=self.prompts,
         )  # fmt: skip
         self.test = f"{data.card.name}:{self.parts.test}" if how.look_at_test else None
         size = sum(file.stat().st_size for file in backbone.model.folder.glob("*.safetensors"))
@@ -195,6 +217,28 @@ class RegressionTask(Task):
     def _rows(self) -> Rows:
         items = [(row.document_id, row.system) for row in self.ratings.summaries]
         return Rows(**part_masks(self.parts, self.how.split, items))
+
+    def _check_room(self) -> None:
+        """UsageError where a prompt and a summary leave no room for the document."""
+        tokens = self.backbone.tokens
+        if not self.prompts:
+            return
+        without: set[int] = set()
+        for framing, texts in framed(self.ratings.pairs, self.prompts):
+            for start in range(0, len(texts), AT_ONCE):
+                inputs = tokens.inputs(texts[start : start + AT_ONCE], framing)
+                without |= {start + place for place, input_ in enumerate(inputs) if not input_.has_room}
+        if without:
+            row = self.ratings.summaries[min(without)]
+            raise UsageError(
+                f"max_tokens: the prompt and the summary leave no room for the document in {tokens.limit} tokens, in "
+                f"{len(without)} of {len(self.ratings.summaries)} summaries (the first: document {row.document_id}, "
+                f"system {row.system}); set max_tokens higher, or choose a backbone that reads more"
+            )
+
+    def _stacked(self, rows: Bools) -> Bools:
+        """A mask of summaries as one of the rows of training."""
+        return np.tile(rows, max(1, len(self.prompts)))
 
     def documents(self, rows: Bools) -> int:
         return len(np.unique(self.ratings.document_codes[rows]))
@@ -232,8 +276,10 @@ class RegressionTask(Task):
     def _job(self) -> Job:
         targets, outputs = self._targets()
         how = self.how
+        rated = ~np.isnan(targets).all(axis=1)
         return Job(
-            self.backbone, self.ratings.pairs, self.rows.train, self.rows.dev, targets, outputs,
+            self.backbone, self.ratings.pairs, self.prompts, self._stacked(self.rows.train) & rated,
+            self._stacked(self.rows.dev), targets, outputs,
             len(outputs) - 1 if how.span_free else None, how.mode, how.usual_pool,
             how.hidden if how.head == "mlp" else None, how.lora, how.usual_schedule, how.seed, how.onnx,
         )  # fmt: skip
@@ -251,12 +297,15 @@ class RegressionTask(Task):
                     continue
                 columns.append((column - low) / (high - low))
                 names.append(aspect)
+        if self.prompts:
+            return np.concatenate(columns)[:, None], ("rating",)
         if self.how.span_free:
             columns.append(self.ratings.span_free)
             names.append(SPAN_FREE)
         return np.stack(columns, axis=1), tuple(names)
 
     def _states(self, opened: Opened, work: Work, show: Progress) -> Floats:
+        """The pooled states of the rows of training, with the tokens that were cut off in the last column."""
         usage = LocalUsage()
         pairs = self.ratings.pairs
         show.start(len(pairs))
@@ -264,12 +313,14 @@ class RegressionTask(Task):
         order = np.argsort(self.ratings.document_codes, kind="stable")
 
         def compute(rows: range) -> Floats:
-            return pooled_states(opened, [pairs[row] for row in order[rows]], self.how.usual_pool, usage)
+            own = framed([pairs[row] for row in order[rows]], self.prompts)
+            pool = self.how.usual_pool
+            return np.stack([pooled_states(opened, texts, pool, usage, framing) for framing, texts in own], axis=1)
 
         ordered = work.rows("states", len(pairs), compute, show=show)
         states = np.empty_like(ordered)
         states[order] = ordered
-        return states
+        return np.concatenate([states[:, prompt] for prompt in range(states.shape[1])])
 
     def _head(
         self, job: Job, states: Floats, work: Work, show: Progress
@@ -296,7 +347,7 @@ class RegressionTask(Task):
                           coverage=self.how.coverage)
             for aspect in self.ratings.aspects
         }  # fmt: skip
-        head = Head(self.how.usual_pool, limit, layers, rated, blank, span_free, files)
+        head = Head(self.how.usual_pool, limit, layers, rated, blank, span_free, files, self.prompts)
         applied = head.apply(states[:, :-1])
         values = head.by_aspect(applied)
         dev = self.rows.dev
@@ -311,12 +362,14 @@ class RegressionTask(Task):
         head = head._replace(scales=scales)
         ratings = {aspect: scales[aspect].rated(own) for aspect, own in values.items()}
         odds = None if span_free is None else applied[:, span_free]
-        return FittedRegression(head, ratings, folder, states[:, -1].astype(int), how, odds)
+        cut = states[:, -1].astype(int).reshape(-1, len(dev))
+        return FittedRegression(head, ratings, folder, cut, how, odds)
 
 
 class FittedRegression(NamedTuple):
-    """A fitted judge: its head, what it gives for every row by aspect, the folder of its backbone, the tokens of each
-    row that were cut off, how its network's training went, and the log-odds of every row by the yes/no output."""
+    """A fitted judge: its head, what it gives for every summary by aspect, the folder of its backbone, the tokens that
+    were cut off (inputs of a summary x summaries), how its network's training went, and the log-odds of every summary
+    by the yes/no output."""
 
     head: Head
     ratings: Mapping[str, Floats]
@@ -364,8 +417,8 @@ def _card(task: RegressionTask, fitted: FittedRegression, listed: Sequence[Figur
     cut = fitted.cut
     return {
         "kind": "regression",
-        "mode": how.mode, "head": how.usual_head, "pool": how.usual_pool, "seed": how.seed,
-        "settings": how.model_dump(mode="json", exclude={"data", "backbone", "preset", "map"}),
+        "input": how.input, "mode": how.mode, "head": how.usual_head, "pool": how.usual_pool, "seed": how.seed,
+        "settings": how.model_dump(mode="json", exclude={"data", "backbone", "preset", "map", "aspect_file"}),
         "data": {
             "name": task.data.card.name, "hash": task.data.hash, "licence": task.data.card.licence,
             "citation": task.data.card.citation, "labels": how.labels, "summaries": len(ratings.summaries),
@@ -385,7 +438,7 @@ def _card(task: RegressionTask, fitted: FittedRegression, listed: Sequence[Figur
             "fitted_on": fitted_on(task.parts, ratings.texts),
         },
         "max_tokens": fitted.head.max_tokens,
-        "cut": {"summaries": int((cut > 0).sum()), "tokens": int(cut.sum())},
+        "cut": {"summaries": int((cut > 0).any(axis=0).sum()), "tokens": int(cut.sum())},
         "dev": None if fitted.how is None else {"scores": fitted.how.scores, "best_epoch": fitted.how.best},
         "scales": {
             aspect: scale.model_dump(exclude={"outputs", "ratings"}) for aspect, scale in fitted.head.scales.items()
@@ -396,6 +449,17 @@ def _card(task: RegressionTask, fitted: FittedRegression, listed: Sequence[Figur
         "warnings": warnings(listed),
         "domains": sorted({domain for domain in ratings.domains.values() if domain is not None}),
     }  # fmt: skip
+
+
+def _prompts(aspects: Sequence[str], known: Mapping[str, AspectDef]) -> dict[str, str]:
+    """The prompt of each aspect as a template. UsageError for an aspect that is not defined."""
+    for aspect in aspects:
+        if aspect not in known:
+            raise UsageError(
+                f"aspects: input geval needs a definition of {aspect!r} (defined: {', '.join(known)}); define it in a "
+                "YAML file and give that as aspect_file, or leave the aspect out of aspects"
+            )
+    return {aspect: prompt_template(known[aspect]) for aspect in aspects}
 
 
 def _licence(folder: Path) -> str | None:

@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from summeter.evaluators.aspects import AspectDef
+from summeter.evaluators.aspects import RATED, AspectDef
 from summeter.evaluators.base import Prepared, Tools
 from summeter.evaluators.catalog import build, rebuild
+from summeter.evaluators.geval import geval
 from summeter.evaluators.geval.common import ScoreForm
-from summeter.evaluators.geval.geval import TUNED, GEval, read_steps
+from summeter.evaluators.geval.geval import TUNED, GEval, prompt_template, read_steps
 from summeter.evaluators.geval.plus import GEvalPlus, GEvalPlusFaithfulness, GEvalPlusRating
 from summeter.models.base import Completion, Request, TokenLogprobs
+from summeter.models.prompts import fence_codes
 from summeter.models.providers.scripted import Scripted
 from summeter.models.structured import BoundLLM, Settings
 from summeter.records import CapabilityError, Document, Item, Judgment, ReplyError, Span, Summary, UsageError
@@ -328,3 +330,14 @@ def test_a_number_of_samples_without_samples_is_refused(judge: str) -> None:
     with pytest.raises(UsageError, match="draws none; write sample:"):
         build(judge)
     assert build("geval[sample,n=5]").signature_fields()["variant"] == "sample:5"
+
+
+@pytest.mark.parametrize("aspect", ["coherence", "faithfulness"])
+def test_the_template_for_training_gives_the_prompt_of_the_judge(aspect: str) -> None:
+    given = item(document="Ana {sold} {0} her boat {{ and }} bought {eos} a mill.")
+    template = prompt_template(RATED[aspect])
+    codes = fence_codes(given.document.text, given.summary.text).values()
+    judge = GEval(aspect=aspect, steps="tuned" if aspect == "faithfulness" else geval.STEPS)
+    messages = judge.prompt(given, {}).messages
+    rendered = template.format(given.document.text, given.summary.text, *codes)
+    assert rendered == "\n\n".join(message.content for message in messages)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import field_validator, model_validator
 
+from summeter.evaluators.aspects import AspectDef
 from summeter.evaluators.base import Prepared, Tools
 from summeter.evaluators.fences import lines
 from summeter.evaluators.finesure.key_facts import KeyFactExtraction, Source
@@ -56,6 +57,13 @@ TUNED: dict[str, tuple[str, ...]] = {
     ),
 }
 """Steps tuned to FineSurE's three aspects, in our words; where key facts are given the judge need not list them."""
+
+STEPS = (
+    "Read the document and note its main points.",
+    "Read the summary, and compare it with the document by the criterion.",
+    "Give the score from 1 to 5 by the criterion.",
+)
+"""Steps that fit every aspect, for prompts that no LLM writes steps for."""
 
 
 class GEval(ScoreForm):
@@ -153,6 +161,23 @@ class GEval(ScoreForm):
     @property
     def _extraction(self) -> KeyFactExtraction:
         return KeyFactExtraction(source="auto" if self.key_facts == "none" else self.key_facts, prompts=self.prompts)
+
+
+def prompt_template(about: AspectDef) -> str:
+    """The G-Eval prompt of an aspect as one text with places for what differs between summaries.
+
+    The places are {0} for the document, {1} for the summary, and {2} and {3} for the codes of their fences; literal
+    braces are doubled, as `str.format` reads them. The system's and the user's message are separated by an empty line.
+    The steps are those of the definition, else the tuned ones of the aspect, else `STEPS`.
+    """
+    places = {"document": "\ue000", "summary": "\ue001", "document_code": "\ue002", "summary_code": "\ue003"}
+    steps = about.steps or TUNED.get(about.name, STEPS)
+    template = Template.load(__package__ or "", "geval")
+    prompt = template.fill(aspect=about, steps=steps, key_facts=[], facts_code="", **places)
+    text = "\n\n".join(message.content for message in prompt.messages).replace("{", "{{").replace("}", "}}")
+    for number, place in enumerate(places.values()):
+        text = text.replace(place, f"{{{number}}}")
+    return text
 
 
 def read_steps(text: str) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """A trained judge: an encoder reads (document, summary), and a small head gives one number an aspect.
 
 Its folder is that of an encoder (`config.json`, tokenizer, weights) with `regressor.json` beside: which states the head
-reads, its weights, and how its outputs become ratings. `summeter train` writes such folders.
+reads, its weights, and how its outputs become ratings. `summeter train` writes such folders. A judge that was trained
+on prompts reads a summary once for each aspect, in the aspect's prompt, which `regressor.json` holds.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from summeter.models.local.batcher import Batcher, Codec, LocalUsage, Texts
 from summeter.models.local.names import file_hash, read_json
 from summeter.models.local.opened import LocalModel, Opened
 from summeter.models.local.tokens import Batch, Input
+from summeter.models.prompts import fence_codes
 from summeter.records import Record, UsageError
 from summeter.runs.results import Results
 
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 FILE = "regressor.json"
 SCHEMA: Final = "summeter-regressor/1"
 FRAMING = Framing(cut="only_first")
-"""Of a pair that is too long the document is cut, never the summary."""
+"""Of an input that is too long the document is cut, never the summary, and never a prompt."""
 AT_ONCE = 128
 """Inputs whose token states are held at a time."""
 
@@ -51,6 +53,20 @@ class Layer(NamedTuple):
 
     weight: Floats
     bias: Floats
+
+
+def framed(
+    pairs: Sequence[tuple[str, ...]], prompts: Mapping[str, str]
+) -> list[tuple[Framing, Sequence[tuple[str, ...]]]]:
+    """What the network reads of (document, summary) pairs: the pairs, or each in the prompt of every aspect.
+
+    `prompts`: by aspect a template with the places {0} (document), {1} (summary), {2} and {3} (the codes of their
+    fences); empty for pairs. Returns the rows of texts with their framing, once for pairs, else once for each prompt.
+    """
+    if not prompts:
+        return [(FRAMING, pairs)]
+    rows = [(document, summary, *fence_codes(document, summary).values()) for document, summary in pairs]
+    return [(FRAMING._replace(template=prompt), rows) for prompt in prompts.values()]
 
 
 class Scale(Record):
@@ -83,7 +99,9 @@ class Scale(Record):
 class Head(NamedTuple):
     """What is made of pooled states: affine layers with tanh between them. `outputs` names the aspect of each output
     (an aspect has one, or one an annotator, whose mean counts); `scales` by aspect; `span_free` is the number of the
-    output whose logistic is the probability that the summary has no inconsistent span."""
+    output whose logistic is the probability that the summary has no inconsistent span. `prompts` by aspect (see
+    `framed`): where there are any, the states of all summaries in the first prompt are followed by those in the next,
+    and all aspects share one output."""
 
     pool: Pool
     max_tokens: int
@@ -92,6 +110,7 @@ class Head(NamedTuple):
     scales: Mapping[str, Scale]
     span_free: int | None
     files: Mapping[str, str]
+    prompts: Mapping[str, str]
 
     def apply(self, states: Floats) -> Floats:
         """Outputs of pooled states: shape (inputs, outputs)."""
@@ -102,22 +121,31 @@ class Head(NamedTuple):
 
     def by_aspect(self, outputs: Floats) -> dict[str, Floats]:
         """The mean output of each aspect, on 0 to 1, before calibration."""
+        if self.prompts:
+            return dict(zip(self.prompts, outputs[:, 0].reshape(len(self.prompts), -1), strict=True))
         return {
             aspect: outputs[:, [place for place, own in enumerate(self.outputs) if own == aspect]].mean(axis=1)
             for aspect in self.scales
         }
 
-    def rated(self, outputs: Floats, cut: Sequence[int]) -> list[Rated]:
-        """What the judge says of each input."""
+    def rated(self, outputs: Floats, cut: Floats) -> list[Rated]:
+        """The ratings of each summary; `cut` counts the cut tokens of each input, NaN where it had no room."""
         ratings = {aspect: self.scales[aspect].rated(own) for aspect, own in self.by_aspect(outputs).items()}
         free = None if self.span_free is None else 1 / (1 + np.exp(-outputs[:, self.span_free]))
+        summaries = len(outputs) // max(1, len(self.prompts))
+        by_aspect = np.broadcast_to(cut.reshape(-1, summaries), (len(ratings), summaries))
+        cuts = dict(zip(ratings, by_aspect, strict=True))
         return [
             Rated(
-                {aspect: self._rating(aspect, float(own[row])) for aspect, own in ratings.items()},
+                {
+                    aspect: self._rating(aspect, float(own[row]))
+                    for aspect, own in ratings.items()
+                    if not np.isnan(cuts[aspect][row])
+                },
                 None if free is None else float(free[row]),
-                cut[row],
+                {aspect: int(np.nan_to_num(own[row])) for aspect, own in cuts.items()},
             )
-            for row in range(len(outputs))
+            for row in range(summaries)
         ]
 
     def _rating(self, aspect: str, value: float) -> AspectRating:
@@ -130,7 +158,7 @@ class Head(NamedTuple):
         """The text of `regressor.json`."""
         values = {
             "schema": SCHEMA, "pool": self.pool, "max_tokens": self.max_tokens, "outputs": self.outputs,
-            "span_free": self.span_free, "files": dict(self.files),
+            "span_free": self.span_free, "files": dict(self.files), "prompts": dict(self.prompts),
             "scales": {aspect: scale.model_dump() for aspect, scale in self.scales.items()},
             "layers": [{"weight": _packed(layer.weight), "bias": _packed(layer.bias)} for layer in self.layers],
         }  # fmt: skip
@@ -154,7 +182,7 @@ def read_head(folder: Path) -> Head:
             tuple(Layer(_unpacked(layer["weight"]), _unpacked(layer["bias"])) for layer in given["layers"]),
             tuple(given["outputs"]),
             {aspect: Scale.model_validate(scale) for aspect, scale in given["scales"].items()},
-            given["span_free"], given["files"],
+            given["span_free"], given["files"], given["prompts"],
         )  # fmt: skip
     except (KeyError, TypeError, ValueError, ValidationError) as error:
         raise UsageError(f"{file} cannot be read: {error}") from error
@@ -167,19 +195,25 @@ def read_head(folder: Path) -> Head:
     return head
 
 
-def pooled_states(opened: Opened, pairs: Sequence[tuple[str, ...]], pool: Pool, usage: LocalUsage) -> Floats:
-    """What a head reads of each (document, summary), shape (pairs, dimensions), with the tokens that were cut off in a
-    last column of its own."""
+def pooled_states(
+    opened: Opened, rows: Sequence[tuple[str, ...]], pool: Pool, usage: LocalUsage, framing: Framing = FRAMING
+) -> Floats:
+    """What a head reads of each row (document, summary, ...), shape (rows, dimensions + 1).
+
+    The last column counts the tokens that were cut off. It is NaN where the framing leaves no room for the document:
+    the states of such a row are of no use.
+    """
     if pool == "match":
-        return _matched(opened, pairs, usage)
-    rows = []
-    for start in range(0, len(pairs), AT_ONCE):
-        inputs = opened.tokens.inputs(list(pairs[start : start + AT_ONCE]), FRAMING)
+        return _matched(opened, rows, usage)
+    pooled = []
+    for start in range(0, len(rows), AT_ONCE):
+        inputs = opened.tokens.inputs(list(rows[start : start + AT_ONCE]), framing)
         states = _states(opened, inputs, usage)
-        rows += [
-            np.append(_pooled(own, input_, pool), _cut(input_)) for own, input_ in zip(states, inputs, strict=True)
+        pooled += [
+            np.append(_pooled(own, input_, pool), input_.cut if input_.has_room else np.nan)
+            for own, input_ in zip(states, inputs, strict=True)
         ]
-    return np.stack(rows)
+    return np.stack(pooled)
 
 
 def _states(opened: Opened, inputs: Sequence[Input], usage: LocalUsage) -> list[NDArray[np.float32]]:
@@ -270,10 +304,6 @@ def _mean(states: Floats) -> Floats:
     return np.asarray(states.mean(axis=0)) if len(states) else np.zeros(states.shape[1])
 
 
-def _cut(input_: Input) -> int:
-    return sum(len(encoded.ids) for encoded in input_.texts) - int((input_.text >= 0).sum())
-
-
 _STORED: Codec[Rated] = Codec("rated", lambda rated: rated.pack(), Rated.unpack)
 
 
@@ -296,8 +326,14 @@ class LocalRegressor(LocalModel):
         return await self._pairs.ask(pairs)
 
     def _predict(self, pairs: Sequence[Texts]) -> list[Rated]:
-        states = pooled_states(self._opened, pairs, self._head.pool, self.usage)
-        return self._head.rated(self._head.apply(states[:, :-1]), states[:, -1].astype(int).tolist())
+        head = self._head
+        states = np.concatenate(
+            [
+                pooled_states(self._opened, rows, head.pool, self.usage, framing)
+                for framing, rows in framed(pairs, head.prompts)
+            ]
+        )
+        return head.rated(head.apply(states[:, :-1]), states[:, -1])
 
 
 def _check_settings(opened: Opened, head: Head) -> None:

@@ -42,13 +42,20 @@ class Encoded(NamedTuple):
 
 class Input(NamedTuple):
     """One input of a model: token ids, segment ids, which text each token is of (-1: none, a mark of the frame), and
-    the texts; `truncated`: the end of a text was cut off."""
+    the texts. `cut`: how many tokens of the texts were cut off. `has_room` False: the rest of a template leaves no room
+    for a token of its first text."""
 
     ids: Ids
     segments: Ids
     text: Ids
     texts: tuple[Encoded, ...]
-    truncated: bool
+    cut: int
+    has_room: bool = True
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the end of a text was cut off."""
+        return self.cut > 0
 
     @property
     def offsets(self) -> Ids:
@@ -96,7 +103,7 @@ class _Frame(NamedTuple):
             text += [np.full(min(size, len(encoded.ids)), number), np.full(len(behind), -1)]
         joined = np.concatenate(ids)
         kinds = np.concatenate(segments) if segmented else np.zeros_like(joined)
-        cut = any(size < len(encoded.ids) for encoded, size in zip(texts, sizes, strict=True))
+        cut = sum(max(0, len(encoded.ids) - size) for encoded, size in zip(texts, sizes, strict=True))
         return Input(joined, kinds, np.concatenate(text), tuple(texts), cut)
 
 
@@ -311,9 +318,10 @@ class Tokens:
         for encoded, (_, first) in zip(encodings, composed, strict=True):
             over = len(encoded.ids) - room
             if over > 0 and how.cut == "only_first":
-                shorter = encoded._replace(ids=_without(encoded, first, over))
+                inside = _inside(encoded, first)
+                shorter = encoded._replace(ids=np.delete(encoded.ids, inside[max(0, len(inside) - over) :]))
                 input_ = frame.around([shorter], [room], segmented=self._segmented)
-                inputs.append(input_._replace(truncated=True))
+                inputs.append(input_._replace(cut=over, has_room=over < len(inside)))
             else:
                 size = min(len(encoded.ids), room)
                 inputs.append(frame.around([encoded], [size], segmented=self._segmented))
@@ -327,8 +335,9 @@ class Tokens:
         before, slot, _ = template.partition("{0}")
         if not slot:
             raise ValueError(f"the template {template!r} has no place {{0}} for the first text")
-        start = len(before.format(*texts, eos=self.end))
-        return template.format(*texts, eos=self.end), (start, start + len(texts[0]))
+        eos = self.end if "{eos}" in template else ""
+        start = len(before.format(*texts, eos=eos))
+        return template.format(*texts, eos=eos), (start, start + len(texts[0]))
 
     def _broken(self, text: str, more: Sequence[str] = ()) -> str:
         """The text with every mark in it made plain characters, of which there are as many as before."""
@@ -370,11 +379,10 @@ def cut_sizes(lengths: Sequence[int], room: int, cut: Cut) -> tuple[int, ...]:
     return (longer, shorter) if first > second else (shorter, longer)
 
 
-def _without(encoded: Encoded, part: tuple[int, int], count: int) -> Ids:
-    """The ids without the last `count` of those that stand in a part of the text."""
+def _inside(encoded: Encoded, part: tuple[int, int]) -> Ids:
+    """The places of the tokens that stand in a part of the text."""
     offsets = encoded.offsets
-    inside = np.flatnonzero((offsets[:, 1] > part[0]) & (offsets[:, 0] < part[1]))
-    return np.delete(encoded.ids, inside[max(0, len(inside) - count) :])
+    return np.flatnonzero((offsets[:, 1] > part[0]) & (offsets[:, 0] < part[1]))
 
 
 def load_tokens(model: Located, wanted: int | None) -> Tokens:
