@@ -318,9 +318,7 @@ def memory(arguments: argparse.Namespace) -> None:
             "score again": ["score", str(data), *judges, "-o", str(run), "--quiet", *workers],
             "rescore": ["rescore", str(run)],
             "meta compare": ["meta", "compare", str(run), "--json"],
-            "runs compact": ["runs", "compact", str(run)],
-            "rescore, compacted": ["rescore", str(run)],
-            "compare, compacted": ["meta", "compare", str(run), "--json"],
+            "runs export": ["runs", "export", str(run), "-o", str(run.with_name("export"))],
         }
         for stage, words in stages.items():
             if arguments.stages and stage not in arguments.stages:

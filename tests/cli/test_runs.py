@@ -67,7 +67,6 @@ def test_info_says_what_lies_there(folder: Path, capsys: pytest.CaptureFixture[s
         assert call(["info", str(run), "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]
     assert row["writing"]
-    assert not row["compact"]
     assert row["judges"][0]["done"] == 2
     assert row["size"] == sum(row["bytes"].values()) == state(run).size
     assert set(row["bytes"]) == {"data", "judgments", "other", "views"}
@@ -75,20 +74,14 @@ def test_info_says_what_lies_there(folder: Path, capsys: pytest.CaptureFixture[s
     assert "is not a run" in capsys.readouterr().err
 
 
-def test_compact_verify_and_merge(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_and_merge(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, second = folder / "first", folder / "deep" / "second"
-    assert call(["compact", str(first)]) == 0
-    assert "2 files are Parquet now" in capsys.readouterr().out
-    assert call(["compact", str(first)]) == 0
-    assert "it is compact" in capsys.readouterr().out
-    assert call(["list", str(folder)]) == 0
-    assert "complete, compact" in capsys.readouterr().out
     assert call(["verify", str(first)]) == 0
     assert "every file is as it was written" in capsys.readouterr().out
     assert call(["merge", str(first), str(second), "-o", str(folder / "both")]) == 0
     assert "by 2 judges, complete" in capsys.readouterr().out
     (file,) = (first / "judgments").iterdir()
-    file.write_bytes(b"PAR1")
+    file.write_bytes(b"{}\n")
     assert call(["verify", str(first)]) == 2
     assert f"{file}: is not as it was when the run ended" in capsys.readouterr().err
     assert call(["verify", str(first), "--json"]) == 2
@@ -103,7 +96,7 @@ def test_the_commands_of_the_page_run(folder: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(folder.parent)
     page = (Path(__file__).parents[2] / "docs" / "running.md").read_text(encoding="utf-8")
     commands = re.findall(r"^\$ summeter runs (.*?)(?: *#.*)?$", page, re.MULTILINE)
-    assert [command.split()[0] for command in commands] == ["list", "info", "verify", "merge", "compact", "rm"]
+    assert [command.split()[0] for command in commands] == ["list", "info", "verify", "merge", "export", "rm"]
     assert [call(shlex.split(command)) for command in commands] == [0] * 6
     assert sorted(path.name for path in folder.iterdir()) == ["both", "deep", "first"]
 

@@ -30,7 +30,6 @@ from summeter.evaluators.catalog import build
 from summeter.evaluators.derived import Member
 from summeter.meta import correlate, estimate_last_judge, gate
 from summeter.records import Item, Judgment, ModelError, UsageError
-from summeter.runs.seals import compact
 
 asked: Counter[tuple[str, str]] = Counter()
 """(judge, document): how often it was asked."""
@@ -349,18 +348,6 @@ def test_what_was_saved_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     saved = f"{(200 - number) / 200:.0%}"
     assert lines[1] == f"cascade: dear judged {number} of 200 (40 of them the random sample); {saved} of its work saved"
     assert lines[2].endswith(f"summeter meta estimate {run.folder} --last-judge")
-
-
-def test_a_compact_run_says_what_it_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_derive, "Cascade", Of)
-    rng = random.Random(3)
-    run = evaluate(
-        data(*([rng.randrange(100)] for _ in range(60))), [Of(sample=20, band=[0.3, 0.7])], out=tmp_path / "r"
-    )
-    before = list(run_lines(run)), estimate_last_judge(run).rows
-    assert compact(run.folder)
-    again = Run(run.folder)
-    assert (list(run_lines(again)), estimate_last_judge(again).rows) == before
 
 
 def test_the_last_judges_mean_is_estimated_from_the_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

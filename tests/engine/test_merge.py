@@ -22,7 +22,7 @@ from summeter.engine.runs import Run
 from summeter.records import InputError, UsageError
 from summeter.runs.journal import Journal
 from summeter.runs.run import RunFolder
-from summeter.runs.seals import compact, verify
+from summeter.runs.seals import verify
 
 VIEWS = ("scores.jsonl", "scores.csv", "summary.json")
 
@@ -50,7 +50,6 @@ def test_documents_judged_apart_are_one_run_in_the_order_of_the_data(tmp_path: P
     few = evaluate(data, [Lengths()], out=tmp_path / "few", limit=1)
     whole = evaluate(data, [Lengths()], out=tmp_path / "whole")
     more = evaluate(data, [Lengths(), "abstractiveness"], out=tmp_path / "more")
-    compact(more.folder)
     merged = merge([few.folder, whole.folder, more.folder], tmp_path / "merged")
     assert content(merged.folder) == content(
         evaluate(data, [Lengths(), "abstractiveness"], out=tmp_path / "both").folder

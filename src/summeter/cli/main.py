@@ -28,7 +28,7 @@ COMMANDS = {
     "doctor": ("show:doctor", "Say what works here, and what adds the rest."),
     "data": ("data:app", "Look at data, check it, keep it as a folder."),
     "models": ("models:app", "Make released checkpoints into local models."),
-    "runs": ("runs:app", "See what lies in runs; merge, compact, verify, remove."),
+    "runs": ("runs:app", "See what lies in runs; verify, merge, export, remove."),
     "batches": ("batches:app", "What waits in a vendor's batches; calling it off."),
     "outputs": ("outputs:app", "Bring in outputs of earlier experiments."),
     "annotate": ("annotate:app", "Have people judge summaries; lose no answer."),

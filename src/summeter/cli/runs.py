@@ -19,7 +19,7 @@ Folder = Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.",
 
 @app.callback()
 def _group() -> None:
-    """Folders of runs: what lies there, merging, compacting, verifying."""
+    """Folders of runs: what lies there, verifying, merging, exporting, removing."""
 
 
 @app.command("list")
@@ -111,20 +111,16 @@ def merge(
 
 
 @app.command()
-def compact(run: Folder) -> None:
-    """Turn the judgments of RUN, and what goes with them, into Parquet, which every command reads.
+def export(
+    run: Folder,
+    out: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where the files are written.")],
+) -> None:
+    """Write the judgments and scores of RUN as Parquet files for other tools. No command reads them back."""
+    from summeter.runs.export import export as write
+    from summeter.runs.run import RunFolder
 
-    Carrying the run on turns them back first.
-    """
-    from summeter.runs.inspect import state
-    from summeter.runs.seals import compact as make_compact
-
-    before = state(run).size
-    if files := make_compact(run):
-        many = f"{len(files)} file{'s are' if len(files) > 1 else ' is'}"
-        typer.echo(f"{run}: {many} Parquet now, {_bytes(before)} became {_bytes(state(run).size)}")
-    else:
-        typer.echo(f"{run}: nothing to do, it is compact")
+    for file, rows in write(RunFolder(run), out).items():
+        typer.echo(f"{file}: {rows:,} rows")
 
 
 @app.command()
@@ -156,8 +152,7 @@ def _row(about: RunState) -> dict[str, object]:
 
 
 def _status(about: RunState) -> str:
-    status = "being written" if about.writing else "killed" if about.status == "running" else about.status
-    return f"{status}, compact" if about.compact else status
+    return "being written" if about.writing else "killed" if about.status == "running" else about.status
 
 
 def _done(about: RunState) -> str:

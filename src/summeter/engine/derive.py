@@ -17,7 +17,6 @@ from summeter.evaluators.base import Evaluator
 from summeter.evaluators.cascade import Cascade
 from summeter.evaluators.derived import DerivedEvaluator, ItemKey, MemberJudgments
 from summeter.records import Judgment, read_lines
-from summeter.runs.forms import opened, stored
 from summeter.runs.journal import Journal, judged_item
 from summeter.runs.manifest import JudgeEntry
 from summeter.runs.progress import DoneKey
@@ -197,7 +196,7 @@ def _judged(items: Sequence[ItemKey], members: Sequence[JudgeEntry], folder: Pat
     files = [folder / "judgments" / f"{judge.file}.jsonl" for judge in members]
     with ExitStack() as stack:
         # A member that has judged nothing has no file.
-        lines = [stack.enter_context(opened(file)) if stored(file).exists() else BytesIO() for file in files]
+        lines = [stack.enter_context(file.open("rb")) if file.exists() else BytesIO() for file in files]
         yield _JudgedItems(items, [_MemberFile(own) for own in lines])
 
 

@@ -16,9 +16,8 @@ from summeter.data.dataset import Dataset, load, save
 from summeter.engine.derive import derive
 from summeter.engine.plan import ItemOrder, Job, data_entry
 from summeter.engine.runs import Run, derived_jobs, finish
-from summeter.records import InputError, Judgment, Record, UsageError
+from summeter.records import InputError, Judgment, Record, UsageError, read_lines, whole_lines
 from summeter.runs.calls import CallStore
-from summeter.runs.forms import lines_of, opened, records_of, stored
 from summeter.runs.journal import Journal
 from summeter.runs.manifest import DataEntry, JudgeEntry, Manifest, RunStatus
 from summeter.runs.progress import PROGRESS, ProgressTable, item_places
@@ -106,7 +105,7 @@ def _undecided(derived: Sequence[Job], fresh: Path) -> bool:
     """Whether a derived judge waits for judgments of a member: another sample or band may ask it for more items."""
     items = ProgressTable.read(fresh / PROGRESS)
     done = items.done()
-    failed = {failure.key for failure in records_of(fresh / FAILURES, Failure) if failure.status == "error"}
+    failed = {failure.key for failure in read_lines(fresh / FAILURES, Failure) if failure.status == "error"}
     return any(
         (key := (job.signature, *item)) not in done and key not in failed
         for job in derived
@@ -213,7 +212,7 @@ class _Judge:
         judgments = fresh / "judgments" / f"{self.judge.file}.jsonl"
         with judgments.open("ab") as lines, (fresh / PROGRESS).open("ab") as done:
             for file, (start, end) in zip(self.files, pairwise(self._bounds.tolist()), strict=True):
-                with closing(lines_of(file)) as source:
+                with closing(whole_lines(file)) as source:
                     for row in range(start, end):
                         judged = list(islice(source, int(self.items.judgments[row])))
                         if kept[row]:
@@ -243,8 +242,8 @@ class _Judge:
         texts = {}
         for file, starts, (first, end) in zip(self.files, self._starts, pairwise(self._bounds.tolist()), strict=True):
             own = rows[slice(*rows.searchsorted([first, end]))].tolist()
-            if own and stored(file).exists():
-                with opened(file) as stream:
+            if own and file.exists():
+                with file.open("rb") as stream:
                     for row in own:
                         start, after = starts[row - first : row - first + 2].tolist()
                         stream.seek(start)
@@ -288,7 +287,7 @@ class _Judge:
         for ok in (False, True):
             for run in self.runs:
                 source = run.folder / "prepared" / f"{self.judge.file}.jsonl"
-                with closing(lines_of(source)) as lines:
+                with closing(whole_lines(source)) as lines:
                     for line, (_, row) in zip(lines, prepared_rows(source), strict=True):
                         if (row["status"] == "ok") == ok and (key := (row["document_id"], row["id"])) not in seen:
                             seen.add(key)
@@ -311,7 +310,7 @@ def _places(run: RunFolder, file: Path, items: ProgressTable) -> Ints:
 def _write_failures(fresh: Path, runs: Sequence[RunFolder]) -> None:
     seen: set[bytes] = set()
     for run in runs:
-        with (fresh / FAILURES).open("ab") as target, closing(lines_of(run.folder / FAILURES)) as lines:
+        with (fresh / FAILURES).open("ab") as target, closing(whole_lines(run.folder / FAILURES)) as lines:
             for line in lines:
                 if line not in seen:
                     seen.add(line)

@@ -33,7 +33,7 @@ from summeter.records.errors import (
 from summeter.records.facts import Claim, FactOrigin, FactReview, FactVote, KeyFact, KeyFacts, Origin
 from summeter.records.item import Item
 from summeter.records.judgment import UNNAMED, Judgment, Status, Target, Unit, unnamed
-from summeter.records.lines import read_lines
+from summeter.records.lines import damaged_line, read_lines, whole_lines
 from summeter.records.signature import (
     JudgeKey,
     composite_signature,
@@ -94,6 +94,7 @@ __all__ = [
     "canonical",
     "canonical_error_type",
     "composite_signature",
+    "damaged_line",
     "digest",
     "error_types",
     "fault_of",
@@ -107,5 +108,6 @@ __all__ = [
     "shown_signatures",
     "signature",
     "unnamed",
+    "whole_lines",
     "without_hashes",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,18 +19,25 @@ def read_lines(file: Path, record: type[R], damaged: list[Fault] | None = None) 
 
     Raises InputError naming file, line and field of a damaged line; given a list, notes it there and reads on.
     """
-    if not file.exists():
-        return
-    with file.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.endswith(b"\n"):
-                return
-            try:
-                yield record.model_validate_json(line)
-            except ValidationError as error:
-                first = error.errors()[0]
-                field = ".".join(map(str, first["loc"])) or None
-                fault = Fault(str(file), number, field, f"damaged: {first['msg']}")
-                if damaged is None:
-                    raise InputError([fault]) from error
-                damaged.append(fault)
+    for number, line in enumerate(whole_lines(file), 1):
+        try:
+            yield record.model_validate_json(line)
+        except ValidationError as error:
+            fault = damaged_line(file, number, error)
+            if damaged is None:
+                raise InputError([fault]) from error
+            damaged.append(fault)
+
+
+def whole_lines(file: Path) -> Generator[bytes, None, None]:
+    """The lines of a file, each with its line feed, without a torn last one; none if the file is absent."""
+    if file.exists():
+        with file.open("rb") as lines:
+            yield from (line for line in lines if line.endswith(b"\n"))
+
+
+def damaged_line(file: Path, number: int, error: ValidationError) -> Fault:
+    """What is wrong with a line, and where."""
+    first = error.errors()[0]
+    field = ".".join(map(str, first["loc"])) or None
+    return Fault(str(file), number, field, f"damaged: {first['msg']}")

@@ -12,7 +12,6 @@ from pathlib import Path
 from pydantic import Field
 
 from summeter.records import InputError, Record, UsageError
-from summeter.runs.forms import is_compact
 from summeter.runs.journal import Journal, is_being_written
 from summeter.runs.progress import PROGRESS, ProgressTable
 from summeter.runs.results import RESULTS
@@ -46,14 +45,13 @@ class JudgeState(Record):
 
 class RunState(Record):
     """What lies in a run's folder. `status` is that of run.json, or "damaged" (`reason` says how); `writing`, whether a
-    process has it open; `compact`, whether its judgments are Parquet; `bytes` are by kind: data, judgments (with what
+    process has it open; `bytes` are by kind: data, judgments (with what
     was prepared, progress and failures), calls, results, views, other. Times are in ISO 8601, UTC."""
 
     run: str
     status: str
     reason: str | None = None
     writing: bool = False
-    compact: bool = False
     source: str | None = None
     hash: str | None = None
     documents: int = 0
@@ -87,9 +85,8 @@ def state(folder: Path) -> RunState:
         pairs = not progress.rival.take(rows).equal(None).all()
         of = None if pairs else manifest.data.summaries
         judges.append(JudgeState(judge=judge.name, signature=judge.signature, model=judge.model, done=len(rows), of=of))
-    files = [folder / PROGRESS, *(folder / "judgments" / f"{judge.file}.jsonl" for judge in manifest.judges)]
     return RunState(
-        **about, status=manifest.status, compact=any(map(is_compact, files)), source=manifest.data.source,
+        **about, status=manifest.status, source=manifest.data.source,
         hash=manifest.data.hash, documents=manifest.data.documents, summaries=manifest.data.summaries,
         judges=tuple(judges), counts=manifest.counts, created=manifest.created, updated=manifest.updated,
     )  # fmt: skip

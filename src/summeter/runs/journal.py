@@ -25,8 +25,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from summeter.data.atomic import sweep, write_lines, write_text, writing
-from summeter.records import Fault, Judgment, UsageError, read_lines
-from summeter.runs.forms import SUFFIX, compact_file, damaged_line, expand_file, lines_of
+from summeter.records import Fault, Judgment, UsageError, damaged_line, read_lines, whole_lines
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.runs.progress import (
     PROGRESS,
@@ -106,7 +105,6 @@ class Journal:
         what was damaged: the lines that could not be read, the items whose judgments have changed."""
         damaged: list[Fault] = []
         (self.folder / SEALS).unlink(missing_ok=True)
-        self._expand()
         for name in (PROGRESS, FAILURES):
             _cut_torn_line(self.folder / name)
         self._drop_damaged_failures(damaged)
@@ -125,25 +123,6 @@ class Journal:
         if older or not sound.all() or len(damaged) > before:
             write_lines(self.folder / PROGRESS, items.take(sound).lines())
         return damaged
-
-    def compact(self) -> list[str]:
-        """Put Parquet in the place of the files of a finished run, each in one step; returns the names of the files.
-
-        Whatever ends it, each file is there in the one form or the other. Raises InputError where the run is damaged.
-        """
-        self._close_files()
-        kinds = {PROGRESS: "progress", FAILURES: "failures"}
-        files = [(self.folder / name, kind) for name, kind in kinds.items()]
-        for kind in ("judgments", "prepared"):
-            files += [(file, kind) for file in sorted((self.folder / kind).glob("*.jsonl"))]
-        return [str(file.relative_to(self.folder)) for file, kind in files if compact_file(file, kind)]
-
-    def _expand(self) -> None:
-        """Put JSON lines in the place of Parquet: only they grow."""
-        files = [file for place in (".", "judgments", "prepared") for file in (self.folder / place).glob(f"*{SUFFIX}")]
-        expanded = [expand_file(file.with_suffix(".jsonl")) for file in files]
-        if any(expanded):
-            log.warning("%s: the run was compact; to go on, its files are JSON lines again", self.folder)
 
     def _drop_damaged_failures(self, damaged: list[Fault]) -> None:
         file, faults = self.folder / FAILURES, list[Fault]()
@@ -184,7 +163,7 @@ class Journal:
         damaged.extend(lines.alterations())
         kept = (lines.of >= 0) & sound[lines.of]  # the last row, at -1, is masked by the first condition
         if not kept.all():
-            rest = (line for line, keep in zip(lines_of(file), kept.tolist(), strict=True) if keep)
+            rest = (line for line, keep in zip(whole_lines(file), kept.tolist(), strict=True) if keep)
             write_lines(file, (line.decode().removesuffix("\n") for line in rest))
         return sound, lines.checksums
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Container, Iterable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing
 from pathlib import Path
-from typing import IO, Any, TypeVar
-from weakref import finalize
+from typing import Any, TypeVar
 
 import numpy as np
 from pydantic import ValidationError
@@ -15,8 +14,7 @@ from pydantic_core import from_json
 
 from summeter.data.folder import JUDGMENTS
 from summeter.data.human import RAW
-from summeter.records import InputError, Judgment, Record
-from summeter.runs.forms import is_compact, lines_of, opened
+from summeter.records import InputError, Judgment, Record, whole_lines
 from summeter.runs.progress import DoneKey, ProgressTable
 from summeter.runs.run import FAILURES, Failure, RunFolder, as_judgments
 from summeter.scoring import dedupe
@@ -36,9 +34,6 @@ class SummaryReader:
         """`only` these summaries, if given, are found."""
         self._only = only
         self._files: list[Path] = []
-        self._laid_out: dict[Path, IO[bytes]] = {}
-        self._copies = ExitStack()
-        finalize(self, self._copies.close)
         # (document, system) -> number of a file, start and length of lines that stand together; and so on.
         self._at: dict[tuple[str, str], array[int]] = {}
 
@@ -57,7 +52,7 @@ class SummaryReader:
     def _add(self, file: Path, kept: Container[DoneKey] | None = None) -> None:
         """Find the lines of a file of judgments or failures, if there is one: those of items `kept`, else all."""
         self._files.append(file)
-        with closing(lines_of(file)) as lines:
+        with closing(whole_lines(file)) as lines:
             start = 0
             for line in lines:
                 signature, document_id, *systems = _item(from_json(line))
@@ -77,22 +72,11 @@ class SummaryReader:
             else:
                 places.extend((number, start, length))
 
-    @contextmanager
-    def _opened(self, file: Path) -> Iterator[IO[bytes]]:
-        """A file to read from any place on. The lines of one that is compact are laid out once."""
-        if not is_compact(file):
-            with file.open("rb") as handle:
-                yield handle
-            return
-        if file not in self._laid_out:
-            self._laid_out[file] = self._copies.enter_context(opened(file))
-        yield self._laid_out[file]
-
     def _lines(self, document_id: str, system: str) -> Iterator[tuple[Path, bytes]]:
         places = self._at.get((document_id, system), array("q"))
         for number, start, length in zip(places[::3], places[1::3], places[2::3], strict=True):
             file = self._files[number]
-            with self._opened(file) as handle:
+            with file.open("rb") as handle:
                 handle.seek(start)
                 lines = handle.read(length)
             if len(lines) < length:

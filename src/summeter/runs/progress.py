@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from summeter.records import Fault, Judgment, Record
-from summeter.runs.forms import SUFFIX, damaged_line, lines_of, records_of, stored
+from summeter.records import Fault, Judgment, Record, damaged_line, read_lines, whole_lines
 from summeter.scoring.table import Groups, Names, Vocabulary, part_of, read_columns
 from summeter.stats.base import Bools, Ints
 
@@ -175,9 +174,8 @@ class ProgressTable:
     @classmethod
     def read(cls, file: Path, damaged: list[Fault] | None = None) -> ProgressTable:
         """Raises InputError naming file and line of a damaged line; given a list, notes it there and reads on."""
-        place = stored(file)
-        large = place.exists() and (place.suffix == SUFFIX or place.stat().st_size > _AS_RECORDS)
-        table = (_scan(place) if large else None) or cls.of(records_of(file, Done, damaged))
+        large = file.exists() and file.stat().st_size > _AS_RECORDS
+        table = (_scan(file) if large else None) or cls.of(read_lines(file, Done, damaged))
         groups = Groups.by(table.signature, table.document, table.system, table.rival)
         if len(groups) < len(table):
             last = np.zeros(len(groups), np.int64)
@@ -277,8 +275,8 @@ def checksum(lines: Iterable[bytes]) -> int:
 
 class ItemPlaces(NamedTuple):
     """Where the lines of finished items stand in a file of judgments, one item after the other from its start: those of
-    item `i` from byte `starts[i]` up to `starts[i + 1]`, if it is laid out as lines (`lines` are counts of these in the
-    same way); `more`, whether others stand behind them."""
+    item `i` from byte `starts[i]` up to `starts[i + 1]` (`lines` counts the lines in the same way); `more`, whether
+    others stand behind them."""
 
     starts: Ints
     lines: Ints
@@ -295,10 +293,10 @@ class ItemPlaces(NamedTuple):
 def item_places(file: Path, items: ProgressTable) -> ItemPlaces | None:
     """Where the lines of these items stand. None where they do not stand one item after the other from the start of the
     file as they were written, and where some have no checksum. Reads the lines without parsing them."""
-    if not stored(file).exists() and items.judgments.any():
+    if not file.exists() and items.judgments.any():
         return None
     starts = array("q", [0])
-    with closing(lines_of(file)) as lines:
+    with closing(whole_lines(file)) as lines:
         for many, wanted in zip(items.judgments.tolist(), items.checksum.tolist(), strict=True):
             own = list(islice(lines, many))
             if checksum(own) != wanted:
@@ -325,8 +323,6 @@ WHERE signature IS NULL OR document_id IS NULL OR system IS NULL OR judgments IS
 
 def _scan(file: Path) -> ProgressTable | None:
     """The lines of a large file by DuckDB, part by part; None where some line is none of progress."""
-    if file.suffix == SUFFIX:
-        return _scanned(file, "read_parquet(?)")
     kinds = "{" + ", ".join(f"'{name}': '{kind}'" for name, kind in _LINE.items()) + "}"
     tables = []
     for start, end in _stretches(file):
@@ -381,7 +377,7 @@ class JudgmentLines:
         self.file, self.items = file, items
         self.damaged: list[Fault] = []
         keys, sums, read = bytearray(), array("L"), bytearray()
-        for number, line in enumerate(lines_of(file), 1):
+        for number, line in enumerate(whole_lines(file), 1):
             sums.append(crc32(line))
             try:
                 keys += hashed(*Judgment.model_validate_json(line).target.item)
@@ -389,7 +385,7 @@ class JudgmentLines:
             except ValidationError as error:
                 keys += bytes(KEY_BYTES - 1) + b"\1"
                 read.append(0)
-                self.damaged.append(damaged_line(stored(file), number, error))
+                self.damaged.append(damaged_line(file, number, error))
         places = ItemIndex(items.keys()).places(np.frombuffer(bytes(keys), dtype=_KEY))
         self.of = np.where(np.frombuffer(bytes(read), np.uint8) == 1, places, -1)
         self._sums = np.array(sums, np.uint32)
@@ -417,5 +413,5 @@ class JudgmentLines:
             if sum(set(self._sums[lines].tolist())) & 0xFFFFFFFF != self.items.checksum[row]:
                 document, system, _ = self.items.item(row)
                 what = f"judgments of document {document!r}, system {system!r} are not as they were written"
-                faults.append(Fault(str(stored(self.file)), int(lines[0]) + 1, None, what))
+                faults.append(Fault(str(self.file), int(lines[0]) + 1, None, what))
         return faults

@@ -22,8 +22,7 @@ from pydantic import ValidationError, model_validator
 
 from summeter.data.dataset import Dataset, load
 from summeter.data.folder import document_domains, is_dataset
-from summeter.records import Fault, InputError, Judgment, Record, Status, UsageError, digest
-from summeter.runs.forms import is_compact, lines_of, records_of, stored
+from summeter.records import Fault, InputError, Judgment, Record, Status, UsageError, digest, read_lines, whole_lines
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.runs.progress import (
     PROGRESS,
@@ -97,7 +96,7 @@ def prepared_rows(file: Path, damaged: list[Fault] | None = None) -> Iterator[tu
     there and reads on.
     """
     start = 0
-    for number, line in enumerate(lines_of(file), 1):
+    for number, line in enumerate(whole_lines(file), 1):
         try:
             row = json.loads(line)
             same = row["id"] == digest([row["document_id"], row["data"], row["status"]], 12)
@@ -106,7 +105,7 @@ def prepared_rows(file: Path, damaged: list[Fault] | None = None) -> Iterator[tu
         if same:
             yield start, row
         else:
-            fault = Fault(str(stored(file)), number, None, "damaged: not a row of prepared data")
+            fault = Fault(str(file), number, None, "damaged: not a row of prepared data")
             if damaged is None:
                 raise InputError([fault])
             damaged.append(fault)
@@ -223,10 +222,10 @@ class RunFolder:
         rows = left.items.of_judge(judge.signature)
         at = [] if places is None else places.parts()
         if places is None or len(at) <= 2 or not left.items.rival.take(rows).equal(None).all():
-            yield JudgmentTable.read(stored(file), repeats=True)
+            yield JudgmentTable.read(file, repeats=True)
             return
-        for start, end in pairwise((places.lines if is_compact(file) else places.starts)[at].tolist()):
-            yield JudgmentTable.read_part(stored(file), start, end)
+        for start, end in pairwise(places.starts[at].tolist()):
+            yield JudgmentTable.read_part(file, start, end)
 
     def lines(self) -> Iterator[tuple[Path, ProgressTable, ItemPlaces | None]]:
         """The file of each judge with its finished items and where their lines stand; None for these where they do not
@@ -307,7 +306,7 @@ class RunFolder:
 
     def progress(self) -> Iterator[Done]:
         """What is finished."""
-        return records_of(self.folder / PROGRESS, Done)
+        return read_lines(self.folder / PROGRESS, Done)
 
     def judged(self) -> int:
         """How many summaries some judge has finished, or failed at for good, alone or in a pair."""
@@ -326,7 +325,7 @@ class RunFolder:
 
     def failures(self) -> Iterator[Failure]:
         """Everything that went wrong, in order, also what later went well."""
-        return records_of(self.folder / FAILURES, Failure)
+        return read_lines(self.folder / FAILURES, Failure)
 
     @property
     def totals(self) -> RunTotals:
@@ -371,9 +370,9 @@ class RunFolder:
 
 def _may_repeat(file: Path, confirmed: int) -> bool:
     """Whether a question may stand twice in a file of judgments: only where it has more lines than are confirmed."""
-    if sum(1 for _ in lines_of(file)) <= confirmed:
+    if sum(1 for _ in whole_lines(file)) <= confirmed:
         return False
-    table = JudgmentTable.read(stored(file), repeats=True)
+    table = JudgmentTable.read(file, repeats=True)
     return len(table.last_asked()) < len(table)
 
 
@@ -383,7 +382,7 @@ def _item_of(row: Judgment) -> DoneKey:
 
 def _of_items(file: Path, left: _Left) -> Iterator[Judgment]:
     """The judgments of finished items; each is taken from what is `left` of its item."""
-    for key, rows in groupby(records_of(file, Judgment), _item_of):
+    for key, rows in groupby(read_lines(file, Judgment), _item_of):
         place = left.place(key)
         for row in rows:
             if place is not None:
@@ -464,11 +463,10 @@ class _Finished:
 
 
 def _stamp(file: Path) -> tuple[int, int]:
-    """What changes when a file, in either form, does."""
-    place = stored(file)
-    if not place.exists():
+    """What changes when a file does."""
+    if not file.exists():
         return 0, 0
-    status = place.stat()
+    status = file.stat()
     return status.st_size, status.st_mtime_ns
 
 

@@ -22,8 +22,7 @@ from summeter.data.shards import Shards, is_sharded
 from summeter.records import Fault, InputError, SummeterError
 from summeter.runs.batches import BATCHES
 from summeter.runs.calls import CallStore
-from summeter.runs.forms import stored
-from summeter.runs.journal import LOCK, SEALS, Journal
+from summeter.runs.journal import LOCK, SEALS
 from summeter.runs.progress import PROGRESS
 from summeter.runs.results import RESULTS, ResultStore
 from summeter.runs.run import CALLS, FAILURES, MANIFEST, RunFolder, read_manifest
@@ -40,7 +39,7 @@ _AGAIN = "bring it back as it was, or give the command that made the run again"
 
 def facts(folder: Path) -> list[Path]:
     """The files of a run that hold facts, but run.json, the data and the stores."""
-    single = [stored(folder / name) for name in (PROGRESS, FAILURES)] + [folder / BATCHES]
+    single = [folder / name for name in (PROGRESS, FAILURES, BATCHES)]
     inside = [file for name in _FOLDERS for file in sorted((folder / name).rglob("*"))]
     return [file for file in (*single, *inside) if file.is_file() and not file.name.startswith(".")]
 
@@ -71,23 +70,6 @@ def _views(folder: Path) -> dict[str, str]:
 
 def _write(folder: Path, recorded: dict[str, Any]) -> None:
     write_text(folder / SEALS, json.dumps(recorded, ensure_ascii=False, indent=1) + "\n")
-
-
-def compact(folder: Path) -> list[str]:
-    """Put Parquet in the place of a run's judgments, what was prepared, progress and failures; returns which files were
-    JSON lines before. The new files' checksums are recorded.
-
-    Whatever ends it, no file is lost, and the same again finishes it. Raises UsageError for what is no run, or is being
-    written, InputError where a file is not as it was written: such a run is not made compact.
-    """
-    read_manifest(folder)
-    with Journal(folder) as journal:
-        if faults := [fault for fault in verify(folder) if Path(fault.file) != folder]:
-            raise InputError(faults)
-        (folder / SEALS).unlink(missing_ok=True)  # those of the files that go
-        files = journal.compact()
-        seal(folder)
-    return files
 
 
 def verify(folder: Path) -> list[Fault]:

@@ -28,7 +28,7 @@ VIEWS = ("scores.jsonl", "scores.csv", PAIRS, "summary.json")
 def write_views(run: RunFolder) -> None:
     """Write the views of `run` from its judgments; texts of scores.csv are inert (see `tables`)."""
     totals = run.totals
-    write_lines(run.folder / "scores.jsonl", _json_lines(totals.scores))
+    write_lines(run.folder / "scores.jsonl", score_lines(totals.scores))
     write_lines(run.folder / "scores.csv", _csv(totals.scores))
     if totals.preferences:
         write_lines(run.folder / PAIRS, (row.model_dump_json() for row in totals.preferences))
@@ -37,7 +37,7 @@ def write_views(run: RunFolder) -> None:
     write_text(run.folder / "summary.json", json.dumps(_summary(totals), ensure_ascii=False, indent=1) + "\n")
 
 
-def _json_lines(scores: ScoreTable) -> Iterator[str]:
+def score_lines(scores: ScoreTable) -> Iterator[str]:
     """`Score.model_dump_json` of every score, put together from the columns, each name encoded once."""
     line = "{" + ",".join(f'"{name}":%s' for name in Score.model_fields) + "}"
 

@@ -345,7 +345,7 @@ class JudgmentTable(Columns):
 
     @classmethod
     def read(cls, *files: Path, repeats: bool = False) -> JudgmentTable:
-        """The table of files of JSON lines, or of Parquet with the same fields; asked twice, the last counts, unless
+        """The table of files of JSON lines; asked twice, the last counts, unless
         `repeats` are wanted too. A file that is absent has no rows.
 
         A last line without its end (a killed writer) is passed over. Raises InputError naming the file, the line and
@@ -356,10 +356,7 @@ class JudgmentTable(Columns):
 
     @classmethod
     def read_part(cls, file: Path, start: int, end: int) -> JudgmentTable:
-        """The table of those lines of a file that begin at byte `start` and end before `end`, repeats too; of a file of
-        Parquet, of its rows from `start` up to `end`."""
-        if file.suffix == PARQUET:
-            return _of_parquet(file, (start, end))
+        """The table of those lines of a file that begin at byte `start` and end before `end`, repeats too."""
         with part_of(file, start, end) as part:
             table = _scan(part)
             if table is None:
@@ -461,7 +458,6 @@ CREATE TABLE judgments AS SELECT {cells}
 FROM {source}
 """
 _JSON = "read_json(?, format = 'newline_delimited', columns = {columns}, maximum_object_size = 1048576)"
-PARQUET = ".parquet"
 _FAULTY = """
 SELECT count(*) FROM judgments WHERE {absent} OR status NOT IN ({statuses}) OR unit NOT IN ({units})
     OR (status = 'ok') <> (NOT isnan("value") OR label IS NOT NULL)
@@ -474,8 +470,6 @@ def _of_file(file: Path) -> JudgmentTable:
     damaged, and reading it as records says where."""
     if not file.exists() or not file.stat().st_size:
         return _of_records([])
-    if file.suffix == PARQUET:
-        return _of_parquet(file)
     if file.stat().st_size <= _AS_RECORDS:
         try:
             return _of_records(read_lines(file, Judgment))
@@ -501,19 +495,8 @@ def part_of(file: Path, start: int, end: int) -> Iterator[Path]:
         yield Path(copy.name)
 
 
-def _of_parquet(file: Path, rows: tuple[int, int] | None = None) -> JudgmentTable:
-    """The rows of a file of Parquet, or those from one row up to another. InputError where it is damaged."""
-    source = "read_parquet(?)"
-    if rows is not None:
-        number = "file_row_number"
-        source = f"read_parquet(?, {number} = true) WHERE {number} >= {rows[0]} AND {number} < {rows[1]}"
-    if (table := _scan(file, source)) is None:
-        raise InputError.at(file, None, None, "damaged: no judgments can be read from it")
-    return table
-
-
-def _scan(file: Path, source: str | None = None) -> JudgmentTable | None:
-    """The rows of a file by DuckDB, of JSON lines or as `source` reads it; None where some are no judgments."""
+def _scan(file: Path) -> JudgmentTable | None:
+    """The rows of a file by DuckDB; None where some are no judgments."""
     import duckdb
 
     statuses, units = (", ".join(f"'{member}'" for member in get_args(kind)) for kind in (Status, Unit))
@@ -524,7 +507,7 @@ def _scan(file: Path, source: str | None = None) -> JudgmentTable | None:
     json_lines = _JSON.format(columns=kinds)
     with duckdb.connect() as connection:
         try:
-            connection.execute(_READ.format(cells=cells, source=source or json_lines), [_literal(file)])
+            connection.execute(_READ.format(cells=cells, source=json_lines), [_literal(file)])
         except duckdb.Error:
             return None
         faulty = connection.execute(_FAULTY.format(absent=absent, statuses=statuses, units=units)).fetchone()

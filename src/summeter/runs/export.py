@@ -1,0 +1,78 @@
+"""The judgments and scores of a run as Parquet, for other tools. No command reads these copies back."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from summeter.data.atomic import write_lines, writing
+from summeter.records import UsageError, WriteError
+from summeter.runs.run import RunFolder
+from summeter.runs.views import score_lines
+
+_TARGET = {
+    **dict.fromkeys(("document_id", "system", "rival", "unit"), "VARCHAR"),
+    "index": "BIGINT",
+    "list_id": "VARCHAR",
+}
+_JUDGMENT = {
+    "target": "STRUCT(" + ", ".join(f'"{name}" {kind}' for name, kind in _TARGET.items()) + ")",
+    **dict.fromkeys(("aspect", "judge", "signature", "model"), "VARCHAR"),
+    "value": "DOUBLE",
+    "label": "JSON",
+    "error_type": "VARCHAR",
+    "evidence": "JSON",
+    **dict.fromkeys(("reason", "status", "prepared"), "VARCHAR"),
+    "calls": "VARCHAR[]",
+    "claim": "JSON",
+    "confidence": "DOUBLE",
+    "truncated_tokens": "BIGINT",
+}
+_SCORE = {
+    **dict.fromkeys(("doc_id", "system", "judge", "signature", "model", "aspect"), "VARCHAR"),
+    "value": "DOUBLE",
+    **dict.fromkeys(("n", "missing"), "BIGINT"),
+    **dict.fromkeys(("status", "reason"), "VARCHAR"),
+}
+_FLAT = "target.*, * EXCLUDE (target) REPLACE (label ->> '$' AS label)"
+
+
+def export(run: RunFolder, folder: Path) -> dict[Path, int]:
+    """Write `judgments.parquet` and `scores.parquet` into `folder`; return the number of rows of each file.
+
+    A judgment's target fills the columns `document_id` to `list_id`; `label` is text, `evidence` and `claim` are JSON.
+    Files of these names are replaced. Raises UsageError where `folder` lies in the run's, InputError where the run is
+    damaged, WriteError where the disk is full.
+    """
+    if folder.resolve().is_relative_to(run.folder.resolve()):
+        raise UsageError(f"{folder} lies in the run's own folder; name another folder for the exported files")
+    folder.mkdir(parents=True, exist_ok=True)
+    judgments, scores = folder / "judgments.parquet", folder / "scores.parquet"
+    return {
+        judgments: _write(judgments, (judgment.line for judgment in run.iter_judgments()), _JUDGMENT, _FLAT),
+        scores: _write(scores, score_lines(run.totals.scores), _SCORE, "*"),
+    }
+
+
+def _write(target: Path, lines: Iterable[str], columns: Mapping[str, str], selected: str) -> int:
+    """Write records, given as lines of JSON, as Parquet; return their number. DuckDB's memory is bounded."""
+    import duckdb
+
+    kinds = "{" + ", ".join(f"'{name}': '{kind}'" for name, kind in columns.items()) + "}"
+    read = f"SELECT {selected} FROM read_json(?, format = 'newline_delimited', columns = {kinds})"  # noqa: S608 - constants
+    with tempfile.TemporaryDirectory(prefix="summeter-") as scratch, writing(target) as handle:
+        source, made = Path(scratch) / "rows.jsonl", Path(scratch) / "rows.parquet"
+        number = write_lines(source, lines)
+        limits: dict[str, Any] = {"memory_limit": "256MB", "threads": 2, "temp_directory": scratch}
+        with duckdb.connect(config=limits) as connection:
+            try:
+                copy = f"COPY ({read}) TO '{made}' (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 20000)"
+                connection.execute(copy, [str(source)])
+            except duckdb.IOException as error:
+                raise WriteError.of(target, "the export", OSError(str(error))) from error
+        with made.open("rb") as rows:
+            shutil.copyfileobj(rows, handle)
+    return number
