@@ -64,27 +64,17 @@ def _group() -> None:
 @app.command()
 def new(
     file: Annotated[Path, typer.Argument(metavar="CAMPAIGN.yaml", help="What is asked, of whom.", dir_okay=False)],
-    folder: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="CAMPAIGN", help="The folder to make.")
-    ] = None,
-    wizard: Annotated[bool, typer.Option("--wizard", help="Ask in the terminal, and write CAMPAIGN.yaml.")] = False,
+    folder: Annotated[Path, typer.Option("-o", "--output", metavar="CAMPAIGN", help="The folder to make.")],
 ) -> None:
     """Check CAMPAIGN.yaml and its data, and make the campaign's folder: whole, or not at all."""
     from summeter.annotate.campaign.build import build, warnings_of
     from summeter.annotate.campaign.folder import CampaignFolder
     from summeter.records import UsageError
 
-    if wizard:
-        from summeter.cli.wizard import ask_campaign
-
-        ask_campaign(file)
-        if folder is None:
-            typer.echo(f"next: summeter annotate new {file} -o FOLDER")
-            return
-    if folder is None:
-        raise UsageError("name the folder to make with -o, or have the file written with --wizard")
     if not file.is_file():
-        raise UsageError(f"{file} does not exist; write it (docs/campaign-file.md), or be asked with --wizard")
+        raise UsageError(
+            f"{file} does not exist; copy one from examples/campaigns and edit it (fields: docs/campaign-file.md)"
+        )
     new_folder = CampaignFolder(build(file, folder))
     tasks, campaign = new_folder.tasks, new_folder.campaign
     typer.echo(
