@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,9 @@ from summeter.evaluators.overlap.bertscore import BertScore
 from summeter.evaluators.rating.rts import ReasonThenScore
 from summeter.models.base import Completion, Request
 from summeter.models.providers.scripted import Scripted
-from summeter.records import JudgeKey, UsageError, judge_names
+from summeter.records import JudgeKey, judge_names
 from summeter.runs.calls import CallStore
 
-BEFORE = Path(__file__).parent.parent / "fixtures" / "before" / "run"
 ROWS = [{"doc_id": f"d{day}", "document": f"It rained {day} days.", "summary": "It rained."} for day in range(6)]
 REPLY = '{"reason": "Short.", "score": 4}'
 
@@ -101,22 +99,6 @@ def test_a_file_of_numbers_is_read_once_and_kept(tmp_path: Path) -> None:
     ((name, text),) = judge.kept_files().items()
     (hashed,) = re.findall(r"baseline:([0-9a-f]{16})", signed)
     assert (name, text) == (f"files/base.{hashed}.csv", "LAYER,P,R,F\n10,0.5,0.4,0.3\n")
-
-
-def test_a_run_with_short_hashes_is_read_and_not_carried_on(tmp_path: Path) -> None:
-    folder = tmp_path / "run"
-    shutil.copytree(BEFORE, folder)
-    old = Run(folder)
-    models, options = {"judge": "scripted/judge"}, {"repeats": 2, "temperature": 0.0}
-    with pytest.raises(
-        UsageError, match=r"begun by an earlier summeter.*prompt:0cc7.*not carried on: choose another out"
-    ):
-        evaluate(old.data, ["finesure.fact_check"], models=models, out=folder, replay=folder, **options)  # type: ignore[arg-type]
-    assert len(Run(folder).judgments()) == len(old.judgments())
-    # What its signature names no file of goes on, and its calls answer elsewhere.
-    evaluate(old.data, ["rouge"], out=folder)
-    again = evaluate(old.data, ["h2h"], models=models, out=tmp_path / "new", replay=folder, **options)  # type: ignore[arg-type]
-    assert {row.value for row in again.judgments()} == {row.value for row in old.judgments() if row.judge == "h2h"}
 
 
 def test_names_show_four_digits_of_a_hash_where_they_tell_judges_apart() -> None:

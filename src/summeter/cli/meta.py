@@ -52,13 +52,6 @@ Separately = Annotated[
 app = typer.Typer(no_args_is_help=True)
 
 
-def match_rule(value: str) -> Match:
-    """A rule of matching error types; `majority`, the default of earlier versions, still works."""
-    if value not in [*Match, "majority"]:
-        raise typer.BadParameter(f"{value!r} is not one of {', '.join(repr(rule.value) for rule in Match)}.")
-    return Match.ANY if value == "majority" else Match(value)
-
-
 @app.callback()
 def _group() -> None:
     """Judge the judges: studies of runs against people. Reads judgments only; calls no model."""
@@ -109,8 +102,6 @@ def errors(
     match: Annotated[
         Match,
         typer.Option(
-            parser=match_rule,
-            metavar=f"[{'|'.join(Match)}]",
             help="When a judge's types of a sentence fit people's: one in common, all of theirs, or the same.",
         ),
     ] = Match.ANY,

@@ -28,13 +28,6 @@ if TYPE_CHECKING:
     from summeter.runs.run import RunFolder
 
 
-def tie_rule(value: str) -> Tie:
-    """A tie rule by its name; `original`, the name of `finesure` in earlier versions, still works."""
-    if value not in [*Tie, "original"]:
-        raise typer.BadParameter(f"{value!r} is not one of {', '.join(repr(tie.value) for tie in Tie)}.")
-    return Tie.FINESURE if value == "original" else Tie(value)
-
-
 class Shared(NamedTuple):
     """An option of several commands: its type, its default and how typer shows it."""
 
@@ -84,8 +77,6 @@ SHARED: Mapping[str, Shared] = {
         Tie,
         Tie.FINESURE,
         typer.Option(
-            parser=tie_rule,
-            metavar=f"[{'|'.join(Tie)}]",
             help="What a majority does with a tie; finesure: a sentence is then supported, anything else absent.",
         ),
     ),

@@ -57,8 +57,6 @@ from summeter.records import (
     UsageError,
     WriteError,
     first_error,
-    has_short_hash,
-    without_hashes,
 )
 from summeter.runs.batches import BATCHES, BatchLog
 from summeter.runs.calls import CallStore
@@ -255,7 +253,6 @@ def _open(folder: Path, plan: RunPlan, replay: str | Path | None, old: Manifest 
     """The manifest to go on with: a new one, or that of the run in the folder with these jobs added."""
     new = new_manifest(plan.data, [job.entry for job in plan.jobs], plan.options.model_dump(mode="json"))
     if old is not None:
-        _check_hashes(folder, old, new)
         _mend_data(folder / "data", plan.data)
         judges = (*old.judges, *new.judges)
         whole = {judge.signature for judge in judges if not judge.partial}
@@ -294,19 +291,6 @@ def _mend_data(copy: Path, data: Dataset) -> None:
         log.warning("%s is damaged; the data are copied anew", copy)
     shutil.rmtree(copy, ignore_errors=True)
     keep(data, copy)
-
-
-def _check_hashes(folder: Path, old: Manifest, new: Manifest) -> None:
-    """UsageError where a judge stands in the run under a hash that is too short to tell its prompt from another one."""
-    signatures = [judge.signature for judge in old.judges]
-    short = {without_hashes(signature): signature for signature in signatures if has_short_hash(signature)}
-    for judge in new.judges:
-        if (signature := short.get(without_hashes(judge.signature))) is not None:
-            raise UsageError(
-                f"{folder} was begun by an earlier summeter, whose signatures name prompts and files by too few digits "
-                f"to tell them apart ({signature}); it can be read as it is, but not carried on: choose another ",
-                Parameter("out"), " (", Parameter("replay", str(folder)), " answers from its stored calls)",
-            )  # fmt: skip
 
 
 def _keep_files(folder: Path, jobs: Sequence[Job]) -> None:

@@ -37,11 +37,9 @@ from summeter.records.lines import damaged_line, read_lines, whole_lines
 from summeter.records.signature import (
     JudgeKey,
     composite_signature,
-    has_short_hash,
     judge_names,
     shown_signatures,
     signature,
-    without_hashes,
 )
 from summeter.records.taxonomy import canonical_error_type, error_types, joined_error_types, names_no_error
 from summeter.records.text import Document, Side, Span, Summary
@@ -99,7 +97,6 @@ __all__ = [
     "error_types",
     "fault_of",
     "first_error",
-    "has_short_hash",
     "joined_error_types",
     "judge_names",
     "names_no_error",
@@ -109,5 +106,4 @@ __all__ = [
     "signature",
     "unnamed",
     "whole_lines",
-    "without_hashes",
 ]

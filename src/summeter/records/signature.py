@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from summeter.records.base import HASH
-
 SHOWN = 4
 """Digits of a hash that a table shows, where they tell its rows apart."""
 
@@ -45,20 +43,6 @@ def _show(value: object) -> str:
 _HASHED = re.compile(
     r"(?<=\|)(?P<key>(?:prompt|def|steps|weights|idf|baseline|members|corenlp|units|model|scorer):(?:[a-z]+@)?)(?P<hash>[0-9a-f]{4,16})(?![0-9a-z])"
 )
-
-
-def without_hashes(signature: str) -> str:
-    """A signature without the hashes of prompts and files: what it says of a judge beside those.
-
-    >>> without_hashes("rts|judge:p/m|prompt:c1a09f3e5b7d2468|v:2")
-    'rts|judge:p/m|prompt:|v:2'
-    """
-    return _HASHED.sub(r"\g<key>", signature)
-
-
-def has_short_hash(signature: str) -> bool:
-    """Whether it names a prompt or a file by less than `HASH` digits, as it was done before; two may then share one."""
-    return any(len(match["hash"]) < HASH for match in _HASHED.finditer(signature))
 
 
 def shown_signatures(signatures: Iterable[str]) -> dict[str, str]:
