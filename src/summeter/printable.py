@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-"""A control character of ASCII or Latin-1; a terminal may obey it."""
 _UNPRINTABLE = re.compile(r"(?!\r\n)[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _STYLE = re.compile(r"(\x1b\[[0-9;]*m)")
 

@@ -9,6 +9,7 @@ judgments, and back. What cells cannot say stands in `judgments`, as whole recor
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, NamedTuple, TypeVar
 
@@ -27,7 +28,6 @@ from pydantic_core import ErrorDetails
 
 from summeter.data.faults import FieldPath, Report, describe, explained, meant, path_of, problem
 from summeter.records import UNNAMED, Judgment, Summary, error_types, joined_error_types, names_no_error
-from summeter.records.judgment import LARGEST_VALUE
 from summeter.records.taxonomy import SEPARATOR
 
 PEOPLE = "people"
@@ -84,7 +84,7 @@ def _given(read: Callable[[Any], Any], expected: str) -> PlainValidator:
 
 
 def _number(value: Any) -> float | None:
-    number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST_VALUE
+    number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
     return float(value) if number else None
 
 

@@ -22,7 +22,6 @@ from pydantic_core import ErrorDetails
 from summeter.data.faults import Faults, describe, explained, meant, problem
 from summeter.data.formats import NotJSON, Row, parse_json
 from summeter.data.presets.base import Record
-from summeter.printable import CONTROL
 from summeter.records import Message, Parameter, UsageError, digest
 from summeter.records.text import SHARE, is_share, read_share
 
@@ -45,8 +44,6 @@ def _whole_number_as_text(value: Any) -> Any:
 def _named(value: str | None) -> str | None:
     if value is not None and not value.strip():
         raise problem("is empty; give a name, or leave it out")
-    if value is not None and (control := CONTROL.search(value)) is not None:
-        raise problem(f"holds the control character U+{ord(control[0]):04X}; names are shown in terminals and pages")
     return value
 
 

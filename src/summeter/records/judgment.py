@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, model_validator
 
 from summeter.records.base import Record
 from summeter.records.facts import Claim
@@ -49,10 +49,6 @@ def _decided(label: int | str | None) -> int | str | None:
     return label
 
 
-LARGEST_VALUE = 1e100
-"""Values lie between minus this and this: beyond it, squares and products in statistics would overflow."""
-
-
 class Judgment(Record):
     """One verdict.
 
@@ -69,7 +65,7 @@ class Judgment(Record):
     judge: str
     signature: str
     model: str | None = None
-    value: Annotated[float, Field(ge=-LARGEST_VALUE, le=LARGEST_VALUE)] | None = None
+    value: float | None = None
     label: Annotated[int | str | None, AfterValidator(_decided)] = None
     error_type: str | None = None
     evidence: tuple[Span, ...] = ()
