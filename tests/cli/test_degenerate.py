@@ -44,8 +44,8 @@ EDGES = {
     "constant people": Edge(4, "ABC", _plain, lambda *_: 3.0, lambda _: 0),
     "constant both": Edge(4, "ABC", lambda *_: 3.0, lambda *_: 3.0, lambda _: 1),
     "no vote": Edge(4, "ABC", _plain, lambda *_: None, lambda _: None),
-    "huge judge": Edge(4, "ABC", lambda i, j: 1e100 * ((i + j) % 3 - 1), _plain),
-    "huge both": Edge(4, "ABC", *[lambda i, j: 1e100 * ((i + j) % 3 - 1)] * 2),
+    "huge judge": Edge(4, "ABC", lambda i, j: 1e308 * ((i + j) % 3 - 1), _plain),
+    "huge both": Edge(4, "ABC", *[lambda i, j: 1.7e308 * ((i + j) % 3 - 1)] * 2),
     "9e99": Edge(4, "ABC", *[lambda i, j: 9e99 * ((i + j) % 3 - 1)] * 2),
     "tiny": Edge(4, "ABC", *[lambda i, j: 5e-324 * ((i + j) % 3)] * 2),
 }

@@ -52,7 +52,7 @@ def faults(folder: Path, *raw: dict[str, Any]) -> list[str]:
         ({"attempt": "second"}, 'attempt: must be a number, not "second"; of several the last counts'),
         ({"attempt": "2"}, 'attempt: must be a number, not "2"; of several the last counts'),
         ({"attempt": True}, "attempt: must be a number, not true; of several the last counts"),
-        ({"value": 10**400}, f"value: must be a finite number of at most 1e100, not 1{'0' * 39}"),
+        ({"value": 10**400}, f"value: must be a finite number, not 1{'0' * 39}"),
     ],
 )
 def test_a_value_must_say_what_it_is_of(tmp_path: Path, row: dict[str, Any], said: str) -> None:
@@ -176,7 +176,7 @@ def test_a_csv_gives_what_the_rows_as_json_give(tmp_path: Path) -> None:
     got = import_outputs(wanted.data, file, tmp_path / "run")
     assert got.judgments() == wanted.judgments()
     file.write_text("doc_id,system,evaluator,aspect,value\nd0,a,mine,overall,half\n")
-    with pytest.raises(InputError, match='2: value: must be a finite number of at most 1e100, not "half"'):
+    with pytest.raises(InputError, match='2: value: must be a finite number, not "half"'):
         import_outputs(wanted.data, file, tmp_path / "other")
 
 

@@ -114,7 +114,7 @@ def test_the_default_place_is_read(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("models: [", "is no YAML"), ("a: 1", "write `models:`"), ("models: {x/y: 3}", "per million tokens"),
+    [("models: [", "is not YAML"), ("a: 1", "write `models:`"), ("models: {x/y: 3}", "per million tokens"),
      ("models: {x/y: {input: 1, output: 2}}", "give the day it was so"),
      ("date: 2026-01-01\nmodels: {x/y: {input: -1, output: 2}}", "x/y: input"),
      ("date: 2026-01-01\nmodels: {x/y: {input: 1}}", "x/y: output"),

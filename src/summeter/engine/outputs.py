@@ -8,6 +8,7 @@ summary). `rival` and `order` (ab | ba) name a pair. Where an id was asked twice
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,7 +29,6 @@ from summeter.evaluators.base import Evaluator, Parser, target
 from summeter.evaluators.catalog import find, names, rebuild
 from summeter.evaluators.derived import DerivedEvaluator
 from summeter.records import Item, Judgment, Parameter, Unit, UsageError, digest, signature
-from summeter.records.judgment import LARGEST_VALUE
 from summeter.runs.calls import CallStore
 from summeter.runs.journal import Journal
 from summeter.runs.manifest import JudgeEntry, stem
@@ -128,13 +128,11 @@ def _name(text: str) -> str:
 
 def _finite(cell: Any) -> float | None:
     try:
-        if cell is None or (
-            not isinstance(cell, bool) and isinstance(cell, int | float) and abs(cell) <= LARGEST_VALUE
-        ):
+        if cell is None or (not isinstance(cell, bool) and isinstance(cell, int | float) and math.isfinite(cell)):
             return None if cell is None else float(cell)
     except OverflowError:  # a whole number beyond every double
         pass
-    raise problem(f"must be a finite number of at most 1e100, not {_shown(cell)}")
+    raise problem(f"must be a finite number, not {_shown(cell)}")
 
 
 def _attempt(cell: Any) -> int | float:

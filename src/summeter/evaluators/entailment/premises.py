@@ -45,7 +45,7 @@ class SummarySentences(NamedTuple):
     def of(cls, summary: Summary, by: Sentences) -> SummarySentences:
         """The sentences that the setting asks for, then those stored that are not among them.
 
-        >>> summary = Summary(document_id="d", system="s", text="A b.\nC d", splitter="rules-1")
+        >>> summary = Summary(document_id="d", system="s", text="A b.\\nC d", splitter="rules-1")
         >>> SummarySentences.of(summary, "punkt")
         SummarySentences(places=[(0, 4), (5, 8)], scored=2, judged=[0, 1])
         """
