@@ -65,6 +65,19 @@ def test_a_parquet_file_that_becomes_gigabytes_is_refused(tmp_path: Path) -> Non
     assert code("data", "validate", str(tmp_path / "bomb.parquet")) == 2
 
 
+def test_a_parquet_list_of_many_equal_values_is_refused(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    import numpy as np
+    import pyarrow.parquet as pq
+
+    count = 20_000_000
+    values = pa.ListArray.from_arrays(pa.array([0, count], pa.int32()), pa.array(np.zeros(count, np.int8)))
+    table = pa.table({"document": ["It rained."], "system": ["a"], "summary": ["Rain."], "more": values})
+    pq.write_table(table, tmp_path / "list.parquet", compression="zstd")
+    assert (tmp_path / "list.parquet").stat().st_size < 5_000
+    assert code("data", "validate", str(tmp_path / "list.parquet")) == 2
+
+
 def aliases() -> str:
     """Nine levels of nine aliases: 400 million values."""
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]

@@ -48,6 +48,8 @@ DEEPEST = 100
 back ends at 200."""
 UNPACKED, PACKED = 256 << 20, 200
 """A gzip file may unpack to this many bytes, or to this many times its size where that is more."""
+VALUE_BYTES = 16
+"""What each value of a Parquet file counts at least: a file holds equal values in a few bits, memory does not."""
 LONGEST_LINE = 64 << 20
 """Bytes of a line, and characters of a table's cell: no row of texts is longer."""
 MOST_CELLS = 20_000_000
@@ -763,7 +765,8 @@ def _parquet(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
         most = max(UNPACKED, PACKED * source.seek(0, io.SEEK_END))
         groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
         largest = max((group.total_byte_size for group in groups), default=0)  # no row can be larger
-        if sum(group.total_byte_size for group in groups) > most:
+        values = sum(group.column(place).num_values for group in groups for place in range(group.num_columns))
+        if max(sum(group.total_byte_size for group in groups), VALUE_BYTES * values) > most:
             raise _TooLarge(_unpacks())
         size = 0
         for batch in file.iter_batches(batch_size=max(1, min(1024, min(most, 1 << 30) // max(1, largest)))):
