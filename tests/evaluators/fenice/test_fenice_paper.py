@@ -246,6 +246,10 @@ class TestClaims:
         ((found,),) = judge(Fenice(claims="seq2seq"), SOURCE, CLAIM, tools=tools)
         assert (found.status, found.value, found.target.unit) == ("unparsed", None, "summary")
         assert found.reason == "claims of the summary: table/seq2seq wrote none"
+        tools = Tools("sig", networks={"nli": TableNLI(), "seq2seq": TableSeq2Seq({CLAIM: CLAIM})})
+        ((usable,),) = judge(Fenice(claims="seq2seq"), SOURCE, CLAIM, tools=tools)
+        assert usable.status == "ok"
+        assert found.prepared == usable.prepared is not None
 
     def test_each_source_asks_its_own_role(self) -> None:
         assert Fenice(claims="seq2seq").required_roles == ("nli", "seq2seq")

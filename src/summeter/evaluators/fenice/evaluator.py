@@ -154,7 +154,7 @@ class Fenice(PromptedEvaluator):
         else:
             drawn = await draw(item.summary, self.claims, tools, self.load_template(TEMPLATE))
         if not drawn.claims:
-            builder = JudgmentBuilder(self, item, tools.signature, model=drawn.model, calls=drawn.calls)
+            builder = replace(builder, model=drawn.model, calls=drawn.calls)
             status: Status = "skipped" if drawn.status == "ok" else drawn.status
             return [builder.failed(FAITHFULNESS, status, drawn.reason or "the summary holds no claim")]
         builder = replace(builder, model=tools.nli("nli").id, calls=drawn.calls)
