@@ -39,3 +39,15 @@ def test_the_seed_is_0_for_the_models_too(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, [*command, "-o", str(tmp_path / "run"), "--json"])
     assert done.exit_code == 0, done.output
     assert all("|seed:0|" in row["signature"] for row in json.loads(done.stdout)["rows"])
+
+
+def test_a_run_with_its_study_and_pages_is_verified(tmp_path: Path) -> None:
+    data, run = tmp_path / "data.jsonl", tmp_path / "run"
+    data.write_text("".join(f"{json.dumps(row)}\n" for row in rows()))
+    command = ["audit", "injection", str(data), "-e", "support", "--sample", "1", "-o", str(run)]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    page = ["report", str(run), "--study", str(run / "injection.json"), "-o", str(run / "audit.html")]
+    assert CliRunner().invoke(app, page).exit_code == 0
+    assert CliRunner().invoke(app, ["runs", "verify", str(run)]).exit_code == 0
+    (run / "notes.txt").write_text("mine")
+    assert CliRunner().invoke(app, ["runs", "verify", str(run)]).exit_code != 0

@@ -26,10 +26,10 @@ from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import build
 from summeter.meta.results import Row, Study, interval_row, payload
 from summeter.records import Judgment, UsageError
+from summeter.runs.seals import INJECTION
 from summeter.stats import Bootstrap
 
 STUDY = "injection"
-FILE = "injection.json"
 ALL = "all that push up"
 RESAMPLES = 2000
 
@@ -88,7 +88,7 @@ def injection(
     audited = variants(dataset, chosen, attacks, rivals=rivals)
     run = evaluate(audited, judges, models=models, out=out, replay=replay, progress=progress, **options)
     study = flips(run.judgments(), chosen, attacks, seed)
-    write_text(Path(out) / FILE, json.dumps(payload(study), ensure_ascii=False, indent=1) + "\n")
+    write_text(Path(out) / INJECTION, json.dumps(payload(study), ensure_ascii=False, indent=1) + "\n")
     return study
 
 

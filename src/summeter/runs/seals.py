@@ -32,7 +32,10 @@ from summeter.runs.views import VIEWS
 _SCHEMA = "summeter-checksums/1"
 _FOLDERS = ("judgments", "prepared", "prompts", "files")
 _STORES: dict[str, type[KeyValueFile]] = {CALLS: CallStore, RESULTS: ResultStore}
-_OTHERS = frozenset({MANIFEST, SEALS, LOCK, "report.html", *VIEWS})
+INJECTION = "injection.json"
+"""The study of an injection audit, which is written after the run has ended."""
+_OTHERS = frozenset({MANIFEST, SEALS, LOCK, INJECTION, *VIEWS})
+_PAGES = (".html", ".htm")
 _WITHOUT = "remove it, and the run is checked without it"
 _AGAIN = "bring it back as it was, or give the command that made the run again"
 
@@ -137,7 +140,7 @@ def _added(folder: Path) -> Iterator[Fault]:
     """What lies in the folder and is no file of a run; the folders of facts and the data are checked by their lists."""
     known = {file.relative_to(folder).parts[0] for file in facts(folder)} | {*_OTHERS, *_FOLDERS, "data"}
     for file in sorted(folder.iterdir()):
-        if file.name not in known and not file.name.startswith(tuple(_STORES)):
+        if file.name not in known and not file.name.startswith(tuple(_STORES)) and file.suffix not in _PAGES:
             yield Fault(str(file), None, None, "was added after the run had ended; take it out")
 
 
