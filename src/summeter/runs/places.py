@@ -62,6 +62,8 @@ class SummaryReader:
 
     def _put(self, document_id: str, systems: Iterable[str | None], start: int, length: int) -> None:
         """Note that lines of the last file are about the summaries of these systems, so far as they are wanted."""
+        if not length:  # an item without judgments; its file may not exist
+            return
         number = len(self._files) - 1
         for system in systems:
             if system is None or (self._only is not None and (document_id, system) not in self._only):
