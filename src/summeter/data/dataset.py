@@ -7,10 +7,12 @@ written by `data.sharding`.
 from __future__ import annotations
 
 import hashlib
+from array import array
+from collections import ChainMap, Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
-from itertools import chain
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
@@ -24,10 +26,11 @@ from summeter.data.formats import OnRead, Row, file_name, format_to_read, read_r
 from summeter.data.hub import Fetched, fetch, is_address
 from summeter.data.intake import Intake
 from summeter.data.layout import Table, joined, read_tables, records, with_documents
+from summeter.data.on_demand import StoredMapping, StoredSummaries
 from summeter.data.presets import Preset, preset_named
 from summeter.data.presets.base import Joined, Record
 from summeter.data.remote import is_remote
-from summeter.data.rows import EMPTY, Columns
+from summeter.data.rows import Columns
 from summeter.data.shards import Shard, Shards, is_sharded, write_manifest
 from summeter.records import (
     Document,
@@ -52,6 +55,9 @@ _T = TypeVar("_T")
 class Dataset:
     """Documents, summaries and human judgments. Immutable; the `with_` methods return new datasets.
 
+    Summaries stand in the order of their documents. Those of a large folder are read from it when they are asked for,
+    and so are its documents: go through `items`, and keep none of them.
+
     >>> data = load([{"document": "It rained. We stayed.", "summary": "It rained."}])
     >>> len(data), data.systems
     (1, ('system',))
@@ -66,19 +72,56 @@ class Dataset:
         warnings: Iterable[Fault] = (),
         dropped: Iterable[Dropped] = (),
         fact_origins: Mapping[str, tuple[FactOrigin, ...]] = MappingProxyType({}),
+        *,
+        known_hash: str | None = None,
     ) -> None:
-        self._documents: Mapping[str, Document] = MappingProxyType(dict(documents))
-        self._summaries = tuple(summaries)
+        """`known_hash` is the hash of the documents and summaries, where it was computed before."""
+        self._documents: Mapping[str, Document] = (
+            MappingProxyType(dict(documents)) if isinstance(documents, dict | MappingProxyType) else documents
+        )
+        self._summaries: Sequence[Summary] = summaries if isinstance(summaries, StoredSummaries) else tuple(summaries)
+        self._group()
+        if known_hash is not None:
+            self.__dict__["hash"] = known_hash
         self.warnings = tuple(warnings)
         self.dropped = tuple(dropped)
-        self._fact_origins = MappingProxyType(_fitting(fact_origins, self._documents))
+        self._fact_origins = (
+            fact_origins
+            if isinstance(fact_origins, StoredMapping)
+            else MappingProxyType(_fitting(fact_origins, self._documents))
+        )
         self._makers = dict(judgments)
         self._made: dict[str, tuple[Judgment, ...]] = {}
         self._card = card
 
+    def _group(self) -> None:
+        """Put the summaries in the order of their documents, and note where those of each document begin."""
+        place = {doc_id: number for number, doc_id in enumerate(self._documents)}
+        keys = list(_keys(self._summaries))
+        documents = array("q", (place[doc_id] for doc_id, _ in keys))
+        systems = [system for _, system in keys]
+        if any(left > right for left, right in pairwise(documents)):
+            order = sorted(range(len(documents)), key=documents.__getitem__)
+            summaries = self._summaries
+            self._summaries = (
+                summaries.take(order)
+                if isinstance(summaries, StoredSummaries)
+                else tuple(summaries[number] for number in order)
+            )
+            documents, systems = array("q", (documents[n] for n in order)), [systems[n] for n in order]
+        self._place, self._first = place, array("q", [0])
+        self._of_document: list[tuple[str, ...]] = []
+        known: dict[tuple[str, ...], tuple[str, ...]] = {}  # most documents have summaries by the same systems
+        counts = Counter(documents)
+        for number in range(len(place)):
+            first = self._first[-1]
+            own = tuple(systems[first : first + counts[number]])
+            self._of_document.append(known.setdefault(own, own))
+            self._first.append(first + len(own))
+
     def __len__(self) -> int:
         """The number of summaries."""
-        return len(self.summaries)
+        return len(self._summaries)
 
     def __repr__(self) -> str:
         sets = ", ".join(self.judgment_sets) or "none"
@@ -91,8 +134,8 @@ class Dataset:
         return self._documents
 
     @property
-    def summaries(self) -> tuple[Summary, ...]:
-        """The summaries, in order."""
+    def summaries(self) -> Sequence[Summary]:
+        """The summaries, in the order of their documents."""
         return self._summaries
 
     @property
@@ -113,7 +156,7 @@ class Dataset:
 
     def outlines(self) -> Iterator[Outline]:
         """The outline of each part."""
-        yield {document.id: [summary.system for summary in summaries] for document, summaries in self.items()}
+        yield dict(zip(self._documents, self._of_document, strict=True))
 
     @property
     def card(self) -> Card:
@@ -133,7 +176,7 @@ class Dataset:
     @property
     def systems(self) -> tuple[str, ...]:
         """Systems in order of appearance."""
-        return tuple(dict.fromkeys(summary.system for summary in self.summaries))
+        return tuple(dict.fromkeys(chain.from_iterable(dict.fromkeys(self._of_document))))
 
     @property
     def domains(self) -> tuple[str, ...]:
@@ -150,7 +193,10 @@ class Dataset:
     @property
     def splitters(self) -> tuple[str, ...]:
         """Who drew the sentences of summaries, in the order of their names."""
-        return tuple(sorted({summary.splitter for summary in self.summaries}))
+        summaries = self._summaries
+        if isinstance(summaries, StoredSummaries):
+            return tuple(sorted(summaries.splitters))
+        return tuple(sorted({summary.splitter for summary in summaries}))
 
     @property
     def judgment_sets(self) -> tuple[str, ...]:
@@ -159,11 +205,9 @@ class Dataset:
 
     def items(self) -> Iterator[tuple[Document, list[Summary]]]:
         """Each document with its summaries: the unit of work."""
-        grouped: dict[str, list[Summary]] = {doc_id: [] for doc_id in self.documents}
-        for summary in self.summaries:
-            grouped[summary.document_id].append(summary)
-        for doc_id, document in self.documents.items():
-            yield document, grouped[doc_id]
+        summaries = iter(self.summaries)
+        for document, systems in zip(self.documents.values(), self._of_document, strict=True):
+            yield document, list(islice(summaries, len(systems)))
 
     def key_facts(self, doc_id: str) -> KeyFacts | None:
         """The key facts given with a document, or None."""
@@ -187,9 +231,9 @@ class Dataset:
         """The dataset with a judgment set added, or replaced. Raises UsageError if one judges what is not here."""
         folders.check_set_name(name)
         kept = tuple(judgments)
-        known = {(summary.document_id, summary.system) for summary in self.summaries}
         for judgment in kept:
-            if (judgment.target.document_id, judgment.target.system) not in known:
+            number = self._place.get(judgment.target.document_id)
+            if number is None or judgment.target.system not in self._of_document[number]:
                 raise UsageError(f"a judgment of {name} is about {judgment.target.item}, which is not in the dataset")
         makers = {**self._makers, name: lambda: iter(kept)}
         return self._with(judgments=makers)
@@ -208,10 +252,10 @@ class Dataset:
                 raise UsageError(f"there is no document {doc_id!r}{meant(doc_id, self.documents)}")
         lists = {doc_id: tuple(facts) for doc_id, facts in key_facts.items()}
         changed = frozenset(doc_id for doc_id, facts in lists.items() if facts != self.documents[doc_id].key_facts)
-        documents = {
-            doc_id: document.model_copy(update={"key_facts": lists[doc_id]}) if doc_id in changed else document
-            for doc_id, document in self.documents.items()
-        }
+        others = {doc_id: self.documents[doc_id].model_copy(update={"key_facts": lists[doc_id]}) for doc_id in changed}
+        stored = not isinstance(self.documents, MappingProxyType)
+        # A ChainMap is in the order of its last mapping, and holds no other documents than the changed ones.
+        documents = ChainMap(others, self.documents) if stored else {**self.documents, **others}  # type: ignore[arg-type]
         makers = {name: partial(_counting_in_other_lists, maker, changed) for name, maker in self._makers.items()}
         known = {doc_id: origin for doc_id, origin in self.fact_origins.items() if doc_id not in changed}
         return self._with(
@@ -228,6 +272,7 @@ class Dataset:
             summaries=self.summaries,
             warnings=self.warnings,
             dropped=self.dropped,
+            known_hash=None if "documents" in changes else self.__dict__.get("hash"),
         )
 
     def with_documents(self, doc_ids: Iterable[str]) -> Dataset:
@@ -239,10 +284,18 @@ class Dataset:
         for doc_id in sorted(kept - self.documents.keys()):
             raise UsageError(f"there is no document {doc_id!r}{meant(doc_id, self.documents)}")
         makers = {name: partial(_of_documents, maker, kept) for name, maker in self._makers.items()}
-        documents = {doc_id: document for doc_id, document in self.documents.items() if doc_id in kept}
-        summaries = [summary for summary in self.summaries if summary.document_id in kept]
+        places = [place for doc_id, place in self._place.items() if doc_id in kept]
+        numbers = chain.from_iterable(range(self._first[place], self._first[place + 1]) for place in places)
+        documents, summaries, origins = self.documents, self._summaries, self.fact_origins
         card = self._card.model_copy(update={"counts": {}, "files": {}})
-        return Dataset(documents, summaries, makers, card, fact_origins=self.fact_origins)
+        return Dataset(
+            documents.of(kept) if isinstance(documents, StoredMapping)
+            else {doc_id: documents[doc_id] for doc_id in self._place if doc_id in kept},
+            summaries.take(numbers) if isinstance(summaries, StoredSummaries)
+            else [summaries[number] for number in numbers],
+            makers, card,
+            fact_origins=origins.of(kept) if isinstance(origins, StoredMapping) else origins,
+        )  # fmt: skip
 
     def with_split(self, name: str) -> Dataset:
         """The dataset with `name` as the split of every document."""
@@ -370,7 +423,7 @@ class ShardedDataset(Dataset):
         return self.whole.documents
 
     @property
-    def summaries(self) -> tuple[Summary, ...]:
+    def summaries(self) -> Sequence[Summary]:
         return self.whole.summaries
 
     @property
@@ -398,6 +451,13 @@ class ShardedDataset(Dataset):
         makers = {name: partial(_of_documents, partial(self.iter_judgments, name), wanted) for name in self._makers}
         card = self._card.model_copy(update={"counts": {}, "files": {}})
         return Dataset(documents, summaries, makers, card, fact_origins=origins)
+
+
+def _keys(summaries: Sequence[Summary]) -> Iterator[tuple[str, str]]:
+    """The document's id and the system of each summary."""
+    if isinstance(summaries, StoredSummaries):
+        return summaries.keys()
+    return ((summary.document_id, summary.system) for summary in summaries)
 
 
 def _fitting(
@@ -676,15 +736,8 @@ def _load_folder(folder: Path, *, verify: bool) -> Dataset:
     if not folders.is_dataset(folder):
         message = f"is a folder without {folders.CARD}; give a flat file, or a folder made by `summeter data import`"
         raise InputError.at(folder, None, None, message)
-    card, documents, summaries, makers, origins = folders.read(folder, verify=verify)
-    texts = [
-        (folders.DOCUMENTS, [document.text for document in documents.values()]),
-        (folders.SUMMARIES, [summary.text for summary in summaries]),
-    ]
-    warnings = [
-        Fault(str(folder / name), line, "text", EMPTY)
-        for name, each in texts
-        for line, text in enumerate(each, 1)
-        if not text.strip()
-    ]
-    return Dataset(documents, summaries, makers, card, warnings, folders.read_dropped(folder), origins)
+    content = folders.read(folder, verify=verify)
+    return Dataset(
+        content.documents, content.summaries, content.judgments, content.card, content.warnings,
+        folders.read_dropped(folder), content.fact_origins, known_hash=content.hash,
+    )  # fmt: skip

@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from array import array
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -24,6 +25,8 @@ from summeter.data.faults import Dropped, Faults
 from summeter.data.formats import Row, read_rows
 from summeter.data.human import SET_NAME
 from summeter.data.human_judgments import current_aspect
+from summeter.data.on_demand import LineFile, StoredMapping, StoredSummaries, lines_of
+from summeter.data.rows import EMPTY
 from summeter.records import (
     Document,
     FactOrigin,
@@ -45,6 +48,9 @@ KEY_FACTS = "keyfacts.jsonl"
 JUDGMENTS = "judgments"
 DROPPED = "faults.jsonl"
 """What was left out of the dataset, with the reasons; no part of the data, and not sealed."""
+
+LARGE = 64 << 20
+"""Bytes of texts from which data are not held in memory: of documents.jsonl and summaries.jsonl, or of flat files."""
 
 _AGAIN = "import the data again"
 _UNKNOWN = f"which is not in the dataset; {_AGAIN}"
@@ -91,13 +97,15 @@ class _GivenFacts(Record):
 
 
 class Content(NamedTuple):
-    """What a folder holds."""
+    """What a folder holds. `hash` is that of its card where the card's word is taken for it."""
 
     card: Card
-    documents: dict[str, Document]
-    summaries: tuple[Summary, ...]
+    documents: Mapping[str, Document]
+    summaries: Sequence[Summary]
     judgments: dict[str, JudgmentMaker]
-    fact_origins: dict[str, tuple[FactOrigin, ...]]
+    fact_origins: Mapping[str, tuple[FactOrigin, ...]]
+    warnings: Sequence[Fault] = ()
+    hash: str | None = None
 
 
 def is_dataset(path: Path) -> bool:
@@ -182,6 +190,9 @@ def read(folder: Path, *, verify: bool, advice: str | None = None) -> Content:
     names = _files(folder)
     if verify:
         _verify(folder, card, names, advice)
+    size = sum((folder / name).stat().st_size for name in (DOCUMENTS, SUMMARIES) if name in names)
+    if size >= LARGE and (verify or is_intact(folder)):
+        return read_on_demand(folder, card)
     given = [row for _, row in _records(folder / KEY_FACTS, _GivenFacts)]
     facts = {row.document_id: row.facts for row in given}
     documents = _documents(folder / DOCUMENTS, facts)
@@ -193,7 +204,66 @@ def read(folder: Path, *, verify: bool, advice: str | None = None) -> Content:
         if name.startswith(f"{JUDGMENTS}/")
     }
     origins = {row.document_id: row.origins for row in given if row.origins is not None}
-    return Content(card, documents, summaries, makers, origins)
+    texts = (
+        (DOCUMENTS, (document.text for document in documents.values())),
+        (SUMMARIES, (own.text for own in summaries)),
+    )
+    warnings = [
+        Fault(str(folder / name), line, "text", EMPTY)
+        for name, own in texts for line, text in enumerate(own, 1) if not text.strip()
+    ]  # fmt: skip
+    return Content(card, documents, summaries, makers, origins, warnings)
+
+
+def read_on_demand(folder: Path, card: Card) -> Content:
+    """What a folder holds whose files are as summeter wrote them; documents, summaries and key facts are read from it
+    when they are asked for."""
+    warnings: list[Fault] = []
+    documents: dict[str, int] = {}
+    place: dict[str, int] = {}
+    for start, line in lines_of(folder / DOCUMENTS):
+        row = from_json(line)
+        place[row["id"]] = len(place)
+        documents[row["id"]] = start
+        if not row["text"].strip():
+            warnings.append(Fault(str(folder / DOCUMENTS), len(documents), "text", EMPTY))
+    starts, of_document, kinds, names = array("q"), array("q"), array("q"), dict[tuple[str, str], int]()
+    for start, line in lines_of(folder / SUMMARIES):
+        row = from_json(line)
+        starts.append(start)
+        of_document.append(place[row["document_id"]])
+        kinds.append(names.setdefault((row["system"], row["splitter"]), len(names)))
+        if not row["text"].strip():
+            warnings.append(Fault(str(folder / SUMMARIES), len(starts), "text", EMPTY))
+    facts, origins = dict[str, int](), dict[str, int]()
+    for start, line in lines_of(folder / KEY_FACTS):
+        row = from_json(line)
+        facts[row["document_id"]] = start
+        if row.get("origins") is not None:
+            origins[row["document_id"]] = start
+    facts_file = LineFile(folder / KEY_FACTS) if facts else None
+
+    def document(line: bytes) -> Document:
+        row = from_json(line)
+        if facts_file is not None and row["id"] in facts:
+            row["key_facts"] = from_json(facts_file.line(facts[row["id"]]))["facts"]
+        return Document.model_validate(row)
+
+    def origins_in(line: bytes) -> tuple[FactOrigin, ...]:
+        return _GivenFacts.model_validate_json(line).origins or ()
+
+    summaries = StoredSummaries(LineFile(folder / SUMMARIES), starts, of_document, kinds, list(documents), list(names))
+    makers: dict[str, JudgmentMaker] = {
+        path.stem: partial(_judgments, path) for path in sorted((folder / JUDGMENTS).glob("*.jsonl"))
+    }
+    return Content(
+        card, StoredMapping(LineFile(folder / DOCUMENTS), documents, document), summaries, makers,
+        {} if facts_file is None else StoredMapping(facts_file, origins, origins_in), warnings, card.hash or None,
+    )  # fmt: skip
+
+
+def _judgments(path: Path) -> Iterator[Judgment]:
+    return (current_aspect(judgment) for _, judgment in _records(path, Judgment, sealed=True))
 
 
 def read_some(folder: Path, only: Container[str], advice: str | None = None) -> Content:

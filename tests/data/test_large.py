@@ -1,0 +1,120 @@
+"""Data larger than the limit for memory are the same data, read from disk when they are asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from summeter.data import folder as folders
+from summeter.data.dataset import Dataset, load, save
+from summeter.data.on_demand import StoredSummaries
+from summeter.data.parts import sample
+from summeter.records import FactOrigin, InputError, UsageError
+
+ROWS = [
+    {
+        "doc_id": f"{document:03}", "system": system, "document": f"It rained on day {document}. We stayed. Nobody came.",
+        "summary": f"It rained on {document}, says {system}. We stayed.", "domain": ["news", "mail"][document % 2],
+        "key_facts": [f"It rained on day {document}.", "They stayed."], "note": document,
+        "human": {
+            "ratings": {"faithfulness": {"ann": document % 5, "bea": 2}},
+            "sentence_labels": [1, {"ann": 0, "bea": 1}],
+            "key_fact_labels": [1, 0],
+        },
+    }
+    for document in range(7) for system in ("ash", "birch", "cedar")
+]  # fmt: skip
+
+
+def write(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def assert_same(large: Dataset, small: Dataset) -> None:
+    assert isinstance(large.summaries, StoredSummaries)
+    assert list(large.items()) == list(small.items())
+    assert list(large.documents) == list(small.documents)
+    assert list(large.summaries) == list(small.summaries)
+    for name in ("hash", "systems", "domains", "splitters", "document_count"):
+        assert getattr(large, name) == getattr(small, name), name
+    assert len(large) == len(small)
+    assert large.document_domains() == small.document_domains()
+    assert set(large.judgment_sets) == set(small.judgment_sets)
+    order = list(small.documents)
+    for name in small.judgment_sets:
+        in_order = sorted(small.judgments(name), key=lambda judgment: order.index(judgment.target.document_id))
+        assert sorted(large.iter_judgments(name), key=lambda each: order.index(each.target.document_id)) == in_order
+    assert dict(large.fact_origins) == dict(small.fact_origins)
+
+
+@pytest.fixture
+def limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything is too large for memory."""
+    monkeypatch.setattr(folders, "LARGE", 0)
+
+
+def test_a_large_folder_is_the_data_that_were_saved(tmp_path: Path, limit: None) -> None:
+    small = load(ROWS)
+    origins = {"001": tuple(FactOrigin(proposed=fact, origin="document") for fact in small.documents["001"].key_facts)}
+    small = small.with_key_facts({}, origins)
+    save(small, tmp_path / "data")
+    large = load(tmp_path / "data")
+    assert_same(large, small)
+    save(large, tmp_path / "again")
+    assert_same(load(tmp_path / "again"), small)
+    assert large.card.hash == small.hash
+    assert large.summaries[-1] == small.summaries[-1]
+    assert large.summaries[2:4] == tuple(small.summaries[2:4])
+    assert large.key_facts("002") == small.key_facts("002")
+
+
+def test_what_is_made_of_large_data_is_what_is_made_of_small_data(tmp_path: Path, limit: None) -> None:
+    small = load(ROWS)
+    save(small, tmp_path / "data")
+    large = load(tmp_path / "data")
+    assert_same(large.with_documents(["005", "002"]), small.with_documents(["002", "005"]))
+    assert_same(large.with_card(name="x"), small.with_card(name="x"))
+    assert_same(large.with_key_facts({"001": ["Rain."]}), small.with_key_facts({"001": ["Rain."]}))
+    assert large.with_key_facts({"001": ["Rain."]}).hash != large.hash
+    votes = small.judgments("human.raw")[:5]
+    assert_same(large.with_judgments("more", votes), small.with_judgments("more", votes))
+    assert sample(large, 3).hash == sample(small, 3).hash
+    for data in (small, large):
+        with pytest.raises(UsageError, match="there is no document '7'"):
+            data.with_documents(["7"])
+        with pytest.raises(KeyError):
+            data.documents["7"]
+
+
+def test_the_order_of_rows_does_not_matter_as_long_as_documents_come_in_order(tmp_path: Path, limit: None) -> None:
+    interleaved = sorted(ROWS, key=lambda row: row["system"])
+    apart = load(interleaved)
+    assert apart.hash == load(ROWS).hash
+    assert [own.document_id for own in apart.summaries] == [row["doc_id"] for row in ROWS]
+    save(apart, tmp_path / "data")
+    assert_same(load(tmp_path / "data"), load(ROWS))
+
+
+def test_a_file_changed_under_a_large_dataset_is_an_error(tmp_path: Path, limit: None) -> None:
+    save(load(ROWS), tmp_path / "data")
+    large = load(tmp_path / "data")
+    summaries = tmp_path / "data" / "summaries.jsonl"
+    with summaries.open("r+b") as file:
+        file.truncate(300)
+    with pytest.raises(InputError, match=r"summaries.jsonl: the line at byte .* the file was changed"):
+        list(large.items())
+    with pytest.raises(InputError, match=r"summaries.jsonl: was changed after import"):
+        load(tmp_path / "data")
+
+
+def test_empty_texts_are_warned_about_in_large_data_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save(load([*ROWS, {"doc_id": "e", "document": "A text.", "summary": ""}]), tmp_path / "data")
+    small = load(tmp_path / "data").warnings
+    monkeypatch.setattr(folders, "LARGE", 0)
+    assert load(tmp_path / "data").warnings == small
+    assert [(Path(fault.file).name, fault.line) for fault in small] == [("summaries.jsonl", 22)]
