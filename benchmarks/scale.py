@@ -313,7 +313,7 @@ def memory(arguments: argparse.Namespace) -> None:
         workers = ["--workers", str(arguments.workers)] if arguments.workers else []
         judges = [word for name in arguments.judge for word in ("-e", name)]
         stages = {
-            "data shard": ["data", "shard", str(flat), "-o", str(data)],
+            "data import": ["data", "import", str(flat), "-o", str(data)],
             "score": ["score", str(data), *judges, "-o", str(run), "--quiet", *workers],
             "score again": ["score", str(data), *judges, "-o", str(run), "--quiet", *workers],
             "rescore": ["rescore", str(run)],

@@ -331,34 +331,31 @@ def test_real_data_are_fine(shared: Path) -> None:
     assert result.stdout.splitlines()[-1] == "no faults"
 
 
-def test_shard_and_the_commands_that_read_shards(tmp_path: Path) -> None:
+def test_shard_writes_files_that_are_read_as_one_data_set(tmp_path: Path) -> None:
     source = tmp_path / "mine.jsonl"
     rows = [
-        {"doc_id": f"d{number}", "system": system, "document": f"It rained on day {number}.", "summary": "It rained."}
-        for system in ("ash", "birch")
+        {"doc_id": f"00{number}", "system": system, "document": f"It rained on day {number}.", "summary": "It rained.",
+         "human": {"ratings": {"fluency": {"007": 3}}}}
         for number in range(5)
-    ]
-    source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    folder = tmp_path / "shards"
-    arguments = ["shard", source, "-o", folder, "--documents-per-shard", "2", "--licence", "MIT"]
-    result = run(*arguments)
-    assert result.exit_code == 0
-    assert result.stdout.splitlines() == [
-        f"mine: 5 documents and 10 summaries in 3 shards  (hash {load(folder).hash[:12]})", f"written to {folder}",
+        for system in ("ash", "birch")
     ]  # fmt: skip
-    assert "10 summaries in 1 shard  (" in run("shard", source, "-o", tmp_path / "whole").stdout
-    result = run("validate", folder)
-    assert result.exit_code == 0
-    assert "5 documents, 10 summaries" in result.stdout
-    assert "licence: MIT" in result.stdout
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    folder = tmp_path / "parts"
+    arguments = ["shard", source, "-o", folder, "--documents", "2"]
+    assert run(*arguments).exit_code == 0
+    files = sorted(folder.iterdir())
+    assert [len(file.read_text(encoding="utf-8").splitlines()) for file in files] == [4, 4, 2]
+    assert [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()] == rows
+    assert load(folder).hash == load(source).hash
+    assert load(folder).card.name == "parts"
     assert json.loads(run("show", folder, "--json").stdout)["rows"][0]["systems"] == {"ash": 5, "birch": 5}
-    assert run("export", folder, "-o", tmp_path / "out.jsonl").exit_code == 0
-    out = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert sorted(out, key=lambda row: (row["system"], row["doc_id"])) == rows
+    assert run("import", *files, "-o", tmp_path / "set").exit_code == 0
+    assert load(tmp_path / "set").hash == load(source).hash
     refused = run(*arguments)
     assert isinstance(refused.exception, UsageError)
-    assert "already holds a dataset in shards" in str(refused.exception)
-    (folder / "shard-00001" / "summaries.jsonl").write_text("", encoding="utf-8")
-    damaged = run("validate", folder)
+    with files[1].open("a", encoding="utf-8") as file:
+        file.write(json.dumps({**rows[0], "document": "Another text."}) + "\n")
+    damaged = run("validate", folder, "--json")
     assert damaged.exit_code == 2
-    assert "shard-00001: summaries.jsonl: was changed after import; it belongs to shard 2 of 3" in damaged.stdout
+    (fault,) = json.loads(damaged.stdout)["rows"]
+    assert (fault["file"], fault["line"], fault["field"]) == (str(files[1]), 5, "document")

@@ -61,7 +61,7 @@ for last in range(1, int(sys.argv[1]) + 1):
         (f"bench run {BENCH} --until source", 7),
         ("score data.jsonl -e length", 12),
         ("data import data.jsonl --force", 25),
-        ("data shard data.jsonl --force", 35),
+        ("data shard data.jsonl --documents 1", 12),
     ],
     ids=["demo", "bench run", "score", "data import", "data shard"],
 )

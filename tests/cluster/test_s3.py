@@ -40,16 +40,16 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         server.stop()
 
 
-def test_shards_are_written_read_and_scored(bucket: str, tmp_path: Path) -> None:
-    source = tmp_path / "mine.jsonl"
-    source.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
-    address = f"{bucket}/mine"
-    result = CliRunner().invoke(app, ["data", "shard", str(source), "-o", address, "--documents-per-shard", "2"])
-    assert result.exit_code == 0, result.output
-    assert "5 documents and 10 summaries in 3 shards" in result.output
-    assert load(address).hash == load(ROWS).hash
+def test_a_folder_of_files_is_scored(bucket: str, tmp_path: Path) -> None:
+    import s3fs
+
+    for system in ("ash", "birch"):
+        rows = "".join(json.dumps(row) + "\n" for row in ROWS if row["system"] == system)
+        s3fs.S3FileSystem().pipe_file(f"data/mine/{system}.jsonl", rows.encode())
+    for address in (f"{bucket}/mine", f"{bucket}/mine/*.jsonl"):
+        assert load(address).hash == load(ROWS).hash
     result = CliRunner().invoke(
-        app, ["score", address, "-e", "abstractiveness", "-o", str(tmp_path / "run"), "--quiet"]
+        app, ["score", f"{bucket}/mine", "-e", "abstractiveness", "-o", str(tmp_path / "run"), "--quiet"]
     )
     assert result.exit_code == 0, result.output
     manifest = json.loads((tmp_path / "run" / "run.json").read_text(encoding="utf-8"))

@@ -35,7 +35,11 @@ ROWS: list[dict[str, Any]] = [
 
 
 def content(data: Dataset) -> tuple[Any, ...]:
-    judgments = {name: data.judgments(name) for name in data.judgment_sets}
+    place = {doc_id: number for number, doc_id in enumerate(data.documents)}  # flat rows come out in this order
+    judgments = {
+        name: sorted(data.judgments(name), key=lambda judgment: place[judgment.target.document_id])
+        for name in data.judgment_sets
+    }
     return data.documents, data.summaries, {name: judged for name, judged in judgments.items() if judged}, data.hash
 
 

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from summeter.data import folder as folders
+from summeter.data import streaming
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.on_demand import StoredSummaries
 from summeter.data.parts import sample
-from summeter.records import FactOrigin, InputError, UsageError
+from summeter.records import FactOrigin, Fault, InputError, UsageError
 
 ROWS = [
     {
-        "doc_id": f"{document:03}", "system": system, "document": f"It rained on day {document}. We stayed. Nobody came.",
+        "doc_id": f"{document:03}", "system": system,
+        "document": f"It rained on day {document}. We stayed. Nobody came.",
         "summary": f"It rained on {document}, says {system}. We stayed.", "domain": ["news", "mail"][document % 2],
         "key_facts": [f"It rained on day {document}.", "They stayed."], "note": document,
         "human": {
@@ -118,3 +124,112 @@ def test_empty_texts_are_warned_about_in_large_data_too(tmp_path: Path, monkeypa
     monkeypatch.setattr(folders, "LARGE", 0)
     assert load(tmp_path / "data").warnings == small
     assert [(Path(fault.file).name, fault.line) for fault in small] == [("summaries.jsonl", 22)]
+
+
+# ---- flat files ----
+
+_texts = st.sampled_from(["It rained. We stayed.", "Snow fell.", "Nothing happened here, they say. Really."])
+_spans = st.lists(
+    st.fixed_dictionaries({"start": st.integers(0, 3), "end": st.integers(4, 8), "label": st.just("entity"),
+                           "annotator": st.sampled_from(["ann", "bea", "cem", "?1"])}), max_size=2,
+)  # fmt: skip
+_human = st.one_of(
+    st.none(),
+    st.fixed_dictionaries(
+        {"ratings": st.fixed_dictionaries({"fluency": st.sampled_from([3, {"ann": 1}, {"dan": 2}])})}
+    ),
+    st.fixed_dictionaries({"spans": _spans}),
+    st.fixed_dictionaries({"spans": _spans, "overall": st.just({"faithfulness": {"bea": 1}})}),
+)
+_rows = st.lists(
+    st.fixed_dictionaries(
+        {"document": _texts, "summary": _texts, "system": st.sampled_from(["a", "b"]), "human": _human},
+        optional={"extra": st.integers(0, 2), "references": st.just(["It rained."])},
+    ), min_size=1, max_size=9,
+)  # fmt: skip
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=_rows, size=st.integers(1, 3))
+def test_any_rows_too_large_for_memory_are_those_loaded(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]], size: int
+) -> None:
+    source = write(tmp_path_factory.mktemp("any") / "rows.jsonl", rows)
+    small = load(source)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(folders, "LARGE", 0)
+        patch.setattr(streaming, "DOCUMENTS_AT_ONCE", size)
+        large = load(source)
+    assert_same(large, small)
+    assert sorted(map(str, large.warnings)) == sorted(map(str, small.warnings))
+
+
+BAD: list[list[dict[str, Any]]] = [
+    [{"document": "It rained."}],
+    [{"doc_id": "000", "document": "Another text.", "summary": "Rain."}],
+    [{"doc_id": ["d"], "document": "A text.", "summary": "Rain."}, {"document": 3, "summary": "x"}],
+    [{**ROWS[4], "system": "new", "human": {"sentence_labels": [1, 2, 3]}}],
+    [{**ROWS[4], "system": "new", "human": {"key_fact_labels": [1]}}],
+]
+
+
+@pytest.mark.parametrize("extra", BAD)
+@pytest.mark.parametrize("on_fault", ["error", "skip", "keep-valid"])
+def test_faults_of_large_data_are_those_of_small_data(
+    tmp_path: Path, extra: list[dict[str, Any]], on_fault: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [write(tmp_path / "a.jsonl", ROWS), write(tmp_path / "b.jsonl", extra)]
+    with files[1].open("a", encoding="utf-8") as file:
+        file.write("{nonsense\n")
+
+    def outcome() -> tuple[tuple[Fault, ...], Any, Any]:
+        try:
+            data = load(files, on_fault=on_fault)
+        except InputError as error:
+            return error.faults, None, None
+        return (), sorted(map(repr, data.dropped)), list(data.items())
+
+    expected = outcome()
+    monkeypatch.setattr(folders, "LARGE", 0)
+    monkeypatch.setattr(streaming, "DOCUMENTS_AT_ONCE", 2)
+    assert outcome() == expected
+    assert bool(expected[0]) == (on_fault == "error")
+    assert {Path(fault.file).name for fault in expected[0]} <= {"b.jsonl"}
+
+
+def test_tables_stdin_and_mapped_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flat = [{"id": row["doc_id"], "src": row["document"], "summary": row["summary"], "system": row["system"]}
+            for row in sorted(ROWS, key=lambda row: row["system"])]  # fmt: skip
+    columns = {"document": "src", "doc_id": "id"}
+    small = load(flat, map=columns)
+    monkeypatch.setattr(folders, "LARGE", 0)
+    with (tmp_path / "rows.csv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, list(flat[0]))
+        table.writeheader()
+        table.writerows(flat)
+    assert_same(load(tmp_path / "rows.csv", map=columns), small)
+    packed = tmp_path / "rows.jsonl.gz"
+    packed.write_bytes(gzip.compress(write(tmp_path / "rows.jsonl", flat).read_bytes()))
+    assert_same(load(packed, map=columns), small)
+    with (tmp_path / "rows.jsonl").open() as stdin:
+        monkeypatch.setattr("sys.stdin", stdin)
+        assert_same(load("-", map=columns), small)
+
+
+def test_the_temporary_copy_goes_with_the_data(tmp_path: Path, limit: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = write(tmp_path / "rows.jsonl", ROWS)
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    votes = load(source).with_documents(["001"]).iter_judgments("human.raw")
+    assert len(list(votes)) == len(load(ROWS[3:6]).judgments("human.raw"))
+    del votes
+    assert not list((tmp_path / "temporary").iterdir())
+    with pytest.raises(InputError):
+        load([source, write(tmp_path / "bad.jsonl", [{"document": "x"}])])
+    assert not list((tmp_path / "temporary").iterdir())
+
+
+def test_files_that_are_not_there(tmp_path: Path) -> None:
+    for source in (tmp_path / "*.jsonl", [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]):
+        with pytest.raises(InputError, match=r"jsonl: no such file"):
+            load(source)

@@ -70,11 +70,6 @@ class TestTwoFiles:
         rows = put(tmp_path / "rows.json", ROWS)
         assert faults([rows, tmp_path / "gone.json"], "finesure") == [f"{tmp_path / 'gone.json'}: no such file"]
 
-    def test_several_files_need_a_layout(self, tmp_path: Path) -> None:
-        files = [put(tmp_path / "a.jsonl", ROWS), put(tmp_path / "b.jsonl", ROWS)]
-        with pytest.raises(UsageError, match="several files are the parts of one layout; name it with preset=NAME"):
-            load(files)
-
     def test_rows_and_files_do_not_mix(self, tmp_path: Path) -> None:
         mixed: Any = [tmp_path / "a.jsonl", {"document": "x"}]
         with pytest.raises(UsageError, match="rows and files at once"):

@@ -12,9 +12,7 @@ import pytest
 from engine.judges import Lengths, Moody, rows
 from runs.test_views import judge
 
-from summeter.data.sharding import shard
 from summeter.engine.api import evaluate
-from summeter.engine.merge import merge
 from summeter.engine.runs import Run, rescore
 from summeter.records import InputError, UsageError
 from summeter.runs.journal import SEALS, Journal
@@ -87,7 +85,7 @@ def test_data_and_new_files_are_named(run: Run) -> None:
     assert found[0] == "judgments/mine.jsonl was added after the run had ended"
     assert "documents.jsonl" in verify(run.folder)[1].message + str(verify(run.folder)[1].field)
     (run.folder / "data" / "dataset.json").unlink()
-    assert faults(run)[1] == "data holds neither dataset.json nor shards.json"
+    assert faults(run)[1] == "data holds no dataset.json"
     shutil.rmtree(run.folder / "data")
     assert faults(run)[1] == "data is missing"
 
@@ -147,23 +145,3 @@ def test_checksums_go_while_a_run_is_written_and_come_back_at_its_end(run: Run) 
     assert json.loads((again.folder / SEALS).read_text())["files"].keys() == json.loads(recorded)["files"].keys()
     seal(again.folder)
     assert verify(again.folder) == []
-
-
-def test_data_in_shards_are_checked_where_they_lie_and_runs_over_them_merged(tmp_path: Path) -> None:
-    shards = shard(rows(), tmp_path / "shards", documents_per_shard=1)
-    run = evaluate(shards, [Lengths()], out=tmp_path / "run")
-    assert verify(run.folder) == []
-    few = evaluate(shards, [Lengths(), "abstractiveness"], out=tmp_path / "few", limit=2)
-    merged = merge([few.folder, run.folder], tmp_path / "merged")
-    (file,) = (run.folder / "judgments").iterdir()
-    assert (merged.folder / "judgments" / file.name).read_bytes() == file.read_bytes()
-    assert verify(merged.folder) == []
-    text = tmp_path / "shards" / "shard-00001" / "documents.jsonl"
-    text.write_bytes(flipped(text.read_bytes()))
-    (fault,) = verify(run.folder)
-    assert "shard-00001" in fault.file
-    card = tmp_path / "shards" / "shard-00000" / "dataset.json"
-    card.write_text(card.read_text() + " ")
-    assert verify(run.folder)[0].file == str(card)
-    shutil.rmtree(card.parent)
-    assert "is missing" in verify(run.folder)[0].message

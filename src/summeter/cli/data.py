@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 BAD_INPUT = 2
 SHOWN_DOMAINS = 12
 _SEVERAL = (
-    "A flat file (JSONL, JSON, CSV, TSV, Parquet, XLSX; .gz; - is stdin), a dataset folder, hf:ORG/NAME@REV#SPLIT, "
-    "or all files of a --preset."
+    "Flat files (JSONL, JSON, CSV, TSV, Parquet, XLSX; .gz; - is stdin; a folder of them; s3://), a dataset folder, "
+    "hf:ORG/NAME@REV#SPLIT, or all files of a --preset."
 )
 _ON_FAULT = (
     "A faulty row ends the import (error), is left out (skip), or is kept without the field at fault (keep-valid)."
@@ -113,9 +113,8 @@ def validate(
     try:
         dataset = read_data(data, map_, preset, format_, language=language, documents=documents or ())
         warnings = dataset.warnings
-        for part in dataset.parts():
-            for judgments in part.judgment_sets:
-                sum(1 for _ in part.iter_judgments(judgments))  # a folder's are checked when they are read
+        for judgments in dataset.judgment_sets:
+            sum(1 for _ in dataset.iter_judgments(judgments))  # a folder's are checked when they are read
         overview = _overview(dataset)
     except InputError as error:
         faults = error.faults
@@ -247,35 +246,19 @@ def sample(
 @app.command()
 def shard(
     data: Annotated[list[str], typer.Argument(metavar="DATA...", help=_SEVERAL)],
-    folder: Annotated[
-        str, typer.Option("-o", "--output", metavar="FOLDER", help="The folder of shards to write, or s3://BUCKET/PATH.")
-    ],
-    documents_per_shard: Annotated[
-        int, typer.Option("--documents-per-shard", metavar="N", min=1, help="How many documents a shard has.")
-    ] = 1000,
+    folder: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="The new folder to write.")],
+    documents: Annotated[int, typer.Option("--documents", metavar="N", min=1, help="How many documents a file has.")],
     map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
-    documents: Documents = None,
-    on_fault: Annotated[OnFault, typer.Option("--on-fault", help=_ON_FAULT)] = OnFault.ERROR,
-    name: Name = None, version: Version = None, licence: Licence = None, citation: Citation = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace shards that are already there.")] = False,
 ) -> None:  # fmt: skip
-    """Write DATA in shards, for data that do not fit in memory: a flat file is read row by row."""
-    from summeter.cli.common import mapping
-    from summeter.data.sharding import shard as shard_data
+    """Write DATA as flat files of N documents each, which are read together where FOLDER is given as DATA."""
+    from summeter.data.exports import write_files
 
-    card = {"name": name, "version": version, "licence": licence, "citation": citation}
     with _reading(data) as on_read:
-        sharded = shard_data(
-            data[0] if len(data) == 1 else data, folder, documents_per_shard=documents_per_shard, map=mapping(map_),
-            preset=preset, format=format_, language=language, documents=documents or (), on_fault=on_fault.value,
-            on_read=on_read, card={key: value for key, value in card.items() if value is not None}, force=force,
-        )  # fmt: skip
-    warn(sharded.warnings)
-    manifest = sharded.source.manifest
-    shards = f"{len(manifest.shards):,} shard{'' if len(manifest.shards) == 1 else 's'}"
-    size = f"{manifest.documents:,} documents and {manifest.summaries:,} summaries in {shards}"
-    typer.echo(f"{manifest.card.name}: {size}  (hash {sharded.hash[:12]})")
-    typer.echo("\n".join([*_terms(sharded, preset), *_dropped(sharded, folder), f"written to {folder}"]))
+        dataset = read_data(data, map_, preset, format_, language=language, on_read=on_read)
+    files = write_files(dataset, folder, documents)
+    warn(dataset.warnings)
+    size = f"{dataset.document_count:,} documents and {len(dataset):,} summaries"
+    typer.echo(f"{size} in {files:,} file{'' if files == 1 else 's'}\nwritten to {folder}")
 
 
 @app.command()
@@ -346,9 +329,8 @@ def _terms(dataset: Dataset, preset: str | None) -> list[str]:
     return [*lines, *([f"as released: {'; '.join(released)}"] if released else [])]
 
 
-def _dropped(dataset: Dataset, folder: str | Path) -> list[str]:
+def _dropped(dataset: Dataset, folder: Path) -> list[str]:
     from summeter.data.folder import DROPPED
-    from summeter.data.remote import joined
 
     if not dataset.dropped:
         return []
@@ -357,7 +339,7 @@ def _dropped(dataset: Dataset, folder: str | Path) -> list[str]:
     parts = [
         f"{count:,} {what}{'' if count == 1 else 's'}" for count, what in ((rows, "row"), (fields, "field")) if count
     ]
-    return [f"left out: {' and '.join(parts)}; each with its reason in {joined(folder, DROPPED)}"]
+    return [f"left out: {' and '.join(parts)}; each with its reason in {folder / DROPPED}"]
 
 
 def _count(faults: int, warnings: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -50,7 +51,11 @@ Coverage = Annotated[
 @run_options()
 def score(
     data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A flat file, a dataset folder, hf:ORG/NAME#SPLIT, or - for stdin.")
+        list[str],
+        typer.Argument(
+            metavar="DATA...",
+            help="Flat files (also a folder of them, or s3://), a dataset folder, hf:ORG/NAME#SPLIT, or - for stdin.",
+        ),
     ],
     evaluators: Evaluators = None,
     models: Models = None,
@@ -156,8 +161,8 @@ def _trained_here(data: Dataset, judges: list[Evaluator], bound: Mapping[str, st
     folders = [path if path.is_dir() else path.with_name(path.name.partition("@")[0] or path.name) for path in paths]
     files = [model for judge in judges if isinstance(model := getattr(judge, "model", None), NumbersFile)]
     counts = dict.fromkeys([*folders, *(file.path.parent for file in files)], 0)
-    for part in data.parts() if counts else ():
-        texts = [document.text for document in part.documents.values()]
+    documents = iter(data.documents.values() if counts else ())
+    while texts := [document.text for document in islice(documents, 1000)]:
         for folder in counts:
             counts[folder] += fitted_among(folder, texts)
     return [

@@ -7,7 +7,7 @@
     parts = data.split(rows, {"train": 0.8, "test": 0.2}, seed=0).parts
 
 Names are imported when they are first used. The modules: rows (pydantic), formats, presets, human (people's judgments),
-folder, shards, sharding; overview, duplicates, parts; hub, exports.
+folder, on_demand, streaming; overview, duplicates, parts; hub, exports.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from summeter.lazy import attributes
 
 if TYPE_CHECKING:
     from summeter.data.dataset import Dataset as Dataset
-    from summeter.data.dataset import ShardedDataset as ShardedDataset
     from summeter.data.dataset import flat_rows as flat_rows
     from summeter.data.dataset import load as load
     from summeter.data.dataset import save as save
@@ -30,11 +29,9 @@ if TYPE_CHECKING:
     from summeter.data.parts import sample as sample
     from summeter.data.parts import save_split as save_split
     from summeter.data.parts import split as split
-    from summeter.data.sharding import shard as shard
 
 _HOMES = {
     "Dataset": "summeter.data.dataset",
-    "ShardedDataset": "summeter.data.dataset",
     "describe": "summeter.data.overview",
     "flat_rows": "summeter.data.dataset",
     "load": "summeter.data.dataset",
@@ -42,7 +39,6 @@ _HOMES = {
     "sample": "summeter.data.parts",
     "save": "summeter.data.dataset",
     "save_split": "summeter.data.parts",
-    "shard": "summeter.data.sharding",
     "split": "summeter.data.parts",
     "write_hub": "summeter.data.exports",
     "write_jsonl": "summeter.data.exports",

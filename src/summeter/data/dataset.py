@@ -1,24 +1,22 @@
-"""Dataset: documents, summaries, key facts and any number of named judgment sets; in memory, or in shards on disk.
+"""Dataset: documents, summaries, key facts and any number of named judgment sets; large ones are read on demand.
 
-`load` reads a flat file or a dataset folder, `save` writes the folder, `flat_rows` gives the flat rows back. Shards are
-written by `data.sharding`.
+`load` reads flat files or a dataset folder, `save` writes the folder, `flat_rows` gives the flat rows back.
 """
 
 from __future__ import annotations
 
 import hashlib
 from array import array
-from collections import ChainMap, Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import ChainMap, Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain, islice, pairwise
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from summeter.data import folder as folders
-from summeter.data.atomic import building
+from summeter.data import remote
 from summeter.data.faults import Dropped, Faults, OnFault, meant
 from summeter.data.flat import flat_row, splitter_of
 from summeter.data.folder import Card
@@ -31,7 +29,7 @@ from summeter.data.presets import Preset, preset_named
 from summeter.data.presets.base import Joined, Record
 from summeter.data.remote import is_remote
 from summeter.data.rows import Columns
-from summeter.data.shards import Shard, Shards, is_sharded, write_manifest
+from summeter.data.streaming import stream
 from summeter.records import (
     Document,
     FactOrigin,
@@ -45,11 +43,6 @@ from summeter.records import (
 )
 
 Rows = Sequence[Mapping[str, Any]]
-
-Outline = Mapping[str, Sequence[str]]
-"""Document id -> the systems of its summaries, in the order of the data."""
-
-_T = TypeVar("_T")
 
 
 class Dataset:
@@ -109,14 +102,14 @@ class Dataset:
                 else tuple(summaries[number] for number in order)
             )
             documents, systems = array("q", (documents[n] for n in order)), [systems[n] for n in order]
-        self._place, self._first = place, array("q", [0])
-        self._of_document: list[tuple[str, ...]] = []
+        self._ids, self._place, self._first = tuple(place), place, array("q", [0])
+        self._systems: dict[str, tuple[str, ...]] = {}
         known: dict[tuple[str, ...], tuple[str, ...]] = {}  # most documents have summaries by the same systems
         counts = Counter(documents)
-        for number in range(len(place)):
+        for doc_id, number in place.items():
             first = self._first[-1]
             own = tuple(systems[first : first + counts[number]])
-            self._of_document.append(known.setdefault(own, own))
+            self._systems[doc_id] = known.setdefault(own, own)
             self._first.append(first + len(own))
 
     def __len__(self) -> int:
@@ -148,15 +141,14 @@ class Dataset:
         """The number of documents."""
         return len(self._documents)
 
-    def parts(self, without: Callable[[Outline], bool] | None = None) -> Iterator[Dataset]:
-        """The dataset part by part, each in memory: itself, or one shard after the other. A shard of whose outline
-        `without` holds is not read."""
-        del without
-        yield self
+    def systems_by_document(self) -> Mapping[str, Sequence[str]]:
+        """The id of each document with the systems of its summaries, in order; no text is read."""
+        return MappingProxyType(self._systems)
 
-    def outlines(self) -> Iterator[Outline]:
-        """The outline of each part."""
-        yield dict(zip(self._documents, self._of_document, strict=True))
+    def item(self, place: int) -> tuple[Document, Sequence[Summary]]:
+        """The document at a place in the data, from 0, with its summaries."""
+        summaries = self._summaries[self._first[place] : self._first[place + 1]]
+        return self._documents[self._ids[place]], summaries
 
     @property
     def card(self) -> Card:
@@ -176,7 +168,7 @@ class Dataset:
     @property
     def systems(self) -> tuple[str, ...]:
         """Systems in order of appearance."""
-        return tuple(dict.fromkeys(chain.from_iterable(dict.fromkeys(self._of_document))))
+        return tuple(dict.fromkeys(chain.from_iterable(dict.fromkeys(self._systems.values()))))
 
     @property
     def domains(self) -> tuple[str, ...]:
@@ -206,7 +198,7 @@ class Dataset:
     def items(self) -> Iterator[tuple[Document, list[Summary]]]:
         """Each document with its summaries: the unit of work."""
         summaries = iter(self.summaries)
-        for document, systems in zip(self.documents.values(), self._of_document, strict=True):
+        for document, systems in zip(self.documents.values(), self._systems.values(), strict=True):
             yield document, list(islice(summaries, len(systems)))
 
     def key_facts(self, doc_id: str) -> KeyFacts | None:
@@ -232,8 +224,7 @@ class Dataset:
         folders.check_set_name(name)
         kept = tuple(judgments)
         for judgment in kept:
-            number = self._place.get(judgment.target.document_id)
-            if number is None or judgment.target.system not in self._of_document[number]:
+            if judgment.target.system not in self._systems.get(judgment.target.document_id, ()):
                 raise UsageError(f"a judgment of {name} is about {judgment.target.item}, which is not in the dataset")
         makers = {**self._makers, name: lambda: iter(kept)}
         return self._with(judgments=makers)
@@ -312,147 +303,6 @@ class Dataset:
         return self._with(card=card)
 
 
-WHOLE = 200_000
-"""Summaries of a dataset in shards up to which it is read into memory where something asks for all of it."""
-
-
-class ShardedDataset(Dataset):
-    """A dataset in shards on disk, which need not fit in memory: `parts`, `items` and `iter_judgments` read one shard
-    after the other (and the next one ahead), each checked against its hash.
-
-    Whatever asks for all documents or summaries at once (`documents`, `summaries`, most `with_` methods) gets them,
-    in the order of `items`, where there are at most `WHOLE` summaries; else it raises UsageError. A shard that is
-    missing or changed raises InputError that names it, where it is read.
-    """
-
-    def __init__(self, source: Shards, dropped: Iterable[Dropped] = ()) -> None:
-        super().__init__({}, (), dict.fromkeys(source.manifest.sets, lambda: iter(())), source.manifest.card)
-        self.source = source
-        self.dropped = tuple(dropped)
-
-    def __len__(self) -> int:
-        return self.source.manifest.summaries
-
-    @property
-    def document_count(self) -> int:
-        return self.source.manifest.documents
-
-    @cached_property
-    def hash(self) -> str:
-        """As of the same data in memory, their summaries in the order of their documents."""
-        return self.source.manifest.card.hash
-
-    @property
-    def systems(self) -> tuple[str, ...]:
-        return self.source.manifest.systems
-
-    @property
-    def domains(self) -> tuple[str, ...]:
-        return self.source.manifest.domains
-
-    def document_domains(self) -> dict[str, str]:
-        if not self.domains:
-            return {}
-        return dict(chain.from_iterable(part.items() for part in self._read_ahead(self.source.domains)))
-
-    @property
-    def splitters(self) -> tuple[str, ...]:
-        return self.source.manifest.splitters
-
-    def parts(self, without: Callable[[Outline], bool] | None = None) -> Iterator[Dataset]:
-        def part(shard: Shard) -> Dataset | None:
-            left_out = without is not None and without(self.source.outline(shard))
-            return None if left_out else self._part(shard)
-
-        return (part for part in self._read_ahead(part) if part is not None)
-
-    def outlines(self) -> Iterator[Outline]:
-        return self._read_ahead(self.source.outline)
-
-    def _read_ahead(self, read: Callable[[Shard], _T]) -> Iterator[_T]:
-        """What `read` gives of each shard, while the next one is read."""
-        with ThreadPoolExecutor(1, "shards") as ahead:
-            reading = [ahead.submit(read, shard) for shard in self.source.manifest.shards[:1]]
-            for shard in (*self.source.manifest.shards[1:], None):
-                content = reading.pop().result()
-                if shard is not None:
-                    reading.append(ahead.submit(read, shard))
-                yield content
-                del content
-
-    def _part(self, shard: Shard, only: Container[str] | None = None) -> Dataset:
-        """A shard with all its documents, or with those of these ids."""
-        content = self.source.read(shard, only)
-        return Dataset(content.documents, content.summaries, content.judgments, content.card,
-                       fact_origins=content.fact_origins)  # fmt: skip
-
-    def items(self) -> Iterator[tuple[Document, list[Summary]]]:
-        for part in self.parts():
-            yield from part.items()
-
-    def iter_judgments(self, name: str) -> Iterator[Judgment]:
-        super().iter_judgments(name)  # UsageError for an unknown name
-        return self._all_judgments(name)
-
-    def _all_judgments(self, name: str) -> Iterator[Judgment]:
-        for part in self.parts():
-            if name in part.judgment_sets:
-                yield from part.iter_judgments(name)
-
-    @cached_property
-    def whole(self) -> Dataset:
-        """All of it in memory. Raises UsageError where that is too much."""
-        if len(self) > WHOLE:
-            raise UsageError(
-                f"{self.source.folder} holds {len(self):,} summaries in {len(self.source.manifest.shards):,} shards, "
-                f"and this needs all of them in memory, which is done for up to {WHOLE:,}; take one of the shards, or "
-                f"a part of the documents (summeter data sample {self.source.folder} -n N -o FOLDER)"
-            )
-        documents: dict[str, Document] = {}
-        summaries: list[Summary] = []
-        origins: dict[str, tuple[FactOrigin, ...]] = {}
-        for part in self.parts():
-            documents.update(part.documents)
-            summaries += part.summaries
-            origins.update(part.fact_origins)
-        makers = {name: partial(self.iter_judgments, name) for name in self.judgment_sets}
-        return Dataset(documents, summaries, makers, self._card, dropped=self.dropped, fact_origins=origins)
-
-    @property
-    def documents(self) -> Mapping[str, Document]:
-        return self.whole.documents
-
-    @property
-    def summaries(self) -> Sequence[Summary]:
-        return self.whole.summaries
-
-    @property
-    def fact_origins(self) -> Mapping[str, tuple[FactOrigin, ...]]:
-        return self.whole.fact_origins
-
-    def _with(self, **changes: Any) -> Dataset:
-        if changes.keys() != {"card"}:
-            return self.whole._with(**changes)
-        manifest = self.source.manifest.model_copy(update=changes)
-        return ShardedDataset(self.source._replace(manifest=manifest), self.dropped)
-
-    def with_documents(self, doc_ids: Iterable[str]) -> Dataset:
-        """As of data in memory: only the documents that are named are held."""
-        wanted = frozenset(doc_ids)
-        documents: dict[str, Document] = {}
-        summaries: list[Summary] = []
-        origins: dict[str, tuple[FactOrigin, ...]] = {}
-        for part in self._read_ahead(partial(self._part, only=wanted)):
-            documents.update(part.documents)
-            summaries += part.summaries
-            origins.update(part.fact_origins)
-        for doc_id in sorted(wanted - documents.keys()):
-            raise UsageError(f"there is no document {doc_id!r}")
-        makers = {name: partial(_of_documents, partial(self.iter_judgments, name), wanted) for name in self._makers}
-        card = self._card.model_copy(update={"counts": {}, "files": {}})
-        return Dataset(documents, summaries, makers, card, fact_origins=origins)
-
-
 def _keys(summaries: Sequence[Summary]) -> Iterator[tuple[str, str]]:
     """The document's id and the system of each summary."""
     if isinstance(summaries, StoredSummaries):
@@ -497,7 +347,11 @@ def load(
     on_fault: OnFault = "error",
     on_read: OnRead | None = None,
 ) -> Dataset:
-    """Read a flat file (or `-`), a dataset folder, rows as dicts, the files of a public layout, or data of a hub.
+    """Read flat files (or `-`), a dataset folder, rows as dicts, the files of a public layout, or data of a hub.
+
+    Flat files are one file, a list of files, a pattern (`parts/*.jsonl`), or a folder of JSON Lines, CSV, TSV or
+    Parquet files, here or at `s3://`, `gs://`, `az://`. They are one data set: the rows of a document may stand in
+    several files. Data whose texts are larger than 64 MB are not held in memory (see `Dataset`).
 
     A hub's data are named `hf:org/name@revision#[config/]split`, wherever a file is (see `data.hub`).
 
@@ -514,14 +368,20 @@ def load(
     source = Source.of(data, map=map, preset=preset, format=format, language=language, documents=documents,
                        on_fault=on_fault, on_read=on_read)  # fmt: skip
     if source.folder is not None:
-        if is_sharded(source.folder):
-            return _load_shards(source.folder)
-        return _load_folder(Path(source.folder), verify=verify)
+        return _load_folder(source.folder, verify=verify)
     faults = source.faults()
     columns = Columns(map)
     intake = Intake(faults, columns, language)
     if source.layout is None:
-        for record in source.flat(faults):
+        rows = source.flat(faults)
+        first = deque(rows) if source.paths is None or source.documents else _up_to_large(rows)
+        if (more := next(rows, None)) is not None:
+            content = stream(chain(_emptying(first), [more], rows), faults, map, language, source.card)
+            return Dataset(
+                content.documents, content.summaries, content.judgments, source.card,
+                [*source.warnings, *faults.warnings], faults.dropped, content.fact_origins,
+            )  # fmt: skip
+        for record in _emptying(first):
             intake.take(record)
     else:
         for row in source.joined(source.layout, columns, faults):
@@ -531,6 +391,22 @@ def load(
         flat.documents, flat.summaries, flat.judgments, source.card,
         [*source.warnings, *faults.warnings], faults.dropped,
     )  # fmt: skip
+
+
+def _up_to_large(rows: Iterator[Record]) -> deque[Record]:
+    """The first rows, until their texts are too large to hold all rows in memory."""
+    first: deque[Record] = deque()
+    size = 0
+    while size < folders.LARGE and (row := next(rows, None)) is not None:
+        first.append(row)
+        size += sum(len(cell) for cell in row.cells.values() if isinstance(cell, str))
+    return first
+
+
+def _emptying(rows: deque[Record]) -> Iterator[Record]:
+    """The rows, each of which is let go of."""
+    while rows:
+        yield rows.popleft()
 
 
 def _fetched(paths: Sequence[str | Path] | None) -> tuple[Any, list[Fetched]]:
@@ -559,27 +435,74 @@ def _paths(data: str | Path | Rows | Sequence[str | Path]) -> list[str | Path] |
     return paths or None
 
 
-def _is_folder(path: str | Path) -> bool:
+_FLAT_FILES = (".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
+"""Suffixes of the files that are read where a folder is named, also with `.gz` behind them."""
+
+
+_OTHER_FOLDERS = (folders.CARD, folders.DOCUMENTS, "run.json", "campaign.yaml")
+"""A folder with one of these is no folder of flat files."""
+
+
+def _is_flat(name: str) -> bool:
+    file = name.rpartition("/")[2].lower()
+    return not file.startswith(".") and file.removesuffix(".gz").endswith(_FLAT_FILES)
+
+
+def _flat_files(path: str | Path) -> list[str | Path]:
+    """The files that a path names: those of a folder, those that fit a pattern, else the path itself."""
+    name, folder = str(path), Path(path)
+    pattern = any(sign in name for sign in "*?[")
     if is_remote(path):
-        return is_sharded(path)
-    return str(path) != "-" and Path(path).is_dir()
+        if _is_flat(name) and not pattern:
+            return [path]
+        there = remote.files(name)
+        if any(each.endswith(f"/{folders.CARD}") for each in there):
+            raise UsageError(f"{name} is a dataset folder, which is read on this machine only; copy it here first")
+        found: list[str | Path] = [each for each in there if pattern or _is_flat(each)]
+    elif pattern and not folder.exists():
+        root = Path(folder.anchor)
+        found = [each for each in sorted(root.glob(str(folder.relative_to(root)))) if each.is_file()]
+    elif name != "-" and folder.is_dir() and not any((folder / own).exists() for own in _OTHER_FOLDERS):
+        found = [each for each in sorted(folder.iterdir()) if _is_flat(each.name) and each.is_file()]
+        if not found:
+            message = (
+                f"is a folder without {folders.CARD} and without flat files ({', '.join(_FLAT_FILES)}); give a flat "
+                "file, a folder of flat files, or a folder made by `summeter data import`"
+            )
+            raise InputError.at(path, None, None, message)
+    else:
+        return [path]
+    return found or [path]
 
 
-def _name_of(paths: Sequence[str | Path] | None, layout: Preset | None) -> str:
-    if paths is None:
+def _is_folder(path: str | Path) -> bool:
+    return not is_remote(path) and str(path) != "-" and Path(path).is_dir()
+
+
+def _name_of(named: Sequence[str | Path] | None, files: int, layout: Preset | None) -> str:
+    """What data are called that are named so: by their file, or, of several `files`, by their folder."""
+    if named is None:
         return "rows"
-    if layout is not None and (len(paths) > 1 or _is_folder(paths[0])):
+    if layout is not None and (len(named) > 1 or _is_folder(named[0])):
         return layout.name
-    return "stdin" if str(paths[0]) == "-" else Path(paths[0]).name.partition(".")[0] or Path(paths[0]).name
+    if str(named[0]) == "-":
+        return "stdin"
+    path = Path(named[0])
+    if _is_folder(path):
+        return path.resolve().name
+    if files > 1 and (len(named) > 1 or "*" in path.name) and path.parent.name:
+        return path.parent.name
+    return path.name.partition(".")[0] or path.name
 
 
 class Source(NamedTuple):
     """What is to be read: a dataset folder, or flat rows, or files in a format (None: by their names), of a `layout`
-    or flat; and where the documents are. `hub` is what was fetched."""
+    or flat; what the data are called, and where the documents are. `hub` is what was fetched."""
 
     data: Any
     paths: Sequence[str | Path] | None
-    folder: str | Path | None
+    name: str
+    folder: Path | None
     layout: Preset | None
     renamed: bool
     format: str | None
@@ -598,8 +521,9 @@ class Source(NamedTuple):
         """What the keywords of `load` name. Raises UsageError for those that do not fit each other."""
         layout = None if preset is None else preset_named(preset)
         texts, article_hub = _fetched([documents] if isinstance(documents, str | Path) else list(documents))
-        paths, hub = _fetched(_paths(data))
-        folder: str | Path | None = None
+        named, hub = _fetched(_paths(data))
+        paths = named if named is None or layout else [file for path in named for file in _flat_files(path)]
+        folder: Path | None = None
         takes_folders = layout is not None and any(part.files for part in layout.parts)
         if paths and len(paths) == 1 and _is_folder(paths[0]) and not takes_folders:
             if map or preset or format or texts:
@@ -607,11 +531,10 @@ class Source(NamedTuple):
                     f"{paths[0]} is a folder; ", Parameter("map"), ", ", Parameter("preset"), " and ",
                     Parameter("format"), " are for flat files",
                 )  # fmt: skip
-            folder = str(paths[0]) if is_remote(paths[0]) else Path(paths[0])
-        elif paths and len(paths) > 1 and layout is None and not (len(hub) == 1 and len(hub[0].files) == len(paths)):
-            raise UsageError("several files are the parts of one layout; name it with ", Parameter("preset", "NAME"))
-        return cls(data, paths, folder, layout, bool(map), format, language, texts, [*hub, *article_hub], on_fault,
-                   on_read)  # fmt: skip
+            folder = Path(paths[0])
+        name = _name_of(named, len(paths or ()), layout)
+        fetched = [*hub, *article_hub]
+        return cls(data, paths, name, folder, layout, bool(map), format, language, texts, fetched, on_fault, on_read)
 
     def faults(self) -> Faults:
         """Where the faults of a reading are noted."""
@@ -622,7 +545,7 @@ class Source(NamedTuple):
     @property
     def card(self) -> Card:
         """The card of the data, before they are read."""
-        card = Card(name=_name_of(self.paths, self.layout), splitter=splitter_of(self.language))
+        card = Card(name=self.name, splitter=splitter_of(self.language))
         if self.layout is not None:
             card = card.model_copy(update={"licence": self.layout.licence, "citation": self.layout.citation})
         return card.model_copy(update=_of_hub(card, self.hub)) if self.hub else card
@@ -633,7 +556,7 @@ class Source(NamedTuple):
         return [warning for source in self.hub for warning in source.warnings]
 
     def flat(self, faults: Faults) -> Iterator[Record]:
-        """The flat rows of the one file."""
+        """The flat rows of all files."""
         if self.paths is None:
             rows = records("rows", _rows(self.data, faults), faults)
         else:
@@ -701,35 +624,6 @@ def _rows(data: Rows, faults: Faults) -> Iterator[Row]:
     for number, cells in enumerate(data, 1):
         if (row := storable(Row(number, dict(cells)), faults)) is not None:
             yield row
-
-
-def keep(dataset: Dataset, folder: Path) -> None:
-    """Write what a run keeps of its data into `folder`, in place of an earlier such: a copy; of shards, their list,
-    which names their place and their hashes."""
-    if isinstance(dataset, ShardedDataset):
-        with building(folder) as fresh:
-            write_manifest(fresh, dataset.source.manifest.model_copy(update={"place": dataset.source.place}))
-    else:
-        save(dataset, folder, force=True)
-
-
-def is_kept(dataset: Dataset, folder: Path) -> bool:
-    """Whether a folder holds what `keep` writes, as it was written."""
-    if not isinstance(dataset, ShardedDataset):
-        return folders.is_intact(folder)
-    if not is_sharded(folder):
-        return False
-    try:
-        kept = Shards.open(folder)
-    except InputError:
-        return False
-    own = dataset.source
-    return kept.place == own.place and kept.manifest.differs(own.manifest) is None
-
-
-def _load_shards(folder: str | Path) -> ShardedDataset:
-    dropped = [] if is_remote(folder) else folders.read_dropped(Path(folder))
-    return ShardedDataset(Shards.open(folder), dropped)
 
 
 def _load_folder(folder: Path, *, verify: bool) -> Dataset:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -91,6 +92,25 @@ def write_jsonl(dataset: Dataset, path: str | Path, *, force: bool = False) -> i
     """
     check_target(path, force=force)
     return write_lines(path, (json.dumps(row, ensure_ascii=False) for row in flat_rows(dataset)))
+
+
+def write_files(dataset: Dataset, folder: str | Path, documents: int) -> int:
+    """Write a dataset's flat rows as files of so many documents each, `part-00000.jsonl` and so on, in a new folder;
+    returns how many files. `load` reads such a folder.
+
+    Raises UsageError where the folder holds something, and for less than one document a file.
+    """
+    if documents < 1:
+        raise UsageError(Parameter("documents"), f" is {documents}; give at least 1")
+    target = Path(folder)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UsageError(f"{target} exists; nothing was written: choose a new folder")
+    place = {doc_id: number // documents for number, doc_id in enumerate(dataset.documents)}
+    count = 0
+    with building(target) as fresh:
+        for count, rows in groupby(flat_rows(dataset), key=lambda row: place[row["doc_id"]]):
+            write_lines(fresh / f"part-{count:05}.jsonl", (json.dumps(row, ensure_ascii=False) for row in rows))
+    return count + 1
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -11,7 +11,7 @@ import hashlib
 import json
 import shutil
 from array import array
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -183,13 +183,44 @@ def write(
     return sealed
 
 
-def read(folder: Path, *, verify: bool, advice: str | None = None) -> Content:
-    """Read a folder; judgment sets are read when asked for. Raises InputError, also for changed files; `advice` is what
-    to do about these (default: how to keep the change)."""
+class Appending:
+    """Writes the files of a new dataset folder, but for its card, some documents at a time."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        (folder / JUDGMENTS).mkdir()
+        self._folder = folder
+        self._files = {name: (folder / name).open("wb") for name in (DOCUMENTS, SUMMARIES, KEY_FACTS)}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in self._files.values():
+            file.close()
+
+    def add(
+        self, documents: Iterable[Document], summaries: Iterable[Summary], sets: Mapping[str, JudgmentMaker]
+    ) -> None:
+        """Write documents with all that belongs to them."""
+        documents = list(documents)
+        facts = (_given_facts(document, None) for document in documents if document.key_facts)
+        for name, lines in (
+            (DOCUMENTS, _lines(documents, without={"key_facts"})), (SUMMARIES, _lines(summaries)),
+            (KEY_FACTS, _lines(facts)), *((f"{JUDGMENTS}/{each}.jsonl", _lines(make())) for each, make in sets.items()),
+        ):  # fmt: skip
+            if name not in self._files:
+                self._files[name] = (self._folder / name).open("wb")
+            self._files[name].writelines(f"{line}\n".encode() for line in lines)
+
+
+def read(folder: Path, *, verify: bool) -> Content:
+    """Read a folder; judgment sets are read when asked for, and so are documents and summaries of LARGE bytes. Raises
+    InputError, also for changed files."""
     card = _card(folder)
     names = _files(folder)
     if verify:
-        _verify(folder, card, names, advice)
+        _verify(folder, card, names)
     size = sum((folder / name).stat().st_size for name in (DOCUMENTS, SUMMARIES) if name in names)
     if size >= LARGE and (verify or is_intact(folder)):
         return read_on_demand(folder, card)
@@ -215,15 +246,15 @@ def read(folder: Path, *, verify: bool, advice: str | None = None) -> Content:
     return Content(card, documents, summaries, makers, origins, warnings)
 
 
-def read_on_demand(folder: Path, card: Card) -> Content:
+def read_on_demand(folder: Path, card: Card, place: object = None) -> Content:
     """What a folder holds whose files are as summeter wrote them; documents, summaries and key facts are read from it
-    when they are asked for."""
+    when they are asked for. `place` is kept as long as the content (see `LineFile`)."""
     warnings: list[Fault] = []
     documents: dict[str, int] = {}
-    place: dict[str, int] = {}
+    number: dict[str, int] = {}
     for start, line in lines_of(folder / DOCUMENTS):
         row = from_json(line)
-        place[row["id"]] = len(place)
+        number[row["id"]] = len(number)
         documents[row["id"]] = start
         if not row["text"].strip():
             warnings.append(Fault(str(folder / DOCUMENTS), len(documents), "text", EMPTY))
@@ -231,7 +262,7 @@ def read_on_demand(folder: Path, card: Card) -> Content:
     for start, line in lines_of(folder / SUMMARIES):
         row = from_json(line)
         starts.append(start)
-        of_document.append(place[row["document_id"]])
+        of_document.append(number[row["document_id"]])
         kinds.append(names.setdefault((row["system"], row["splitter"]), len(names)))
         if not row["text"].strip():
             warnings.append(Fault(str(folder / SUMMARIES), len(starts), "text", EMPTY))
@@ -241,7 +272,7 @@ def read_on_demand(folder: Path, card: Card) -> Content:
         facts[row["document_id"]] = start
         if row.get("origins") is not None:
             origins[row["document_id"]] = start
-    facts_file = LineFile(folder / KEY_FACTS) if facts else None
+    facts_file = LineFile(folder / KEY_FACTS, place) if facts else None
 
     def document(line: bytes) -> Document:
         row = from_json(line)
@@ -252,59 +283,27 @@ def read_on_demand(folder: Path, card: Card) -> Content:
     def origins_in(line: bytes) -> tuple[FactOrigin, ...]:
         return _GivenFacts.model_validate_json(line).origins or ()
 
-    summaries = StoredSummaries(LineFile(folder / SUMMARIES), starts, of_document, kinds, list(documents), list(names))
+    summaries = StoredSummaries(
+        LineFile(folder / SUMMARIES, place), starts, of_document, kinds, list(documents), list(names)
+    )
     makers: dict[str, JudgmentMaker] = {
-        path.stem: partial(_judgments, path) for path in sorted((folder / JUDGMENTS).glob("*.jsonl"))
+        path.stem: partial(_judgments, path, place) for path in sorted((folder / JUDGMENTS).glob("*.jsonl"))
     }
     return Content(
-        card, StoredMapping(LineFile(folder / DOCUMENTS), documents, document), summaries, makers,
+        card, StoredMapping(LineFile(folder / DOCUMENTS, place), documents, document), summaries, makers,
         {} if facts_file is None else StoredMapping(facts_file, origins, origins_in), warnings, card.hash or None,
     )  # fmt: skip
 
 
-def _judgments(path: Path) -> Iterator[Judgment]:
-    return (current_aspect(judgment) for _, judgment in _records(path, Judgment, sealed=True))
+def _judgments(path: Path, _place: object) -> Iterator[Judgment]:
+    """The judgments of a sealed file; the generator keeps the place in which the file is."""
+    for _, judgment in _records(path, Judgment, sealed=True):
+        yield current_aspect(judgment)
 
 
-def read_some(folder: Path, only: Container[str], advice: str | None = None) -> Content:
-    """What a folder holds of the documents with these ids, without judgments; no record of another one is made. Raises
-    InputError as `read` does."""
-    card = _card(folder)
-    _verify(folder, card, _files(folder), advice)
-    given = [_GivenFacts.model_validate(row) for row in _rows_about(folder / KEY_FACTS, "document_id", only)]
-    facts = {row.document_id: row.facts for row in given}
-    documents = {
-        row["id"]: Document.model_validate({**row, "key_facts": facts.get(row["id"], ())})
-        for row in _rows_about(folder / DOCUMENTS, "id", only)
-    }
-    summaries = tuple(map(Summary.model_validate, _rows_about(folder / SUMMARIES, "document_id", only)))
-    return Content(
-        card, documents, summaries, {}, {row.document_id: row.origins for row in given if row.origins is not None}
-    )
-
-
-def outline(folder: Path, advice: str | None = None) -> dict[str, list[str]]:
-    """The systems of the summaries of each document, by its id, in their order; no record is made. Raises InputError as
-    `read` does."""
-    _verify(folder, _card(folder), _files(folder), advice)
-    with (folder / DOCUMENTS).open("rb") as lines:
-        systems: dict[str, list[str]] = {from_json(line)["id"]: [] for line in lines}
-    with (folder / SUMMARIES).open("rb") as lines:
-        for row in map(from_json, lines):
-            systems[row["document_id"]].append(row["system"])
-    return systems
-
-
-def _rows_about(path: Path, name: str, only: Container[str]) -> Iterator[dict[str, Any]]:
-    """The rows of a sealed file that name one of these documents."""
-    if path.exists():
-        with path.open("rb") as lines:
-            yield from (row for row in map(from_json, lines) if row[name] in only)
-
-
-def document_domains(folder: Path, advice: str | None = None) -> dict[str, str]:
+def document_domains(folder: Path) -> dict[str, str]:
     """The domain of each document that has one, by id; reads no summary. Raises InputError as `read` does."""
-    _verify(folder, _card(folder), _files(folder), advice)
+    _verify(folder, _card(folder), _files(folder))
     with (folder / DOCUMENTS).open("rb") as lines:
         rows = map(from_json, lines)
         return {row["id"]: row["domain"] for row in rows if row.get("domain") is not None}
@@ -363,9 +362,9 @@ def _card(folder: Path) -> Card:
         raise _as_input_error(path, None, error) from error
 
 
-def _verify(folder: Path, card: Card, names: list[str], advice: str | None = None) -> None:
+def _verify(folder: Path, card: Card, names: list[str]) -> None:
     faults = Faults(str(folder))
-    accept = advice or f"to keep the change, check it and seal it: summeter data import {folder} -o {folder} --force"
+    accept = f"to keep the change, check it and seal it: summeter data import {folder} -o {folder} --force"
     for name, known in card.files.items():
         changed = name in names and file_hash(folder / name) != known
         if name not in names or changed:

@@ -92,9 +92,9 @@ def format_of(path: str | Path, named: str | None = None) -> Format:
     suffix = name.with_suffix("").suffix if name.suffix.lower() == ".gz" else name.suffix
     format_name = _SUFFIXES.get(suffix.lower())
     if format_name is None:
-        shards = f"{path} holds no shards (there is no shards.json), and its name says no format; say "
+        empty = f"{path} holds no flat files, and its name says no format; say "
         raise UsageError(
-            shards if is_remote(path) else f"cannot tell the format of {path} from its name; say ",
+            empty if is_remote(path) else f"cannot tell the format of {path} from its name; say ",
             Parameter("format", "|".join(FORMATS)),
         )
     return format_name

@@ -17,10 +17,13 @@ _R = TypeVar("_R")
 
 
 class LineFile:
-    """An open file whose lines are read by the byte where they start. Threads may share it."""
+    """An open file whose lines are read by the byte where they start. Threads may share it.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    `place` is kept as long as the file: the temporary folder in which the file is, if it is in one.
+    """
+
+    def __init__(self, path: Path, place: object = None) -> None:
+        self.path, self._place = path, place
         self._handle = path.open("rb")
         self._lock = threading.Lock()
         weakref.finalize(self, self._handle.close)

@@ -169,21 +169,21 @@ def counts(dataset: Dataset, judgments: Mapping[str, int] | None = None) -> dict
         judgments = {name: sum(1 for _ in dataset.iter_judgments(name)) for name in dataset.judgment_sets}
     card, total = dataset.card, Counter[str]()
     systems, domains = Counter[str](), Counter[str]()
-    for part in dataset.parts():
-        documents, summaries = part.documents.values(), part.summaries
+    for document, summaries in dataset.items():
         total.update(
-            documents=len(documents),
+            documents=1,
             summaries=len(summaries),
             sentences=sum(len(summary.sentences) for summary in summaries),
             given_sentences=sum(summary.splitter == "given" for summary in summaries),
-            key_facts=sum(len(document.key_facts) for document in documents),
-            with_key_facts=sum(bool(document.key_facts) for document in documents),
-            with_references=sum(bool(document.references) for document in documents),
-            withheld_documents=sum(document.is_withheld for document in documents),
+            key_facts=len(document.key_facts),
+            with_key_facts=int(bool(document.key_facts)),
+            with_references=int(bool(document.references)),
+            withheld_documents=int(document.is_withheld),
             empty_summaries=sum(not summary.text.strip() for summary in summaries),
         )
         systems.update(summary.system for summary in summaries)
-        domains.update(document.domain for document in documents if document.domain is not None)
+        if document.domain is not None:
+            domains[document.domain] += 1
     return {
         "name": card.name,
         "version": card.version,

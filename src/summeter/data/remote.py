@@ -1,7 +1,6 @@
 """Data on remote storage, by fsspec: `s3://BUCKET/PATH`, `gs://...`, `az://...` (and fsspec's own `memory://`).
 
-Files are read as a stream. A folder of shards is read shard by shard, each fetched into a temporary folder; it is
-written to a temporary folder first, then object by object, its list last.
+Flat files are read as a stream. Nothing is written there.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ def check_local(path: str | Path) -> None:
     would be the folder `s3:`."""
     if (match := _WRITTEN.match(str(path))) is not None:
         address = f"{match[1]}://{str(path)[match.end() :]}"
-        raise UsageError(f"cannot write {address}: of all that is written, only data in shards go to remote storage")
+        raise UsageError(f"cannot write {address}: results are written to folders of this machine; copy them there")
 
 
 def _storage(address: str) -> tuple[Any, str]:
@@ -63,23 +62,14 @@ def _storage(address: str) -> tuple[Any, str]:
     return system, path
 
 
-def joined(folder: str | Path, name: str) -> str | Path:
-    """A file or folder in a folder."""
-    return f"{str(folder).rstrip('/')}/{name}" if is_remote(folder) else Path(folder) / name
-
-
-def is_file(address: str) -> bool:
-    """Whether there is such an object. Raises InputError where the storage does not answer."""
+def files(address: str) -> list[str]:
+    """The objects in a folder, or those that fit a pattern, by address. Raises InputError where the storage does not
+    answer."""
     with _told(address):
         system, path = _storage(address)
-        return bool(system.isfile(path))
-
-
-def names(address: str) -> list[str]:
-    """Every object below an address, by its path from there."""
-    with _told(address):
-        system, path = _storage(address)
-        return sorted(found[len(path.rstrip("/")) + 1 :] for found in system.find(path))
+        found = system.glob(path) if any(sign in path for sign in "*?[") else system.find(path, maxdepth=1)
+        kind = address.partition("://")[0]
+        return [f"{kind}://{str(name).lstrip('/')}" for name in sorted(found)]
 
 
 @contextmanager
@@ -96,35 +86,6 @@ def opened(address: str) -> Iterator[BinaryIO]:
         yield handle
 
 
-def read_bytes(address: str) -> bytes:
-    """The content of an object. Raises InputError where it cannot be read."""
-    with _told(address):
-        system, path = _storage(address)
-        return bytes(system.cat_file(path))
-
-
-def download(address: str, folder: Path) -> None:
-    """Fetch all objects below an address into a folder. Raises InputError where one cannot be read."""
-    for name in names(address):
-        target = folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(read_bytes(f"{address}/{name}"))
-
-
-def upload(file: Path, address: str) -> None:
-    """Write a file as an object, whole or not at all."""
-    with _told(address):
-        system, path = _storage(address)
-        system.pipe_file(path, file.read_bytes())
-
-
-def remove(address: str) -> None:
-    """Remove an object."""
-    with _told(address):
-        system, path = _storage(address)
-        system.rm_file(path)
-
-
 @contextmanager
 def _told(address: str) -> Iterator[None]:
     """Errors of the storage as InputError with the address."""
@@ -135,6 +96,4 @@ def _told(address: str) -> Iterator[None]:
     except (InstallError, InputError):
         raise
     except Exception as error:  # each kind of storage has errors of its own
-        raise InputError.at(
-            address, None, None, f"cannot be read or written: {error or type(error).__name__}"
-        ) from error
+        raise InputError.at(address, None, None, f"cannot be read: {error or type(error).__name__}") from error

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from summeter.data.atomic import half_built, write_text
-from summeter.data.dataset import Dataset, ShardedDataset, is_kept, keep
-from summeter.data.remote import check_local, joined
-from summeter.data.shards import is_sharded
-from summeter.data.shards import read_manifest as read_shards
+from summeter.data.dataset import Dataset, save
+from summeter.data.folder import is_intact
+from summeter.data.remote import check_local
 from summeter.engine.derive import derive, drop_outdated, rounds, wanted_in
 from summeter.engine.executors.base import Executor
 from summeter.engine.executors.local import LocalExecutor
@@ -142,8 +141,6 @@ async def _run_session(
         # A missing key is told of before anything is written.
         await _bind(plan, None, _call_settings(plan, money)).close()
     _check_folder(folder)
-    if isinstance(plan.data, ShardedDataset):
-        plan.data.source.check()  # before work is paid for, not at the shard that is gone
     with Journal(folder) as journal, ExitStack() as stores:
         before = _before(folder, plan.data)
         # Only now: a server may load its model to answer, and then all for a folder that is refused.
@@ -227,8 +224,6 @@ def _before(folder: Path, data: Dataset) -> Manifest | None:
     if not (folder / MANIFEST).exists():
         return None
     old, entry = read_manifest(folder), data_entry(data)
-    if isinstance(data, ShardedDataset) and is_sharded(folder / "data"):
-        _check_shards(folder, data)
     if old.data.hash != entry.hash:
         raise UsageError(
             f"{folder} holds a run over other data ({old.data.source}, {old.data.summaries} summaries, "
@@ -236,17 +231,6 @@ def _before(folder: Path, data: Dataset) -> Manifest | None:
             Parameter("out"),
         )
     return old
-
-
-def _check_shards(folder: Path, data: ShardedDataset) -> None:
-    """UsageError naming the first shard that is not as it was when the run began."""
-    changed = read_shards(folder / "data").differs(data.source.manifest)
-    if changed is not None:
-        raise UsageError(
-            f"{joined(data.source.folder, changed)} is not as it was when the run in {folder} began; bring the shard "
-            "back, or choose another ",
-            Parameter("out"),
-        )
 
 
 def _open(folder: Path, plan: RunPlan, replay: str | Path | None, old: Manifest | None) -> Manifest:
@@ -278,19 +262,18 @@ def _open(folder: Path, plan: RunPlan, replay: str | Path | None, old: Manifest 
         return old.model_copy(update=update)
     for left in folder.glob(".data.*"):
         shutil.rmtree(left)
-    keep(plan.data, folder / "data")
+    save(plan.data, folder / "data", force=True)
     source = str(replay) if replay else None
     return new.model_copy(update={"replayed_from": source, "contexts": dict(plan.contexts)})
 
 
 def _mend_data(copy: Path, data: Dataset) -> None:
     """Write the run's copy of the data again where it is damaged or gone."""
-    if is_kept(data, copy):
+    if is_intact(copy):
         return
-    if not isinstance(data, ShardedDataset):
-        log.warning("%s is damaged; the data are copied anew", copy)
+    log.warning("%s is damaged; the data are copied anew", copy)
     shutil.rmtree(copy, ignore_errors=True)
-    keep(data, copy)
+    save(data, copy)
 
 
 def _keep_files(folder: Path, jobs: Sequence[Job]) -> None:

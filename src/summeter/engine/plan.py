@@ -5,12 +5,12 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from summeter.data.dataset import Dataset, Outline, load
+from summeter.data.dataset import Dataset, load
 from summeter.engine.options import ALL, Options
 from summeter.engine.roles import ModelLookup, default_models, model_of, replay_sessions
 from summeter.evaluators.base import Evaluator
@@ -243,7 +243,7 @@ class ItemOrder:
         self._first, self._systems = array("q"), list[dict[str, int]]()
         known: dict[tuple[str, ...], dict[str, int]] = {}
         first = 0
-        for document_id, names in chain.from_iterable(outline.items() for outline in data.outlines()):
+        for document_id, names in data.systems_by_document().items():
             systems = tuple(names)
             if systems not in known:
                 known[systems] = {system: place for place, system in enumerate(systems)}
@@ -273,23 +273,17 @@ def units(
     wanted: Wanted = MappingProxyType({}),
 ) -> Iterator[Unit]:  # fmt: skip
     """The documents that still have something to judge, in the order of the data; of a judge that is in `wanted`, only
-    what is wanted of it. Shards of which everything is judged are not read."""
+    what is wanted of it. Texts of documents of which everything is judged are not read."""
 
     def left(job: Job, item: Item) -> bool:
         confined = wanted.get(job.signature)
         return _key(job, item) not in done and (confined is None or item_key(item) in confined)
 
-    def finished(outline: Outline) -> bool:
-        return all(
-            (job.signature, document, system, None) in done
-            for job in work for document, systems in outline.items() for system in systems
-        )  # fmt: skip
-
-    begun = isinstance(done, DoneItems) and all(done.count(job.signature) for job in work)
-    parts = data.parts(finished if begun and limit is None and _are_summaries(work) else None)
-    for place, (document, summaries) in enumerate(chain.from_iterable(part.items() for part in parts)):
-        if limit is not None and place >= limit:
-            return
+    begun = isinstance(done, DoneItems) and all(done.count(job.signature) for job in work) and _are_summaries(work)
+    for place, (document_id, systems) in enumerate(islice(data.systems_by_document().items(), limit)):
+        if begun and all((job.signature, document_id, system, None) in done for job in work for system in systems):
+            continue
+        document, summaries = data.item(place)
         todo = {
             index: items
             for index, job in enumerate(work)

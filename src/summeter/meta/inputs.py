@@ -93,7 +93,7 @@ def gold_input(gold: Gold, name: str = RAW) -> tuple[JudgmentTable, Context]:
     Raises UsageError for scores beyond LARGEST.
     """
     if isinstance(gold, Dataset):
-        return _table(gold.judgments(name)), context_of(gold)
+        return _table(gold.iter_judgments(name)), context_of(gold)
     return _table(gold), Context()
 
 
@@ -113,7 +113,4 @@ def _checked(table: JudgmentTable) -> JudgmentTable:
 
 def context_of(data: Dataset) -> Context:
     """Domains, categories and further columns of a data set."""
-    return Context.of(
-        (document for part in data.parts() for document in part.documents.values()),
-        (summary for part in data.parts() for summary in part.summaries),
-    )
+    return Context.of(data.documents.values(), data.summaries)

@@ -100,10 +100,7 @@ class RunView:
     def key_facts(self) -> dict[str, KeyFacts]:
         """Every list of key facts a judgment on the page may name, by id."""
         lists = [
-            KeyFacts.of(document.key_facts, "given")
-            for part in self.shown.parts()
-            for document in part.documents.values()
-            if document.key_facts
+            KeyFacts.of(document.key_facts, "given") for document in self.shown.documents.values() if document.key_facts
         ]
         for judge in self.manifest.judges:
             lists.extend(_prepared_lists(self.folder, judge))

@@ -10,15 +10,12 @@ run.json and the data have checksums of their own, and so have stored calls and 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from summeter.data.atomic import write_text
 from summeter.data.folder import CARD, check_intact, file_hash, is_dataset
-from summeter.data.shards import MANIFEST as SHARDS
-from summeter.data.shards import Shards, is_sharded
 from summeter.records import Fault, InputError, SummeterError
 from summeter.runs.batches import BATCHES
 from summeter.runs.calls import CallStore
@@ -148,22 +145,13 @@ def _of_data(folder: Path) -> Iterator[Fault]:
     data = folder / "data"
     if not data.is_dir():
         yield Fault(str(data), None, None, f"is missing; {_AGAIN}")
-    elif is_sharded(data):
-        shards = Shards.open(data)
-        for shard in shards.manifest.shards:
-            yield from _faults(partial(shards.read, shard))
-    elif is_dataset(data):
-        yield from _faults(partial(check_intact, data))
+    elif not is_dataset(data):
+        yield Fault(str(data), None, None, f"holds no {CARD}; {_AGAIN}")
     else:
-        yield Fault(str(data), None, None, f"holds neither {CARD} nor {SHARDS}; {_AGAIN}")
-
-
-def _faults(check: Callable[[], object]) -> tuple[Fault, ...]:
-    try:
-        check()
-    except InputError as error:
-        return tuple(error.faults)
-    return ()
+        try:
+            check_intact(data)
+        except InputError as error:
+            yield from error.faults
 
 
 def _of_stores(folder: Path, recorded: dict[str, Any] | None) -> Iterator[Fault]:
