@@ -176,3 +176,22 @@ def test_an_estimate_sends_nothing_and_foresees_the_calls(tmp_path: Path) -> Non
         run_on(server, rows(4), tmp_path / "run", limit=2)
         left = dry_run(rows(4), ["finesure"], models=MODEL, out=tmp_path / "run", base_url=server.url)
     assert {row.judge: row.calls for row in left} == {"finesure.fact_check": 4, "finesure.align": 6}
+
+
+def test_all_judgments_of_a_judge_name_the_models_of_the_manifest(tmp_path: Path) -> None:
+    """Also where it asks several models, of which a failure needed one, and a summary without text none."""
+    data = [*rows(2), {**rows(1)[0], "system": "empty", "summary": ""}]
+
+    def claims_at_times(call: Call) -> Reply:
+        if call.body["model"] == "drawer":
+            return ok("no JSON" if "danced" in json.dumps(call.body) else json.dumps({"claims": ["It rained."]}))
+        return ok(json.dumps({"1": {"quote": "It rained", "reason": "so", "supported": "yes"}}))
+
+    models = {"judge": MODEL, "extractor": "openai-api/stub/drawer"}
+    with StubServer(claims_at_times) as server:
+        run = evaluate(data, ["factscore"], models=models, out=tmp_path / "run", base_url=server.url, max_retries=0)
+    (judge,) = run.manifest.judges
+    judgments = run.judgments()
+    assert {row.status for row in judgments} == {"ok", "unparsed", "skipped"}
+    assert {row.model for row in judgments} == {judge.model} == {",".join(judge.models.values())}
+    assert {score.model for score in run.scores()} == {judge.model}

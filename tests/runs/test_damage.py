@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from engine.judges import Lengths, Moody, rows
 from pydantic import ValidationError
-from runs.older import without_checksums
 
 from summeter.engine.api import evaluate
 from summeter.engine.outputs import import_outputs
@@ -23,7 +22,7 @@ from summeter.engine.runs import Run, rescore
 from summeter.records import InputError, Judgment, Target
 from summeter.report import html
 from summeter.runs.journal import Journal
-from summeter.runs.run import RunFolder, read_manifest
+from summeter.runs.run import RunFolder
 
 JUDGES = (Lengths(), "abstractiveness")
 VIEWS = ("scores.jsonl", "scores.csv", "summary.json")
@@ -153,20 +152,15 @@ def test_the_copy_of_the_data_is_made_anew(run: Run, damage: str) -> None:
     assert views(again) == before == views(rescore(run.folder))
 
 
-def test_an_older_run_gets_its_checksums_when_it_is_carried_on(run: Run) -> None:
-    before, progress = views(run), (run.folder / "progress.jsonl").read_bytes()
-    without_checksums(run.folder)
-    assert views(rescore(run.folder)) == before
-    again = evaluate(rows(), JUDGES, out=run.folder)
-    assert views(again) == before
-    assert [row["checksum"] for row in lines_of(progress)] == [
-        row["checksum"] for row in lines_of((run.folder / "progress.jsonl").read_bytes())
-    ]
-    assert read_manifest(run.folder) == again.manifest
-
-
-def lines_of(content: bytes) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in content.splitlines()]
+def test_an_item_whose_name_was_changed_is_judged_anew(run: Run) -> None:
+    """Also one that is in the data under the new name, and one that has no judgments."""
+    before, file = views(run), run.folder / "progress.jsonl"
+    content = file.read_text()
+    for old, new in (('"document_id":"d1"', '"document_id":"e1"'), ('"document_id":"d1"', '"document_id":"d0"')):
+        file.write_text(content.replace(old, new))
+        again = evaluate(rows(), JUDGES, out=run.folder)
+        assert views(again) == before
+        assert file.read_text() == content
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])

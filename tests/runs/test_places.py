@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import shutil
 from pathlib import Path
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 from report import duel_runs as duels
 from report import fake_runs as fake
-from runs.older import without_checksums
 
 from summeter.records import InputError, Judgment
 from summeter.runs.places import HumanReader, RunReader
@@ -67,18 +65,6 @@ def test_lines_in_disorder_repeated_and_torn(tmp_path: Path, seed: int) -> None:
         rng.shuffle(lines)
         file.write_text("\n".join(lines) + '\n{"target":{"docum', encoding="utf-8")
     check(RunFolder(tmp_path / "mixed"))
-
-
-def test_lines_that_name_the_rival_after_the_unit(tmp_path: Path) -> None:
-    run = duels.make(tmp_path / "run")
-    for file in (run.folder / "judgments").glob("*.jsonl"):
-        rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-        for row in rows:
-            row["target"]["rival"] = row["target"].pop("rival")
-        written = [json.dumps(row, separators=(",", ":")) for row in rows]
-        file.write_text("\n".join(written) + "\n", encoding="utf-8")
-    without_checksums(run.folder)
-    assert check(RunFolder(run.folder)) == 8 * 3 * 4
 
 
 def test_what_no_line_of_progress_confirms_is_not_read(tmp_path: Path) -> None:

@@ -133,6 +133,8 @@ class Worker:
         judgments = await self._attempt(job, [item], timed(spent, job.evaluator.judge(item, prepared, tools)))
         if judgments is not None:
             spent.items += 1
+            if job.entry.model is not None:  # one with several roles may name the model of one of them
+                judgments = [row.model_copy(update={"model": job.entry.model}) for row in judgments]
             self._write(job, item, judgments)
 
     def _spent(self, job: Job) -> ComputeTime:

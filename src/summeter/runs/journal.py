@@ -36,6 +36,7 @@ from summeter.runs.progress import (
     JudgmentLines,
     ProgressTable,
     checksum,
+    item_checksum,
     item_places,
 )
 from summeter.runs.run import FAILURES, MANIFEST, Failure, checksums_of, prepared_rows
@@ -110,7 +111,6 @@ class Journal:
         self._drop_damaged_failures(damaged)
         before = len(damaged)
         items = ProgressTable.read(self.folder / PROGRESS, damaged)
-        older = bool((items.checksum < 0).any())
         sound = np.zeros(len(items), np.bool_)
         self.done = DoneItems()
         for judge in judges:
@@ -120,7 +120,7 @@ class Journal:
             lost = np.array([name is not None and name not in known for name in own.prepared.names], np.bool_)
             sound[rows], items.checksum[rows] = self._repair_judgments(judge, own, lost[own.prepared.codes], damaged)
             self.done.add_all(judge.signature, items.take(rows[sound[rows]]).keys())
-        if older or not sound.all() or len(damaged) > before:
+        if not sound.all() or len(damaged) > before:
             write_lines(self.folder / PROGRESS, items.take(sound).lines())
         return damaged
 
@@ -177,7 +177,7 @@ class Journal:
         document_id, system, rival = item
         done = Done(
             signature=judge.signature, document_id=document_id, system=system, rival=rival, judgments=len(lines),
-            checksum=checksum(lines), prepared=self._prepared.get((judge.signature, document_id)),
+            checksum=item_checksum(item, checksum(lines)), prepared=self._prepared.get((judge.signature, document_id)),
         )  # fmt: skip
         self._append(self.folder / PROGRESS, [f"{done.model_dump_json()}\n".encode()])
         self.done.add(done.key)

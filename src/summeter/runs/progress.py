@@ -29,7 +29,6 @@ Keys = NDArray[np.bytes_]
 
 KEY_BYTES = 16
 _KEY = f"S{KEY_BYTES}"
-_NO_CHECKSUM = -1
 PART = 2**25
 """Bytes of a file that are in memory at a time, parsed."""
 _AS_RECORDS = 2**20
@@ -37,15 +36,15 @@ _RECENT = 4096
 
 
 class Done(Record):
-    """Progress: one evaluator has finished one item; `judgments` is how many it wrote, `checksum` that of their lines,
-    `prepared` the id of what was prepared for them. Lines of older runs have neither of the two."""
+    """Progress: one evaluator has finished one item; `judgments` is how many it wrote, `checksum` that of the
+    item and their lines, `prepared` the id of what was prepared for them."""
 
     signature: str
     document_id: str
     system: str
     rival: str | None = None
     judgments: int
-    checksum: int | None = None
+    checksum: int
     prepared: str | None = None
 
     @property
@@ -164,7 +163,7 @@ class DoneItems:
 
 class ProgressTable:
     """The lines of progress.jsonl as columns, one row an item: of two lines about it the later counts, at the place of
-    the first. `checksum` is -1, and `prepared` None, where a line has none."""
+    the first. `checksum` is that of an item's lines of judgments."""
 
     def __init__(self, key: Sequence[Names], judgments: Ints, checksum: Ints, prepared: Names) -> None:
         """`key` has the columns of a `DoneKey`."""
@@ -194,9 +193,19 @@ class ProgressTable:
             for name in fields:
                 codes[name].append(words[name][getattr(line, name)])
             judgments.append(line.judgments)
-            sums.append(_NO_CHECKSUM if line.checksum is None else line.checksum)
+            sums.append(line.checksum)
         names = [Names(np.array(codes[name], np.int32), tuple(words[name]) or (None,)) for name in fields]
-        return cls(names[:4], np.array(judgments, np.int64), np.array(sums, np.int64), names[4])
+        return cls.written(names[:4], np.array(judgments, np.int64), np.array(sums, np.int64), names[4])
+
+    @classmethod
+    def written(cls, key: Sequence[Names], judgments: Ints, checksum: Ints, prepared: Names) -> ProgressTable:
+        """From the columns of the file, whose checksums are of the item too: an item whose name was changed has lines
+        that are not as they were written."""
+        table = cls(key, judgments, checksum, prepared)
+        for factor, names in zip(_FACTORS, (table.document, table.system, table.rival), strict=True):
+            sums = np.array([factor * _name_sum(name) for name in names.names], np.int64)
+            table.checksum = (table.checksum - sums[names.codes]) & _MASK
+        return table
 
     @classmethod
     def concat(cls, tables: Sequence[ProgressTable]) -> ProgressTable:
@@ -212,11 +221,6 @@ class ProgressTable:
 
     def __len__(self) -> int:
         return len(self.judgments)
-
-    @property
-    def has_checksums(self) -> bool:
-        """Whether some line says how its judgments were written; those of older runs do not."""
-        return bool((self.checksum != _NO_CHECKSUM).any())
 
     def take(self, rows: Ints | Bools) -> ProgressTable:
         """Some of the rows."""
@@ -252,16 +256,33 @@ class ProgressTable:
     def record(self, row: int) -> Done:
         """A row as a record."""
         document, system, rival = self.item(row)
-        checksum = int(self.checksum[row])
         return Done(
-            signature=self.signature.names[self.signature.codes[row]] or "", document_id=document, system=system,
-            rival=rival, judgments=int(self.judgments[row]), checksum=None if checksum < 0 else checksum,
+            signature=self.signature.names[self.signature.codes[row]] or "",
+            document_id=document,
+            system=system,
+            rival=rival,
+            judgments=int(self.judgments[row]),
+            checksum=item_checksum((document, system, rival), int(self.checksum[row])),
             prepared=self.prepared.names[self.prepared.codes[row]],
-        )  # fmt: skip
+        )
 
     def lines(self) -> Iterator[str]:
         """The rows as lines of JSON."""
         return (self.record(row).model_dump_json() for row in range(len(self)))
+
+
+_MASK = 0xFFFFFFFF
+_FACTORS = 1, 3, 5
+"""Of document, system and rival: so that names which change places change the sum."""
+
+
+def _name_sum(name: str | None) -> int:
+    return 0 if name is None else crc32(name.encode("utf-8", "surrogatepass"))
+
+
+def item_checksum(item: ItemKey, lines: int) -> int:
+    """The checksum of an item and its lines of judgments, from that of the lines."""
+    return (lines + sum(factor * _name_sum(name) for factor, name in zip(_FACTORS, item, strict=True))) & _MASK
 
 
 def checksum(lines: Iterable[bytes]) -> int:
@@ -270,7 +291,7 @@ def checksum(lines: Iterable[bytes]) -> int:
     >>> checksum([b"a\\n", b"b\\n"]) == checksum([b"b\\n", b"a\\n"])
     True
     """
-    return sum(map(crc32, lines)) & 0xFFFFFFFF
+    return sum(map(crc32, lines)) & _MASK
 
 
 class ItemPlaces(NamedTuple):
@@ -292,7 +313,7 @@ class ItemPlaces(NamedTuple):
 
 def item_places(file: Path, items: ProgressTable) -> ItemPlaces | None:
     """Where the lines of these items stand. None where they do not stand one item after the other from the start of the
-    file as they were written, and where some have no checksum. Reads the lines without parsing them."""
+    file as they were written. Reads the lines without parsing them."""
     if not file.exists() and items.judgments.any():
         return None
     starts = array("q", [0])
@@ -308,7 +329,7 @@ def item_places(file: Path, items: ProgressTable) -> ItemPlaces | None:
 
 _READ = """
 CREATE TABLE progress AS SELECT signature, document_id, system, rival, judgments, prepared,
-    coalesce(checksum, -1) AS checksum
+    checksum
 FROM {source}
 """
 _LINE = {
@@ -317,7 +338,7 @@ _LINE = {
 }
 _ABSENT = """
 SELECT count(*) FROM progress
-WHERE signature IS NULL OR document_id IS NULL OR system IS NULL OR judgments IS NULL
+WHERE signature IS NULL OR document_id IS NULL OR system IS NULL OR judgments IS NULL OR checksum IS NULL
 """
 
 
@@ -347,7 +368,7 @@ def _scanned(file: Path, source: str) -> ProgressTable | None:
             return None
         columns = read_columns(connection, "progress", names, ("judgments", "checksum"))
     key = [columns[name] for name in names[:4]]
-    return ProgressTable(key, columns["judgments"], columns["checksum"], columns["prepared"])
+    return ProgressTable.written(key, columns["judgments"], columns["checksum"], columns["prepared"])
 
 
 def _stretches(file: Path) -> Iterator[tuple[int, int]]:
@@ -399,14 +420,13 @@ class JudgmentLines:
     @property
     def whole(self) -> Bools:
         """Which items have exactly the lines that were written."""
-        unknown = self.items.checksum == _NO_CHECKSUM
-        whole: Bools = (self.count == self.items.judgments) & (unknown | (self.items.checksum == self.checksums))
+        whole: Bools = (self.count == self.items.judgments) & (self.items.checksum == self.checksums)
         return whole
 
     def alterations(self) -> list[Fault]:
         """The items that have as many lines as were written, or more, and not those; copies of one change nothing."""
         more = (self.count > 0) & (self.count >= self.items.judgments)
-        other = (self.items.checksum != _NO_CHECKSUM) & (self.items.checksum != self.checksums)
+        other = self.items.checksum != self.checksums
         faults = []
         for row in np.flatnonzero(more & other).tolist():
             lines = np.flatnonzero(self.of == row)

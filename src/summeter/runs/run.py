@@ -53,7 +53,7 @@ CHECKSUM, CHECKSUMS = "checksum", "checksums"
 class Failure(Record):
     """One item one evaluator could not judge fully. With status "error" it is tried again on resume.
 
-    `checksum` is that of the other fields; older runs have none.
+    `checksum` is that of the other fields.
     """
 
     document_id: str
@@ -254,7 +254,7 @@ class RunFolder:
         if file.name in self._checked and self._checked[file.name][0] == stamp:
             return
         places = None
-        if items.has_checksums:
+        if len(items):
             running = self.manifest.status == "running"  # a writer may be ahead of its lines of progress
             places = item_places(file, items)
             if places is None or (not running and places.more):
