@@ -280,13 +280,16 @@ class Dataset:
         documents, summaries, origins = self.documents, self._summaries, self.fact_origins
         card = self._card.model_copy(update={"counts": {}, "files": {}})
         return Dataset(
-            documents.of(kept) if isinstance(documents, StoredMapping)
+            documents.of(kept)
+            if isinstance(documents, StoredMapping)
             else {doc_id: documents[doc_id] for doc_id in self._place if doc_id in kept},
-            summaries.take(numbers) if isinstance(summaries, StoredSummaries)
+            summaries.take(numbers)
+            if isinstance(summaries, StoredSummaries)
             else [summaries[number] for number in numbers],
-            makers, card,
+            makers,
+            card,
             fact_origins=origins.of(kept) if isinstance(origins, StoredMapping) else origins,
-        )  # fmt: skip
+        )
 
     def with_split(self, name: str) -> Dataset:
         """The dataset with `name` as the split of every document."""
@@ -365,8 +368,16 @@ def load(
     Raises InputError with every fault found, UsageError for an impossible call, InstallError for Parquet or XLSX
     without the package that reads it.
     """
-    source = Source.of(data, map=map, preset=preset, format=format, language=language, documents=documents,
-                       on_fault=on_fault, on_read=on_read)  # fmt: skip
+    source = Source.of(
+        data,
+        map=map,
+        preset=preset,
+        format=format,
+        language=language,
+        documents=documents,
+        on_fault=on_fault,
+        on_read=on_read,
+    )
     if source.folder is not None:
         return _load_folder(source.folder, verify=verify)
     faults = source.faults()
@@ -378,9 +389,14 @@ def load(
         if (more := next(rows, None)) is not None:
             content = stream(chain(_emptying(first), [more], rows), faults, map, language, source.card)
             return Dataset(
-                content.documents, content.summaries, content.judgments, source.card,
-                [*source.warnings, *faults.warnings], faults.dropped, content.fact_origins,
-            )  # fmt: skip
+                content.documents,
+                content.summaries,
+                content.judgments,
+                source.card,
+                [*source.warnings, *faults.warnings],
+                faults.dropped,
+                content.fact_origins,
+            )
         for record in _emptying(first):
             intake.take(record)
     else:
@@ -388,9 +404,13 @@ def load(
             intake.turn(source.layout, row)
     flat = intake.finish()
     return Dataset(
-        flat.documents, flat.summaries, flat.judgments, source.card,
-        [*source.warnings, *faults.warnings], faults.dropped,
-    )  # fmt: skip
+        flat.documents,
+        flat.summaries,
+        flat.judgments,
+        source.card,
+        [*source.warnings, *faults.warnings],
+        faults.dropped,
+    )
 
 
 def _up_to_large(rows: Iterator[Record]) -> deque[Record]:
@@ -514,10 +534,17 @@ class Source(NamedTuple):
 
     @classmethod
     def of(
-        cls, data: str | Path | Rows | Sequence[str | Path], *, map: Mapping[str, str] | None,  # noqa: A002
-        preset: str | None, format: str | None, language: str,  # noqa: A002
-        documents: str | Path | Sequence[str | Path], on_fault: OnFault, on_read: OnRead | None,
-    ) -> Source:  # fmt: skip
+        cls,
+        data: str | Path | Rows | Sequence[str | Path],
+        *,
+        map: Mapping[str, str] | None,  # noqa: A002
+        preset: str | None,
+        format: str | None,  # noqa: A002
+        language: str,
+        documents: str | Path | Sequence[str | Path],
+        on_fault: OnFault,
+        on_read: OnRead | None,
+    ) -> Source:
         """What the keywords of `load` name. Raises UsageError for those that do not fit each other."""
         layout = None if preset is None else preset_named(preset)
         texts, article_hub = _fetched([documents] if isinstance(documents, str | Path) else list(documents))
@@ -528,9 +555,14 @@ class Source(NamedTuple):
         if paths and len(paths) == 1 and _is_folder(paths[0]) and not takes_folders:
             if map or preset or format or texts:
                 raise UsageError(
-                    f"{paths[0]} is a folder; ", Parameter("map"), ", ", Parameter("preset"), " and ",
-                    Parameter("format"), " are for flat files",
-                )  # fmt: skip
+                    f"{paths[0]} is a folder; ",
+                    Parameter("map"),
+                    ", ",
+                    Parameter("preset"),
+                    " and ",
+                    Parameter("format"),
+                    " are for flat files",
+                )
             folder = Path(paths[0])
         name = _name_of(named, len(paths or ()), layout)
         fetched = [*hub, *article_hub]
@@ -632,6 +664,12 @@ def _load_folder(folder: Path, *, verify: bool) -> Dataset:
         raise InputError.at(folder, None, None, message)
     content = folders.read(folder, verify=verify)
     return Dataset(
-        content.documents, content.summaries, content.judgments, content.card, content.warnings,
-        folders.read_dropped(folder), content.fact_origins, known_hash=content.hash,
-    )  # fmt: skip
+        content.documents,
+        content.summaries,
+        content.judgments,
+        content.card,
+        content.warnings,
+        folders.read_dropped(folder),
+        content.fact_origins,
+        known_hash=content.hash,
+    )

@@ -82,9 +82,14 @@ class StoredSummaries(Sequence[Summary]):
     """
 
     def __init__(
-        self, file: LineFile, starts: Sequence[int], documents: Sequence[int], kinds: Sequence[int],
-        ids: Sequence[str], names: Sequence[tuple[str, str]],
-    ) -> None:  # fmt: skip
+        self,
+        file: LineFile,
+        starts: Sequence[int],
+        documents: Sequence[int],
+        kinds: Sequence[int],
+        ids: Sequence[str],
+        names: Sequence[tuple[str, str]],
+    ) -> None:
         self._file, self._starts, self._documents, self._kinds = file, starts, documents, kinds
         self._ids, self._names = ids, names
 

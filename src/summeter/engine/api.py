@@ -75,10 +75,16 @@ IN_FLIGHT = 10_000
 
 @with_options
 def evaluate(
-    data: Data, evaluators: Sequence[Evaluator | str], *, models: Mapping[str, str] | str | None = None,
-    out: str | Path | None = None, replay: str | Path | None = None, progress: Progress | None = None,
-    executor: Executor | None = None, **options: Unpack[OptionArgs],
-) -> Run:  # fmt: skip
+    data: Data,
+    evaluators: Sequence[Evaluator | str],
+    *,
+    models: Mapping[str, str] | str | None = None,
+    out: str | Path | None = None,
+    replay: str | Path | None = None,
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+    **options: Unpack[OptionArgs],
+) -> Run:
     """Judge every summary of `data` with every evaluator; returns the finished Run.
 
     `data` is a Dataset, a path (flat file or dataset folder) or a list of flat rows; `evaluators` are
@@ -107,10 +113,16 @@ def evaluate(
 
 @with_options
 async def evaluate_async(
-    data: Data, evaluators: Sequence[Evaluator | str], *, models: Mapping[str, str] | str | None = None,
-    out: str | Path | None = None, replay: str | Path | None = None, progress: Progress | None = None,
-    executor: Executor | None = None, **options: Unpack[OptionArgs],
-) -> Run:  # fmt: skip
+    data: Data,
+    evaluators: Sequence[Evaluator | str],
+    *,
+    models: Mapping[str, str] | str | None = None,
+    out: str | Path | None = None,
+    replay: str | Path | None = None,
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+    **options: Unpack[OptionArgs],
+) -> Run:
     """`evaluate` for callers with an event loop of their own."""
     recorded = None if replay is None else read_manifest(Path(replay))
     settings = Options.of(**options)
@@ -122,9 +134,11 @@ async def evaluate_async(
         _check_executor(executor)
     if settings.batch and settings.item_timeout is not None and replay is None:
         raise UsageError(
-            Parameter("item_timeout"), " cannot be kept with ", Parameter("batch"),
+            Parameter("item_timeout"),
+            " cannot be kept with ",
+            Parameter("batch"),
             ": a batch may take a day; leave one of them out",
-        )  # fmt: skip
+        )
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="summeter-run-"))
     for plan in plans:
         run = await _run_session(plan, folder, replay, recorded, progress or Progress(), executor)
@@ -132,9 +146,13 @@ async def evaluate_async(
 
 
 async def _run_session(
-    plan: RunPlan, folder: Path, replay: str | Path | None, recorded: Manifest | None, progress: Progress,
+    plan: RunPlan,
+    folder: Path,
+    replay: str | Path | None,
+    recorded: Manifest | None,
+    progress: Progress,
     executor: Executor | None,
-) -> Run:  # fmt: skip
+) -> Run:
     """Judge what a plan has left in a run's folder; `recorded` is the manifest of the run to `replay`."""
     money = spending(plan.options, plan.models.values() if replay is None else ())
     if replay is None:
@@ -317,9 +335,12 @@ class _Session:
             budget.spent = await asyncio.to_thread(spent_before, store, self.money.prices)
         log = None if self.replay or store is None else BatchLog(self.journal.folder / BATCHES)
         calls = replace(
-            _call_settings(plan, self.money), replay=self.replay, batches=log, tell=self.progress.note,
+            _call_settings(plan, self.money),
+            replay=self.replay,
+            batches=log,
+            tell=self.progress.note,
             broken=lambda: self.journal.broken or (None if results is None else results.broken),
-        )  # fmt: skip
+        )
         bound = _bind(plan, store, calls)
         self.money.meters.update(bound.meters)
         networks = networks_of(plan, results, self.used, replay=self.replay)
@@ -382,9 +403,12 @@ class _Session:
         return here, [job for job in jobs if job not in here]
 
     async def _judge_spread(
-        self, jobs: Sequence[Job], known: Mapping[tuple[str, str], Prepared], results: ResultStore | None,
+        self,
+        jobs: Sequence[Job],
+        known: Mapping[tuple[str, str], Prepared],
+        results: ResultStore | None,
         left: Iterable[Unit],
-    ) -> None:  # fmt: skip
+    ) -> None:
         assert self.executor is not None  # noqa: S101 - nothing is spread without one
         names = {name for job in jobs for name in job.roles.values()}
         networks = tuple(
@@ -405,11 +429,17 @@ def _asks_local_models(job: Job) -> bool:
 def _call_settings(plan: RunPlan, money: Spending) -> CallSettings:
     options = plan.options
     return CallSettings(
-        base_url=options.base_url, timeout=options.timeout, max_connections=options.concurrency,
-        retry=RetryPolicy(max_retries=options.max_retries), requests=options.rpm, tokens=options.tpm,
-        budget=money.budget, prices=money.prices, batch=options.batch,
+        base_url=options.base_url,
+        timeout=options.timeout,
+        max_connections=options.concurrency,
+        retry=RetryPolicy(max_retries=options.max_retries),
+        requests=options.rpm,
+        tokens=options.tpm,
+        budget=money.budget,
+        prices=money.prices,
+        batch=options.batch,
         contexts={model: context.tokens for model, context in plan.contexts.items() if context.tokens is not None},
-    )  # fmt: skip
+    )
 
 
 def _bind(plan: RunPlan, store: CallStore | None, calls: CallSettings) -> Bound:

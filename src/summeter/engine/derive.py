@@ -120,9 +120,13 @@ def _sorted_out(job: Job, data: Dataset) -> tuple[list[ItemKey], dict[ItemKey, l
 
 
 def _derive(
-    evaluator: DerivedEvaluator, job: Job, members: Sequence[JudgeEntry], data: Dataset, journal: Journal,
+    evaluator: DerivedEvaluator,
+    job: Job,
+    members: Sequence[JudgeEntry],
+    data: Dataset,
+    journal: Journal,
     limit: int | None,
-) -> list[ItemKey]:  # fmt: skip
+) -> list[ItemKey]:
     """Judge all items that every member has finished, unless that is done; returns the items that are left."""
     fit, unfit = _sorted_out(job, data)
     read = fit
@@ -135,10 +139,13 @@ def _derive(
                 for place, member in enumerate(evaluator.members)
             ]
     ready = [
-        key for key in fit
-        if all((member, *key) in journal.done or key not in of_member
-               for member, of_member in zip(job.entry.members, asked, strict=True))
-    ]  # fmt: skip
+        key
+        for key in fit
+        if all(
+            (member, *key) in journal.done or key not in of_member
+            for member, of_member in zip(job.entry.members, asked, strict=True)
+        )
+    ]
     if not _is_cascade(evaluator):
         read = ready
     if any((job.signature, *key) not in journal.done for key in (*unfit, *ready)):
@@ -159,9 +166,13 @@ def _derive(
 
 
 def _write(
-    evaluator: DerivedEvaluator, job: Job, members: Sequence[JudgeEntry], read: Sequence[ItemKey],
-    ready: Sequence[ItemKey], journal: Journal,
-) -> None:  # fmt: skip
+    evaluator: DerivedEvaluator,
+    job: Job,
+    members: Sequence[JudgeEntry],
+    read: Sequence[ItemKey],
+    ready: Sequence[ItemKey],
+    journal: Journal,
+) -> None:
     silent = dict.fromkeys(ready)
     with _judged(read, members, journal.folder) as judged:
         rows = evaluator.derive(judged, job.signature)

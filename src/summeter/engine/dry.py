@@ -93,9 +93,13 @@ class Estimate(NamedTuple):
 
 @with_options
 def dry_run(
-    data: Data, evaluators: Sequence[Evaluator | str], *, models: Mapping[str, str] | str | None = None,
-    out: str | Path | None = None, **options: Unpack[OptionArgs],
-) -> list[Estimate]:  # fmt: skip
+    data: Data,
+    evaluators: Sequence[Evaluator | str],
+    *,
+    models: Mapping[str, str] | str | None = None,
+    out: str | Path | None = None,
+    **options: Unpack[OptionArgs],
+) -> list[Estimate]:
     """What `evaluate` with the same arguments would still have to do; sends nothing of the data and writes nothing.
     Servers are asked how much their models read, where that was not told.
 
@@ -278,9 +282,15 @@ def _array(schema: dict[str, Any], defs: dict[str, Any]) -> list[Any]:
 def dry_network(kind: Kind, model: str, count: Count) -> Any:
     """A network that only counts. Nothing entails anything, so that what depends on a result is asked for in full."""
     classes = {
-        "nli": _NLI, "classifier": _Classifier, "tokens": _TokenClassifier, "embed": _Encoder, "encoder": _Encoder,
-        "seq2seq": _Seq2Seq, "coref": _Coref, "regressor": _Regressor,
-    }  # fmt: skip
+        "nli": _NLI,
+        "classifier": _Classifier,
+        "tokens": _TokenClassifier,
+        "embed": _Encoder,
+        "encoder": _Encoder,
+        "seq2seq": _Seq2Seq,
+        "coref": _Coref,
+        "regressor": _Regressor,
+    }
     return classes[kind](model, count)
 
 

@@ -44,13 +44,15 @@ class Options(Record):
     )
     max_retries: int = Field(default=8, ge=0, description="Tries after the first, where trying again can help.")
     max_cost: float | None = Field(
-        default=None, gt=0,
+        default=None,
+        gt=0,
         description="Stop before the call that would take the run past so many US dollars; it can be carried on.",
-    )  # fmt: skip
+    )
     max_tokens: int | None = Field(
-        default=None, ge=1,
+        default=None,
+        ge=1,
         description="Stop before the call that would take the run past so many tokens; it can be carried on.",
-    )  # fmt: skip
+    )
     prices: str | None = Field(default=None, description="Your own prices (a YAML file), before those that come along.")
     base_url: str | None = Field(
         default=None,
@@ -68,8 +70,8 @@ class Options(Record):
     batch: bool = Field(
         default=False,
         description="Send all calls through the vendor's batch API: half the price, within a day. May be stopped; "
-                    "the same again fetches the replies. Limits and timeouts are then the vendor's.",
-    )  # fmt: skip
+        "the same again fetches the replies. Limits and timeouts are then the vendor's.",
+    )
     offline: bool = Field(default=False, description="Take local models from this machine only, never from the hub.")
 
     @classmethod
@@ -108,8 +110,12 @@ class Options(Record):
         contexts = ",".join(f"{tokens}" if role == ALL else f"{role}={tokens}" for role, tokens in self.context.items())
         overflow = None if self.on_overflow == "window" else self.on_overflow
         return {
-            "t": temperature, "seed": self.seed, "max": self.max_reply, "ctx": contexts or None, "overflow": overflow,
-        }  # fmt: skip
+            "t": temperature,
+            "seed": self.seed,
+            "max": self.max_reply,
+            "ctx": contexts or None,
+            "overflow": overflow,
+        }
 
 
 class OptionArgs(TypedDict, total=False):

@@ -72,7 +72,7 @@ class ImportedRun(Run):
 
 def import_outputs(
     data: Dataset | str | Path, raw: str | Path, out: str | Path, parser: Parser = "strict"
-) -> ImportedRun:  # fmt: skip
+) -> ImportedRun:
     """Turn a file of raw outputs into a run at `out`. Calls nothing.
 
     `parser` is "strict" (a reply must fit its item) or "legacy" (as the papers' released code reads it). Raises
@@ -121,8 +121,9 @@ def _text(cell: Any) -> str:
 
 def _name(text: str) -> str:
     if not NAME.fullmatch(text):
-        raise problem(f"{text[:80]!r} is no name: 1 to 80 letters, digits, blanks and . _ - +, "
-                      "without two full stops in a row")  # fmt: skip
+        raise problem(
+            f"{text[:80]!r} is no name: 1 to 80 letters, digits, blanks and . _ - +, without two full stops in a row"
+        )
     return text
 
 
@@ -275,8 +276,10 @@ class _Lookup:
         """The field that the data or the catalog know nothing of, and what is wrong with it."""
         if row.output is not None:
             if row.evaluator not in self.names:
-                return "evaluator", (f"{row.evaluator!r} is not in the catalog, so nothing can read its output; "
-                                     "`summeter list evaluators` names those that can")  # fmt: skip
+                return "evaluator", (
+                    f"{row.evaluator!r} is not in the catalog, so nothing can read its output; "
+                    "`summeter list evaluators` names those that can"
+                )
             if why := self._aspect_refused(row.evaluator, row.aspect):
                 return "aspect", why
         for system in filter(None, (row.system, row.rival)):
@@ -306,8 +309,9 @@ class _Lookup:
         if row.index is None:
             return "index", f"is missing; say which {what}, counted from 0"
         if row.index >= number and (number or owner == "summary"):  # key facts may be the experiment's own
-            return "index", (f"{row.index} is out of range: the {owner} has {number} {what}{'s' * (number != 1)}, "
-                             "counted from 0")  # fmt: skip
+            return "index", (
+                f"{row.index} is out of range: the {owner} has {number} {what}{'s' * (number != 1)}, counted from 0"
+            )
         return None
 
     def _value_fault(self, row: RawRow) -> tuple[str, str] | None:
@@ -359,13 +363,18 @@ class _Judge:
             parts |= {"parser": parser, "split": split, "v": known.version}
         self.signature = signature(first.evaluator, parts)
         self.entry = JudgeEntry(
-            name=first.evaluator, signature=self.signature, model=first.model, aspects=self.aspects,
-            reduce=known.reduce if known else "share", file=stem(first.evaluator, self.signature), imported=True,
-        )  # fmt: skip
+            name=first.evaluator,
+            signature=self.signature,
+            model=first.model,
+            aspects=self.aspects,
+            reduce=known.reduce if known else "share",
+            file=stem(first.evaluator, self.signature),
+            imported=True,
+        )
 
     def write(
         self, journal: Journal, store: CallStore, repeated: Mapping[Any, int], contradicted: Mapping[Any, int]
-    ) -> Imported:  # fmt: skip
+    ) -> Imported:
         """Write every judgment; summaries of a covered system without an output are skipped, with the reason."""
         judged: dict[tuple[str, str, str | None], list[Judgment]] = {}
         for output in self.outputs:
@@ -390,17 +399,31 @@ class _Judge:
         for key, judgments in absent:
             journal.judged(self.entry, key, judgments)
         return Imported(
-            self.entry.name, self.signature, self.aspects, len(self.outputs), repeated.get(self.outputs[0].judge, 0),
-            ok, failed, len(absent), contradicted.get(self.outputs[0].judge, 0), reasons,
+            self.entry.name,
+            self.signature,
+            self.aspects,
+            len(self.outputs),
+            repeated.get(self.outputs[0].judge, 0),
+            ok,
+            failed,
+            len(absent),
+            contradicted.get(self.outputs[0].judge, 0),
+            reasons,
             next((dict(count.faults) for count in reply_counts(written)), {}),
-        )  # fmt: skip
+        )
 
     def _judgments(self, output: Output, store: CallStore) -> list[Judgment]:
         row = output.row
         if row.output is None:
             return [self._valued(output)]
-        request = {"imported": row.evaluator, "aspect": row.aspect, "document_id": row.doc_id,
-                   "system": row.system, "rival": row.rival, "model": row.model}  # fmt: skip
+        request = {
+            "imported": row.evaluator,
+            "aspect": row.aspect,
+            "document_id": row.doc_id,
+            "system": row.system,
+            "rival": row.rival,
+            "model": row.model,
+        }
         key = digest([request, row.output])
         store.put(key, json.dumps(request), json.dumps({"text": row.output}), row.model or "import")
         judgments = self.evaluators[row.aspect].read(row.output, output.item, self.parser, self.signature)
@@ -410,10 +433,14 @@ class _Judge:
         row, unit = output.row, output.row.unit or "summary"
         binary = unit in {"sentence", "key_fact", "claim"} and row.value in {0.0, 1.0}
         return Judgment(
-            target=target(output.item, unit, row.index), aspect=row.aspect, judge=row.evaluator,
-            signature=self.signature, model=row.model, value=row.value,
+            target=target(output.item, unit, row.index),
+            aspect=row.aspect,
+            judge=row.evaluator,
+            signature=self.signature,
+            model=row.model,
+            value=row.value,
             label=int(row.value) if binary and row.value is not None else None,
-        )  # fmt: skip
+        )
 
     def _missing_units(self) -> Iterator[tuple[Output, Judgment]]:
         """A skipped judgment for each sentence and key fact without a value, beside others of its summary with one."""
@@ -426,11 +453,18 @@ class _Judge:
             output = next(iter(by_index.values()))
             _, units = _NUMBERED[unit]
             for index in sorted(set(range(len(units(output.item)))) - set(by_index)):
-                yield output, Judgment(
-                    target=target(output.item, unit, index), aspect=aspect, judge=self.entry.name,
-                    signature=self.signature, model=self.entry.model, status="skipped",
-                    reason=f"no value was given for this {unit.replace('_', ' ')}",
-                )  # fmt: skip
+                yield (
+                    output,
+                    Judgment(
+                        target=target(output.item, unit, index),
+                        aspect=aspect,
+                        judge=self.entry.name,
+                        signature=self.signature,
+                        model=self.entry.model,
+                        status="skipped",
+                        reason=f"no value was given for this {unit.replace('_', ' ')}",
+                    ),
+                )
 
     def _absent(self, judged: Mapping[Any, Any]) -> Iterator[tuple[tuple[str, str, None], list[Judgment]]]:
         covered = {system for _, system, rival in judged if rival is None}
@@ -438,11 +472,21 @@ class _Judge:
             key = (summary.document_id, summary.system, None)
             if summary.system in covered and key not in judged:
                 about = target(item_of(self.data.documents[summary.document_id], summary))
-                yield key, [
-                    Judgment(target=about, aspect=aspect, judge=self.entry.name, signature=self.signature,
-                             model=self.entry.model, status="skipped", reason=NO_OUTPUT)
-                    for aspect in self.aspects
-                ]  # fmt: skip
+                yield (
+                    key,
+                    [
+                        Judgment(
+                            target=about,
+                            aspect=aspect,
+                            judge=self.entry.name,
+                            signature=self.signature,
+                            model=self.entry.model,
+                            status="skipped",
+                            reason=NO_OUTPUT,
+                        )
+                        for aspect in self.aspects
+                    ],
+                )
 
 
 def _outcomes(judgments: Sequence[Judgment]) -> Iterator[str | None]:

@@ -170,8 +170,12 @@ class Session:
             async for part, result in results:
                 if isinstance(result, WorkerDied):
                     documents = ", ".join(unit.document.id for unit in part.units[:3])
-                    log.warning("two workers died on a part of %d documents (%s ...): %s",
-                                len(part.units), documents, result.why)  # fmt: skip
+                    log.warning(
+                        "two workers died on a part of %d documents (%s ...): %s",
+                        len(part.units),
+                        documents,
+                        result.why,
+                    )
                     died.append((part, result.why))
                     in_a_row += 1
                     if in_a_row == DEATHS:

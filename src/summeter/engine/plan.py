@@ -61,9 +61,12 @@ class Unit:
 
 
 def jobs(
-    evaluators: Sequence[Evaluator], models: Mapping[str, str], splitter: str, sampling: Mapping[str, object],
+    evaluators: Sequence[Evaluator],
+    models: Mapping[str, str],
+    splitter: str,
+    sampling: Mapping[str, object],
     repeats: int = 1,
-) -> list[Job]:  # fmt: skip
+) -> list[Job]:
     """A job for every part of every evaluator, each signature once, the members of a derived judge before it; `repeats`
     jobs, signed `rep:1` and so on, for one that asks an LLM.
 
@@ -85,12 +88,20 @@ def jobs(
         draw = repeat if evaluator.samples else 1
         signed = evaluator.sign(bound, splitter, {**sampling, "rep": draw} if repeats > 1 else sampling)
         entry = JudgeEntry(
-            name=evaluator.name, settings=evaluator.model_dump(mode="json", exclude_defaults=True), signature=signed,
-            model=",".join(dict.fromkeys(bound.values())) or None, models=bound, aspects=evaluator.measured,
-            reduce=evaluator.reduce, file=stem(evaluator.name, signed), prepares_only=evaluator.prepares_only,
-            members=tuple(members), roles={role: name for role, name in roles.items() if role != name},
-            threshold=evaluator.decision_threshold, restricted=evaluator.restricted(bound),
-        )  # fmt: skip
+            name=evaluator.name,
+            settings=evaluator.model_dump(mode="json", exclude_defaults=True),
+            signature=signed,
+            model=",".join(dict.fromkeys(bound.values())) or None,
+            models=bound,
+            aspects=evaluator.measured,
+            reduce=evaluator.reduce,
+            file=stem(evaluator.name, signed),
+            prepares_only=evaluator.prepares_only,
+            members=tuple(members),
+            roles={role: name for role, name in roles.items() if role != name},
+            threshold=evaluator.decision_threshold,
+            restricted=evaluator.restricted(bound),
+        )
         if not partial:
             whole.add(signed)
         first = planned.setdefault(signed, Job(evaluator, entry, draw))
@@ -140,9 +151,13 @@ class RunPlan(NamedTuple):
 
 
 def make_plan(
-    data: Data, evaluators: Sequence[Evaluator | str], models: Mapping[str, str] | str | None, options: Options,
-    *, fetch: bool = True,
-) -> RunPlan:  # fmt: skip
+    data: Data,
+    evaluators: Sequence[Evaluator | str],
+    models: Mapping[str, str] | str | None,
+    options: Options,
+    *,
+    fetch: bool = True,
+) -> RunPlan:
     """Raises UsageError for what cannot be done as asked. Local models are found, and signed by their weights; without
     `fetch` none is fetched from the hub, and one that is not here keeps the name it was given."""
     built, bound = _built(evaluators), _by_role(models)
@@ -151,9 +166,12 @@ def make_plan(
 
 
 def replay_plans(
-    data: Data, evaluators: Sequence[Evaluator | str], models: Mapping[str, str] | str | None, options: Options,
+    data: Data,
+    evaluators: Sequence[Evaluator | str],
+    models: Mapping[str, str] | str | None,
+    options: Options,
     run: Manifest,
-) -> list[RunPlan]:  # fmt: skip
+) -> list[RunPlan]:
     """The plans that repeat a recorded run one after the other: more than one where a role had more than one model.
     Raises UsageError as `make_plan` does."""
     dataset, given = _with_summaries(data), _by_role(models)
@@ -207,9 +225,12 @@ def _plan(
 def data_entry(data: Dataset) -> DataEntry:
     """What a manifest says of the data."""
     return DataEntry(
-        source=data.card.name, hash=data.hash, documents=data.document_count, summaries=len(data),
+        source=data.card.name,
+        hash=data.hash,
+        documents=data.document_count,
+        summaries=len(data),
         splitter=splitter(data),
-    )  # fmt: skip
+    )
 
 
 def splitter(data: Dataset) -> str:
@@ -269,9 +290,12 @@ Wanted = Mapping[str, Container[ItemKey]]
 
 
 def units(
-    data: Dataset, work: Sequence[Job], done: Container[DoneKey], limit: int | None,
+    data: Dataset,
+    work: Sequence[Job],
+    done: Container[DoneKey],
+    limit: int | None,
     wanted: Wanted = MappingProxyType({}),
-) -> Iterator[Unit]:  # fmt: skip
+) -> Iterator[Unit]:
     """The documents that still have something to judge, in the order of the data; of a judge that is in `wanted`, only
     what is wanted of it. Texts of documents of which everything is judged are not read."""
 

@@ -37,11 +37,16 @@ class Bar(Progress):
         from rich.progress import Progress as RichProgress
 
         self._bar = RichProgress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[failed]}"),
-            TimeElapsedColumn(), TextColumn("ETA"), TimeRemainingColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[failed]}"),
+            TimeElapsedColumn(),
+            TextColumn("ETA"),
+            TimeRemainingColumn(),
             TextColumn("{task.fields[note]}", markup=False),
             console=Console(file=getattr(sys.stderr, "terminal", sys.stderr)),  # which the bar moves about in
-        )  # fmt: skip
+        )
         self._verb = verb
         self._failed = 0
 

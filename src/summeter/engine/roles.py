@@ -102,15 +102,19 @@ def check_roles(evaluators: Sequence[Evaluator], models: Iterable[str]) -> None:
     for role in models:
         if role not in roles and not roles:
             raise UsageError(
-                Parameter("models"), f" binds a model to the role {role!r}, but no model is asked by {names}; drop ",
-                Parameter("models"), ", or choose other evaluators with ", Parameter("evaluators"),
+                Parameter("models"),
+                f" binds a model to the role {role!r}, but no model is asked by {names}; drop ",
+                Parameter("models"),
+                ", or choose other evaluators with ",
+                Parameter("evaluators"),
                 " (`summeter list evaluators`)",
-            )  # fmt: skip
+            )
         if role not in roles:
             raise UsageError(
-                Parameter("models"), f" binds a model to the role {role!r}, which no evaluator asks for"
+                Parameter("models"),
+                f" binds a model to the role {role!r}, which no evaluator asks for"
                 f"{nearest(role, roles)}; roles of {names}: {', '.join(roles)}",
-            )  # fmt: skip
+            )
 
 
 def model_of(evaluator: Evaluator, role: str, name: str, models: Mapping[str, str]) -> str:

@@ -103,8 +103,9 @@ def check_coverage(run: RunFolder, least: float = 0.0) -> None:
         reason = next((f"; the first reason: {failure.reason}" for failure in run.failures()), "")
         raise CoverageError(
             f"coverage {share:.1%} is under {least:.1%} ({usable} of {wanted} judgments usable){reason}"
-            if share else f"no judgment of {wanted} is usable{reason}"
-        )  # fmt: skip
+            if share
+            else f"no judgment of {wanted} is usable{reason}"
+        )
 
 
 def finish(run: Run, journal: Journal, started: Manifest, status: RunStatus, money: Spending | None = None) -> Run:

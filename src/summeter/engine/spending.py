@@ -97,19 +97,24 @@ def accounts(folder: Path, manifest: Manifest, work: Mapping[str, Work], session
         signature: _of_judge(
             # What its members prepared, a derived judge rests on too.
             [folder / "prepared" / f"{entries[name].file}.jsonl" for name in (signature, *judge.members)],
-            work.get(signature, Work({}, 0)), calls, table,
+            work.get(signature, Work({}, 0)),
+            calls,
+            table,
         )
         for signature, judge in entries.items()
         if judge.models
-    }  # fmt: skip
+    }
     usage = _by_model(calls.values(), turned_away, manifest.usage, table, session.meters)
     return manifest.model_copy(update={"usage": usage, "judge_usage": judged})
 
 
 def _by_model(
-    calls: Iterable[CallTokens], turned_away: Iterable[CallTokens], before: Mapping[str, ModelUsage], table: Prices,
+    calls: Iterable[CallTokens],
+    turned_away: Iterable[CallTokens],
+    before: Mapping[str, ModelUsage],
+    table: Prices,
     meters: Mapping[str, Meter],
-) -> dict[str, ModelUsage]:  # fmt: skip
+) -> dict[str, ModelUsage]:
     answered: dict[str, list[CallTokens]] = defaultdict(list)
     paid: dict[str, list[CallTokens]] = defaultdict(list)
     for call in calls:
@@ -124,16 +129,15 @@ def _by_model(
         price = table.of(model)
         used[model] = ModelUsage(
             **(_taken(paid[model], table).model_dump() | {"calls": len(answered[model])}),
-            retries=old.retries + (now.retries if now else 0), failures=old.failures + (now.failures if now else 0),
+            retries=old.retries + (now.retries if now else 0),
+            failures=old.failures + (now.failures if now else 0),
             priced=None if price is None else price.date.isoformat(),
             batched=sum(call.batch is not None for call in answered[model]),
-        )  # fmt: skip
+        )
     return used
 
 
-def _of_judge(
-    prepared: Iterable[Path], work: Work, calls: Mapping[str, CallTokens], table: Prices
-) -> JudgeUsage:  # fmt: skip
+def _of_judge(prepared: Iterable[Path], work: Work, calls: Mapping[str, CallTokens], table: Prices) -> JudgeUsage:
     keys = dict(work.calls)
     for file in filter(Path.is_file, prepared):
         with file.open("rb") as lines:
@@ -160,9 +164,7 @@ def _taken(calls: Sequence[CallTokens], table: Prices) -> Taken:
     )
 
 
-def with_usage(
-    manifest: Manifest, used: Mapping[str, LocalUsage], computed: Mapping[str, ComputeTime]
-) -> Manifest:  # fmt: skip
+def with_usage(manifest: Manifest, used: Mapping[str, LocalUsage], computed: Mapping[str, ComputeTime]) -> Manifest:
     """The manifest with what each local model did, and how long was computed for each judge, this session and those
     before it."""
     local = dict(manifest.local)

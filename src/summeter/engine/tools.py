@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from summeter.models.local.batcher import LocalUsage
 
 
-def networks_of(
-    plan: RunPlan, results: Results | None, used: dict[str, LocalUsage], *, replay: bool
-) -> dict[str, Any]:  # fmt: skip
+def networks_of(plan: RunPlan, results: Results | None, used: dict[str, LocalUsage], *, replay: bool) -> dict[str, Any]:
     """The local models by role, ready to be asked."""
     if not plan.networks:
         return {}

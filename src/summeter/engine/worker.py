@@ -185,11 +185,18 @@ def failure(judge: JudgeEntry, key: ItemKey, status: Status, reason: str, bad: S
     """What went wrong with an item; `bad` are the judgments that could not be had (none where nothing came)."""
     document_id, system, rival = key
     return Failure(
-        document_id=document_id, system=system, rival=rival, judge=judge.name, signature=judge.signature,
-        aspects=tuple(dict.fromkeys(row.aspect for row in bad)) or judge.aspects, status=status,
-        reason=reason, units=len(bad) or 1, calls=tuple(dict.fromkeys(key for row in bad for key in row.calls)),
+        document_id=document_id,
+        system=system,
+        rival=rival,
+        judge=judge.name,
+        signature=judge.signature,
+        aspects=tuple(dict.fromkeys(row.aspect for row in bad)) or judge.aspects,
+        status=status,
+        reason=reason,
+        units=len(bad) or 1,
+        calls=tuple(dict.fromkeys(key for row in bad for key in row.calls)),
         at=datetime.now(UTC).isoformat(timespec="seconds"),
-    )  # fmt: skip
+    )
 
 
 class PreparedIndex(Mapping[tuple[str, str], Prepared]):

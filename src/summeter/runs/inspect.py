@@ -86,10 +86,17 @@ def state(folder: Path) -> RunState:
         of = None if pairs else manifest.data.summaries
         judges.append(JudgeState(judge=judge.name, signature=judge.signature, model=judge.model, done=len(rows), of=of))
     return RunState(
-        **about, status=manifest.status, source=manifest.data.source,
-        hash=manifest.data.hash, documents=manifest.data.documents, summaries=manifest.data.summaries,
-        judges=tuple(judges), counts=manifest.counts, created=manifest.created, updated=manifest.updated,
-    )  # fmt: skip
+        **about,
+        status=manifest.status,
+        source=manifest.data.source,
+        hash=manifest.data.hash,
+        documents=manifest.data.documents,
+        summaries=manifest.data.summaries,
+        judges=tuple(judges),
+        counts=manifest.counts,
+        created=manifest.created,
+        updated=manifest.updated,
+    )
 
 
 def runs_in(folder: Path) -> Iterator[Path]:

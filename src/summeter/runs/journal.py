@@ -176,9 +176,14 @@ class Journal:
         self._append(self.folder / "judgments" / f"{judge.file}.jsonl", lines)
         document_id, system, rival = item
         done = Done(
-            signature=judge.signature, document_id=document_id, system=system, rival=rival, judgments=len(lines),
-            checksum=item_checksum(item, checksum(lines)), prepared=self._prepared.get((judge.signature, document_id)),
-        )  # fmt: skip
+            signature=judge.signature,
+            document_id=document_id,
+            system=system,
+            rival=rival,
+            judgments=len(lines),
+            checksum=item_checksum(item, checksum(lines)),
+            prepared=self._prepared.get((judge.signature, document_id)),
+        )
         self._append(self.folder / PROGRESS, [f"{done.model_dump_json()}\n".encode()])
         self.done.add(done.key)
 

@@ -291,10 +291,12 @@ class RunFolder:
         file = next((each.file for each in self.manifest.judges if each.signature == first.signature), first.signature)
         more = f" and of {len(lost) - 1:,} more finished items" if len(lost) > 1 else ""
         raise InputError.at(
-            self.folder / "judgments" / f"{file}.jsonl", None, None,
+            self.folder / "judgments" / f"{file}.jsonl",
+            None,
+            None,
             f"judgments that {PROGRESS} confirms are gone: {left.number[lost[0]]} of document {first.document_id!r}, "
             f"system {first.system!r}{more}. {_AGAIN}: what is gone is judged anew",
-        )  # fmt: skip
+        )
 
     def _errors(self, done: Container[DoneKey]) -> Iterator[Judgment]:
         last = {
@@ -487,10 +489,12 @@ def read_manifest(folder: Path) -> Manifest:
             written, there = dict(sums), checksums_of(fields)[CHECKSUMS]  # runs of before have the one sum only
             changed = [name for name in {**written, **there} if written and written.get(name) != there.get(name)]
             raise InputError.at(
-                file, None, ", ".join(changed) or None,
+                file,
+                None,
+                ", ".join(changed) or None,
                 "changed since summeter wrote it, and the numbers of the run may rest on it; bring it back as it was "
                 f"(to read the run as this file now stands, remove its keys {CHECKSUM!r} and {CHECKSUMS!r})",
-            )  # fmt: skip
+            )
         return Manifest.model_validate(fields)
     except ValidationError as error:
         first = error.errors()[0]
@@ -507,8 +511,12 @@ def as_judgments(failure: Failure, models: dict[str, str | None]) -> Iterator[Ju
         yield Judgment.model_validate(
             {
                 "target": {**target, "unit": "pair" if failure.rival else "summary"},
-                "aspect": aspect, "judge": failure.judge, "signature": failure.signature,
-                "model": models.get(failure.signature), "status": "error", "reason": failure.reason,
+                "aspect": aspect,
+                "judge": failure.judge,
+                "signature": failure.signature,
+                "model": models.get(failure.signature),
+                "status": "error",
+                "reason": failure.reason,
                 "calls": failure.calls,
             }
-        )  # fmt: skip
+        )

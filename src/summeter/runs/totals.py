@@ -105,9 +105,13 @@ class RunTotals:
 
     @classmethod
     def of(
-        cls, tables: Iterable[JudgmentTable], reduce: Mapping[str, str], domains: Mapping[str, str | None], seed: int,
+        cls,
+        tables: Iterable[JudgmentTable],
+        reduce: Mapping[str, str],
+        domains: Mapping[str, str | None],
+        seed: int,
         partial: Collection[str] = (),
-    ) -> RunTotals:  # fmt: skip
+    ) -> RunTotals:
         """Add up a run, whose judgments come in parts, all those of an item (and of a pair, either way round) in one.
         `reduce` says how a judge's units become a score, `domains` where each document belongs; the judges signed
         `partial` have no scores."""

@@ -17,8 +17,18 @@ from summeter.scoring.table import Names
 from summeter.tables import csv_line
 
 SCORE_COLUMNS = (
-    "doc_id", "system", "judge", "signature", "model", "aspect", "value", "n", "missing", "status", "reason",
-)  # fmt: skip
+    "doc_id",
+    "system",
+    "judge",
+    "signature",
+    "model",
+    "aspect",
+    "value",
+    "n",
+    "missing",
+    "status",
+    "reason",
+)
 
 _AT_ONCE = 50_000
 PAIRS = "pairs.jsonl"

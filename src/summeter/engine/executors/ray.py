@@ -91,8 +91,10 @@ class RayExecutor(Record):
                 if not done and not heard:
                     log.warning(
                         "no part is finished yet: Ray has room for %d workers with %g CPUs and %g GPUs each",
-                        self._room(), self.cpus_per_worker, self.gpus_per_worker,
-                    )  # fmt: skip
+                        self._room(),
+                        self.cpus_per_worker,
+                        self.gpus_per_worker,
+                    )
                 heard = heard or bool(done)
                 for future in done:
                     yield running.pop(future)[0], _result(future)
