@@ -84,3 +84,13 @@ def test_no_file_is_written_under_the_name_of_another_format(tmp_path: Path, com
     words = [file if word == "DATA" else str(tmp_path / word) if word == "RUN" else word for word in command]
     assert code(*words, "-o", str(tmp_path / name)) == 2
     assert not (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("votes", [(1.7e308, 1.7e308), (1.7e308, -1.7e308)])
+def test_the_mean_of_the_largest_ratings_is_a_number(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], votes: tuple[float, float]
+) -> None:
+    ratings = dict(zip("ab", votes, strict=True))
+    assert code("data", "show", write(tmp_path, human={"ratings": {"coherence": ratings}}), "--json") == 0
+    shown = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert [row["mean"] for row in shown["votes"]] == [sum(vote / 2 for vote in votes)]

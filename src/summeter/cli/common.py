@@ -73,7 +73,7 @@ def check_suffix(path: str | Path, *suffixes: str) -> None:
 
 def print_json(rows: Iterable[Mapping[str, Any]], **more: Any) -> None:
     """One JSON object with the rows of a study or list."""
-    typer.echo(json.dumps({"schema": "summeter/1", **more, "rows": list(rows)}, ensure_ascii=False))
+    typer.echo(json.dumps({"schema": "summeter/1", **more, "rows": list(rows)}, ensure_ascii=False, allow_nan=False))
 
 
 def print_study_json(study: Study, **more: Any) -> None:

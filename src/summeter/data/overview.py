@@ -332,7 +332,10 @@ class _Cast:
     def mean(self) -> float | None:
         numbers = {value: times for value, times in self.values.items() if not isinstance(value, str)}
         total = sum(numbers.values())
-        return sum(value * times for value, times in numbers.items()) / total if total else None
+        if not total:
+            return None
+        # In units of 2^64, which changes no digit: else a sum of the largest numbers has no value.
+        return math.ldexp(sum(math.ldexp(value, -64) * times for value, times in numbers.items()) / total, 64)
 
 
 def _cast(dataset: Dataset, name: str, sizes: Counter[str]) -> Iterator[tuple[Votes, list[Oddity]]]:

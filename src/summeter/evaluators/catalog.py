@@ -104,7 +104,7 @@ def build(text: str) -> Evaluator:
             raise UsageError(f"evaluator {text!r}: {pair!r} is not KEY=VALUE")
         try:
             settings[key.strip()] = yaml.safe_load(value)
-        except (yaml.YAMLError, ValueError) as error:  # a ValueError for a date that is none (2024-13-01)
+        except (yaml.YAMLError, ValueError, RecursionError) as error:  # a ValueError for a date such as 2024-13-01
             why = getattr(error, "problem", None) or str(error).partition("\n")[0]
             raise UsageError(f"evaluator {text!r}: {value.strip()!r} is not a YAML value: {why}") from error
     return rebuild(name, settings)
