@@ -99,7 +99,7 @@ class TestValidate:
         result = run("validate", path, "--format", "csv", "--map", "document=article", "--map", "summary=text")
         assert result.exit_code == 0
         path.write_text(json.dumps({"doc": "It rained.", "claim": "Rain.", "label": 1}), encoding="utf-8")
-        assert run("validate", path, "--format", "jsonl", "--preset", "minicheck").exit_code == 0
+        assert run("validate", path, "--format", "jsonl", "--preset", "llm_aggrefact").exit_code == 0
 
     def test_judgments_of_a_folder_are_checked_too(self, flat: Path, tmp_path: Path) -> None:
         folder = tmp_path / "set"

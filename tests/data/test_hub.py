@@ -168,7 +168,7 @@ class TestCache:
     def test_of_a_preset_and_as_documents(self, cache: Path) -> None:
         claims = {"dataset": "cnn", "doc": "It rained.", "claim": "Rain.", "label": 1, "contamination_identifier": "x"}
         fill(cache, "org/claims", {"data/test.jsonl": json.dumps(claims) + "\n"})
-        data = load("hf:org/claims#test", preset="minicheck")
+        data = load("hf:org/claims#test", preset="llm_aggrefact")
         assert data.judgment_sets == ("human.raw",)
         assert data.card.origin is not None
 

@@ -24,9 +24,9 @@ def fault(preset: str, row: dict[str, Any]) -> str:
 
 
 def test_each_has_a_name_and_a_line_about_it() -> None:
-    named = {name for preset in PRESETS.values() for name in (preset.name, *preset.aliases)}
+    named = {preset.name for preset in PRESETS.values()}
     assert {
-        "summeval", "frank", "finesure", "realsumm", "lite3pyramid", "qags", "aggrefact", "llm_aggrefact", "minicheck",
+        "summeval", "frank", "finesure", "realsumm", "lite3pyramid", "qags", "aggrefact", "llm_aggrefact",
         "summac", "xsumfaith", "tofueval", "summedits", "storysumm", "faithbench", "ragtruth", "dialsummeval",
         "diasumfact", "rose", "unisumeval", "summeval_op", "bump", "gofigure", "story_summeval", "shen2023",
     } <= named  # fmt: skip
@@ -191,10 +191,10 @@ def test_summac() -> None:
     assert found["annotations"] == [0]
 
 
-def test_minicheck() -> None:
+def test_llm_aggrefact() -> None:
     rows = [{"dataset": "SetA", "doc": "It rained.", "claim": claim, "label": label, "contamination_identifier": "x"}
             for claim, label in (("Rain.", 1), ("Snow.", 0))]  # fmt: skip
-    data = load(rows, preset="minicheck")
+    data = load(rows, preset="llm_aggrefact")
     assert [one.text for one in data.summaries] == ["Rain.", "Snow."]
     assert len(set(data.systems)) == 2
     assert all(system.startswith("claim-") for system in data.systems)

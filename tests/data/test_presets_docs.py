@@ -10,9 +10,8 @@ from summeter.data.presets.base import Preset
 
 def line(preset: Preset) -> str:
     """The preset's row of the table."""
-    names = ", ".join(f"`{name}`" for name in (preset.name, *preset.aliases))
     counts = "; ".join(map(str, preset.counts))
-    cells = (names, preset.about, preset.needs, preset.gives, counts or "-", preset.terms)
+    cells = (f"`{preset.name}`", preset.about, preset.needs, preset.gives, counts or "-", preset.terms)
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 

@@ -229,19 +229,6 @@ def test_what_was_turned_away_counts_and_answers_nothing(path: Path, tmp_path: P
         assert other.tokens_turned_away() == told
 
 
-def test_a_store_that_kept_nothing_of_what_was_turned_away(path: Path, tmp_path: Path) -> None:
-    with CallStore(path) as store:
-        store.put("k", "{}", "{}")
-        store.rows("DROP TABLE turned_away")
-    with CallStore(path, readonly=True) as store:
-        assert store.get("k") == "{}"
-    with CallStore(tmp_path / "other.sqlite") as other:
-        other.absorb(path)
-        assert len(other) == 1
-    with CallStore(path) as store:
-        assert store.tokens_turned_away() == []
-
-
 def test_counts_of_tokens_that_no_call_can_have_are_unknown() -> None:
     """Stores written before such counts were refused when they came."""
     with CallStore() as store:
@@ -300,20 +287,3 @@ class TestDamage:
             connection.commit()
         with CallStore(path) as store:
             assert store.tokens()[0].tokens_in is None
-
-    def test_a_store_without_checksums_is_read_and_gets_them(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.closing(sqlite3.connect(path)) as connection:
-            connection.executescript(
-                "CREATE TABLE calls (key TEXT PRIMARY KEY, created REAL NOT NULL, model TEXT NOT NULL,"
-                " request TEXT NOT NULL, completion TEXT NOT NULL);"
-                f"PRAGMA application_id = {CallStore.MARK}; PRAGMA user_version = 1;"
-                "INSERT INTO calls VALUES ('old', 0, 'm/x', '{}', 'old reply')"
-            )
-        with CallStore(path, readonly=True) as store:
-            assert store.get("old") == "old reply"
-        with CallStore(path) as store:
-            store.put("new", "{}", "new reply")
-            assert store.get("old") == "old reply"
-        with CallStore(path, readonly=True) as store:
-            assert (store.get("old"), store.get("new")) == ("old reply", "new reply")

@@ -142,7 +142,6 @@ def _presets() -> list[dict[str, Any]]:
             "gives": preset.gives,
             "counts": [count._asdict() for count in preset.counts],
             "notes": list(preset.notes),
-            "aliases": list(preset.aliases),
         }
         for preset in PRESETS.values()
     ]

@@ -82,7 +82,7 @@ class CallStore(KeyValueFile):
     MARK = 0x534D5452  # "SMTR"
     SCHEMA = (
         """CREATE TABLE IF NOT EXISTS calls (key TEXT PRIMARY KEY, created REAL NOT NULL, model TEXT NOT NULL,
-        request TEXT NOT NULL, completion TEXT NOT NULL, checksum INTEGER)""",
+        request TEXT NOT NULL, completion TEXT NOT NULL, checksum INTEGER NOT NULL)""",
         _TURNED_AWAY,
     )
     ABSORB = (
@@ -101,7 +101,6 @@ class CallStore(KeyValueFile):
         super().__init__(path, readonly=readonly)
         if not readonly:
             self.rows(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
-            self.rows(_TURNED_AWAY)  # which earlier versions did not keep
 
     def get(self, key: str) -> str | None:
         """The completion stored under `key`, or None."""

@@ -57,7 +57,7 @@ class ResultStore(KeyValueFile):
     SCHEMA = (
         "CREATE TABLE IF NOT EXISTS models (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
         """CREATE TABLE IF NOT EXISTS results (key BLOB PRIMARY KEY, model INTEGER NOT NULL, value BLOB NOT NULL,
-        checksum INTEGER)
+        checksum INTEGER NOT NULL)
         WITHOUT ROWID""",
     )
     ABSORB = (

@@ -99,12 +99,12 @@ class KeyValueFile:
     """Values by key in one SQLite file; what is written is committed when the call returns. `path` None keeps them in
     memory. Raises UsageError where a file that is only read is not there, InputError for a file of another kind.
 
-    `MARK` and `VERSION` tell the files of a store from any others; `TABLE` has the columns `key`, `checksum` (which
-    files of version 1 have not) and `VALUE`; `ABSORB` copies what a database `other` has beyond it; `CONTENT` and
+    `MARK` and `VERSION` tell the files of a store from any others; `TABLE` has the columns `key`, `checksum` and
+    `VALUE`; `ABSORB` copies what a database `other` has beyond it; `CONTENT` and
     `NAME` are for messages."""
 
     MARK: ClassVar[int]
-    VERSION: ClassVar[int] = 2
+    VERSION: ClassVar[int] = 1
     SCHEMA: ClassVar[tuple[str, ...]]
     TABLE: ClassVar[str]
     VALUE: ClassVar[str]
@@ -117,7 +117,6 @@ class KeyValueFile:
         self.readonly = readonly
         self.broken: WriteError | None = None
         self._lock = threading.Lock()
-        self._sums = True
         if self.path is not None and readonly and not self.path.is_file():
             raise UsageError(f"{self.path}: there are no {self.CONTENT}; a replay needs the {self.path.name} of a run")
         try:
@@ -136,11 +135,11 @@ class KeyValueFile:
     def values(self, keys: Sequence[object]) -> dict[Any, Any]:
         """The values of those keys that are there. A value that is not what was stored counts as not there, with a
         warning, so that it is made again; in a file that is only read, InputError."""
-        checksum, marks = "checksum" if self._sums else "NULL", ",".join("?" * len(keys))
-        sql = f"SELECT key, {self.VALUE}, {checksum} FROM {self.TABLE} WHERE key IN ({marks})"  # noqa: S608 - names of ours
+        marks = ",".join("?" * len(keys))
+        sql = f"SELECT key, {self.VALUE}, checksum FROM {self.TABLE} WHERE key IN ({marks})"  # noqa: S608 - names of ours
         values = {}
         for key, value, stored in self.rows(sql, keys):
-            if stored is None or stored == checksum_of(key, value):
+            if stored == checksum_of(key, value):
                 values[key] = value
             else:
                 self._drop(key)
@@ -163,15 +162,13 @@ class KeyValueFile:
         ((state,), *_) = self.rows("PRAGMA quick_check(1)")
         if state != "ok":
             raise self._unreadable(state)
-        if not self._sums:
-            return []
         sql = f"SELECT key, {self.VALUE}, checksum FROM {self.TABLE}"  # noqa: S608 - names of ours
 
         def walk(connection: sqlite3.Connection) -> list[str]:
             return [
                 key.hex() if isinstance(key, bytes) else key
                 for key, value, checksum in connection.execute(sql)
-                if checksum is not None and checksum != checksum_of(key, value)
+                if checksum != checksum_of(key, value)
             ]
 
         return self._locked(walk)
@@ -267,15 +264,12 @@ class KeyValueFile:
     def _prepare(self) -> None:
         version = self.version(self._connection, self.path, new=not self.readonly)
         if self.readonly:
-            self._sums = version > 1
             return
         # With a write-ahead log, NORMAL loses nothing when the process dies: each commit is in the file by then.
         keep_log(self._connection)
         self._connection.execute("PRAGMA synchronous = NORMAL")
         if not version:
             self.lay_out(self._connection)
-        elif version < self.VERSION:
-            self._upgrade(self._connection)
 
     @classmethod
     def version(cls, connection: sqlite3.Connection, path: Path | None, *, new: bool) -> int:
@@ -301,13 +295,6 @@ class KeyValueFile:
             connection.execute(f"PRAGMA user_version = {cls.VERSION}")
             for sql in cls.SCHEMA:
                 connection.execute(sql)
-
-    def _upgrade(self, connection: sqlite3.Connection) -> None:
-        """Give a file of version 1 the column of checksums, which stays empty for what it holds."""
-        with transaction(connection):
-            if connection.execute("PRAGMA user_version").fetchone()[0] < self.VERSION:  # nobody else did it meanwhile
-                connection.execute(f"ALTER TABLE {self.TABLE} ADD COLUMN checksum INTEGER")
-                connection.execute(f"PRAGMA user_version = {self.VERSION}")
 
     def _unreadable(self, why: object) -> InputError:
         what = f"is not a readable {self.NAME} ({why}); move it away or restore it"

@@ -277,11 +277,8 @@ def _scales(task: Task) -> dict[str, Scale]:
 
 
 def _scales_of(body: Json) -> dict[str, Scale]:
-    """The scale of each aspect. Tasks made by the version before have none there: all are from 1 to 5."""
-    return {
-        aspect["name"]: SCALE if aspect.get("scale") is None else Scale.model_validate(aspect["scale"])
-        for aspect in body["aspects"]
-    }
+    """The scale of each aspect."""
+    return {aspect["name"]: Scale.model_validate(aspect["scale"]) for aspect in body["aspects"]}
 
 
 def _answer(task: Task, cells: Cells) -> Json:

@@ -77,7 +77,6 @@ PRESETS: dict[str, Preset] = {
 
 def preset_named(name: str) -> Preset:
     """The preset of that name, or of that alias. Raises UsageError."""
-    name = next((preset.name for preset in PRESETS.values() if name in preset.aliases), name)
     if name not in PRESETS:
         raise UsageError(f"unknown preset {name!r}{meant(name, PRESETS)}; presets are: {', '.join(PRESETS)}")
     return PRESETS[name]

@@ -28,7 +28,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple, TypeVar
@@ -237,7 +237,6 @@ class Preset:
     mend: Callable[[str, Callable[[int, str], None]], str] | None = None
     assemble: Callable[[Mapping[str, Sequence[Record]], Faults], Iterable[Record]] | None = None
     notes: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = field(default=())
     ids_repeat: bool = False
 
     @property

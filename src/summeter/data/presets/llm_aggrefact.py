@@ -34,5 +34,4 @@ LLM_AGGREFACT = Preset(
     gives="overall.faithfulness",
     counts=(Count("dev", None, 30_420), Count("test", None, 29_320)),
     turn=_turn,
-    aliases=("minicheck",),
 )
