@@ -326,15 +326,6 @@ def items_left(
     return sum(unit.size for unit in units(data, work, done, limit, wanted))
 
 
-def documents_left(
-    data: Dataset, work: Sequence[Job], done: DoneItems, limit: int | None, wanted: Wanted = MappingProxyType({})
-) -> int:
-    """How many `units` there are; of a new run the data are not read for that."""
-    if limit is None and not wanted and not any(done.count(job.signature) for job in work):
-        return data.document_count
-    return sum(1 for _ in units(data, work, done, limit, wanted))
-
-
 def _are_summaries(work: Sequence[Job]) -> bool:
     """Whether the items of all jobs are the summaries, one by one."""
     return all(type(job.evaluator).items is Evaluator.items and not job.evaluator.pairwise for job in work)
