@@ -353,7 +353,7 @@ def test_what_was_saved_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_the_last_judges_mean_is_estimated_from_the_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_derive, "Cascade", Of)
     run = evaluate(data(*HALF * 4), [Of(band=[0.45, 0.65], sample=120)], out=tmp_path / "run")
-    row = estimate_last_judge(run).one(statistic="ppi_mean")
+    row = estimate_last_judge(run, run.cascade_samples()).one(statistic="ppi_mean")
     # It says 0 up to .39, 1 from .4 to .49, 0 from .5 to .6, 1 above: 50 of 100 values are 1.
     assert row.low is not None
     assert row.high is not None
@@ -361,10 +361,11 @@ def test_the_last_judges_mean_is_estimated_from_the_sample(tmp_path: Path, monke
     assert (row.n, row.details["unlabelled"]) == (120, 280)
     assert (row.gold_signature or "").startswith("dear|")
     # What the cascade says without its sample differs between .4 and .45 alone, where the cheap judge says 0.
-    machine = estimate_last_judge(run).one(statistic="machine_mean")
+    machine = estimate_last_judge(run, run.cascade_samples()).one(statistic="machine_mean")
     assert machine.value == pytest.approx(0.45)
+    without = evaluate(data([95]), [Of(band=[0, 1])], out=tmp_path / "without")
     with pytest.raises(UsageError, match="no cascade with a sample"):
-        estimate_last_judge(evaluate(data([95]), [Of(band=[0, 1])], out=tmp_path / "without"))
+        estimate_last_judge(without, without.cascade_samples())
 
 
 @pytest.mark.parametrize(

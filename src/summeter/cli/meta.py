@@ -339,11 +339,14 @@ def estimate(
 
     how: dict[str, Any] = {"confidence": confidence, "tuned": not plain}
     if last_judge:
+        from summeter.engine.derive import cascade_samples
         from summeter.meta import estimate_last_judge
 
         def estimate_of_last(run: RunFolder) -> Study:
             pairs, by = pairs_of(pair, run.data.systems, "--pair"), given.only("by", "--last-judge")
-            return estimate_last_judge(run, pairs=pairs, power=power, difference=difference, **by, **how)
+            return estimate_last_judge(
+                run, cascade_samples(run), pairs=pairs, power=power, difference=difference, **by, **how
+            )
 
         return given.each_run(estimate_of_last)
 

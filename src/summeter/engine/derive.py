@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from io import BytesIO
 from itertools import groupby, islice
 from pathlib import Path
@@ -20,8 +21,9 @@ from summeter.records import Judgment, read_lines
 from summeter.runs.journal import Journal, judged_item
 from summeter.runs.manifest import JudgeEntry
 from summeter.runs.progress import DoneKey
-from summeter.runs.run import FAILURES, Failure, RunFolder
+from summeter.runs.run import FAILURES, CascadeSample, Failure, RunFolder
 from summeter.scoring import dedupe
+from summeter.scoring.table import JudgmentTable
 
 log = logging.getLogger(__name__)
 
@@ -97,6 +99,29 @@ def cascades(run: RunFolder) -> Iterator[Sequence[tuple[JudgeEntry, Cascade, Seq
                 judged = _judged(_fit(evaluator, run.data, limit), members, run.folder)
                 found.append((entry, evaluator, stack.enter_context(judged)))
         yield found
+
+
+def cascade_samples(run: RunFolder) -> list[CascadeSample]:
+    """The random samples of the run's cascades, leaving out cascades of whose sample the last judge judged nothing."""
+    samples = []
+    with cascades(run) as each:
+        for entry, cascade, judged in each:
+            plan = cascade.plan(judged)
+            last = len(cascade.members) - 1
+            sampled = {item: last for item in plan.sample if plan.decider.get(item) == last}
+            if not sampled:
+                continue
+            whole = replace(plan, decider=plan.by_band)
+            said = cascade.judgments(judged, entry.members[last], replace(plan, decider=sampled))
+            name = cascade.members[last].name
+            samples.append(
+                CascadeSample(
+                    entry,
+                    JudgmentTable.of(cascade.judgments(judged, entry.signature, whole)),
+                    JudgmentTable.of(row.model_copy(update={"judge": name}) for row in said),
+                )
+            )
+    return samples
 
 
 def _fit(evaluator: Evaluator, data: Dataset, limit: int | None) -> list[ItemKey]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from summeter._version import __version__
 from summeter.data.dataset import Dataset
-from summeter.engine.derive import derive
+from summeter.engine.derive import cascade_samples, derive
 from summeter.engine.plan import ItemOrder, Job, data_entry
 from summeter.engine.spending import Spending, accounts
 from summeter.evaluators.base import Evaluator
@@ -18,7 +18,7 @@ from summeter.evaluators.catalog import names, rebuild
 from summeter.records import CoverageError
 from summeter.runs.journal import Journal
 from summeter.runs.manifest import JudgeEntry, Manifest, RunStatus
-from summeter.runs.run import RunFolder
+from summeter.runs.run import CascadeSample, RunFolder
 from summeter.runs.seals import seal_views
 from summeter.runs.views import write_views
 
@@ -35,6 +35,10 @@ class Run(RunFolder):
         another role's model, or judged only what a cascade gave it, comes with its derived judge."""
         judges = [judge for judge in self.manifest.judges if not (judge.imported or judge.roles or judge.partial)]
         return [rebuild(judge.name, judge.settings) for judge in judges]
+
+    def cascade_samples(self) -> list[CascadeSample]:
+        """The random samples of the run's cascades, for `sm.meta.estimate_last_judge`."""
+        return cascade_samples(self)
 
 
 def new_manifest(data: Dataset, judges: Iterable[JudgeEntry], options: Mapping[str, Any]) -> Manifest:

@@ -15,15 +15,14 @@ documents, less can vary, and the intervals are on the safe side.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, combinations
 from typing import Any, NamedTuple, Unpack, assert_never
 
 import numpy as np
 
 from summeter.choices import Level, Population
-from summeter.engine.derive import cascades
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, context_of
 from summeter.meta.matrix import PairedScores
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, status_of
@@ -42,8 +41,7 @@ from summeter.meta.selection import (
     takes,
 )
 from summeter.records import JudgeKey, UsageError, judge_names
-from summeter.runs.run import RunFolder
-from summeter.scoring.table import JudgmentTable
+from summeter.runs.run import CascadeSample, RunFolder
 from summeter.stats import Bootstrap, PpiMean, correlate, labels_needed, ppi_mean
 from summeter.stats.base import Floats, Ints, Labels, codes, generator, split_rows
 from summeter.tables import interval
@@ -132,6 +130,7 @@ def estimate(
 @checks_keywords
 def estimate_last_judge(
     run: RunFolder,
+    samples: Iterable[CascadeSample],
     *,
     confidence: float = 0.95,
     tuned: bool = True,
@@ -142,25 +141,22 @@ def estimate_last_judge(
 ) -> Study:
     """What would the last judge of a cascade give each system on the mean, had it judged everything?
 
-    `estimate`, with the last judge's judgments of the cascade's random sample in the place of people's, and what the
-    cascade would say without that sample as the machine's. Rows as those of `estimate`; `gold_signature` begins with
-    the last judge's name. Raises UsageError for a run without a cascade that has a sample.
+    `samples` are the random samples of the run's cascades: `run.cascade_samples()`. `estimate`, with the last judge's
+    judgments of the sample in the place of people's, and what the cascade would say without that sample as the
+    machine's. Rows as those of `estimate`; `gold_signature` begins with the last judge's name. Raises UsageError where
+    there are no samples.
     """
-    studies = []
-    with cascades(run) as each:
-        for entry, cascade, judged in each:
-            plan = cascade.plan(judged)
-            last = len(cascade.members) - 1
-            whole = replace(plan, decider=plan.by_band)
-            sampled = {item: last for item in plan.sample if plan.decider.get(item) == last}
-            if not sampled:
-                continue
-            machine = JudgmentTable.of(cascade.judgments(judged, entry.signature, whole))
-            said = cascade.judgments(judged, entry.members[last], replace(plan, decider=sampled))
-            gold = JudgmentTable.of(row.model_copy(update={"judge": cascade.members[last].name}) for row in said)
-            known = JudgeInput(machine, {entry.name: entry.reduce}, context_of(run.data))
-            how: dict[str, Any] = {"pairs": pairs, "power": power, "difference": difference, "by": by}
-            studies.append(estimate(known, gold, confidence=confidence, tuned=tuned, **how))
+    how: dict[str, Any] = {"pairs": pairs, "power": power, "difference": difference, "by": by}
+    studies = [
+        estimate(
+            JudgeInput(sample.machine, {sample.cascade.name: sample.cascade.reduce}, context_of(run.data)),
+            sample.last,
+            confidence=confidence,
+            tuned=tuned,
+            **how,
+        )
+        for sample in samples
+    ]
     if not studies:
         raise UsageError(f"{run.folder} holds no cascade with a sample that all its judges judged (sample=300, say)")
     return Study.join(studies)

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 from weakref import ref
 from zlib import crc32
 
@@ -87,6 +87,15 @@ class Failure(Record):
     def key(self) -> DoneKey:
         """(signature, document, system, rival)."""
         return self.signature, self.document_id, self.system, self.rival
+
+
+class CascadeSample(NamedTuple):
+    """A cascade's random sample: `last` holds the last judge's judgments of it, `machine` what the cascade says of all
+    items without them."""
+
+    cascade: JudgeEntry
+    machine: JudgmentTable
+    last: JudgmentTable
 
 
 def prepared_rows(file: Path, damaged: list[Fault] | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
