@@ -99,12 +99,12 @@ def test_a_misspelt_keyword_is_named_with_the_nearest() -> None:
         sm.meta.gate([], {}, judgee="a")  # type: ignore[call-arg,arg-type]  # the slip
 
 
-def test_help_needs_no_numpy() -> None:
-    code = "import sys; from summeter.cli.main import main\ntry: main(['meta', 'correlate', '--help'])\n"
+def test_the_overview_needs_no_numpy() -> None:
+    code = "import sys; from summeter.cli.main import main\ntry: main(['--help'])\n"
     code += "except SystemExit: print('numpy' in sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "False"
-    assert "finesure|low|high|half|drop" in done.stdout
+    assert "meta" in done.stdout
 
 
 @pytest.fixture

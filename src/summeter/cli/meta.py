@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -13,24 +13,26 @@ from summeter.choices import (
     PAIRWISE,
     USUAL_COEFFICIENTS,
     AgreementCoefficient,
-    Annotators,
     Average,
     Coefficient,
     Documents,
     Level,
-    Match,
     Of,
     Population,
 )
-from summeter.cli.common import assignments, check_suffix, in_options
-from summeter.cli.study_command import BOOTSTRAP, MAKERS, PEOPLE, Given, numbers, pairs_of, study_command, two_names
-
-if TYPE_CHECKING:
-    from summeter.data.dataset import Dataset
-    from summeter.meta.context import Context
-    from summeter.meta.inputs import RunLike
-    from summeter.meta.results import Study
-    from summeter.runs.run import RunFolder
+from summeter.cli.common import check_suffix, in_options
+from summeter.cli.studies import Given as OptionsGiven
+from summeter.cli.studies import add_study
+from summeter.cli.studies import study_command as study_options
+from summeter.cli.study_command import BOOTSTRAP, PEOPLE, Given, numbers, pairs_of, study_command, two_names
+from summeter.data.dataset import Dataset, load
+from summeter.meta import overlap as lists_overlap
+from summeter.meta._overlap import lists_of
+from summeter.meta.context import Context
+from summeter.meta.inputs import RunLike, context_of
+from summeter.meta.results import Study
+from summeter.records import UsageError
+from summeter.runs.run import MANIFEST, RunFolder
 
 
 def _named(coefficients: Iterable[str]) -> str:
@@ -93,30 +95,6 @@ def classify(
 
     thresholds: dict[str, Any] = {"threshold": threshold, "tune": tune, "thresholds_by": thresholds_by}
     return given.each(partial(study, level=level, **thresholds, **given.keywords))
-
-
-@study_command(app, "runs gold judge judgment_set merge min_votes")
-def errors(
-    given: Given,
-    aspect: Annotated[str, typer.Option(help="The aspect whose errors have types.")] = "faithfulness",
-    match: Annotated[
-        Match,
-        typer.Option(
-            help="When a judge's types of a sentence fit people's: one in common, all of theirs, or the same.",
-        ),
-    ] = Match.ANY,
-    annotators: Annotated[
-        Annotators, typer.Option(help="Which types are people's: those of the majority, or all that anyone named.")
-    ] = Annotators.MAJORITY,
-    rename: Annotated[
-        list[str] | None, typer.Option(metavar="TYPE=NAME", help="Rename a type on both sides. Repeatable.")
-    ] = None,
-) -> list[Study]:
-    """Compare the types of errors that judges find with those people find."""
-    from summeter.meta import errors as study
-
-    names = assignments(rename, "--rename", "TYPE=NAME", last=True)
-    return given.each(partial(study, aspect=aspect, match=match, annotators=annotators, rename=names, **given.keywords))
 
 
 @study_command(app, f"some_runs gold aspect judge by {PEOPLE} {BOOTSTRAP}")
@@ -232,17 +210,6 @@ def agree(
         write_text(export, table.csv())
         typer.echo(f"{len(table.rows)} units: {export}", err=True)
     return studies
-
-
-@study_command(app, f"runs gold aspect judge by {PEOPLE} {BOOTSTRAP} {MAKERS}")
-def bias(
-    given: Given,
-    length: Annotated[str, typer.Option(help="How length is counted: words or characters.")] = "words",
-) -> list[Study]:
-    """Audit judges for what should not move them: place in the prompt, length, their own family."""
-    from summeter.meta import bias as study
-
-    return given.each(partial(study, length=length, **given.makers, **given.keywords))
 
 
 @study_command(app, f"some_runs gold aspect judge by {PEOPLE} gold_at_least seed")
@@ -392,9 +359,13 @@ def calibrate(
     return [calibration_study(calibration)]
 
 
-@study_command(app, "by")
+for name in ("errors", "bias"):
+    add_study(app, name)
+
+
+@study_options(app, "overlap", runs=None)
 def overlap(
-    given: Given,
+    given: OptionsGiven,
     first: Annotated[
         str,
         typer.Argument(
@@ -407,12 +378,8 @@ def overlap(
     gold: Annotated[str | None, typer.Option("--gold", metavar="DATA", help="The same as SECOND.")] = None,
     judge: Annotated[str | None, typer.Option(help="Whose lists, where a run holds several.")] = None,
 ) -> list[Study]:
-    """Easiness of claims or key facts against reference ones: precision, recall, F1 by ROUGE-1 (FENICE, eq. 9-10)."""
-    from summeter.meta import overlap as study
-    from summeter.meta._overlap import lists_of
-    from summeter.records import UsageError
-
-    other, by = second or gold, given.options["by"]
+    """Compare the lists of two sources."""
+    other, by = second or gold, given.values.get("by")
     if other is None or (second is not None and gold is not None):
         raise UsageError("give the reference lists once: as SECOND, or with --gold")
     context = None
@@ -420,14 +387,10 @@ def overlap(
         context = _context(other) or _context(first)
         if context is None:
             raise UsageError(f"--by {by} needs a run or data as FIRST or SECOND; files of lists have no {by}")
-    return [study(lists_of(first, judge), lists_of(other, judge), context=context, by=by)]
+    return [lists_overlap(lists_of(first, judge), lists_of(other, judge), context=context, **given.values)]
 
 
 def _context(source: str) -> Context | None:
-    from summeter.data.dataset import load
-    from summeter.meta.inputs import context_of
-    from summeter.runs.run import MANIFEST, RunFolder
-
     path = Path(source)
     if not path.is_dir():
         return None

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_type
 import typer
 
 from summeter.choices import Tie
-from summeter.cli.common import AsJson, Format, Map, Preset, assignments, in_options, print_study_json, read_data
+from summeter.cli.common import AsJson, Format, Map, Preset, assignments, read_data
+from summeter.cli.studies import print_studies
 
 if TYPE_CHECKING:
     from summeter.data.dataset import Dataset
@@ -248,24 +249,6 @@ class _Annotated:
 
     def __init__(self, function: Command) -> None:
         self.__annotations__ = {key: hint for key, hint in function.__annotations__.items() if key != "return"}
-
-
-def print_studies(studies: Sequence[Study], *, as_json: bool) -> None:
-    """Print studies: a table for each kind of row, with its name where there are several; or one JSON object."""
-    from summeter.meta.results import Study
-
-    whole = Study.join(studies)
-    if as_json:
-        print_study_json(whole)
-        return
-    kinds = list(dict.fromkeys(row.study for row in whole))
-    if kinds == [whole.name] or not kinds:
-        typer.echo(str(Study(whole.name, whole.rows, map(in_options, whole.notes))))
-        return
-    for kind in kinds:
-        typer.echo(f"{kind}\n{Study(kind, [row for row in whole if row.study == kind])}\n")
-    for note in whole.notes:
-        typer.echo(in_options(note))
 
 
 def two_names(text: str | None) -> tuple[str, str] | None:

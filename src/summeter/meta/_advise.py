@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import Any, NamedTuple, Unpack
 
@@ -198,7 +197,7 @@ def _candidates(
             if there and not own:
                 continue
             try:
-                for pairs in all_pairs(read, level, replace(chosen, aspect=own)):
+                for pairs in all_pairs(read, level, chosen.model_copy(update={"aspect": own})):
                     at_level.setdefault(_key(pairs), (run, pairs))
             except UsageError as error:
                 lost = error
@@ -415,7 +414,7 @@ def _biases(
             dict.fromkeys(f"{own.pairs.judge.aspect}:{own.pairs.gold.aspect}" for own in candidates if own.run is run)
         )
         try:
-            matrices = paired_matrices(read, replace(chosen, aspect=aspects)) if aspects else []
+            matrices = paired_matrices(read, chosen.model_copy(update={"aspect": aspects})) if aspects else []
         except UsageError:
             continue  # people judged no summaries as a whole, or this run has none of their aspects
         for matrix in (matrix for matrix in matrices if run_of.get(_key(matrix.pairs)) is run):

@@ -16,25 +16,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Unpack
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
 from summeter.choices import Level
 from summeter.data.dataset import Dataset
 from summeter.meta._prefer import Verdicts, verdicts
 from summeter.meta.inputs import Gold, RunLike
-from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, resampling
-from summeter.meta.selection import (
-    OF_PEOPLE,
-    PairedMatrix,
-    Selection,
-    SelectionArgs,
-    check_known,
-    meta_input,
-    paired_matrices,
-    takes,
-)
+from summeter.meta.options import By, Choice, Draws, Families, GoldAtLeast, Selection, study
+from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name
+from summeter.meta.selection import PairedMatrix, meta_input, paired_matrices
 from summeter.records import Summary, UsageError
 from summeter.runs.run import RunFolder
 from summeter.stats import OrderEffect, correlate, order_effect
@@ -49,42 +42,35 @@ LENGTHS: dict[str, Measure] = {"words": lambda text: len(text.split()), "charact
 """How the length of a summary is counted: words between blanks, or code points."""
 
 
-@takes("aspect judge by gold_at_least", OF_PEOPLE)
-def bias(
-    run: RunLike,
-    gold: Gold | None = None,
-    *,
-    families: Mapping[str, str] | None = None,
-    judge_families: Mapping[str, str] | None = None,
-    length: str = "words",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
-    **selection: Unpack[SelectionArgs],
-) -> Study:
-    """Audit the judges of a run for bias by position, length and family, whichever can be seen in it.
+class BiasOptions(Selection, GoldAtLeast, By, Families, Draws):
+    """The options of `bias`."""
 
-    Length and family need people's scores: a bias is what people do not share. Lengths (in `length`, words or
-    characters) are those of the run's own summaries (or the gold's data set). `families` maps a system to the family
-    of its maker; `judge_families` a judge (name, signature or model) to its own. A judge that is not named there
-    belongs to the family whose name its model's name holds ("openai/gpt-4o" holds "gpt"). Intervals at `confidence`
-    draw documents (`resamples`=0: none). The other keywords are those of `SelectionArgs`. Raises UsageError where
+    length: Annotated[str, Choice(LENGTHS, "length")] = Field(
+        "words", description="How length is counted: words or characters."
+    )
+
+
+@study(BiasOptions)
+def bias(run: RunLike, gold: Gold | None, options: BiasOptions) -> Study:
+    """Audit judges for what should not move them: place in the prompt, length, their own family.
+
+    Length and family need people's scores: a bias is what people do not share. Lengths are those of the run's own
+    summaries (or the gold's data set). Self-preference is audited where `families` are given. Raises UsageError where
     nothing can be audited.
     """
-    check_known([length], list(LENGTHS), "length")
-    chosen, resample = Selection(**selection), resampling(resamples, confidence, seed)
+    resample = options.resampling
     if gold is None and isinstance(run, RunFolder):
         gold = run.data
-    read = meta_input(run, gold if gold is not None else (), chosen)
-    own = chosen.judge_aspects
+    read = meta_input(run, gold if gold is not None else (), options)
+    own = options.judge_aspects
     rows: list[Row] = []
     notes: list[str] = []
-    for judge in verdicts(read.judge.table, chosen.judge):
+    for judge in verdicts(read.judge.table, options.judge):
         if not own or judge.aspect in own:
             rows += position_rows(judge, resample)
-    lengths = lengths_of(run, gold, length)
+    lengths = lengths_of(run, gold, options.length)
     try:
-        matrices = paired_matrices(read, chosen)
+        matrices = paired_matrices(read, options, options.by)
     except UsageError as error:
         matrices = []
         if not rows:
@@ -92,10 +78,10 @@ def bias(
         notes.append(f"only position was audited: {error}")
     for matrix in matrices:
         if lengths:
-            rows += length_rows(matrix, lengths, length, resample)
-        if families:
-            rows.append(self_preference(matrix, families, judge_families or {}, resample))
-    if matrices and not families:
+            rows += length_rows(matrix, lengths, options.length, resample)
+        if options.families:
+            rows.append(self_preference(matrix, options.families, options.judge_families or {}, resample))
+    if matrices and not options.families:
         notes.append("families were not given, so self-preference was not audited")
     return Study("bias", rows, notes)
 

@@ -10,22 +10,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Unpack, assert_never
+from typing import Annotated, Any, NamedTuple, assert_never
 
 import numpy as np
+from pydantic import Field
 
 from summeter.choices import AggregationRule, Annotators, Match
-from summeter.meta.gold import PEOPLE, check_named
+from summeter.meta.gold import PEOPLE, Aggregation, check_named
 from summeter.meta.inputs import Gold, RunLike
+from summeter.meta.options import Choice, CommandLine, Judges, Merge, study
 from summeter.meta.results import Row, Study, interval_row
-from summeter.meta.selection import (
-    MetaInput,
-    Selection,
-    SelectionArgs,
-    choose,
-    meta_input,
-    takes,
-)
+from summeter.meta.selection import MetaInput, meta_input
 from summeter.records import UsageError, canonical_error_type, joined_error_types
 from summeter.records.taxonomy import FINESURE, NO_ERROR, SEPARATOR, UNISUMEVAL, error_type_stem
 from summeter.scoring.table import JudgmentTable, Question
@@ -41,40 +36,48 @@ SentenceKey = tuple[str, str, int]
 _CLEAN: Types = frozenset({NO_ERROR})
 
 
-@takes("aspect judge judgment_set merge min_votes")
-def errors(
-    run: RunLike,
-    gold: Gold,
-    *,
-    match: str = Match.ANY,
-    annotators: str = Annotators.MAJORITY,
-    rename: Mapping[str, str] | None = None,
-    **select: Unpack[SelectionArgs],
-) -> Study:
-    """Do the judges of a run name the error types people name, sentence by sentence?
+class ErrorsOptions(Judges, Merge):
+    """The options of `errors`."""
 
-    `match` says when the judge's types fit people's: `any` (one in common), `all` (it has all of theirs) or `exact`.
-    `annotators` says which types are people's: `majority` (types that more than half of them name, else the set that
-    most of them give; a tie leaves the sentence out) or `any` (every type that someone names, where more than half
-    see an error). `rename` renames types, or joined types ("A+B"), on both sides before they are compared. `aspect`
-    is faithfulness by default.
+    aspect: Annotated[str | Sequence[str] | None, CommandLine(metavar="A")] = Field(
+        FAITHFULNESS, description="The aspect whose errors have types. Repeatable."
+    )
+    match: Annotated[str, Choice(Match, "match")] = Field(
+        Match.ANY,
+        description="When a judge's types of a sentence fit people's: any (one in common), all (the judge has all of "
+        "theirs) or exact (the same types).",
+    )
+    annotators: Annotated[str, Choice(Annotators, "annotators")] = Field(
+        Annotators.MAJORITY,
+        description="Which types are people's: majority (types that more than half of them name, else the set that "
+        "most of them give; a tie leaves the sentence out) or any (every type that someone names, where more than "
+        "half see an error).",
+    )
+    rename: Annotated[Mapping[str, str] | None, CommandLine(metavar="TYPE=NAME")] = Field(
+        None,
+        description='Rename types, or joined types ("A+B"), on both sides before they are compared. Repeatable.',
+    )
+
+
+@study(ErrorsOptions)
+def errors(run: RunLike, gold: Gold, options: ErrorsOptions) -> Study:
+    """Compare the types of errors that judges find with those people find, sentence by sentence.
 
     Rows have the study "errors": `localisation_accuracy` of each type (its name in `details.group`), their mean
     (`details.group` "mean of types"), of all wrong sentences pooled ("all errors", with the confusion counts in
     `details`), and `detection`: the share of wrong sentences that get any error type. `missing` counts sentences
     without a usable verdict. Raises UsageError where no one named types.
     """
-    rules = _Rules(choose(Match, match, "match"), choose(Annotators, annotators, "annotators"), rename or {})
-    selection = Selection(**select)
-    both = meta_input(run, gold, selection)
+    rules = _Rules(Match(options.match), Annotators(options.annotators), options.rename or {})
+    both = meta_input(run, gold, options)
     rows: list[Row] = []
-    for aspect in selection.aspects or (FAITHFULNESS,):
-        types = _gold_types(both.gold, aspect, selection, rules)
+    for aspect in options.aspects or (FAITHFULNESS,):
+        types = _gold_types(both.gold, aspect, options.rule, rules)
         if not types:
             raise UsageError(f"people named no error types of sentences on {aspect}")
-        for question in both.judge.questions(aspect, selection.judge):
+        for question in both.judge.questions(aspect, options.judge):
             if question in both.judge.rows:
-                rows.extend(_rows(both, question, types, selection, rules))
+                rows.extend(_rows(both, question, types, options.rule, rules))
         if not rows:
             raise UsageError(f"no judge of the run named error types of sentences on {aspect}")
     return Study(STUDY, rows)
@@ -97,9 +100,8 @@ class _Rules(NamedTuple):
         """Whether a judge that gave these types has named `kind`, one of people's: by itself, or the same set."""
         return {Match.ANY: kind in judge, Match.ALL: kind in judge, Match.EXACT: gold == judge}[self.match]
 
-    def signature(self, selection: Selection) -> str:
+    def signature(self, rule: Aggregation) -> str:
         """How people's types were merged and compared."""
-        rule = selection.rule
         who = "" if rule.merge in {AggregationRule.AUTO, AggregationRule.MAJORITY} else f"|annotator:{rule.merge}"
         least = f"|min:{rule.min_votes}" if rule.min_votes > 1 else ""
         match = f"|match:{self.match}" if self.match is not Match.ANY else ""
@@ -152,10 +154,10 @@ def _typed(columns: JudgmentTable, aspect: str) -> Iterator[tuple[SentenceKey, s
         yield (document, system, index), judge, kind or name or (NO_ERROR if label == 1 else None), status
 
 
-def _gold_types(columns: JudgmentTable, aspect: str, selection: Selection, rules: _Rules) -> dict[SentenceKey, Types]:
+def _gold_types(columns: JudgmentTable, aspect: str, merging: Aggregation, rules: _Rules) -> dict[SentenceKey, Types]:
     """People's types of each sentence, none where they are unclear; nothing at all where no one named a type."""
-    rule = selection.rule.merge
-    check_named(selection.rule, columns.judge.used())
+    rule = merging.merge
+    check_named(merging, columns.judge.used())
     if rule not in set(AggregationRule) and rule not in columns.judge.used():
         raise UsageError(f"no annotator {rule!r} among people's judgments")
     votes: dict[SentenceKey, list[Types]] = {}
@@ -168,7 +170,7 @@ def _gold_types(columns: JudgmentTable, aspect: str, selection: Selection, rules
                 merged.add(key)
     if all(types == _CLEAN for given in votes.values() for types in given):
         return {}
-    least = selection.rule.min_votes
+    least = merging.min_votes
     return {key: _merged(given, 1 if key in merged else least, rules.annotators) for key, given in votes.items()}
 
 
@@ -196,7 +198,7 @@ def _merged(votes: Sequence[Types], min_votes: int, annotators: Annotators) -> T
 
 
 def _rows(
-    both: MetaInput, question: Question, types: Mapping[SentenceKey, Types], selection: Selection, rules: _Rules
+    both: MetaInput, question: Question, types: Mapping[SentenceKey, Types], merging: Aggregation, rules: _Rules
 ) -> Iterable[Row]:
     """The rows of one judge; none where it named no type of error."""
     given: dict[SentenceKey, Types | None] = {}
@@ -209,7 +211,7 @@ def _rows(
     wrong = [sentence for sentence in sentences if sentence.gold != _CLEAN]
     judged = [(sentence.gold, sentence.judge) for sentence in wrong if sentence.judge is not None]
     fields = both.judge.fields(question) | {
-        "study": STUDY, "gold_aspect": question.aspect, "gold_signature": rules.signature(selection),
+        "study": STUDY, "gold_aspect": question.aspect, "gold_signature": rules.signature(merging),
         "level": "sentence", "average": "pooled",
     }  # fmt: skip
     accuracies = []

@@ -111,7 +111,7 @@ def estimate(
         read = read._replace(context=read.judge.context)
     rows: list[Row] = []
     notes: list[str] = []
-    matrices = paired_matrices(read, chosen)
+    matrices = paired_matrices(read, chosen, chosen.by)
     names = judge_names(JudgeKey(scores.judge, scores.signature) for scores in (part.pairs.judge for part in matrices))
     for matrix in matrices:
         for system in matrix.systems:

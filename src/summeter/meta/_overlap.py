@@ -16,14 +16,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field, SkipValidation
 
 from summeter.data.dataset import Dataset
 from summeter.data.faults import Faults
 from summeter.data.formats import format_of, read_rows
 from summeter.meta.context import Context
-from summeter.meta.results import Row, Study, interval_row, merged, resampling
-from summeter.meta.selection import checks_keywords, group_fields
+from summeter.meta.options import By, CommandLine, Draws, study
+from summeter.meta.results import Row, Study, interval_row, merged
+from summeter.meta.selection import group_fields
 from summeter.records import Parameter, UsageError
 from summeter.runs.run import MANIFEST, RunFolder, prepared_rows
 from summeter.stats.base import Floats, Values, floats
@@ -77,7 +80,6 @@ def rouge_1(claim: str, reference: str) -> float:
     return rouge_n(claim, reference, 1).f1
 
 
-@checks_keywords
 def easiness(claims: Sequence[str], references: Sequence[str], similarity: Similarity = rouge_1) -> Easiness:
     """Easiness of a list of claims against reference claims.
 
@@ -106,52 +108,57 @@ def easiness_of(table: Values, claims: int, references: int) -> Easiness:
     return Easiness(precision, recall, 2 * precision * recall / whole if whole > 0 else 0.0, claims, references)
 
 
-@checks_keywords
-def overlap(
-    first: Lists,
-    second: Lists,
-    *,
-    similarity: Similarity = rouge_1,
-    measure: str = "rouge1",
-    context: Context | None = None,
-    by: str | None = None,
-    resamples: int = 2000,
-    confidence: float = 0.95,
-    seed: int = 0,
-) -> Study:
-    """Easiness of the first lists against the second, list by list, and its mean.
+class OverlapOptions(By, Draws):
+    """The options of `overlap`."""
+
+    resamples: int = Field(2000, ge=0, description="Resamples of the bootstrap by document; 0 for no intervals.")
+    similarity: Annotated[Similarity, CommandLine(python_only=True)] = Field(
+        rouge_1, description="Similarity of a claim and a reference claim, in [0, 1]; default: ROUGE-1 F1."
+    )
+    measure: Annotated[str, CommandLine(python_only=True)] = Field(
+        "rouge1", description="Name of the similarity, for the signature."
+    )
+    context: Annotated[SkipValidation[Context | None], CommandLine(python_only=True)] = Field(
+        None, description="The columns that `by` may name (see `inputs.context_of`)."
+    )
+
+
+@study(OverlapOptions)
+def overlap(first: Lists, second: Lists, options: OverlapOptions) -> Study:
+    """Easiness of claims or key facts against reference ones: precision, recall, F1 by ROUGE-1 (FENICE, eq. 9-10).
 
     Rows of the study "overlap" with the statistics precision, recall and f1: means over lists with a bootstrap
     interval by document; `n` lists that have a value, `missing` that have none (one of the lists is not there, or
-    both are empty), reasons in `details.missing_reasons`. `details.f1_of_means` is the F1 of the two means. `measure`
-    is the similarity's name, for the signature; `context` knows the columns for `by`. Raises UsageError where
-    nothing has both lists.
+    both are empty), reasons in `details.missing_reasons`. `details.f1_of_means` is the F1 of the two means. Raises
+    UsageError where nothing has both lists.
     """
     items = _items(first, second)
     easiness_by_item = {
-        item: easiness(claims, references, similarity)
+        item: easiness(claims, references, options.similarity)
         for item in items
         if (claims := first.of(item)) is not None and (references := second.of(item)) is not None
     }
     if not easiness_by_item:
         raise UsageError(f"{first.name} and {second.name} have no document in common; check the doc_id of both")
     groups: list[tuple[dict[str, Any], list[Item]]] = [({}, items)]
-    if by is not None:
-        look = (context or Context()).lookup(by)
+    if options.by is not None:
+        look = (options.context or Context()).lookup(options.by)
         values = {item: look(item[0], item[1] or "") for item in items}
         groups += [
-            (group_fields(by, value), [item for item in items if values[item] == value])
+            (group_fields(options.by, value), [item for item in items if values[item] == value])
             for value in dict.fromkeys(values.values()) if value is not None
         ]  # fmt: skip
     about = {
-        "study": STUDY, "judge": first.name, "signature": f"overlap|similarity:{measure}|v:1", "level": "document",
+        "study": STUDY,
+        "judge": first.name,
+        "signature": f"overlap|similarity:{options.measure}|v:1",
+        "level": "document",
         "average": "document",
-    }  # fmt: skip
-    resample = resampling(resamples, confidence, seed)
+    }
     rows = [
         row
         for fields, inside in groups
-        for row in _rows(easiness_by_item, inside, merged(about, fields), second.name, resample)
+        for row in _rows(easiness_by_item, inside, merged(about, fields), second.name, options.resampling)
     ]
     return Study(STUDY, rows, [f"{first.name} against {second.name}"])
 

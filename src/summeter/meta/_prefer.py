@@ -105,7 +105,7 @@ def prefer(
     rows: list[Row] = []
     shown: set[tuple[str, ...]] = set()
     try:
-        matrices, why = paired_matrices(read, chosen), None
+        matrices, why = paired_matrices(read, chosen, chosen.by), None
     except UsageError as error:  # a run of verdicts only has no scores, which is no fault
         matrices, why = [], error
     for matrix in matrices:

@@ -78,7 +78,7 @@ def stability(
     check_known(coefficients, list(Coefficient), "coefficient")
     chosen, resample = Selection(**selection), resampling(resamples, confidence, seed)
     rows: list[Row] = []
-    for matrix in paired_matrices(meta_input(run, gold, chosen), chosen):
+    for matrix in paired_matrices(meta_input(run, gold, chosen), chosen, chosen.by):
         got = system_correlations(matrix.systems, matrix.judge, matrix.gold, coefficients, resample)
         rows += per_system_rows("per_candidate", matrix.fields(), got)
         for name in coefficients:

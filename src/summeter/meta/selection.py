@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property, wraps
+from functools import wraps
 from typing import Any, NamedTuple, NoReturn, ParamSpec, TypedDict, TypeVar
 
 import numpy as np
+from pydantic import ValidationError
 
-from summeter.choices import AggregationRule, Average, Level, Tie, Use
-from summeter.data.human import RAW
+from summeter.choices import AggregationRule, Average, Level, Use
 from summeter.meta.context import Context
 from summeter.meta.gold import Aggregation, aspects, block_of, blocks, decisions, gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.matrix import PairedScores, ScoreMatrix, Scores, align
+from summeter.meta.options import By, GoldAtLeast, Judges, JudgmentSet, MinItems, People, explained
+from summeter.meta.options import Selection as SelectionOptions
 from summeter.meta.results import Row, merged, named, status_of
 from summeter.records import Message, Parameter, UsageError, nearest
 from summeter.scoring.table import JudgmentTable
@@ -52,59 +53,14 @@ class SelectionArgs(TypedDict, total=False):
     min_items: int
 
 
-@dataclass(frozen=True)
-class Selection:
-    """The values of `SelectionArgs`. Raises UsageError for a value that a keyword does not have.
+class Selection(SelectionOptions, By, GoldAtLeast, MinItems):
+    """The values of `SelectionArgs`. Raises UsageError for a value that a keyword does not have."""
 
-    >>> Selection(aspect="overall", tie="low").rule.tie
-    'low'
-    """
-
-    aspect: str | Sequence[str] | None = None
-    judge: str | None = None
-    judgment_set: str = RAW
-    source: str | None = None
-    merge: str = AggregationRule.AUTO
-    tie: str = Tie.FINESURE
-    min_votes: int = 1
-    gold_at_least: float | None = None
-    by: str | None = None
-    min_items: int = 1
-
-    def __post_init__(self) -> None:
-        Aggregation(self.merge, self.tie, self.min_votes)  # checks them
-
-    @cached_property
-    def rule(self) -> Aggregation:
-        """How annotators are merged."""
-        return Aggregation(self.merge, self.tie, self.min_votes)
-
-    @property
-    def aspects(self) -> tuple[str, ...]:
-        """The aspects asked for; none means every aspect that both sides have."""
-        if self.aspect is None:
-            return ()
-        return (self.aspect,) if isinstance(self.aspect, str) else tuple(self.aspect)
-
-    @property
-    def aspect_pairs(self) -> list[tuple[str, str]]:
-        """The judge's and people's name of each aspect asked for.
-
-        >>> Selection(aspect=["fluency", "overall: coherence"]).aspect_pairs
-        [('fluency', 'fluency'), ('overall', 'coherence')]
-        """
-        sides = [[side.strip() for side in aspect.partition(":")[::2]] for aspect in self.aspects]
-        return [(own, gold or own) for own, gold in sides]
-
-    @property
-    def judge_aspects(self) -> list[str]:
-        """The judge's name of each aspect asked for."""
-        return [own for own, _ in self.aspect_pairs]
-
-    @property
-    def gold_aspects(self) -> list[str]:
-        """People's name of each aspect asked for."""
-        return [gold for _, gold in self.aspect_pairs]
+    def __init__(self, **keywords: Any) -> None:
+        try:
+            super().__init__(**keywords)
+        except ValidationError as error:
+            raise UsageError(explained(error.errors(include_url=False)[0])) from error
 
 
 def takes(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -184,23 +140,23 @@ class MetaInput(NamedTuple):
     context: Context
 
 
-def meta_input(run: RunLike, gold: Gold, selection: Selection) -> MetaInput:
+def meta_input(run: RunLike, gold: Gold, options: JudgmentSet) -> MetaInput:
     """Read a run and its gold. The context is the gold's data set's, else the run's."""
     judge = judge_input(run)
-    columns, context = gold_input(gold, selection.judgment_set)
+    columns, context = gold_input(gold, options.judgment_set)
     known = context if context.domains else judge.context
     return MetaInput(judge, columns, known)
 
 
-def wanted(selection: Selection, judge: Sequence[str], gold: Sequence[str]) -> list[tuple[str, str]]:
+def wanted(options: Judges, judge: Sequence[str], gold: Sequence[str]) -> list[tuple[str, str]]:
     """The (judge's aspect, gold's aspect) pairs to study.
 
-    >>> wanted(Selection(aspect=["overall:coherence"]), ["overall"], ["coherence"])
+    >>> wanted(Judges(aspect=["overall:coherence"]), ["overall"], ["coherence"])
     [('overall', 'coherence')]
 
     Raises UsageError for an aspect that a side does not have, or where there is none in common.
     """
-    if not selection.aspects:
+    if not options.aspects:
         common = [(name, name) for name in judge if name in gold]
         if not common:
             raise UsageError(
@@ -209,41 +165,41 @@ def wanted(selection: Selection, judge: Sequence[str], gold: Sequence[str]) -> l
                 Parameter("aspect", "'JUDGE:GOLD'"),
             )
         return common
-    for text, pair in zip(selection.aspects, selection.aspect_pairs, strict=True):
+    for text, pair in zip(options.aspects, options.aspect_pairs, strict=True):
         for name, there, who in ((pair[0], judge, "the judges"), (pair[1], gold, "people")):
             if name not in there:
                 raise UsageError(
                     Parameter("aspect", repr(text)), f": {who} have no {name!r}; they have: {_names(there)}"
                 )
-    return list(dict.fromkeys(selection.aspect_pairs))
+    return list(dict.fromkeys(options.aspect_pairs))
 
 
 def _names(names: Sequence[str]) -> str:
     return ", ".join(names) or "none"
 
 
-def golds(gold: JudgmentTable, aspect: str, level: Level, selection: Selection) -> list[Scores]:
-    """People's values of an aspect as the selection asks for them: merged, from its source, as yes and no."""
-    merged_scores = gold_scores(gold, aspect, level, selection.rule, selection.source)
-    if selection.gold_at_least is None:
-        return merged_scores
-    return [decisions(scores, selection.gold_at_least) for scores in merged_scores]
+def golds(gold: JudgmentTable, aspect: str, level: Level, options: People) -> list[Scores]:
+    """People's values of an aspect as the options ask for them: merged, from one source, as yes and no."""
+    merged_scores = gold_scores(gold, aspect, level, options.rule, options.source)
+    if isinstance(options, GoldAtLeast) and options.gold_at_least is not None:
+        return [decisions(scores, options.gold_at_least) for scores in merged_scores]
+    return merged_scores
 
 
-def all_pairs(read: MetaInput, level: Level, selection: Selection, use: Use = Use.VALUE) -> Iterator[PairedScores]:
-    """Paired scores of every judge and gold that the selection asks for, at the level that judgments are read at.
+def all_pairs(read: MetaInput, level: Level, options: SelectionOptions, use: Use = Use.VALUE) -> Iterator[PairedScores]:
+    """Paired scores of every judge and gold that the options ask for, at the level that judgments are read at.
 
     Judges that have the aspect but nothing at the level are passed over. Raises UsageError where nothing is left.
     """
-    questions = read.judge.questions(judge=selection.judge)
+    questions = read.judge.questions(judge=options.judge)
     if not questions:
         known = dict.fromkeys(question.judge for question in read.judge.questions())
-        raise UsageError(f"no judge {selection.judge!r} in the run; it has: {_names(list(known))}")
+        raise UsageError(f"no judge {options.judge!r} in the run; it has: {_names(list(known))}")
     there = list(dict.fromkeys(question.aspect for question in questions))
     empty: list[str] = []
     some = False
-    for judge_aspect, gold_aspect in wanted(selection, there, aspects(read.gold)):
-        by_people = golds(read.gold, gold_aspect, level, selection)
+    for judge_aspect, gold_aspect in wanted(options, there, aspects(read.gold)):
+        by_people = golds(read.gold, gold_aspect, level, options)
         if not by_people:
             empty.append(f"people did not judge {gold_aspect} at the level {level.base}")
         for gold in by_people:
@@ -282,15 +238,15 @@ class PairedMatrix(NamedTuple):
         return merged(named(self.pairs.judge, self.pairs.gold), self.group.fields())
 
 
-def paired_matrices(read: MetaInput, selection: Selection) -> list[PairedMatrix]:
+def paired_matrices(read: MetaInput, options: SelectionOptions, by: str | None = None) -> list[PairedMatrix]:
     """The matrices of every judge, aspect and gold, and of each value of the column to break down by.
 
     Studies of systems (`prefer`, `stability`, `bias`) start here. Raises UsageError where nobody judged summaries on
     what is asked (see `all_pairs`).
     """
     matrices = []
-    for whole in all_pairs(read, Level.SUMMARY, selection):
-        for group in groups(whole, selection.by):
+    for whole in all_pairs(read, Level.SUMMARY, options):
+        for group in groups(whole, by):
             pairs = group.pairs
             judge, gold = (ScoreMatrix.of(pairs.system, pairs.document, side) for side in (pairs.x, pairs.y))
             matrices.append(PairedMatrix(group, judge.systems, judge.documents, judge.values, gold.values))
@@ -320,10 +276,10 @@ def dev_split(pairs: PairedScores, dev: str) -> tuple[str, PairedScores, PairedS
     return name, pairs.take(rows), pairs.take(~rows)
 
 
-def notes(read: MetaInput, selection: Selection, level: Level, studied: Sequence[PairedScores]) -> list[str]:
+def notes(read: MetaInput, options: People, level: Level, studied: Sequence[PairedScores]) -> list[str]:
     """What was chosen where there was a choice."""
     chosen: list[str] = []
-    if selection.source is not None:
+    if options.source is not None:
         return chosen
     mean = Aggregation(AggregationRule.MEAN)
     for aspect, signature in dict.fromkeys((pairs.gold.aspect, pairs.gold.signature) for pairs in studied):

@@ -1,0 +1,256 @@
+"""The command of a study, made from its options: `summeter meta bias` from `BiasOptions`.
+
+A command runs its study on each RUN (or on all of them, where the study takes several) and the data with people's
+judgments, and prints the result. One that does something else besides has a function of its own:
+
+    @study_command(app, "calibrate", runs="RUN")
+    def calibrate(given: Given, out: Annotated[Path | None, typer.Option("-o")] = None) -> list[Study]: ...
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+import typer
+from annotated_types import Ge, Le
+from pydantic.fields import FieldInfo
+
+from summeter.cli.common import AsJson, Format, Map, Preset, assignments, in_options, print_study_json, read_data
+from summeter.data.dataset import Dataset
+from summeter.meta.options import STUDIES, Choice, CommandLine
+from summeter.meta.results import Study
+from summeter.records import UsageError
+from summeter.runs.run import RunFolder
+
+Command = Callable[..., Iterable[Study]]
+READING = {"map_": Map, "preset": Preset, "format_": Format}
+"""Options for how data are read; they come with --gold."""
+
+
+@dataclass
+class Given:
+    """What a user gave a command of `study`, and what the command prints besides its studies.
+
+    `values` are the options that differ from their defaults. `lines` come after the tables; `tables=False` leaves
+    these out. Neither is printed with --json.
+    """
+
+    study: str
+    folders: Sequence[Path]
+    gold_source: str | None
+    reading: Mapping[str, Any]
+    values: dict[str, Any]
+    tables: bool = True
+    lines: list[str] = field(default_factory=list)
+
+    @cached_property
+    def runs(self) -> list[RunFolder]:
+        """The runs given."""
+        return [RunFolder(folder) for folder in self.folders]
+
+    @cached_property
+    def gold(self) -> Dataset | None:
+        """The data given with --gold."""
+        if self.gold_source is None:
+            return None
+        return read_data(self.gold_source, *(self.reading[name] for name in READING))
+
+    def data(self, run: RunFolder | None = None) -> Dataset:
+        """The data given, else the run's (by default the first run's) own copy of what it judged. UsageError."""
+        if self.gold is not None:
+            return self.gold
+        if run is None and not self.runs:
+            raise UsageError("give the data with --gold DATA, or a RUN that has them")
+        return (run or self.runs[0]).data
+
+    def studies(self, name: str | None = None, beside: str = "", *more: object) -> list[Study]:
+        """The study (by default the command's own) of what was given; `more` are its inputs after the gold.
+
+        UsageError for an option that the study does not have: `beside`, the option that asks for it, has no use for
+        the other.
+        """
+        entry = STUDIES[name or self.study]
+        for key in self.values:
+            if key not in entry.options.model_fields:
+                raise UsageError(f"{self.names[key]} does nothing with {beside}; leave it out")
+        takes = {each.name: each for each in entry.inputs}
+
+        def of(run: object) -> Study:
+            gold = [self.data(run if isinstance(run, RunFolder) else None)] if "gold" in takes else []
+            study: Study = entry.function(*([run] if "gold" not in [*takes][:1] else []), *gold, *more, **self.values)
+            return study
+
+        if "runs" in takes:
+            return [of(self.runs)]
+        if self.runs:
+            studies = [of(run) for run in self.runs]
+            return studies if len(studies) == 1 else list(map(_of_run, studies, self.runs))
+        if "run" in takes and takes["run"].required:
+            raise UsageError("give a RUN")
+        return [of(None)]
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """The option of each keyword, as the command line spells it."""
+        fields = {key: info for entry in STUDIES.values() for key, info in entry.options.model_fields.items()}
+        return {key: _names(key, info)[0].partition("/")[0] for key, info in fields.items()}
+
+
+def _of_run(study: Study, run: RunFolder) -> Study:
+    rows = [row.model_copy(update={"details": {**row.details, "run": str(run.folder)}}) for row in study]
+    return type(study)(study.name, rows, study.notes)
+
+
+def study_command(app: typer.Typer, *studies: str, runs: str | None = "RUN...") -> Callable[[Command], Command]:
+    """Make a function the command of `app` with the name of the first of these studies, and with the options of all.
+
+    `runs` is the argument for folders of runs, as the usage line shows it (RUN, [RUN], RUN..., [RUN...]), None for a
+    command without it. The function gets a `Given` and the options of its own, which go before those of a study.
+    """
+    entries = [STUDIES[name] for name in studies]
+
+    def register(function: Command) -> Command:
+        hints = get_type_hints(function, include_extras=True)
+        own = {
+            name: parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
+            for name, parameter in list(inspect.signature(function).parameters.items())[1:]
+        }
+        fields = {key: info for entry in entries for key, info in entry.options.ordered().items()}
+        options = {key: shown for key, info in fields.items() if key not in own and (shown := _option(key, info))}
+        parameters = {"runs": _folders(runs)} if runs is not None else {}
+        reading = any(each.name == "gold" for entry in entries for each in entry.inputs)
+        if reading:
+            help_ = "The data with people's judgments; default: the run's own copy."
+            parameters["gold"] = _parameter("gold", str | None, None, typer.Option(metavar="DATA", help=help_))
+        parameters |= own | options
+        if reading:
+            parameters |= {name: _annotated(name, None, kind) for name, kind in READING.items()}
+        parameters["as_json"] = _annotated("as_json", False, AsJson)
+
+        def command(**values: Any) -> None:
+            folders = values.get("runs") or ()
+            given = Given(
+                entries[0].name,
+                [folders] if isinstance(folders, Path) else folders,
+                values.get("gold"),
+                {name: values.get(name) for name in READING},
+                {
+                    key: _value(key, fields[key], values[key])
+                    for key, parameter in options.items()
+                    if values[key] != parameter.default and values[key] != []
+                },
+            )
+            made = list(function(given, **{key: values[key] for key in own}))
+            if given.tables or values["as_json"]:
+                print_studies(made, as_json=values["as_json"])
+            for line in given.lines if not values["as_json"] else ():
+                typer.echo(line)
+
+        command.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]  # typer reads it
+        command.__annotations__ = {key: parameter.annotation for key, parameter in parameters.items()}
+        app.command(entries[0].name, help=entries[0].about)(command)
+        return function
+
+    return register
+
+
+def add_study(app: typer.Typer, study: str, *, runs: str | None = "RUN...") -> None:
+    """Add the command of a study that needs nothing besides its options."""
+    study_command(app, study, runs=runs)(lambda given: given.studies())
+
+
+def _parameter(name: str, kind: Any, default: Any, shown: Any) -> inspect.Parameter:
+    return _annotated(name, default, Annotated[kind, shown])
+
+
+def _annotated(name: str, default: Any, annotation: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _folders(metavar: str) -> inspect.Parameter:
+    kind: Any = list[Path] if "..." in metavar else Path
+    argument = typer.Argument(
+        metavar=metavar,
+        help="Folders of runs." if "..." in metavar else "The folder of a run.",
+        exists=True,
+        file_okay=False,
+    )
+    if metavar.startswith("["):
+        return _parameter("runs", kind | None, None, argument)
+    return _parameter("runs", kind, inspect.Parameter.empty, argument)
+
+
+def _names(name: str, info: FieldInfo) -> tuple[str, ...]:
+    """The names of an option on the command line."""
+    own = next((each.names for each in info.metadata if isinstance(each, CommandLine) and each.names), None)
+    return own or (f"--{name.replace('_', '-')}",)
+
+
+def _of_type(info: FieldInfo) -> set[Any]:
+    """The types that a field accepts, without None and without what they hold."""
+    kind = info.annotation
+    members = get_args(kind) if get_origin(kind) in {Union, UnionType} else (kind,)
+    return {get_origin(member) or member for member in members} - {NoneType}
+
+
+def _option(name: str, info: FieldInfo) -> inspect.Parameter | None:
+    """The option of a field; None for one of Python only."""
+    shown = next((each for each in info.metadata if isinstance(each, CommandLine)), CommandLine())
+    if shown.python_only:
+        return None
+    kinds = _of_type(info)
+    default = inspect.Parameter.empty if info.is_required() else info.default
+    more: dict[str, Any] = {"help": info.description, "metavar": shown.metavar}
+    kind: Any
+    if kinds & {Sequence, Mapping}:
+        kind, default = list[str], [default] if isinstance(default, str) else default
+    elif choice := next((each for each in info.metadata if isinstance(each, Choice)), None):
+        # typer offers the members of an enumeration
+        offered: Any = StrEnum
+        kind = offered(choice.name, [(value, value) for value in choice.values])
+    else:
+        (kind,) = kinds
+        for each in info.metadata:
+            match each:
+                case Ge(ge=least):
+                    more["min"] = least
+                case Le(le=most):
+                    more["max"] = most
+    names = _names(name, info)
+    if kind is bool and default and "/" not in names[0]:
+        names = (f"{names[0]}/--no-{names[0].removeprefix('--')}",)
+    if default is None:
+        kind = kind | None
+    return _parameter(name, kind, default, typer.Option(*names, **more))
+
+
+def _value(name: str, info: FieldInfo, value: Any) -> Any:
+    """The value of an option as the study takes it."""
+    kinds = _of_type(info)
+    if Mapping in kinds:
+        metavar = next(each.metavar for each in info.metadata if isinstance(each, CommandLine))
+        return assignments(value, _names(name, info)[0], metavar or "NAME=VALUE", last=True)
+    return value
+
+
+def print_studies(studies: Sequence[Study], *, as_json: bool) -> None:
+    """Print studies: a table for each kind of row, with its name where there are several; or one JSON object."""
+    whole = Study.join(studies)
+    if as_json:
+        print_study_json(whole)
+        return
+    kinds = list(dict.fromkeys(row.study for row in whole))
+    if kinds == [whole.name] or not kinds:
+        typer.echo(str(Study(whole.name, whole.rows, map(in_options, whole.notes))))
+        return
+    for kind in kinds:
+        typer.echo(f"{kind}\n{Study(kind, [row for row in whole if row.study == kind])}\n")
+    for note in whole.notes:
+        typer.echo(in_options(note))

@@ -1,0 +1,86 @@
+"""Options of studies: what a caller's keywords become, what is refused, and what the command line makes of them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import Annotated
+
+import pytest
+from pydantic import Field
+
+from summeter.meta import bias, errors, overlap
+from summeter.meta.options import STUDIES, Choice, CommandLine, Draws, Judges, People, study
+from summeter.records import UsageError
+
+SHARED = "aspect, judge, resamples, confidence, seed"
+
+
+class RankOptions(Judges, Draws):
+    """Options of a study of these tests."""
+
+    order: Annotated[str, Choice(("up", "down"), "order")] = Field("up", description="Order of the ranks.")
+    top: int | None = Field(None, ge=1, description="Only the first ranks.")
+
+
+def test_a_study_takes_its_inputs_and_its_options_as_keywords(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("summeter.meta.options.STUDIES", {})
+
+    @study(RankOptions)
+    def rank(run: list[str], gold: list[str] | None, options: RankOptions) -> tuple[Sequence[str], object, RankOptions]:
+        """Rank things.
+
+        More about it.
+        """
+        return run, gold, options
+
+    run, gold, options = rank(["a"], order="down", resamples=5)
+    assert (run, gold, options) == (["a"], None, RankOptions(order="down", resamples=5))
+    assert rank(run=["a"], gold=["b"])[:2] == (["a"], ["b"])
+    names = ["run", "gold", "order", "top", "aspect", "judge", "resamples", "confidence", "seed"]
+    assert list(inspect.signature(rank).parameters) == names
+    assert "order: Order of the ranks." in (rank.__doc__ or "")
+    with pytest.raises(TypeError, match="missing a required argument: 'run'"):
+        rank()  # type: ignore[call-arg]  # the slip
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"ordr": "up"}, "there is no keyword 'ordr' (did you mean order?); there are: order, top, " + SHARED),
+        ({"order": "upp"}, "no order 'upp' (did you mean up?); there are: up, down"),
+        ({"top": 0}, "top must be at least 1, not 0"),
+        ({"resamples": -1}, "resamples must be at least 0, not -1"),
+        ({"confidence": 1}, "confidence must be below 1, not 1"),
+        ({"seed": "x"}, "seed must be a valid integer, unable to parse string as an integer, not 'x'"),
+        ({"aspect": 3}, "aspect must be a valid string, not 3"),
+    ],
+)
+def test_what_an_option_cannot_be_is_refused_by_name(keywords: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        RankOptions.of(keywords)
+    assert str(refused.value) == message
+
+
+def test_what_is_required_is_asked_for() -> None:
+    class Needs(Judges):
+        """Needs a column."""
+
+        column: str
+
+    with pytest.raises(UsageError, match=r"^column is missing; give column=\.\.\.$"):
+        Needs.of({})
+
+
+def test_a_choice_becomes_a_member() -> None:
+    assert repr(People(tie="low").tie) == "<Tie.LOW: 'low'>"
+
+
+def test_studies_are_known_by_name_with_all_that_describes_them() -> None:
+    assert [STUDIES[each.__name__].function for each in (errors, bias, overlap)] == [errors, bias, overlap]
+    for entry in STUDIES.values():
+        assert entry.about.endswith(".")
+        for name, field in entry.options.model_fields.items():
+            assert field.description, f"{entry.name}: {name}"
+            shown = [each for each in field.metadata if isinstance(each, CommandLine)]
+            assert len(shown) <= 1
