@@ -18,6 +18,7 @@ from summeter.data import streaming
 from summeter.data.dataset import Dataset, load
 from summeter.data.on_demand import StoredSummaries
 from summeter.engine.api import evaluate
+from summeter.engine.merge import merge
 from summeter.engine.plan import ItemOrder, jobs, units
 from summeter.engine.runs import Run, rescore
 from summeter.evaluators.catalog import build
@@ -143,6 +144,39 @@ def test_memory_does_not_grow_with_the_data(tmp_path: Path, large: None) -> None
     peak(4)  # what is imported stays
     few, many = peak(10), peak(60)
     assert many - few < 50 * 11_000  # fifty documents more, of 5,500 characters and twice as many of summaries
+
+
+def test_runs_over_parts_of_large_data_are_merged(tmp_path: Path, whole: dict[str, bytes], large: None) -> None:
+    halves = [write(tmp_path / f"{number}.jsonl", ROWS[6 * number : 6 * number + 6]) for number in range(2)]
+    runs = [evaluate(half, JUDGES, out=tmp_path / f"half{number}").folder for number, half in enumerate(halves)]
+    merged = merge(runs, tmp_path / "merged")
+    assert files(merged.folder) == whole
+    assert merged.data.judgments("human.raw") == load(ROWS).judgments("human.raw")
+    assert merged.data.card.counts == {"documents": 6, "summaries": 12, "keyfacts": 6, "judgments/human.raw": 24}
+    assert verify(merged.folder) == []
+
+
+def test_a_merge_holds_no_texts(tmp_path: Path, large: None) -> None:
+    def peak(documents: int) -> int:
+        text = "It rained. " * 500
+        runs = []
+        for half in "xy":
+            rows = [
+                {"doc_id": f"{half}{number}", "document": f"{number} {text}", "summary": f"{text}!"}
+                for number in range(documents)
+            ]
+            path = write(tmp_path / f"{half}{documents}.jsonl", rows)
+            runs.append(evaluate(path, ["length"], out=tmp_path / f"{half}{documents}").folder)
+        tracemalloc.start()
+        try:
+            merge(runs, tmp_path / f"merged{documents}")
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(4)  # what is imported stays
+    few, many = peak(5), peak(30)
+    assert many - few < 50 * 5_500  # fifty documents more, of 5,500 characters and as many of their summaries
 
 
 def test_the_order_of_items_is_that_of_the_data() -> None:

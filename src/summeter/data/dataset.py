@@ -637,6 +637,18 @@ def save(dataset: Dataset, folder: str | Path, *, force: bool = False, keep_othe
     )
 
 
+def concatenate(parts: Iterable[Path], folder: Path, card: Card) -> Dataset:
+    """Write dataset folders that have no document in common as one new folder; returns its data, read on demand.
+
+    Documents stand in the order of the folders. `card` describes the new folder; its hash and counts are filled in.
+    """
+    counts = folders.concatenate(parts, folder)
+    content = folders.read_on_demand(folder, card)
+    dataset = Dataset(content.documents, content.summaries, content.judgments, card, fact_origins=content.fact_origins)
+    folders.seal(folder, dataset.card, counts)
+    return dataset
+
+
 def flat_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
     """The dataset as flat rows, in the order of its summaries; `human` holds the judgments of all its sets.
 

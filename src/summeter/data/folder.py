@@ -11,6 +11,7 @@ import hashlib
 import json
 import shutil
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -161,11 +162,11 @@ def write(
     with building(folder) as fresh:
         if keep_others and folder.is_dir():
             shutil.copytree(folder, fresh, symlinks=True, dirs_exist_ok=True, ignore=partial(_own, folder))
-        lists = [
+        lists = (
             _given_facts(document, fact_origins.get(document.id))
             for document in documents.values()
             if document.key_facts
-        ]
+        )
         counts = {
             "documents": write_lines(fresh / DOCUMENTS, _lines(documents.values(), without={"key_facts"})),
             "summaries": write_lines(fresh / SUMMARIES, _lines(summaries)),
@@ -177,10 +178,32 @@ def write(
             counts[f"{JUDGMENTS}/{name}"] = write_lines(path, _lines(make()))
         if lines := [json.dumps(each._asdict(), ensure_ascii=False) for each in dropped]:
             write_lines(fresh / DROPPED, lines)
-        files = {name: file_hash(fresh / name) for name in _files(fresh)}
-        sealed = card.model_copy(update={"counts": counts, "files": files})
-        write_text(fresh / CARD, json.dumps(sealed.model_dump(), ensure_ascii=False, indent=2) + "\n")
+        return seal(fresh, card, counts)
+
+
+def seal(folder: Path, card: Card, counts: Mapping[str, int]) -> Card:
+    """Write the card of a folder whose other files are written, with their counts and hashes; returns it."""
+    files = {name: file_hash(folder / name) for name in _files(folder)}
+    sealed = card.model_copy(update={"counts": dict(counts), "files": files})
+    write_text(folder / CARD, json.dumps(sealed.model_dump(), ensure_ascii=False, indent=2) + "\n")
     return sealed
+
+
+def concatenate(folders: Iterable[Path], target: Path) -> dict[str, int]:
+    """Write the files of several folders, one folder after the other, as those of a new folder without a card.
+
+    Memory holds no record. Returns the counts for the card of the new folder.
+    """
+    (target / JUDGMENTS).mkdir(parents=True)
+    for name in (DOCUMENTS, SUMMARIES, KEY_FACTS):
+        (target / name).touch()
+    counts = Counter[str]()
+    for folder in folders:
+        counts.update(_card(folder).counts)
+        for name in _files(folder):
+            with (folder / name).open("rb") as source, (target / name).open("ab") as lines:
+                shutil.copyfileobj(source, lines)
+    return dict(counts)
 
 
 class Appending:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from itertools import islice, pairwise
 from pathlib import Path
@@ -12,7 +12,8 @@ from typing import TypeVar
 import numpy as np
 
 from summeter.data.atomic import building
-from summeter.data.dataset import Dataset, load, save
+from summeter.data.dataset import Dataset, concatenate
+from summeter.data.folder import Card
 from summeter.engine.derive import derive
 from summeter.engine.plan import ItemOrder, Job, data_entry
 from summeter.engine.runs import Run, derived_jobs, finish
@@ -136,33 +137,25 @@ def _data(fresh: Path, runs: Sequence[RunFolder]) -> tuple[Dataset, DataEntry]:
         return data, first
     parts = list({run.manifest.data.hash: run for run in runs}.values())
     known: dict[str, RunFolder] = {}
+    cards: list[Card] = []
     for run in parts:
-        for name in run.data.documents:
+        part = RunFolder(run.folder).data  # not `run.data`, which stays in memory with the run
+        for name in part.documents:
             if name in known:
                 raise UsageError(
                     f"{known[name].folder} and {run.folder} are over different data that both have the document "
                     f"{name!r}: runs are merged over the same data, or over parts without a document in common"
                 )
             known[name] = run
-    card = parts[0].data.card.model_copy(update={"counts": {}, "files": {}, "hash": ""})
-    if other := next((run for run in parts if run.data.card.splitter != card.splitter), None):
-        raise UsageError(
-            f"{parts[0].folder} and {other.folder} split documents otherwise; they are not parts of one data set"
-        )
-    names = dict.fromkeys(name for run in parts for name in run.data.judgment_sets)
-    data = Dataset(
-        {name: document for run in parts for name, document in run.data.documents.items()},
-        [summary for run in parts for summary in run.data.summaries],
-        {name: _judgment_set([run for run in parts if name in run.data.judgment_sets], name) for name in names},
-        card,
-        fact_origins={name: origins for run in parts for name, origins in run.data.fact_origins.items()},
-    )
-    save(data, fresh / "data")
-    return load(fresh / "data"), data_entry(data)
-
-
-def _judgment_set(runs: Sequence[RunFolder], name: str) -> Callable[[], Iterator[Judgment]]:
-    return lambda: (judgment for run in runs for judgment in run.data.iter_judgments(name))
+        cards.append(part.card)
+        if part.card.splitter != cards[0].splitter:
+            raise UsageError(
+                f"{parts[0].folder} and {run.folder} split documents otherwise; they are not parts of one data set"
+            )
+        del part
+    card = cards[0].model_copy(update={"counts": {}, "files": {}, "hash": ""})
+    data = concatenate([run.folder / "data" for run in parts], fresh / "data", card)
+    return data, data_entry(data)
 
 
 def _judges(runs: Sequence[RunFolder]) -> tuple[JudgeEntry, ...]:
