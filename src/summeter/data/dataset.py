@@ -654,14 +654,35 @@ def flat_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
 
     `load` of these rows, or of some of them, makes the same judgments of the same summaries.
     """
-    sets: dict[tuple[str, str], dict[str, list[Judgment]]] = {}
-    for name in dataset.judgment_sets:
-        for judgment in dataset.iter_judgments(name):
-            own = sets.setdefault((judgment.target.document_id, judgment.target.system), {})
-            own.setdefault(name, []).append(judgment)
-    for summary in dataset.summaries:
-        own = sets.get((summary.document_id, summary.system), {})
-        yield flat_row(dataset.documents[summary.document_id], summary, own)
+    sets = {name: _by_document(partial(dataset.iter_judgments, name)) for name in dataset.judgment_sets}
+    for document, summaries in dataset.items():
+        by_system: dict[str, dict[str, list[Judgment]]] = {}
+        for name, judgments_of in sets.items():
+            for judgment in judgments_of(document.id):
+                by_system.setdefault(judgment.target.system, {}).setdefault(name, []).append(judgment)
+        for summary in summaries:
+            yield flat_row(document, summary, by_system.get(summary.system, {}))
+
+
+def _by_document(maker: Callable[[], Iterator[Judgment]]) -> Callable[[str], list[Judgment]]:
+    """A function that returns the judgments about a document, to be called once for each document.
+
+    Reads the set twice: first to count the judgments of each document, then as far as each call needs. Memory holds
+    the judgments that stand before their document's turn: none where the set is in the order of the documents.
+    """
+    counts = Counter(judgment.target.document_id for judgment in maker())
+    rest = maker()
+    waiting: dict[str, list[Judgment]] = {}
+
+    def judgments_of(doc_id: str) -> list[Judgment]:
+        own = waiting.pop(doc_id, [])
+        while len(own) < counts[doc_id]:
+            judgment = next(rest)
+            about = judgment.target.document_id
+            (own if about == doc_id else waiting.setdefault(about, [])).append(judgment)
+        return own
+
+    return judgments_of
 
 
 def _rows(data: Rows, faults: Faults) -> Iterator[Row]:
