@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -77,7 +78,7 @@ def test_a_system_is_dropped_from_all_coefficients_or_its_own() -> None:
     first, second = np.array([[1.0, 2, 3], [1.0, 2, 2]]), np.array([[1.0, 2, 4], [3.0, 4, 5]])
     got = system_correlations(list("AB"), first, second, ["pearson"], resampling(0))
     # As if Kendall alone were undefined on the second system.
-    undefined = got.statistics["pearson"][1]._replace(value=None)
+    undefined = replace(got.statistics["pearson"][1], value=None)
     both = got._replace(statistics={**got.statistics, "kendall_b": [got.statistics["pearson"][0], undefined]})
     assert both.defined("pearson", together=True).tolist() == [True, False]
     assert both.defined("pearson", together=False).tolist() == [True, True]

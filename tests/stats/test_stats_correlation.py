@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from summeter.choices import Coefficient
 from summeter.stats import (
     Bootstrap,
-    Interval,
-    Statistic,
+    Estimate,
     Status,
     auroc,
     correlate,
@@ -27,7 +26,7 @@ from summeter.stats.correlation import weighted_correlations
 
 def correlation_interval(
     x: Any, y: Any, coefficient: str = "pearson", clusters: Any = None, resamples: int = 1000, level: float = 0.95
-) -> Interval:
+) -> Estimate:
     drawn = Bootstrap(len(x) if clusters is None else clusters, resamples, level)
     left, right = np.asarray(x, float), np.asarray(y, float)
     return drawn.interval(correlation_of(left, right, drawn.codes, coefficient), width=len(left))
@@ -46,7 +45,7 @@ pairs = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=3, ma
 real = st.floats(-100, 100, allow_subnormal=False).map(lambda x: round(x, 3))
 
 
-def same(got: Statistic, want: Any) -> None:
+def same(got: Estimate, want: Any) -> None:
     assert got.value == pytest.approx(want.statistic, abs=1e-9)
     # Where r is 1 up to rounding scipy's p is 0 or 1e-8, as the last bit of its sum fell; here it is 0.
     loose = 1e-7 if abs(want.statistic) > 1 - 1e-12 else 1e-9

@@ -76,7 +76,7 @@ def test_odd_input_never_gives_nan_or_a_warning(x: list[float | None], y: list[f
             stats.paired_differences([dict(enumerate(matrix))]),
             stats.bradley_terry(stats.games_from_scores(matrix), 2),
         ]
-        results += [stats.gwet_ac1(matrix).interval(stats.Bootstrap(len(x), 20))]
+        results += [stats.gwet_ac1(matrix).estimate(stats.Bootstrap(len(x), 20))]
     for result in results:
         assert not [v for v in numbers(result) if math.isnan(v) or math.isinf(v)], result
 

@@ -57,7 +57,7 @@ def test_dialsummeval_crowd_is_useless(shared: Path, aspect: str) -> None:
     got = krippendorff_alpha(matrix(cells), "interval")
     want = figures(data)["dialsummeval_amt", f"Krippendorff alpha {aspect} interval, 283 AMT workers"]
     assert round(got.value, 4) == want
-    assert got.raters == 283
+    assert got.details["raters"] == 283
 
 
 def test_realsumm_key_facts(shared: Path) -> None:

@@ -57,7 +57,7 @@ from summeter.runs.calls import CallStore
 from summeter.runs.run import CALLS, RunFolder
 from summeter.scoring import COMPOSITE
 from summeter.scoring.table import Question
-from summeter.stats import FEWEST, Interval, PairDifference, classification_interval, error_to_find, labels_to_find
+from summeter.stats import FEWEST, Estimate, PairDifference, classification_interval, error_to_find, labels_to_find
 from summeter.stats.resample import Resampling
 from summeter.tables import Column, Table, number, with_interval
 from summeter.tables import interval as shown_interval
@@ -76,7 +76,7 @@ class Candidate(NamedTuple):
     run: RunFolder
     pairs: PairedScores
     statistic: AgreementStatistic
-    agreement: Interval
+    agreement: Estimate
     cost: float | None
     reason: str | None
 
@@ -239,7 +239,7 @@ def _candidate(run: RunFolder, pairs: PairedScores, statistic: AgreementStatisti
     return Candidate(run, pairs, statistic, _agreement(pairs, statistic, resample), *_cost(run, pairs.judge.signature))
 
 
-def _agreement(pairs: PairedScores, statistic: AgreementStatistic, resample: Resampling) -> Interval:
+def _agreement(pairs: PairedScores, statistic: AgreementStatistic, resample: Resampling) -> Estimate:
     if statistic == AUROC:
         return classification_interval(pairs.y, pairs.x, AUROC, resample(pairs.document.codes))
     return rows_interval(pairs, SPEARMAN, resample)
@@ -358,7 +358,7 @@ def _figure(own: Candidate) -> str:
     return f"{own.statistic} {value} on {own.agreement.n:,} {unit}"
 
 
-def _doubt(agreement: Interval, statistic: str) -> str | None:
+def _doubt(agreement: Estimate, statistic: str) -> str | None:
     """Why the labels do not show that a judge is better than chance; None where they do."""
     if agreement.low is None or agreement.high is None:
         return f"cannot be told from chance: {agreement.reason}"

@@ -13,7 +13,7 @@ Rows, all with the units that entered (`n`) and those with too few votes (`missi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
 from typing import Any, NamedTuple, Unpack, assert_never
@@ -57,9 +57,9 @@ from summeter.records.taxonomy import SEPARATOR
 from summeter.scoring import COMPOSITE
 from summeter.scoring.table import JudgmentTable, Names
 from summeter.stats import (
-    Agreement,
     Bootstrap,
-    Interval,
+    Estimate,
+    Measured,
     Model,
     Weights,
     cohen_kappa,
@@ -70,11 +70,12 @@ from summeter.stats import (
     krippendorff_alpha,
     masi_alpha,
     mean_cohen_kappa,
+    mean_of_items,
     mean_pairwise,
     span_f1,
 )
 from summeter.stats.base import Bools, Floats, Ints
-from summeter.stats.resample import Resampling, of_rows
+from summeter.stats.resample import Resampling
 from summeter.stats.spans import Spans
 from summeter.tables import Table
 
@@ -211,7 +212,7 @@ class RatingMatrix(NamedTuple):
                 got = measured_agreement(name, cast, documents, self.how, self.resample, exchangeable=exchangeable)
             else:
                 got = measured_agreement(name, cast[:, :0], documents[:0], self.how)
-                got = got._replace(estimate=got.estimate._replace(reason=unusable, missing=cast.shape[1]))
+                got = got._replace(estimate=replace(got.estimate, reason=unusable, missing=cast.shape[1]))
             about: dict[str, Any] = {
                 "aspect": self.aspect, "gold_aspect": self.aspect, "level": self.votes.unit, "p": got.p,
                 "gold_signature": f"human.{self.votes.source}|merge:none|v:1",
@@ -454,7 +455,7 @@ def _short(number: float) -> float | int:
 class MeasuredAgreement(NamedTuple):
     """A coefficient with its interval and what it rests on, before it is a row."""
 
-    estimate: Interval
+    estimate: Estimate
     p: float | None
     details: dict[str, Any]
 
@@ -536,22 +537,23 @@ def measured_agreement(
         ):
             got = _on_scale(kind, values, how, bootstrap)
         case AgreementCoefficient.ICC:
-            got = _icc(values, how, bootstrap)
+            got = _agreed(icc(_who_voted(values), how.model, bootstrap.codes), bootstrap, model=how.model)
         case AgreementCoefficient.RATER_DEVIATION:
-            got = _mean(lambda inside: np.nanstd(inside, axis=0), values, bootstrap)
+            got = _agreed(mean_of_items(slots(values), lambda inside: np.nanstd(inside, axis=0)), bootstrap)
         case AgreementCoefficient.IDENTICAL:
-            got = _mean(lambda inside: np.nanmax(inside, axis=0) == np.nanmin(inside, axis=0), values, bootstrap)
+            got = _agreed(mean_of_items(slots(values), _identical), bootstrap)
         case (
             AgreementCoefficient.MEAN_PAIRWISE_PEARSON
             | AgreementCoefficient.MEAN_PAIRWISE_SPEARMAN
             | AgreementCoefficient.MEAN_PAIRWISE_KENDALL_B
         ):
-            got = _pairwise(kind.removeprefix("mean_pairwise_"), values, documents, resample)
+            means = mean_pairwise(values, kind.removeprefix("mean_pairwise_"), documents)
+            got = _agreed(means, bootstrap)
         case AgreementCoefficient.SPAN_F1:
             raise UsageError("span_f1 is of spans, not of votes")
         case _:
             assert_never(kind)
-    return got._replace(details={**details, **got.details})
+    return got._replace(details={**got.details, **details})
 
 
 def _meant(name: str, question: QuestionType | None) -> frozenset[str]:
@@ -565,10 +567,13 @@ def _meant(name: str, question: QuestionType | None) -> frozenset[str]:
             return frozenset([name])
 
 
-def _agreed(whole: Agreement, bootstrap: Bootstrap, **details: Any) -> MeasuredAgreement:
-    """A coefficient corrected for chance, with what it rests on."""
-    rests_on = {"votes": whole.votes, "observed": whole.observed, "expected": whole.expected}
-    return MeasuredAgreement(whole.interval(bootstrap), None, {**details, **rests_on})
+def _agreed(whole: Measured, bootstrap: Bootstrap, **details: Any) -> MeasuredAgreement:
+    """A coefficient with what it rests on."""
+    return MeasuredAgreement(whole.estimate(bootstrap), whole.p, {**details, **whole.details})
+
+
+def _identical(votes: Floats) -> Floats:
+    return np.asarray(np.nanmax(votes, axis=0) == np.nanmin(votes, axis=0), dtype=np.float64)
 
 
 def _unfit(bootstrap: Bootstrap, values: Floats, reason: str) -> MeasuredAgreement:
@@ -604,44 +609,6 @@ def _on_scale(name: str, values: Floats, how: Measure, bootstrap: Bootstrap) -> 
         case _:
             raise ValueError(f"{name} is no coefficient of categories")
     return _agreed(whole, bootstrap, scale=list(how.scale), **details)
-
-
-def _icc(values: Floats, how: Measure, bootstrap: Bootstrap) -> MeasuredAgreement:
-    raters, details = _who_voted(values), {"model": how.model}
-    whole = icc(raters, how.model)
-    if whole.value is None:
-        return MeasuredAgreement(
-            bootstrap.alone(None, whole.reason or "", n=whole.n, missing=whole.missing), None, details
-        )
-
-    def of_units(units: Floats) -> float | None:
-        return icc(raters[:, units.astype(np.int64)], how.model).value
-
-    statistic = of_rows(of_units, [np.arange(values.shape[1], dtype=np.float64)], bootstrap.codes)
-    return MeasuredAgreement(bootstrap.interval(statistic, n=whole.n, missing=whole.missing), whole.p, details)
-
-
-def _mean(of_units: Callable[[Floats], Floats | Bools], values: Floats, bootstrap: Bootstrap) -> MeasuredAgreement:
-    """What is a mean over units with two votes or more; `of_units` maps their votes to a value each."""
-    paired = (~np.isnan(values)).sum(axis=0) >= _FEWEST_VOTES
-    each = np.full(values.shape[1], np.nan)
-    each[paired] = of_units(slots(values)[:, paired])
-    estimate = bootstrap.mean(each)
-    return MeasuredAgreement(estimate if paired.any() else estimate._replace(reason="no item has 2 votes"), None, {})
-
-
-def _pairwise(kind: str, values: Floats, documents: Ints, resample: Resampling) -> MeasuredAgreement:
-    """The mean correlation of two raters within a document, averaged over documents (SummQual's agreement)."""
-    codes = dict.fromkeys(documents.tolist())
-    coefficients = [mean_pairwise(_who_voted(values[:, documents == code]), kind).value for code in codes]
-    means = [value for value in coefficients if value is not None]
-    paired = (~np.isnan(values)).sum(axis=0) >= _FEWEST_VOTES
-    n, missing = int(paired.sum()), int((~paired).sum())
-    details = {"documents": len(means), "undefined_documents": len(coefficients) - len(means)}
-    if not means:
-        reason = "no document has two raters whose votes vary" if n else "no item has 2 votes"
-        return MeasuredAgreement(resample(documents).alone(None, reason, n=n, missing=missing), None, details)
-    return MeasuredAgreement(resample(len(means)).mean(means)._replace(n=n, missing=missing), None, details)
 
 
 def _who_voted(values: Floats) -> Floats:
@@ -767,7 +734,7 @@ class MarkedSpans(NamedTuple):
             why = f"the spans have no names, and {SPAN_F1} compares annotators"
             estimate = bootstrap.alone(None, why, n=0, missing=len(self.items))
         else:
-            estimate = span_f1(self.spans, bootstrap.codes).interval(bootstrap)
+            estimate = span_f1(self.spans, bootstrap.codes).estimate(bootstrap)
         details = {**fields.pop("details", {}), "raters": len(self.spans)}
         return interval_row(
             estimate, study="agreement", statistic=SPAN_F1, aspect=self.aspect, gold_aspect=self.aspect,

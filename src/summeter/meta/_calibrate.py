@@ -36,7 +36,7 @@ from summeter.meta.selection import (
 )
 from summeter.records import InputError, Judgment, Parameter, Record, UsageError, digest
 from summeter.runs.run import RunFolder
-from summeter.stats import Interval, classification_interval, decide, tune_threshold
+from summeter.stats import Estimate, classification_interval, decide, tune_threshold
 from summeter.stats import classify as classify_labels
 from summeter.stats.base import Floats, Ints
 from summeter.stats.resample import Resampling
@@ -73,29 +73,6 @@ class Disagreement(Record):
     votes: dict[str, float] = Field(default_factory=dict)
     reason: str | None = None
     evidence: tuple[Evidence, ...] = ()
-
-
-class Estimate(Record):
-    """A coefficient or rate with its interval.
-
-    `reason` says why `value` or the interval is None; `interval` says how `low` and `high` were drawn.
-    """
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    n: int
-    missing: int = 0
-    reason: str | None = None
-    interval: str | None = None
-
-    @classmethod
-    def of(cls, estimate: Interval) -> Estimate:
-        """From an interval of the statistics room."""
-        return cls(
-            value=estimate.value, low=estimate.low, high=estimate.high, n=estimate.n, missing=estimate.missing,
-            reason=estimate.reason, interval=estimate.text,
-        )  # fmt: skip
 
 
 class Calibration(Record):
@@ -252,8 +229,7 @@ def _agreement(pairs: PairedScores, decided: Floats, resample: Resampling) -> di
     kappa, alpha = _coefficients(np.stack([decided, gold]), ("kappa_cohen", "alpha_nominal"), documents, resample)
     bootstrap = resample(documents)
     rates = {
-        name: Estimate.of(classification_interval(gold, decided, name, bootstrap))
-        for name in ("accuracy", "balanced_accuracy")
+        name: classification_interval(gold, decided, name, bootstrap) for name in ("accuracy", "balanced_accuracy")
     }
     kept = gold[~np.isnan(gold)]
     constant = int(kept.mean() >= 0.5) if len(kept) else 1
@@ -277,7 +253,7 @@ def _ceiling(people: Votes | None, at_least: float | None, resample: Resampling)
 
 def _coefficients(cast: Floats, names: Sequence[str], documents: Ints, resample: Resampling) -> list[Estimate]:
     how = Measure((0.0, 1.0))
-    return [Estimate.of(measured_agreement(name, cast, documents, how, resample).estimate) for name in names]
+    return [measured_agreement(name, cast, documents, how, resample).estimate for name in names]
 
 
 def save_calibration(calibration: Calibration, file: str | Path) -> None:
@@ -317,7 +293,9 @@ def calibration_study(calibration: Calibration) -> Study:
     def add(about: Mapping[str, Any], name: str, estimate: Estimate, **details: Any) -> None:
         bounded = estimate.low is not None
         status = status_of(estimate.value, None if bounded or name == "baseline_accuracy" else "no_interval")
-        rows.append(Row(**about, **estimate.model_dump(), statistic=name, status=status, details=details))
+        shown = {field: getattr(estimate, field) for field in ("value", "low", "high", "reason", "interval")}
+        counts = {"n": estimate.n, "missing": estimate.missing}
+        rows.append(Row(**about, **shown, **counts, statistic=name, status=status, details=details))
 
     baseline = Estimate(
         value=known.baseline_accuracy, n=known.accuracy.n, missing=known.accuracy.missing,

@@ -43,7 +43,7 @@ from summeter.records.taxonomy import NO_ERROR
 from summeter.runs.run import RunFolder
 from summeter.scoring.table import JudgmentTable, Names
 from summeter.stats import correlate
-from summeter.stats.base import Bools, Floats, Statistic, Status, undefined
+from summeter.stats.base import Bools, Estimate, Floats, Status, undefined
 from summeter.stats.resample import Resampling, of_rows
 from summeter.tables import Table, escape_markdown, interval, number, p_value, with_missing
 from summeter.text.ngrams import words
@@ -214,7 +214,7 @@ def _over_groups(about: Mapping[str, Any], means: Sequence[float | None], values
         (f"{what}_stability", stability, {"unit": "%"}),
     ):
         status = Status.OK if reason is None else Status.UNDEFINED
-        statistic = Statistic(name, value, len(known), len(means) - len(known), None, status, reason)
+        statistic = Estimate(value, len(known), len(means) - len(known), status=status, reason=reason)
         yield interval_row(statistic, merged(about, details=details), statistic=name, level=what)
 
 
@@ -360,9 +360,7 @@ def _distribution(
                 ("error_share", errors, "no error of any type here"),
                 ("error_rate", judged, "no unit has a verdict"),
             ):
-                share = Statistic(statistic, count / whole, whole, missing) if whole else undefined(
-                    statistic, why, missing=missing
-                )  # fmt: skip
+                share = Estimate(count / whole, whole, missing) if whole else undefined(why, missing=missing)
                 own = {"study": STUDY, "aspect": FAITHFULNESS, "level": "sentence", "details": details}
                 yield interval_row(share, about, fields, own, statistic=statistic)
 

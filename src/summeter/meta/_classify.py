@@ -38,7 +38,7 @@ from summeter.meta.selection import (
 from summeter.records import Parameter, UsageError
 from summeter.scoring.table import Groups
 from summeter.stats import (
-    Statistic,
+    Estimate,
     auroc,
     bootstrap_deviation,
     classification_interval,
@@ -164,10 +164,10 @@ def _rows(group: Group, decided: Decided, resample: Resampling) -> Iterator[Row]
     rates = classify_labels(gold, labels)
     for name in STATISTICS:
         if name == "auroc":
-            yield _row(group, auroc(gold, scores), scores, resample)
+            yield _row(group, name, auroc(gold, scores), scores, resample)
         else:
             table = {key: count for key, count in rates.confusion._asdict().items() if key != "missing"}
-            yield _row(group, getattr(rates, name), labels, resample, decided.reason, **decided.details, **table)
+            yield _row(group, name, getattr(rates, name), labels, resample, decided.reason, **decided.details, **table)
     mean = decided.details.get("mean_balanced_accuracy_of_groups")
     if mean is not None and group.column is None:
         weight = decided.details["groups_weight"]
@@ -178,18 +178,24 @@ def _rows(group: Group, decided: Decided, resample: Resampling) -> Iterator[Row]
 
 
 def _row(
-    group: Group, rate: Statistic, used: Floats, resample: Resampling, undecided: str | None = None, **details: Any
+    group: Group,
+    name: str,
+    rate: Estimate,
+    used: Floats,
+    resample: Resampling,
+    undecided: str | None = None,
+    **details: Any,
 ) -> Row:
     part, estimate = group.pairs, None
     reason = undecided or rate.reason if rate.value is None else rate.reason
     bootstrap = resample(part.document.codes)
     if rate.value is not None:
-        estimate = classification_interval(part.y, used, rate.name, bootstrap)
-        if rate.name == "balanced_accuracy":
+        estimate = classification_interval(part.y, used, name, bootstrap)
+        if name == "balanced_accuracy":
             spread = bootstrap_deviation(part.y, used, 0.5, bootstrap.resamples, bootstrap.seed)
             details |= {"bootstrap_mean": spread.mean, "bootstrap_deviation": spread.deviation}
     return row(
-        STUDY, group, rate.name, rate.value, estimate, average="pooled", n=rate.n, missing=rate.missing,
+        STUDY, group, name, rate.value, estimate, average="pooled", n=rate.n, missing=rate.missing,
         reason=reason, details=details,
     )  # fmt: skip
 

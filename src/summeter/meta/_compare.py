@@ -63,10 +63,9 @@ from summeter.scoring.table import JudgmentTable
 from summeter.stats import (
     FEWEST,
     Bootstrap,
-    Interval,
+    Estimate,
     PairDifference,
     PermutedStatistic,
-    Statistic,
     areas,
     clusters_of_equals,
     corrected,
@@ -709,7 +708,7 @@ def _value_row(name: str, pairs: PairedScores, about: Mapping[str, Any], task: A
     testing = task.testing
     options = Options(resampling(min(testing.resamples, _RESAMPLES), testing.confidence, testing.seed))
     got = measured_correlation(pairs.at(task.level), task.coefficient, task.average, options)
-    result = got.interval or Statistic(task.coefficient, got.value, got.n, got.missing, reason=got.reason)
+    result = got.interval or Estimate(got.value, got.n, got.missing, reason=got.reason)
     return interval_row(
         result, about, named(pairs.judge), statistic=task.coefficient, n=got.n, missing=got.missing, p=got.p,
         details={**got.details, "name": name},
@@ -767,7 +766,7 @@ def _pooled(
         test = williams(left.y, left.x, right.x)
         details |= {"williams_t": test.t, "p_williams": test.p}
     drawn = _interval(first, second, task, family) if got.difference is not None else None
-    ends = (drawn.low, drawn.high, drawn.text, drawn.reason) if drawn else (None, None, None, got.reason)
+    ends = (drawn.low, drawn.high, drawn.interval, drawn.reason) if drawn else (None, None, None, got.reason)
     low, high, text, why = ends
     if low is not None and high is not None:
         # Before the correction, which moves an end that would contradict the claim.
@@ -779,7 +778,7 @@ def _pooled(
     return pair, details
 
 
-def _interval(first: PairedScores, second: PairedScores, task: AgreementTask, family: int) -> Interval:
+def _interval(first: PairedScores, second: PairedScores, task: AgreementTask, family: int) -> Estimate:
     """The difference over drawn documents; means of systems are formed anew in each draw."""
     testing = task.testing
     rows = first if task.level is Level.SYSTEM else first.at(task.level)

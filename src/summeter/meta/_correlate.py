@@ -34,7 +34,7 @@ from summeter.meta.selection import (
     row,
 )
 from summeter.records import UsageError
-from summeter.stats import Interval, PairAccuracy, Statistic, calibrate_ties, correlation_by_group, pairwise_accuracy
+from summeter.stats import Estimate, PairAccuracy, calibrate_ties, correlation_by_group, pairwise_accuracy
 from summeter.stats import correlate as correlate_values
 from summeter.stats.base import CONSTANT, Floats, mean_present, ratio
 from summeter.stats.correlation import correlation_of, weighted_correlations
@@ -63,9 +63,9 @@ class MeasuredCorrelation(NamedTuple):
     missing: int
     p: float | None = None
     reason: str | None = None
-    interval: Interval | None = None
+    interval: Estimate | None = None
     details: Mapping[str, Any] = {}
-    by_group: Mapping[Hashable, Statistic] = {}
+    by_group: Mapping[Hashable, Estimate] = {}
 
 
 @checks_keywords
@@ -149,7 +149,7 @@ def _pooled(pairs: PairedScores, name: str, options: Options) -> MeasuredCorrela
     return MeasuredCorrelation(got.value, got.n, got.missing, got.p, got.reason, interval, {})
 
 
-def rows_interval(pairs: PairedScores, name: str, resample: Resampling) -> Interval:
+def rows_interval(pairs: PairedScores, name: str, resample: Resampling) -> Estimate:
     """The interval of a correlation over all rows."""
     kept = pairs.take(pairs.kept)
     bootstrap = resample(kept.document.codes)
@@ -157,7 +157,7 @@ def rows_interval(pairs: PairedScores, name: str, resample: Resampling) -> Inter
     return bootstrap.interval(statistic, missing=pairs.missing, width=len(kept))
 
 
-def average_interval(pairs: PairedScores, name: str, resample: Resampling) -> Interval:
+def average_interval(pairs: PairedScores, name: str, resample: Resampling) -> Estimate:
     """The interval of the mean over systems of the correlation within each: documents are drawn for all alike."""
     kept = pairs.take(pairs.kept)
     inside = [np.flatnonzero(kept.system.codes == code) for code in np.unique(kept.system.codes)]
@@ -172,7 +172,7 @@ def average_interval(pairs: PairedScores, name: str, resample: Resampling) -> In
     return bootstrap.interval(mean, missing=pairs.missing, width=len(kept))
 
 
-def means_interval(pairs: PairedScores, name: str, resample: Resampling) -> Interval:
+def means_interval(pairs: PairedScores, name: str, resample: Resampling) -> Estimate:
     """The interval of a correlation of means of systems (`pairs`); the means are formed anew in each draw."""
     kept = entering(pairs)
     bootstrap = resample(kept.document.codes)
@@ -228,7 +228,7 @@ def _averaged(pairs: PairedScores, name: str, average: Average, options: Options
     return MeasuredCorrelation(value, pairs.n, pairs.missing, interval=interval, details=details, by_group=by_group)
 
 
-def _enters(inside: Statistic, options: Options) -> bool:
+def _enters(inside: Estimate, options: Options) -> bool:
     return options.only_significant is None or (inside.p is not None and inside.p <= options.only_significant)
 
 
@@ -251,7 +251,7 @@ def _pairwise(pairs: PairedScores, average: Average, options: Options) -> Measur
     return MeasuredCorrelation(got.value, got.n, got.missing, reason=got.reason, interval=interval, details=details)
 
 
-def _pairwise_interval(pairs: PairedScores, average: Average, epsilon: float, resample: Resampling) -> Interval | None:
+def _pairwise_interval(pairs: PairedScores, average: Average, epsilon: float, resample: Resampling) -> Estimate | None:
     """By document where it is the mean of documents, else of few rows only; the epsilon is that of all rows."""
     if average is Average.DOCUMENT:
         each = (pairwise_accuracy(part.y, part.x, None, epsilon).value for _, part in pairs.split("document"))

@@ -24,7 +24,7 @@ from summeter.meta.selection import MetaInput, meta_input
 from summeter.records import UsageError, canonical_error_type, joined_error_types
 from summeter.records.taxonomy import FINESURE, NO_ERROR, SEPARATOR, UNISUMEVAL, error_type_stem
 from summeter.scoring.table import JudgmentTable, Question
-from summeter.stats.base import Statistic, undefined
+from summeter.stats.base import Estimate, undefined
 
 STUDY = "errors"
 UNKNOWN = "not named"
@@ -241,12 +241,12 @@ def _share(
     fields: Mapping[str, Any], statistic: str, group: str, hits: Sequence[float], missing: int, **details: Any
 ) -> Row:
     if hits:
-        share = Statistic(statistic, float(np.mean(hits)), len(hits), missing)
+        share = Estimate(float(np.mean(hits)), len(hits), missing)
     else:
         unclear = details.get("gold_unclear")
         none = "the judge has no usable verdict on such an error" if missing else "people found no such error"
         reason = f"{none}; the types people give {unclear} sentences are unclear" if unclear else none
-        share = undefined(statistic, reason, missing=missing)
+        share = undefined(reason, missing=missing)
     return interval_row(share, fields, statistic=statistic, details={"by": "error_type", "group": group, **details})
 
 

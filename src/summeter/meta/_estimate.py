@@ -371,7 +371,7 @@ def coverage(
     return Coverage(
         float(inside.mean()), rate.low, rate.high, float(alone.mean()), float((high - low).mean()),
         float((human_high - human_low).mean()), float((value - truth).mean()), float(machine.mean() - truth), draws,
-        labels, truth, rate.text,
+        labels, truth, rate.interval,
     )  # fmt: skip
 
 

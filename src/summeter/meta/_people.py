@@ -29,7 +29,7 @@ from summeter.meta.selection import (
 from summeter.records import UsageError
 from summeter.runs.run import RunFolder
 from summeter.scoring.table import Question
-from summeter.stats import Interval, classification_interval
+from summeter.stats import Estimate, classification_interval
 from summeter.stats import correlate as correlate_values
 from summeter.stats.resample import Resampling
 from summeter.tables import with_interval
@@ -121,7 +121,7 @@ def _pairs(read: MetaInput, question: Question, aspect: str, chosen: Selection) 
 
 
 def _row(pairs: PairedScores, decided: bool, resample: Resampling) -> Row:  # noqa: FBT001 - which of two statistics
-    estimate: Interval | None = None
+    estimate: Estimate | None = None
     if decided:
         name, p = "balanced_accuracy", None
         estimate = classification_interval(pairs.y, pairs.x, name, resample(pairs.document.codes))
@@ -140,7 +140,7 @@ def _row(pairs: PairedScores, decided: bool, resample: Resampling) -> Row:  # no
     )  # fmt: skip
 
 
-def _verdict(estimate: Interval | None, chance: float) -> str | None:
+def _verdict(estimate: Estimate | None, chance: float) -> str | None:
     if estimate is None or estimate.value is None or estimate.low is None or estimate.high is None:
         return None
     if estimate.low <= chance <= estimate.high:

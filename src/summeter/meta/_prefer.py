@@ -356,7 +356,7 @@ def strength_rows(games: Games, systems: Sequence[str], fields: Mapping[str, Any
     )  # fmt: skip
     if not fit.strengths:
         reason = fit.reason if _linked(games, len(systems)) else _APART
-        unfitted = undefined("strength", reason or "", fit.n, fit.missing)
+        unfitted = undefined(reason or "", fit.n, fit.missing)
         return [interval_row(unfitted, about, system=name) for name in systems]
     return [interval_row(strength.interval, about, system=systems[strength.system]) for strength in fit.strengths]
 

@@ -36,7 +36,7 @@ from summeter.records import UsageError
 from summeter.scoring.scores import COMPOSITE
 from summeter.stats import (
     Bootstrap,
-    Interval,
+    Estimate,
     PairDifference,
     Threshold,
     auroc,
@@ -490,7 +490,7 @@ def _table_rows(board: _Board, judge: _Judge, thresholds: Sequence[Threshold], r
         yield _row(mean, about, MEAN)
 
 
-_Drawn = tuple[Interval, dict[str, int]]
+_Drawn = tuple[Estimate, dict[str, int]]
 """An interval, and among the details how many draws gave no value, and how many lack some cell of a mean."""
 
 
@@ -508,7 +508,7 @@ def _interval(board: _Board, value: float, samples: Floats, weights: Floats | No
     if estimate.low is not None:
         reasons = [] if estimate.reason in (None, CONSTANT) else [estimate.reason]
         reasons += [f"in {partial} of {board.bootstrap.resamples} resamples some cell has no value"] if partial else []
-        estimate = estimate._replace(reason="; ".join(filter(None, reasons)) or None)
+        estimate = replace(estimate, reason="; ".join(filter(None, reasons)) or None)
     return estimate, {"draws_undefined": estimate.lost, "draws_partial": partial}
 
 
@@ -590,7 +590,7 @@ def _tested(
     units = int(judged.sum())
     pair = PairDifference(
         *names, estimate.value, estimate.low, estimate.high, None, None, 0, n, target.rows(board) - n, units,
-        least_p(units, None if flips.exact else flips.total), None, estimate.reason, estimate.text,
+        least_p(units, None if flips.exact else flips.total), None, estimate.reason, estimate.interval,
     )  # fmt: skip
     return _Test(target, pair, parts, draws)
 

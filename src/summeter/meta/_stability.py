@@ -28,8 +28,8 @@ from summeter.meta.selection import (
     paired_matrices,
     takes,
 )
-from summeter.stats import Bootstrap, Statistic, Status, correlate
-from summeter.stats.base import Bools, Floats, mean_present, ratio
+from summeter.stats import Bootstrap, Estimate, correlate
+from summeter.stats.base import Bools, Floats, mean_present, ratio, undefined
 from summeter.stats.correlation import weighted_correlations
 from summeter.stats.resample import Resampling
 
@@ -41,7 +41,7 @@ class SystemCorrelations(NamedTuple):
     """The correlation of two matrices on each system, by coefficient, and its samples (draws x systems)."""
 
     systems: Sequence[str]
-    statistics: dict[str, list[Statistic]]
+    statistics: dict[str, list[Estimate]]
     samples: dict[str, Floats]
     bootstrap: Bootstrap
 
@@ -98,7 +98,7 @@ def system_correlations(
     (0.5, (10, 1))
     """
     bootstrap = resample(np.arange(first.shape[1]))
-    statistics: dict[str, list[Statistic]] = {}
+    statistics: dict[str, list[Estimate]] = {}
     samples: dict[str, Floats] = {}
     for name in coefficients:
         kind = Coefficient(name)
@@ -180,14 +180,14 @@ def over_systems_row(
     return interval_row(interval, about, own, study=study, level=Level.SYSTEM.value, details=details)
 
 
-def over_systems(name: str, first: Floats, second: Floats) -> Statistic:
+def over_systems(name: str, first: Floats, second: Floats) -> Estimate:
     """A correlation over systems; with fewer than three it says nothing, and is undefined.
 
     The values are correlations and means themselves: what is equal in exact arithmetic must tie, so they are rounded.
     """
     if len(first) < FEWEST_SYSTEMS:
         reason = f"{len(first)} systems; at least {FEWEST_SYSTEMS} are needed"
-        return Statistic(name, None, len(first), 0, None, Status.UNDEFINED, reason)
+        return undefined(reason, len(first))
     return correlate(rounded(first), rounded(second), name)
 
 

@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError, model_validator
 from summeter.data.formats import NotJSON, parse_json
 from summeter.records import Fault, InputError, JudgeKey, Record, UsageError, judge_names
 from summeter.scoring import to_frame
-from summeter.stats import Bootstrap, Interval, Statistic
+from summeter.stats import Bootstrap, Estimate
 from summeter.stats import Status as StatStatus
 from summeter.stats.resample import Resampling
 from summeter.tables import Column, Table, interval, number, p_value
@@ -332,20 +332,16 @@ def merged(*about: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
     return whole
 
 
-def interval_row(estimate: Interval | Statistic, *about: Mapping[str, Any], **fields: Any) -> Row:
-    """The row of a statistic, or of a value with its interval.
+def interval_row(estimate: Estimate, *about: Mapping[str, Any], **fields: Any) -> Row:
+    """The row of an estimate.
 
     `about` and `fields` name it (see `merged`), and may say n, missing and the reason for no value. What the interval
     says of itself ("constant input", draws left out) stands as the reason beside a value.
     """
     given = {"n": estimate.n, "missing": estimate.missing, **merged(*about, fields)}
     reason = (given.get("reason") if estimate.value is None else None) or estimate.reason
-    given |= {"value": estimate.value, "status": status_of(estimate.value, estimate.status), "reason": reason}
-    match estimate:
-        case Interval():
-            given |= {"low": estimate.low, "high": estimate.high, "interval": estimate.text}
-        case Statistic():
-            given.setdefault("p", estimate.p)
+    given = {"p": estimate.p, **given, "value": estimate.value, "low": estimate.low, "high": estimate.high}
+    given |= {"status": status_of(estimate.value, estimate.status), "reason": reason, "interval": estimate.interval}
     return Row(**given)
 
 

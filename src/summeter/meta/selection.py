@@ -21,7 +21,7 @@ from summeter.meta.options import Selection as SelectionOptions
 from summeter.meta.results import Row, merged, named, status_of
 from summeter.records import Message, Parameter, UsageError, nearest
 from summeter.scoring.table import JudgmentTable
-from summeter.stats import Interval
+from summeter.stats import Estimate
 from summeter.stats.base import Bools, Floats
 
 OF_PEOPLE = "judgment_set source merge tie min_votes"
@@ -301,7 +301,7 @@ def check(level: Level, average: Average) -> None:
 
 
 def row(
-    study: str, group: Group, statistic: str, value: float | None, estimate: Interval | None = None, **more: Any
+    study: str, group: Group, statistic: str, value: float | None, estimate: Estimate | None = None, **more: Any
 ) -> Row:
     """A row about these pairs, with everything that names them and its interval, where it has one, filled in.
 
@@ -311,7 +311,7 @@ def row(
     about: dict[str, Any] = {"study": study, "statistic": statistic, "value": value, "level": pairs.level.value}
     about["status"] = status_of(value, None if estimate is None else estimate.status)
     if estimate is not None:
-        about |= {"low": estimate.low, "high": estimate.high, "interval": estimate.text}
+        about |= {"low": estimate.low, "high": estimate.high, "interval": estimate.interval}
         more = {**more, "reason": more.get("reason") or estimate.reason}
     details: dict[str, Any] = {"missing_reasons": reasons} if (reasons := pairs.missing_reasons) else {}
     if pairs.source is not None:

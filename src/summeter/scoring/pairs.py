@@ -162,5 +162,5 @@ def _pair(group: list[Preference], seed: int) -> PairScore:
         system=first.system, rival=first.rival, judge=first.judge, signature=first.signature, aspect=first.aspect,
         value=got.value, low=got.low, high=got.high, n=got.n, missing=got.missing, reason=got.reason,
         flip_rate=fmean(twice) if twice else None, flips=sum(twice), twice=len(twice),
-        interval=got.method_text,
+        interval=got.method,
     )  # fmt: skip

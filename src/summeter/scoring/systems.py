@@ -88,7 +88,7 @@ def _mean(table: ScoreTable, rows: Ints, domain: str | None, seed: int) -> Syste
         aspect=first.aspect, domain=domain, value=got.value, low=got.low, high=got.high,
         n=got.n, missing=got.missing, reason=got.reason,
         units=int(table.n[scored].sum()), units_missing=int(table.missing[scored].sum()),
-        interval=got.method_text,
+        interval=got.method,
     )  # fmt: skip
 
 

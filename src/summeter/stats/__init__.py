@@ -5,7 +5,6 @@ computed has the value None, a ``status`` and a ``reason``. Generators are passe
 """
 
 from .agreement import (
-    Agreement,
     MeasurementLevel,
     Model,
     Weights,
@@ -17,9 +16,10 @@ from .agreement import (
     krippendorff_alpha,
     masi_alpha,
     mean_cohen_kappa,
+    mean_of_items,
     mean_pairwise,
 )
-from .base import Statistic, Status
+from .base import Estimate, Status
 from .classification import (
     Classification,
     Confusion,
@@ -60,7 +60,7 @@ from .preference import (
     tally,
     win_rates,
 )
-from .resample import Bootstrap, Interval, of_rows
+from .resample import Bootstrap, Measured, of_rows
 from .risk import RiskBound, certified, risk_bound, risk_p_value
 from .significance import (
     FEWEST,
@@ -91,7 +91,6 @@ from .ties import PairAccuracy, calibrate_ties, pairwise_accuracy
 
 __all__ = [
     "FEWEST",
-    "Agreement",
     "Bootstrap",
     "BradleyTerry",
     "Candidates",
@@ -99,11 +98,12 @@ __all__ = [
     "Confusion",
     "CorrectPreferences",
     "CorrelationComparison",
+    "Estimate",
     "Flips",
     "Games",
     "GroupedAccuracy",
-    "Interval",
     "LabelsNeeded",
+    "Measured",
     "MeasurementLevel",
     "Model",
     "OrderEffect",
@@ -115,7 +115,6 @@ __all__ = [
     "Rates",
     "RiskBound",
     "Spread",
-    "Statistic",
     "Status",
     "Threshold",
     "Weights",
@@ -153,6 +152,7 @@ __all__ = [
     "least_p",
     "masi_alpha",
     "mean_cohen_kappa",
+    "mean_of_items",
     "mean_pairwise",
     "of_rows",
     "order_effect",

@@ -7,6 +7,7 @@ items 0, 1, ... (each item its own by default); each coefficient of categories i
 """
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from itertools import combinations
 from typing import Any, NamedTuple, assert_never
@@ -16,9 +17,9 @@ from numpy.typing import NDArray
 
 from summeter.choices import Coefficient
 
-from .base import CONSTANT, Floats, Ints, Statistic, Status, f_tail, floats, mean_present, undefined
+from .base import CONSTANT, Floats, Ints, as_pairs, f_tail, floats, mean_present, split_rows
 from .correlation import raw
-from .resample import Bootstrap, Interval, Weighted
+from .resample import Measured, of_rows
 
 Votes = Sequence[Sequence[Any]] | NDArray[Any]
 Parts = Callable[[Floats], tuple[Floats, Floats]]
@@ -61,52 +62,13 @@ class Model(StrEnum):
     ICC3K = "3,k"
 
 
-def _nowhere(weights: Floats) -> Floats:
-    return np.full(len(weights), np.nan)
-
-
-class Agreement(NamedTuple):
-    """An agreement coefficient and what it rests on.
-
-    ``n`` items entered, ``missing`` did not (too few votes); ``votes`` were given to the items that entered by
-    ``raters`` raters. ``observed`` and ``expected`` are the two ingredients: shares of agreement for the kappas,
-    disagreements for alpha, None for coefficients without them. ``weighted`` is the coefficient as a function of the
-    weights of clusters; ``width`` is how many numbers a draw takes.
-    """
-
-    name: str
-    value: float | None
-    n: int
-    missing: int
-    raters: int
-    votes: int
-    observed: float | None = None
-    expected: float | None = None
-    status: Status = Status.OK
-    reason: str | None = None
-    weighted: Weighted = _nowhere
-    width: int = 1
-
-    def interval(self, bootstrap: Bootstrap) -> Interval:
-        """Return the coefficient with its interval; ``bootstrap.codes`` are the clusters it was computed with.
-
-        >>> votes, drawn = [[0, 0, 1, 1], [0, 1, 1, 1]], Bootstrap(["a", "b", "c", "c"], resamples=200)
-        >>> got = krippendorff_alpha(votes, clusters=drawn.codes).interval(drawn)
-        >>> round(got.value, 4), got.n, got.clusters
-        (0.5333, 4, 3)
-        """
-        if self.value is None:
-            return bootstrap.alone(None, self.reason or "", n=self.n, missing=self.missing)
-        return bootstrap.interval(self.weighted, n=self.n, missing=self.missing, width=self.width)
-
-
 def _of_parts(
-    shell: Agreement,
+    shell: Measured,
     parts: Parts,
     value: Callable[[Floats, Floats], Floats],
     units: int,
     room: Callable[[Floats], Floats] = lambda expected: expected,
-) -> Agreement:
+) -> Measured:
     """The coefficient that ``value`` makes of what is observed and expected, where that leaves ``room`` for it."""
 
     def weighted(weights: Floats) -> Floats:
@@ -115,24 +77,33 @@ def _of_parts(
             left = room(expected)
             return np.asarray(np.where(left > _SURE * (1 + left), value(observed, expected), np.nan))
 
-    shell = shell._replace(weighted=weighted)
+    shell = replace(shell, weighted=weighted)
     if not shell.n:
         return shell
     whole = np.ones((1, units))
     with np.errstate(divide="ignore", invalid="ignore"):
         observed, expected = (None if np.isnan(part[0]) else float(part[0]) for part in parts(whole))
     coefficient = float(weighted(whole)[0])
-    shell = shell._replace(observed=observed, expected=expected)
-    return shell if np.isnan(coefficient) else shell._replace(value=coefficient, status=Status.OK, reason=None)
+    shell = replace(shell, details={**shell.details, "observed": observed, "expected": expected})
+    return shell if np.isnan(coefficient) else replace(shell, value=coefficient, reason=None)
 
 
-def _shell(name: str, given: Ints, raters: int, width: int) -> Agreement:
+def _shell(given: Ints, raters: int, width: int) -> Measured:
     """What is known before anything is computed; ``given`` are the votes of each item."""
     paired = given >= 2
-    return Agreement(
-        name, None, int(paired.sum()), int((~paired).sum()), raters, int(given[paired].sum()), None, None,
-        Status.UNDEFINED, CONSTANT if paired.any() else NOT_PAIRED, width=width,
-    )  # fmt: skip
+    return Measured(
+        None,
+        int(paired.sum()),
+        int((~paired).sum()),
+        reason=CONSTANT if paired.any() else NOT_PAIRED,
+        width=width,
+        details=_rests_on(raters, int(given[paired].sum())),
+    )
+
+
+def _rests_on(raters: int, votes: int) -> dict[str, Any]:
+    """How many raters gave how many votes; what was observed and expected is not known yet."""
+    return {"raters": raters, "votes": votes, "observed": None, "expected": None}
 
 
 # ---- votes
@@ -201,7 +172,7 @@ def _sorted(values: Any) -> tuple[Hashable, ...]:
 # ---- Krippendorff
 
 
-def krippendorff_alpha(votes: Votes, level: str = MeasurementLevel.NOMINAL, clusters: Ints | None = None) -> Agreement:
+def krippendorff_alpha(votes: Votes, level: str = MeasurementLevel.NOMINAL, clusters: Ints | None = None) -> Measured:
     """Return Krippendorff's alpha, 1 - observed / expected disagreement, for any number of raters and missing votes.
 
     Items with fewer than two votes cannot show agreement; they are left out and counted as missing. Distances:
@@ -217,7 +188,7 @@ def krippendorff_alpha(votes: Votes, level: str = MeasurementLevel.NOMINAL, clus
     """
     kind = MeasurementLevel(level)
     cells, categories = _code_matrix(votes if kind is MeasurementLevel.NOMINAL else _number_matrix(votes))
-    shell, cast = _alpha_shell(f"alpha_{kind.value}", cells, len(categories), clusters)
+    shell, cast = _alpha_shell(cells, len(categories), clusters)
     if not shell.n:
         return shell
     size = cast.size
@@ -268,18 +239,18 @@ class _Cast(NamedTuple):
         return csr_matrix((each, (rows, self.category)), shape=(size, self.width))
 
 
-def _alpha_shell(name: str, cells: Ints, width: int, clusters: Ints | None) -> tuple[Agreement, _Cast]:
+def _alpha_shell(cells: Ints, width: int, clusters: Ints | None) -> tuple[Measured, _Cast]:
     """What is known of an alpha before it is computed, and the votes that enter it."""
     given = (cells >= 0).sum(axis=0)
     paired = given >= 2
-    shell = _shell(name, given, int((cells >= 0).any(axis=1).sum()), cells.shape[1])
+    shell = _shell(given, int((cells >= 0).any(axis=1).sum()), cells.shape[1])
     units = np.arange(len(paired)) if clusters is None else clusters
     rater, item = np.nonzero((cells >= 0) & paired)
     size = int(units.max(initial=-1)) + 1
     return shell, _Cast(cells[rater, item], item, given.astype(np.float64), units.astype(np.int64), size, width)
 
 
-def masi_alpha(votes: Votes, clusters: Ints | None = None) -> Agreement:
+def masi_alpha(votes: Votes, clusters: Ints | None = None) -> Measured:
     """Return Krippendorff's alpha of votes that are sets (None: no vote), with `masi_distance` (Passonneau, 2006).
 
     Two raters, {a} {a} {b} against {a} {a, b} {b}: the distances are 0, 2/3, 0, so observed is 2/9. Expected, of three
@@ -294,7 +265,7 @@ def masi_alpha(votes: Votes, clusters: Ints | None = None) -> Agreement:
     cells = np.array(
         [[-1 if vote is None else places.setdefault(vote, len(places)) for vote in row] for row in rows], np.int64
     ).reshape(len(rows), -1)
-    shell, cast = _alpha_shell("alpha_masi", cells, len(places), clusters)
+    shell, cast = _alpha_shell(cells, len(places), clusters)
     if not shell.n:
         return shell
     distances = np.array([[masi_distance(left, right) for right in places] for left in places])
@@ -395,7 +366,7 @@ def cohen_kappa(
     weights: str = Weights.IDENTITY,
     scale: Sequence[Hashable] | None = None,
     clusters: Ints | None = None,
-) -> Agreement:
+) -> Measured:
     """Return Cohen's kappa of two raters (1960; weighted, 1968): (po - pe) / (1 - pe) over the items both judged.
 
     pe comes from each rater's own shares of the categories. Raises ValueError unless there are two rows; for more
@@ -417,7 +388,7 @@ def mean_cohen_kappa(
     weights: str = Weights.IDENTITY,
     scale: Sequence[Hashable] | None = None,
     clusters: Ints | None = None,
-) -> Agreement:
+) -> Measured:
     """Return the mean of Cohen's kappa over all pairs of raters with common items (Light, 1971).
 
     Pairs without a kappa are left out; ``n`` counts the items with two votes or more.
@@ -430,19 +401,23 @@ def mean_cohen_kappa(
         return mean_present(np.array([pair.weighted(draws) for pair in pairs]).reshape(len(pairs), len(draws)))
 
     given, raters = (cells >= 0).sum(axis=0), int((cells >= 0).any(axis=1).sum())
-    shell = _shell("mean_kappa_cohen", given, raters, len(categories) ** 2)._replace(weighted=mean)
+    shell = replace(_shell(given, raters, len(categories) ** 2), weighted=mean)
     units = cells.shape[1] if clusters is None else int(clusters.max(initial=-1)) + 1
     value = float(mean(np.ones((1, units)))[0])
-    return shell if np.isnan(value) else shell._replace(value=value, status=Status.OK, reason=None)
+    return shell if np.isnan(value) else replace(shell, value=value, reason=None)
 
 
-def _cohen(left: Ints, right: Ints, weight: Floats, clusters: Ints | None) -> Agreement:
+def _cohen(left: Ints, right: Ints, weight: Floats, clusters: Ints | None) -> Measured:
     both = (left >= 0) & (right >= 0)
     n, q = int(both.sum()), len(weight)
-    shell = Agreement(
-        "kappa_cohen", None, n, len(both) - n, 2, 2 * n, None, None, Status.UNDEFINED,
-        CONSTANT if n else "no item was judged by both raters", width=q * q,
-    )  # fmt: skip
+    shell = Measured(
+        None,
+        n,
+        len(both) - n,
+        reason=CONSTANT if n else "no item was judged by both raters",
+        width=q * q,
+        details=_rests_on(2, 2 * n),
+    )
     unit = np.arange(len(both)) if clusters is None else clusters
     size = int(unit.max(initial=-1)) + 1
     cells = unit[both] * q * q + left[both] * q + right[both]
@@ -458,7 +433,7 @@ def _cohen(left: Ints, right: Ints, weight: Floats, clusters: Ints | None) -> Ag
     return _of_parts(shell, parts, _chance_corrected, size, _left)
 
 
-def fleiss_kappa(votes: Votes, scale: Sequence[Hashable] | None = None, clusters: Ints | None = None) -> Agreement:
+def fleiss_kappa(votes: Votes, scale: Sequence[Hashable] | None = None, clusters: Ints | None = None) -> Measured:
     """Return Fleiss' kappa (1971) for any number of raters, who need not be the same for every item.
 
     With unequal numbers of votes the observed agreement averages over items with two or more, and the shares of
@@ -467,7 +442,7 @@ def fleiss_kappa(votes: Votes, scale: Sequence[Hashable] | None = None, clusters
     return _gwet("kappa_fleiss", votes, scale, Weights.IDENTITY, clusters)
 
 
-def gwet_ac1(votes: Votes, scale: Sequence[Hashable] | None = None, clusters: Ints | None = None) -> Agreement:
+def gwet_ac1(votes: Votes, scale: Sequence[Hashable] | None = None, clusters: Ints | None = None) -> Measured:
     """Return Gwet's AC1 (2008), which stays near the observed agreement when one category prevails.
 
     pe = sum of pi_k (1 - pi_k) / (q - 1) over the q categories of the scale. With a scale of two and all votes alike
@@ -486,7 +461,7 @@ def gwet_ac2(
     weights: str = Weights.QUADRATIC,
     scale: Sequence[Hashable] | None = None,
     clusters: Ints | None = None,
-) -> Agreement:
+) -> Measured:
     """Return Gwet's AC2 (2014, eq. 3.6), AC1 with part marks for near categories: pe = T sum pi (1 - pi) / (q (q - 1)).
 
     T is the sum of all weights. Items with one vote inform the shares of the categories but not the agreement.
@@ -494,7 +469,7 @@ def gwet_ac2(
     return _gwet("ac2", votes, scale, weights, clusters)
 
 
-def _gwet(name: str, votes: Votes, scale: Sequence[Hashable] | None, weights: str, clusters: Ints | None) -> Agreement:
+def _gwet(name: str, votes: Votes, scale: Sequence[Hashable] | None, weights: str, clusters: Ints | None) -> Measured:
     cells, categories = _code_matrix(votes, scale)
     q, items = len(categories), cells.shape[1]
     weight = weight_matrix(q, weights)
@@ -520,7 +495,7 @@ def _gwet(name: str, votes: Votes, scale: Sequence[Hashable] | None, weights: st
             return observed, np.full(len(draws), np.nan)
         return observed, weight.sum() * (share * (1 - share)).sum(axis=1) / (q * (q - 1))
 
-    shell = _shell(name, m.astype(np.int64), len(np.unique(raters)), q)
+    shell = _shell(m.astype(np.int64), len(np.unique(raters)), q)
     return _of_parts(shell, parts, _chance_corrected, len(sums), _left)
 
 
@@ -569,7 +544,7 @@ class _Squares(NamedTuple):
     residual: float
 
 
-def icc(votes: Votes, model: str = Model.ICC2) -> Statistic:
+def icc(votes: Votes, model: str = Model.ICC2, clusters: Ints | None = None) -> Measured:
     """Return an intraclass correlation of a raters x items matrix, with the p-value of its F test against zero.
 
     Items on which some rater gave no vote are dropped and counted. Absolute agreement for forms 1 and 2,
@@ -581,19 +556,29 @@ def icc(votes: Votes, model: str = Model.ICC2) -> Statistic:
     """
     kind = Model(model)
     matrix = _number_matrix(votes)
+    k, items = matrix.shape
     whole = ~np.isnan(matrix).any(axis=0)
-    k, n, missing = len(matrix), int(whole.sum()), int((~whole).sum())
-    name = "icc"
-    if n < 2 or k < 2:
-        return undefined(name, "fewer than 2 complete items" if n < 2 else "fewer than 2 raters", n, missing)
-    kept = matrix[:, whole]
-    if (kept == kept[0, 0]).all():
-        return undefined(name, CONSTANT, n, missing)
-    squares = _mean_squares(kept)
-    part, total = _variances(kind, squares, n, k)
-    if total <= 0:
-        return undefined(name, "no variance to divide", n, missing)
-    return Statistic(name, part / total, n, missing, _f_p(kind, squares, n, k))
+    n = int(whole.sum())
+    shell = Measured(None, n, items - n)
+
+    def of_items(rows: Floats) -> tuple[float | None, float | None, str | None]:
+        """The coefficient, its p-value, and why there is none."""
+        kept = matrix[:, rows.astype(np.int64)]
+        kept = kept[:, ~np.isnan(kept).any(axis=0)]
+        if kept.shape[1] < 2 or k < 2:
+            return None, None, "fewer than 2 complete items" if kept.shape[1] < 2 else "fewer than 2 raters"
+        if (kept == kept[0, 0]).all():
+            return None, None, CONSTANT
+        squares = _mean_squares(kept)
+        part, total = _variances(kind, squares, kept.shape[1], k)
+        if total <= 0:
+            return None, None, "no variance to divide"
+        return part / total, _f_p(kind, squares, kept.shape[1], k), None
+
+    value, p, reason = of_items(np.arange(items, dtype=np.float64))
+    labels = np.arange(items) if clusters is None else clusters
+    drawn = of_rows(lambda rows: of_items(rows)[0], [np.arange(items, dtype=np.float64)], labels)
+    return replace(shell, value=value, p=p, reason=reason, weighted=drawn)
 
 
 def _mean_squares(matrix: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> _Squares:
@@ -630,24 +615,50 @@ def _f_p(kind: Model, squares: _Squares, n: int, k: int) -> float:
     return f_tail(f, d1, d2)
 
 
-def mean_pairwise(votes: Votes, coefficient: str = Coefficient.PEARSON) -> Statistic:
-    """Return the mean correlation over the pairs of raters with two common items (SummQual's, of one document).
+def mean_pairwise(votes: Votes, coefficient: str = Coefficient.PEARSON, clusters: Ints | None = None) -> Measured:
+    """Return the mean over documents of the mean correlation of two raters within a document (SummQual's agreement).
 
-    Pairs without a correlation (a rater who gives all items the same score) are left out. ``missing`` counts items
-    with fewer than two votes.
+    ``clusters`` number the documents of the items; without them all items are of one. Pairs of raters without a
+    correlation (a rater who gives all items the same score) are left out, and so are documents without any.
+    ``missing`` counts items with fewer than two votes.
 
     >>> round(mean_pairwise([[1, 2, 3], [1, 2, 3], [3, 2, 1]]).value, 4)
     -0.3333
     """
     kind = Coefficient(coefficient)
     matrix = _number_matrix(votes)
+    items = matrix.shape[1]
     n = int(((~np.isnan(matrix)).sum(axis=0) >= 2).sum())
-    missing, name = matrix.shape[1] - n, f"mean_pairwise_{kind.value}"
-    values = []
-    for left, right in combinations(matrix, 2):
-        both = ~(np.isnan(left) | np.isnan(right))
-        if (value := raw(left[both], right[both], kind)) is not None:
-            values.append(value)
-    if not values:
-        return undefined(name, "no pair of raters has a correlation", n, missing)
-    return Statistic(name, float(np.mean(values)), n, missing)
+    of_document = np.zeros(items, np.int64) if clusters is None else clusters
+    means: list[float] = []
+    for rows in (rows for _, rows in split_rows(of_document)):
+        values = [
+            value
+            for left, right in combinations(matrix[:, rows], 2)
+            if (value := raw(*as_pairs(left, right)[:2], kind)) is not None
+        ]
+        means += [float(np.mean(values))] if values else []
+    documents = len(np.unique(of_document))
+    details = {"documents": len(means), "undefined_documents": documents - len(means)}
+    if not means:
+        reason = "no document has two raters whose votes vary" if n else NOT_PAIRED
+        return Measured(None, n, items - n, reason=reason, details=details)
+    return Measured(float(np.mean(means)), n, items - n, rows=np.array(means), details=details)
+
+
+def mean_of_items(votes: Votes, of_item: Callable[[Floats], Floats]) -> Measured:
+    """Return the mean over items with two votes or more of what ``of_item`` makes of their votes.
+
+    ``of_item`` maps votes x items (NaN: none) to one value an item.
+
+    >>> mean_of_items([[1, 1, 2], [1, 3, None]], lambda votes: np.nanstd(votes, axis=0)).value
+    0.5
+    """
+    matrix = _number_matrix(votes)
+    paired = (~np.isnan(matrix)).sum(axis=0) >= 2
+    n = int(paired.sum())
+    values = np.full(matrix.shape[1], np.nan)
+    if not n:
+        return Measured(None, 0, len(paired), reason=NOT_PAIRED)
+    values[paired] = of_item(matrix[:, paired])
+    return Measured(float(np.nanmean(values)), n, len(paired) - n, rows=values)

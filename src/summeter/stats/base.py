@@ -7,8 +7,9 @@ that cannot be computed has the value ``None`` and says why; NaN never comes out
 
 import math
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,25 +35,43 @@ class Status(StrEnum):
     UNDEFINED = "undefined"
 
 
-class Statistic(NamedTuple):
-    """One number with its honesty: how many rows it rests on, how many were missing, and why it is absent.
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """One number with what it rests on: a statistic, with an interval where one was drawn.
 
-    ``value`` is None exactly when ``status`` is ``undefined``; ``reason`` then says why. ``p`` is the two-sided
-    p-value where the statistic has one.
+    ``value`` is None exactly when ``status`` is ``undefined``; ``reason`` then says why. A reason may also stand beside
+    a value: there is no interval, some draws were lost, or the interval has no width because all clusters are alike.
+    ``n`` rows were used and ``missing`` dropped. ``p`` is the two-sided p-value where the statistic has one.
+
+    ``low`` and ``high`` are the ends of the interval; ``method`` says how they were drawn, or were to be drawn where
+    there are none. ``clusters`` were drawn; ``resamples`` draws gave a value and ``lost`` gave none.
+
+    >>> Estimate(0.5, 9).status, undefined("no values").reason
+    (<Status.OK: 'ok'>, 'no values')
     """
 
-    name: str
     value: float | None
     n: int
     missing: int = 0
+    low: float | None = None
+    high: float | None = None
     p: float | None = None
     status: Status = Status.OK
     reason: str | None = None
+    method: str | None = None
+    clusters: int = 0
+    resamples: int = 0
+    lost: int = 0
+
+    @property
+    def interval(self) -> str | None:
+        """What the interval is, in words; None where there is none."""
+        return None if self.low is None else self.method
 
 
-def undefined(name: str, reason: str, n: int = 0, missing: int = 0) -> Statistic:
-    """Return a statistic without a value, and why."""
-    return Statistic(name, None, n, missing, None, Status.UNDEFINED, reason)
+def undefined(reason: str, n: int = 0, missing: int = 0) -> Estimate:
+    """Return an estimate without a value, and why."""
+    return Estimate(None, n, missing, status=Status.UNDEFINED, reason=reason)
 
 
 class InfiniteError(OverflowError, ValueError):

@@ -15,15 +15,15 @@ from .base import (
     ALL_MISSING,
     EMPTY,
     Bools,
+    Estimate,
     Floats,
     Ints,
-    Statistic,
     Values,
     as_pairs,
     complete,
     undefined,
 )
-from .resample import Bootstrap, Interval
+from .resample import Bootstrap
 
 NO_POSITIVES = "no positive label"
 NO_NEGATIVES = "no negative label"
@@ -61,13 +61,13 @@ class Classification(NamedTuple):
     """The statistics of one confusion table, each with its own n, missing count and reason when undefined."""
 
     confusion: Confusion
-    balanced_accuracy: Statistic
-    sensitivity: Statistic
-    specificity: Statistic
-    precision: Statistic
-    recall: Statistic
-    f1: Statistic
-    accuracy: Statistic
+    balanced_accuracy: Estimate
+    sensitivity: Estimate
+    specificity: Estimate
+    precision: Estimate
+    recall: Estimate
+    f1: Estimate
+    accuracy: Estimate
 
 
 def confusion(labels: Values, predictions: Values) -> Confusion:
@@ -112,7 +112,7 @@ def classify(labels: Values, predictions: Values) -> Classification:
     return Classification(table, **{name: _rate(name, counts, reasons[name], table) for name in RATES})
 
 
-def auroc(labels: Values, scores: Values) -> Statistic:
+def auroc(labels: Values, scores: Values) -> Estimate:
     """Return the area under the ROC curve: the chance that a positive scores above a negative, ties one half.
 
     That is Mann-Whitney's U over the product of both classes' sizes, in O(n log n).
@@ -125,10 +125,10 @@ def auroc(labels: Values, scores: Values) -> Statistic:
         raise ValueError("labels must be 0 or 1 (None for missing)")
     n, positives = len(gold), int(gold.sum())
     if n == 0:
-        return undefined("auroc", ALL_MISSING if missing else EMPTY, n, missing)
+        return undefined(ALL_MISSING if missing else EMPTY, n, missing)
     if positives in (0, n):
-        return undefined("auroc", NO_NEGATIVES if positives else NO_POSITIVES, n, missing)
-    return Statistic("auroc", float(Area(gold, column, np.zeros(n, np.int64))(np.ones((1, 1)))[0]), n, missing)
+        return undefined(NO_NEGATIVES if positives else NO_POSITIVES, n, missing)
+    return Estimate(float(Area(gold, column, np.zeros(n, np.int64))(np.ones((1, 1)))[0]), n, missing)
 
 
 def areas(labels: Floats, scores: Floats) -> Floats:
@@ -149,7 +149,7 @@ def areas(labels: Floats, scores: Floats) -> Floats:
     return np.where(constant, np.nan, wins / (positives * negatives))
 
 
-def classification_interval(labels: Values, predictions: Values, statistic: str, bootstrap: Bootstrap) -> Interval:
+def classification_interval(labels: Values, predictions: Values, statistic: str, bootstrap: Bootstrap) -> Estimate:
     """Return one statistic of ``classify``, or ``auroc`` of scores, with an interval; ``bootstrap`` draws the rows.
 
     >>> got = classification_interval([1, 1, 0, 0], [1, 1, 0, 1], "balanced_accuracy", Bootstrap(4, resamples=100))
@@ -163,7 +163,7 @@ def classification_interval(labels: Values, predictions: Values, statistic: str,
         return drawn.interval(area, n=len(gold), missing=missing, width=area.width, undefined=reason or EMPTY)
     if statistic not in RATES:
         raise ValueError(f"unknown statistic {statistic!r}; there are: {', '.join((*RATES, 'auroc'))}")
-    whole: Statistic = getattr(classify(gold, given), statistic)
+    whole: Estimate = getattr(classify(gold, given), statistic)
     counts = confusion_by_unit(gold, given, drawn.codes, drawn.units)
     return drawn.interval(
         lambda weights: rate_of(statistic, weights @ counts),
@@ -173,13 +173,13 @@ def classification_interval(labels: Values, predictions: Values, statistic: str,
     )
 
 
-def _rate(name: str, counts: Floats, reason: str, table: Confusion) -> Statistic:
+def _rate(name: str, counts: Floats, reason: str, table: Confusion) -> Estimate:
     value = float(rate_of(name, counts))
     if np.isnan(value):
         if table.n == 0:
             reason = ALL_MISSING if table.missing else EMPTY
-        return undefined(name, reason, table.n, table.missing)
-    return Statistic(name, value, table.n, table.missing)
+        return undefined(reason, table.n, table.missing)
+    return Estimate(value, table.n, table.missing)
 
 
 def rate_of(name: str, counts: Floats) -> Floats:

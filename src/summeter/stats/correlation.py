@@ -21,11 +21,11 @@ from .base import (
     CONSTANT,
     TOO_FEW_PAIRS,
     Bools,
+    Estimate,
     Floats,
     Ints,
     Labels,
     Seed,
-    Statistic,
     Status,
     Values,
     as_pairs,
@@ -47,7 +47,7 @@ _PAIRS_AT_ONCE = 2_000  # and up to this many where all draws share them
 Variant = Literal["b", "c"]  # of Kendall's tau
 
 
-def correlate(x: Values, y: Values, coefficient: str = Coefficient.PEARSON) -> Statistic:
+def correlate(x: Values, y: Values, coefficient: str = Coefficient.PEARSON) -> Estimate:
     """Return the named correlation of x and y over their complete pairs, with its two-sided p-value.
 
     ``pearson``: p from Student's t with n - 2 degrees of freedom (1 for two pairs). ``spearman``: Pearson's r of the
@@ -67,12 +67,12 @@ def correlate(x: Values, y: Values, coefficient: str = Coefficient.PEARSON) -> S
     return _statistic(left, right, missing, kind, np.nan if value is None else value, with_p=True)
 
 
-def _statistic(x: Floats, y: Floats, missing: int, kind: Coefficient, value: float, *, with_p: bool) -> Statistic:
+def _statistic(x: Floats, y: Floats, missing: int, kind: Coefficient, value: float, *, with_p: bool) -> Estimate:
     """A coefficient (NaN where undefined) with its reason or its p-value."""
     if math.isnan(value):
-        return undefined(kind.value, TOO_FEW_PAIRS if len(x) < 2 else CONSTANT, len(x), missing)
+        return undefined(TOO_FEW_PAIRS if len(x) < 2 else CONSTANT, len(x), missing)
     test = CORRELATIONS[kind].p if with_p else None
-    return Statistic(kind.value, value, len(x), missing, test(x, y, value) if test is not None else None)
+    return Estimate(value, len(x), missing, p=test(x, y, value) if test is not None else None)
 
 
 def raw(x: Floats, y: Floats, coefficient: Coefficient) -> float | None:
@@ -352,7 +352,7 @@ CORRELATIONS: dict[Coefficient, Correlation] = {
 
 def correlation_by_group(
     x: Values, y: Values, groups: Labels, coefficient: str = Coefficient.PEARSON, *, with_p: bool = True
-) -> dict[Hashable, Statistic]:
+) -> dict[Hashable, Estimate]:
     """Return the correlation of x and y within each group, in order of first appearance, reasons included.
 
     Without ``with_p`` there are no p-values, which of Kendall's tau take most of the time.
@@ -375,7 +375,7 @@ def correlation_by_group(
         alike = np.flatnonzero(sizes == size)
         rows = starts[alike][:, None] + np.arange(size)
         values[alike] = _of_lists(left[rows], right[rows], kind)
-    statistics: dict[Hashable, Statistic] = {}
+    statistics: dict[Hashable, Estimate] = {}
     counts = zip(names, values.tolist(), starts.tolist(), sizes.tolist(), missing.tolist(), strict=True)
     for name, value, start, n, absent in counts:
         own = slice(start, start + n)

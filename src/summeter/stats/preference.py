@@ -16,11 +16,11 @@ from .base import (
     ALL_MISSING,
     EMPTY,
     Bools,
+    Estimate,
     Floats,
     Ints,
     Labels,
     Seed,
-    Statistic,
     Status,
     Values,
     as_pairs,
@@ -30,7 +30,7 @@ from .base import (
     ratio,
     undefined,
 )
-from .resample import Bootstrap, Interval, nothing
+from .resample import Bootstrap, nothing
 
 _STEPS, _STILL = 20_000, 1e-12
 _DIGITS = 9
@@ -177,13 +177,12 @@ class Rates(NamedTuple):
         return ratio(weights @ self.won.T, weights @ self.played.T)
 
     @property
-    def statistics(self) -> list[Statistic]:
+    def statistics(self) -> list[Estimate]:
         """The rate of each system."""
         values = self.weighted(np.ones((1, self.won.shape[1])))[0]
         counts = zip(values.tolist(), self.played.sum(axis=1).astype(int).tolist(), self.missing.tolist(), strict=True)
         return [
-            Statistic(self.name, value, n, missing) if n else undefined(self.name, self.reason, n, missing)
-            for value, n, missing in counts
+            Estimate(value, n, missing) if n else undefined(self.reason, n, missing) for value, n, missing in counts
         ]
 
 
@@ -227,7 +226,7 @@ class Strength(NamedTuple):
     """One system's strength, a natural logarithm with 0 for the mean of all systems, with its interval."""
 
     system: int
-    interval: Interval
+    interval: Estimate
 
 
 class BradleyTerry(NamedTuple):

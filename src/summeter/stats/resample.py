@@ -6,11 +6,11 @@ how often it was drawn. A statistic is one function of the weights (draws x clus
 a weight of 1 for all it gives the estimate. The permutation tests live in `permute`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from .base import (
     CONSTANT,
     EMPTY,
     Bools,
+    Estimate,
     Floats,
     Ints,
     Labels,
@@ -59,46 +60,6 @@ def interval_text(method: str, level: float, by: str, resamples: int, lost: int,
     drawn = f"{resamples} of {resamples + lost}" if lost else f"{resamples}"
     seeded = "" if seed is None else f", seed {seed}"
     return f"{100 * level:g}% {method} bootstrap by {by}, {drawn} resamples{seeded}"
-
-
-class Interval(NamedTuple):
-    """A value with its interval and everything needed to draw it again.
-
-    ``n`` rows were used and ``missing`` dropped; ``clusters`` units were drawn. ``resamples`` draws gave a value and
-    ``lost`` gave none. ``status`` is ``ok``, ``no_interval`` (the value stands alone) or ``undefined`` (no value). A
-    ``reason`` may stand beside ``ok``: some draws were lost, or the interval has no width because all units are
-    alike. ``seed`` is None when a generator was passed. ``by`` names what a cluster is.
-    """
-
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    missing: int
-    clusters: int
-    resamples: int
-    lost: int
-    method: str
-    level: float
-    seed: int | None
-    status: Status
-    reason: str | None
-    by: str = "document"
-
-    def times(self, power: int) -> "Interval":
-        """The interval of values that are 2^power times as large."""
-        ends = [None if end is None else float(np.ldexp(end, power)) for end in (self.value, self.low, self.high)]
-        return self._replace(value=ends[0], low=ends[1], high=ends[2])
-
-    @property
-    def text(self) -> str | None:
-        """What the interval is, in words; None where there is none."""
-        return None if self.low is None else self.method_text
-
-    @property
-    def method_text(self) -> str:
-        """How the interval was drawn, or was to be drawn."""
-        return interval_text(self.method, self.level, self.by, self.resamples, self.lost, self.seed)
 
 
 @dataclass(frozen=True)
@@ -196,7 +157,7 @@ class Bootstrap:
         missing: int = 0,
         width: int = 1,
         undefined: str = "the statistic is undefined on the whole sample",
-    ) -> Interval:
+    ) -> Estimate:
         """Return the value of a statistic with its interval.
 
         ``n`` (the rows, unless given) and ``missing`` are passed on; ``undefined`` is the reason where there is no
@@ -217,7 +178,7 @@ class Bootstrap:
         n: int | None = None,
         missing: int = 0,
         undefined: str = EMPTY,
-    ) -> Interval:
+    ) -> Estimate:
         """Return a value with the interval of its samples, one a draw.
 
         Draws without a value (NaN: a constant sample, say) are left out and counted. There is no interval of fewer
@@ -225,40 +186,49 @@ class Bootstrap:
         statistic is then biased under resampling (a rank correlation of the means of few systems is, because both
         sides share the noise of the documents drawn).
         """
-        shell = Interval(
-            value, None, None, self.rows if n is None else n, missing, self.units, self.resamples, 0,
-            PERCENTILE, self.level, seed_number(self.seed), Status.OK, None, self.by,
-        )  # fmt: skip
+        shell = Estimate(
+            value,
+            self.rows if n is None else n,
+            missing,
+            method=self._method(PERCENTILE, self.resamples),
+            clusters=self.units,
+            resamples=self.resamples,
+        )
         if value is None:
-            return shell._replace(status=Status.UNDEFINED, reason=undefined)
+            return replace(shell, status=Status.UNDEFINED, reason=undefined)
         if self.units < 2:
             what = "values" if isinstance(self.clusters, int) else "clusters"
-            return shell._replace(status=Status.NO_INTERVAL, reason=f"fewer than 2 {what}: no interval")
+            return replace(shell, status=Status.NO_INTERVAL, reason=f"fewer than 2 {what}: no interval")
         if self.resamples < _FEWEST_DRAWS:
             reason = f"{self.resamples} resample{'s' * (self.resamples != 1)}: no interval"
-            return shell._replace(status=Status.NO_INTERVAL, reason=reason)
+            return replace(shell, status=Status.NO_INTERVAL, reason=reason)
         drawn = samples[np.isfinite(samples)]
         lost = self.resamples - len(drawn)
-        shell = shell._replace(resamples=len(drawn), lost=lost)
+        shell = replace(shell, resamples=len(drawn), lost=lost, method=self._method(PERCENTILE, len(drawn), lost))
         if lost * 2 > self.resamples:
             reason = f"the statistic is undefined in {lost} of {self.resamples} resamples"
-            return shell._replace(status=Status.NO_INTERVAL, reason=reason)
+            return replace(shell, status=Status.NO_INTERVAL, reason=reason)
         low, high = np.quantile(drawn, [(1 - self.level) / 2, (1 + self.level) / 2]).tolist()
         rounding = 1e-12 + 1e-9 * max(abs(low), abs(high), abs(value))
         if not low - rounding <= value <= high + rounding:
             reason = f"biased under resampling (draws from {low:.3g} to {high:.3g}): no interval"
-            return shell._replace(status=Status.NO_INTERVAL, reason=reason)
+            return replace(shell, status=Status.NO_INTERVAL, reason=reason)
         left_out = f"{lost} of {self.resamples} resamples undefined, left out" if lost else None
-        return shell._replace(low=low, high=high, reason=left_out or (CONSTANT if low == high else None))
+        return replace(shell, low=low, high=high, reason=left_out or (CONSTANT if low == high else None))
 
-    def alone(self, value: float | None, reason: str, *, n: int | None = None, missing: int = 0) -> Interval:
+    def _method(self, method: str, resamples: int, lost: int = 0) -> str:
+        return interval_text(method, self.level, self.by, resamples, lost, seed_number(self.seed))
+
+    def alone(self, value: float | None, reason: str, *, n: int | None = None, missing: int = 0) -> Estimate:
         """Return a value for which there is no interval (or no value), and why."""
         got = self.of_samples(value, np.zeros(0), n=n, missing=missing, undefined=reason)
         if value is None:
             return got
-        return got._replace(resamples=0, lost=0, status=Status.NO_INTERVAL, reason=reason)
+        return replace(
+            got, resamples=0, lost=0, method=self._method(PERCENTILE, 0), status=Status.NO_INTERVAL, reason=reason
+        )
 
-    def mean(self, values: Values) -> Interval:
+    def mean(self, values: Values) -> Estimate:
         """Return the mean of the rows' ``values`` (None or NaN = missing) with its interval.
 
         The mean of a draw is the sum of its values over their number, so every row weighs the same as in the plain
@@ -272,25 +242,27 @@ class Bootstrap:
         """
         (column,), kept = complete(values)
         if power := _power(column):
-            return self.mean(np.ldexp(np.asarray(values, dtype=np.float64), -power)).times(power)
+            small = self.mean(np.ldexp(np.asarray(values, dtype=np.float64), -power))
+            sizes = (small.value, small.low, small.high)
+            value, low, high = (None if size is None else float(np.ldexp(size, power)) for size in sizes)
+            return replace(small, value=value, low=low, high=high)
         n, missing = len(column), int((~kept).sum())
         used = self.taken(kept)
         if n == 0:
             return used.of_samples(None, column, n=n, missing=missing, undefined=nothing(missing))
         sums, counts = used._totals(column)
-        value = float(sums.sum() / n)
+        whole = float(sums.sum() / n)
         sums, counts = _ordered(sums, counts)
         if len(sums) < 2 or self.resamples < _FEWEST_DRAWS:
-            return used.of_samples(value, np.zeros(0), n=n, missing=missing)
-        error = _sure_error(sums, counts, value)
+            return used.of_samples(whole, np.zeros(0), n=n, missing=missing)
+        error = _sure_error(sums, counts, whole)
         if error is not None:
             step = NormalDist().inv_cdf((1 + self.level) / 2) * error
-            return Interval(
-                value, value - step, value + step, n, missing, len(sums), 0, 0, NORMAL, self.level,
-                seed_number(self.seed), Status.OK, None, self.by,
-            )  # fmt: skip
+            return Estimate(
+                whole, n, missing, whole - step, whole + step, method=self._method(NORMAL, 0), clusters=len(sums)
+            )
         samples = _mean_samples(sums, counts, self.resamples, generator(self.seed))
-        return used.of_samples(value, samples, n=n, missing=missing)
+        return used.of_samples(whole, samples, n=n, missing=missing)
 
     def taken(self, kept: Bools) -> "Bootstrap":
         """Return the draws of some of the rows; ValueError for a mask of another length."""
@@ -307,6 +279,53 @@ class Bootstrap:
             return column, np.ones(len(column))
         sums = np.bincount(self.codes, weights=column).astype(np.float64)
         return sums, np.bincount(self.codes).astype(np.float64)
+
+
+def nowhere(weights: Floats) -> Floats:
+    """A statistic that has no value in any draw."""
+    return np.full(len(weights), np.nan)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A statistic of some rows: its value, and the same as a function of the weights of clusters, to draw it again.
+
+    ``value`` is None where there is none, for ``reason``. ``n`` rows entered and ``missing`` did not. ``p`` is the
+    two-sided p-value where there is one. ``details`` say what the value rests on.
+
+    ``weighted`` maps weights (draws x clusters) to the statistic; ``width`` is how many numbers a draw takes. A
+    statistic that is a mean has instead in ``rows`` the values it is the mean of (NaN: none), one a row or one a
+    cluster. Without either there is no interval.
+    """
+
+    value: float | None
+    n: int
+    missing: int = 0
+    p: float | None = None
+    reason: str | None = None
+    weighted: Weighted = nowhere
+    width: int = 1
+    rows: Floats | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def estimate(self, bootstrap: Bootstrap) -> Estimate:
+        """The value with its interval; ``bootstrap.codes`` are the clusters that ``weighted`` weighs.
+
+        >>> import numpy as np
+        >>> values = np.array([1.0, 2.0, 6.0])
+        >>> mean = Measured(3.0, 3, weighted=lambda weights: weights @ values / weights.sum(axis=1))
+        >>> mean.estimate(Bootstrap(3, resamples=200)).low >= 1
+        True
+        """
+        if self.value is None:
+            return bootstrap.alone(None, self.reason or EMPTY, n=self.n, missing=self.missing)
+        if self.rows is not None:
+            drawn = bootstrap if len(self.rows) == bootstrap.rows else replace(bootstrap, clusters=len(self.rows))
+            return replace(drawn.mean(self.rows), n=self.n, missing=self.missing, p=self.p)
+        if self.weighted is nowhere:
+            return replace(bootstrap.alone(self.value, self.reason or "", n=self.n, missing=self.missing), p=self.p)
+        got = bootstrap.interval(self.weighted, n=self.n, missing=self.missing, width=self.width)
+        return replace(got, p=self.p)
 
 
 Resampling = Callable[[Labels | int], Bootstrap]

@@ -5,8 +5,8 @@ from itertools import combinations
 
 import numpy as np
 
-from .agreement import Agreement
-from .base import Floats, Ints, Status, mean_present, ratio
+from .base import Floats, Ints, mean_present, ratio
+from .resample import Measured
 
 Spans = Sequence[tuple[int, int]]
 
@@ -27,7 +27,7 @@ def characters(spans: Spans) -> set[int]:
     return marked
 
 
-def span_f1(annotators: Sequence[Sequence[Spans | None]], clusters: Ints | None = None) -> Agreement:
+def span_f1(annotators: Sequence[Sequence[Spans | None]], clusters: Ints | None = None) -> Measured:
     """Return the character F1 of two annotators over texts, the mean over all pairs where there are more.
 
     A row is an annotator, a column a text; None in place of a list of spans means that the annotator did not see the
@@ -57,8 +57,13 @@ def span_f1(annotators: Sequence[Sequence[Spans | None]], clusters: Ints | None 
         return mean_present(ratio(drawn[..., 0], drawn[..., 1]))
 
     n, value = sum(count >= 2 for count in seen), float(weighted(np.ones((1, units)))[0])
-    shell = Agreement("span_f1", None, n, texts - n, len(marked), sum(seen), weighted=weighted, width=len(sums))
-    if not np.isnan(value):
-        return shell._replace(value=value)
     reason = "nothing was marked" if n else "no text was seen by both"
-    return shell._replace(status=Status.UNDEFINED, reason=reason if len(sums) else "fewer than 2 annotators")
+    return Measured(
+        None if np.isnan(value) else value,
+        n,
+        texts - n,
+        reason=None if not np.isnan(value) else reason if len(sums) else "fewer than 2 annotators",
+        weighted=weighted,
+        width=len(sums),
+        details={"raters": len(marked)},
+    )

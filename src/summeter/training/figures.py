@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from summeter.choices import Coefficient
 from summeter.interrupt import checkpoint
 from summeter.records import Record
-from summeter.stats import Bootstrap, Interval, classification_interval, correlate, correlation_of, krippendorff_alpha
+from summeter.stats import Bootstrap, Estimate, classification_interval, correlate, correlation_of, krippendorff_alpha
 from summeter.stats.base import Bools, Floats
 from summeter.stats.correlation import raw
 from summeter.text.ngrams import words
@@ -50,11 +51,11 @@ class Figure(Record):
     interval: str | None = None
 
     @classmethod
-    def interval_of(cls, estimate: Interval, **about: Any) -> Figure:
+    def interval_of(cls, estimate: Estimate, **about: Any) -> Figure:
         """From an interval of the statistics room."""
         return cls(
             value=estimate.value, low=estimate.low, high=estimate.high, n=estimate.n, reason=estimate.reason,
-            interval=estimate.text, **about,
+            interval=estimate.interval, **about,
         )  # fmt: skip
 
 
@@ -192,7 +193,7 @@ class Draws:
         everyone = np.ones(votes.shape[1], dtype=bool)
         bootstrap = self._of(everyone)
         about: dict[str, Any] = {"of": PEOPLE, "aspect": aspect, "domain": domain}
-        alpha = krippendorff_alpha(votes, "interval", bootstrap.codes).interval(bootstrap)
+        alpha = krippendorff_alpha(votes, "interval", bootstrap.codes).estimate(bootstrap)
         listed = [Figure.interval_of(alpha, statistic="alpha_interval", **about)]
         if not any(rater.startswith("?") for rater in self._ratings.annotators(aspect)):
             values = [_with_others(votes, number) for number in range(len(votes))]
@@ -237,7 +238,7 @@ def system_level(
         return taus
 
     why = "fewer than two systems, or all alike"
-    estimate = bootstrap.interval(tau, undefined=why)._replace(n=len(names))
+    estimate = replace(bootstrap.interval(tau, undefined=why), n=len(names))
     return [Figure.interval_of(estimate, of=of, aspect=aspect, level="system", statistic="kendall_b")]
 
 

@@ -25,7 +25,7 @@ from summeter.models.base import Framing
 from summeter.models.local.names import Located, file_hash, locate, parse
 from summeter.models.local.opened import Opened
 from summeter.records import ModelError, Record, UsageError, digest
-from summeter.stats import Bootstrap, Interval, auroc, classification_interval
+from summeter.stats import Bootstrap, Estimate, auroc, classification_interval
 from summeter.stats.base import Floats, Ints, codes
 from summeter.tables import with_interval
 from summeter.text.ngrams import matched, ngrams, words
@@ -429,7 +429,7 @@ def _figures(task: NliTask, places: Sequence[int], logits: Floats) -> list[dict[
     trained = [task.rows[at].label for at in task.places["train"]]
     usual = max(LABELS, key=lambda label: sum(label in ALLOWED[own] for own in trained))
     constant = np.array([float(usual in ALLOWED[row.label]) for row in rows])
-    estimates: dict[tuple[str, str], Interval] = {
+    estimates: dict[tuple[str, str], Estimate] = {
         ("network", "auroc"): classification_interval(entailed, _odds(logits), "auroc", bootstrap),
         ("words of the hypothesis in the premise", "auroc"): classification_interval(
             entailed, shared, "auroc", bootstrap
@@ -439,7 +439,7 @@ def _figures(task: NliTask, places: Sequence[int], logits: Floats) -> list[dict[
     }
     return [
         {"of": of, "statistic": statistic, "value": each.value, "low": each.low, "high": each.high, "n": each.n,
-         "interval": each.text}
+         "interval": each.interval}
         for (of, statistic), each in estimates.items()
     ]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Agreement where many annotators each saw a few of the units, as in every campaign.
+"""Measured where many annotators each saw a few of the units, as in every campaign.
 
 The rows are those of `meta agree`, to the number. That reads votes as a matrix of annotators by units; with hundreds of
 annotators nearly all of it is empty. Here votes stay rows, the draws of documents are shared by all aspects, and an
@@ -20,7 +20,7 @@ from summeter.meta.results import Row, interval_row
 from summeter.records import UsageError
 from summeter.scoring.scores import exact_means
 from summeter.scoring.table import JudgmentTable, Names, row_keys
-from summeter.stats import Agreement, Bootstrap, krippendorff_alpha
+from summeter.stats import Bootstrap, Measured, krippendorff_alpha
 from summeter.stats.base import Floats, Ints, ratio
 
 ALPHAS = ("alpha_nominal", "alpha_ordinal", "alpha_interval")
@@ -116,7 +116,7 @@ def headline(crowd: CrowdVotes, coefficient: str, resamples: int, *, seed: int =
     measured = [(votes, _alpha(votes, coefficient)) for votes in crowd.by_aspect]
     if not measured:
         raise UsageError("no unit has the answers of two annotators")
-    drawn: dict[bytes, list[tuple[_Votes, Agreement]]] = {}
+    drawn: dict[bytes, list[tuple[_Votes, Measured]]] = {}
     for votes, alpha in measured:
         drawn.setdefault(votes.document.tobytes(), []).append((votes, alpha))
     rows: dict[str, Row] = {}
@@ -172,19 +172,18 @@ def _votes(table: JudgmentTable) -> Iterator[_Votes]:
         )  # fmt: skip
 
 
-def _alpha(votes: _Votes, coefficient: str) -> Agreement:
+def _alpha(votes: _Votes, coefficient: str) -> Measured:
     """The coefficient, as a function of the weights of documents."""
     documents = np.unique(votes.document, return_inverse=True)[1].astype(np.int64)
     return krippendorff_alpha(votes.matrix(), coefficient.removeprefix("alpha_"), documents)
 
 
-def _row(votes: _Votes, alpha: Agreement, coefficient: str, bootstrap: Bootstrap, samples: Floats) -> Row:
+def _row(votes: _Votes, alpha: Measured, coefficient: str, bootstrap: Bootstrap, samples: Floats) -> Row:
     """As `meta agree` makes it."""
     if alpha.value is None:
         interval = bootstrap.alone(None, alpha.reason or "", n=alpha.n, missing=alpha.missing)
     else:
         interval = bootstrap.of_samples(alpha.value, samples, n=alpha.n, missing=alpha.missing)
-    rests_on = {"votes": alpha.votes, "observed": alpha.observed, "expected": alpha.expected}
     return interval_row(
         interval,
         study="agreement",
@@ -193,5 +192,5 @@ def _row(votes: _Votes, alpha: Agreement, coefficient: str, bootstrap: Bootstrap
         gold_aspect=votes.aspect,
         level=votes.level,
         gold_signature=f"human.{votes.block}|merge:none|v:1",
-        details={"raters": len(votes.rater.names), **rests_on},
+        details={**alpha.details, "raters": len(votes.rater.names)},
     )

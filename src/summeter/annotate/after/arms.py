@@ -19,7 +19,7 @@ from summeter.annotate.tasks.base import AssistedKind
 from summeter.annotate.tasks.task import Task
 from summeter.meta.results import Row, Study, interval_row
 from summeter.records import UsageError
-from summeter.stats import Bootstrap, Interval
+from summeter.stats import Bootstrap, Estimate
 from summeter.stats.base import Floats, ratio
 from summeter.tables import Table, number, with_interval
 
@@ -176,7 +176,7 @@ def _difference(
     documents: Sequence[str],
     resamples: int,
     seed: int,
-) -> Interval | None:
+) -> Estimate | None:
     """The share of an arm minus that of another, documents drawn alike for both; None where one has none."""
     if not arm or not base:
         return None

@@ -17,7 +17,7 @@ from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Person
 from summeter.annotate.tasks.base import AssistedKind
 from summeter.meta.results import Row, interval_row
-from summeter.stats import Bootstrap, Interval, of_rows
+from summeter.stats import Bootstrap, Estimate, of_rows
 
 STUDY = "assistance"
 ASSISTED, UNASSISTED = "assisted", "unassisted"
@@ -95,7 +95,7 @@ def automation_bias(wrong: list[Case], *, resamples: int = 1000, seed: int = 0) 
     return rows
 
 
-def _difference(part: list[Case], resamples: int, seed: int) -> Interval:
+def _difference(part: list[Case], resamples: int, seed: int) -> Estimate:
     same = np.array([float(case.same) for case in part])
     assisted = np.array([float(case.arm == ASSISTED) for case in part])
 
@@ -107,6 +107,6 @@ def _difference(part: list[Case], resamples: int, seed: int) -> Interval:
     return bootstrap.interval(of_rows(gap, [same, assisted], bootstrap.codes))
 
 
-def _row(statistic: str, estimate: Interval, details: dict[str, Any]) -> Row:
+def _row(statistic: str, estimate: Estimate, details: dict[str, Any]) -> Row:
     row = interval_row(estimate, study=STUDY, statistic=statistic, details=details)
     return row.model_copy(update={"reason": None if row.status == "ok" else "too few documents for an interval"})
