@@ -103,7 +103,7 @@ def test_a_circle_is_found(tmp_path: Path) -> None:
     assert sorted(imports("summeter.late", file, known)) == ["summeter.meta.gold", "summeter.stats"]
 
 
-ROOMS = ("meta", "annotate", "report")
+ROOMS = ("meta", "pages", "annotate", "report")
 
 
 @pytest.mark.parametrize("room", ROOMS)

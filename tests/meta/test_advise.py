@@ -276,7 +276,7 @@ def test_the_picture_marks_the_frontier(run: Run) -> None:
     picture = ET.fromstring(frontier_svg(study))
     name = "{http://www.w3.org/2000/svg}"
     assert len(picture.findall(f".//{name}circle")) == 3
-    assert len(picture.findall(f".//{name}polyline[@class='frontier']")) == 1
+    assert len(picture.findall(f".//{name}polyline[@class='joined']")) == 1
     assert [circle.get("fill") for circle in picture.findall(f".//{name}circle")].count("#06c") == 1
 
 
@@ -289,7 +289,7 @@ def test_without_prices_the_picture_shows_agreement(run: Run) -> None:
     circles = picture.findall(f".//{name}circle")
     assert len({circle.get("cy") for circle in circles}) == 3
     assert len({circle.get("cx") for circle in circles}) == 1
-    assert picture.findall(f".//{name}text[@class='unpriced']")
+    assert picture.findall(f".//{name}text[@class='unknown']")
     assert not picture.findall(f".//{name}polyline")
 
 

@@ -1,11 +1,11 @@
-"""Words for numbers, aspects and verdicts."""
+"""Words for aspects and verdicts."""
 
 from __future__ import annotations
 
 import pytest
 
 from summeter.records import Judgment, Target
-from summeter.report.words import count, gloss, interval, kind, number, ordinal, reasons, verdict
+from summeter.report.words import gloss, kind, reasons, verdict
 
 
 def judged(aspect: str = "faithfulness", **fields: object) -> Judgment:
@@ -36,23 +36,6 @@ def test_every_verdict_has_words_and_a_look(fields: dict[str, object], said: str
     one = judged(**fields)
     assert verdict(one) == said
     assert kind(one) == look
-
-
-@pytest.mark.parametrize(
-    ("value", "shown"), [(None, "–"), (0.125, "0.12"), (-0.126, "−0.13"), (-0.001, "0.00"), (1, "1.00")]
-)
-def test_numbers(value: float | None, shown: str) -> None:
-    assert number(value) == shown
-
-
-def test_intervals_counts_places() -> None:
-    assert interval(-0.1, 0.25) == "[−0.10, 0.25]"
-    assert interval(None, None) == ""
-    assert count(1, "summary", "summaries") == "1 summary"
-    assert count(1204, "summary", "summaries") == "1,204 summaries"
-    assert [ordinal(place) for place in (1, 2, 3, 4, 11, 12, 13, 21, 101, 111)] == [
-        "1st", "2nd", "3rd", "4th", "11th", "12th", "13th", "21st", "101st", "111th",
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

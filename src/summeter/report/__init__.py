@@ -1,5 +1,5 @@
-"""PAGES: runs and studies for readers. `html` writes the report, `ranking` prints the table of systems and `pairs` that
-of pairs, `trust` which systems' ratings are to be checked (`reliabilities`), `markdown` gives all as text;
+"""REPORTS: runs and studies for readers. `html` writes the report, `ranking` prints the table of systems and `pairs`
+that of pairs, `trust` which systems' ratings are to be checked (`reliabilities`), `markdown` gives all as text;
 `dataset_html` writes what is in a dataset, `agreements` and `agreement_line` say how far its annotators agree.
 
 Nothing here calls a model: a page is a view of what runs and studies hold.

@@ -378,7 +378,6 @@ class Page(NamedTuple):
     """A whole report. One without `runs` shows studies only."""
 
     title: str
-    summeter: str
     runs: tuple[RunBlock, ...]
     tables: tuple[RankTable, ...]
     panels: tuple[Panel, ...]

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import PurePath
 
-from summeter._version import __version__
 from summeter.meta.results import Study
 from summeter.records import JudgeKey, UsageError, judge_names
 from summeter.report.blocks import ItemList, Page, RunBlock, Source
@@ -50,7 +49,6 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
     systems = [row.system for row in tables[0].rows] if tables else []
     return Page(
         title=title or _title(run_views, given),
-        summeter=__version__,
         runs=tuple(_run(view, judges) for view in run_views),
         tables=tables,
         panels=panels(run_views[0], judges, tables[0]) if tables else (),

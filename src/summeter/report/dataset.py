@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from summeter._version import __version__
 from summeter.data.atomic import write_lines
 from summeter.data.dataset import Dataset
 from summeter.data.overview import VOTES, Overview, describe
 from summeter.meta import agree
 from summeter.meta.inputs import TooLargeError, gold_input
+from summeter.pages.numbers import count
+from summeter.pages.templates import one_file
 from summeter.records import UsageError
-from summeter.report.rendering import filled
-from summeter.report.words import count
-from summeter.tables import Table, number
+from summeter.report.rendering import TEMPLATES
+from summeter.tables import number
 
 ALPHA = "alpha_ordinal"
 """The coefficient of the one line: of labels with two values it is the nominal alpha."""
@@ -72,24 +72,6 @@ def agreement_line(rows: list[Agreement]) -> str | None:
     return f"agreement (Krippendorff's ordinal alpha): {'; '.join(parts)}"
 
 
-class Part(NamedTuple):
-    """A section of the page: its table is HTML."""
-
-    id: str
-    title: str
-    notes: tuple[str, ...]
-    table: str
-
-
-class DatasetPage(NamedTuple):
-    """What the page draws."""
-
-    title: str
-    summeter: str
-    counts: Mapping[str, Any]
-    parts: tuple[Part, ...]
-
-
 def dataset_html(dataset: Dataset, out: str | Path, *, overview: Overview | None = None) -> Path:
     """Write what is in a dataset to `out` as one HTML file, whole or not at all; returns its path.
 
@@ -99,18 +81,11 @@ def dataset_html(dataset: Dataset, out: str | Path, *, overview: Overview | None
     """
     whole = overview or describe(dataset)
     line = agreement_line(agreements(dataset))
-    page = DatasetPage(
-        title=whole.counts["name"],
-        summeter=__version__,
-        counts=whole.counts,
-        parts=tuple(_part(table, line if table.title == VOTES else None) for table in whole.tables()),
-    )
+    said = (f"{line[0].upper()}{line[1:]}.",) if line else ()
+    tables = [
+        replace(table, notes=(*table.notes, *said)) if table.title == VOTES else table for table in whole.tables()
+    ]
+    values = {"title": whole.counts["name"], "counts": whole.counts, "tables": tables}
     target = Path(out)
-    write_lines(target, filled("dataset.html.j2", page))
+    write_lines(target, one_file(TEMPLATES, "dataset.html.j2", values))
     return target
-
-
-def _part(table: Table, line: str | None) -> Part:
-    title = table.title or ""
-    notes = (*table.notes, *([f"{line[0].upper()}{line[1:]}."] if line else []))
-    return Part(title.lower().replace(" ", "-"), title, notes, replace(table, title=None, notes=()).html())

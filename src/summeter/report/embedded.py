@@ -5,20 +5,16 @@ A browser keeps a script element that holds data as the text it is: a piece is p
 
 from __future__ import annotations
 
-import json
-import re
 from array import array
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from math import isnan, nan
 from typing import Any
 
+from summeter.pages.embedded import Utf16Offsets, script_json
 from summeter.records.text import Side
 from summeter.report.blocks import FactList, ItemList, ItemView, Verdict, Vote
 from summeter.scoring import Score
 
-# What could end the script element or a line of it, what HTML forbids, and halves of characters that UTF-8 cannot hold.
-_UNSAFE = re.compile("[<>&\u2028\u2029\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 DIGITS = 4
 # What stands in the table of words: so many texts, none of them longer. What comes later is written where it belongs.
 MOST_WORDS, LONGEST_WORD = 4096, 80
@@ -33,38 +29,10 @@ def embedded_json(items: ItemList) -> Iterator[tuple[str, str]]:
     """
     writer = _Writer(items)
     for index, view in enumerate(items.views):
-        yield f"summary-{index}", _json(writer.summary(index, view))
+        yield f"summary-{index}", script_json(writer.summary(index, view))
     for index in range(len(items.documents)):
-        yield f"document-{index}", _json(writer.document(index))
-    yield "shared", _json(writer.shared())
-
-
-def _json(data: object) -> str:
-    return escape(json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
-
-
-def escape(text: str) -> str:
-    r"""JSON that holds no character with a meaning in HTML.
-
-    >>> escape('"</script>"')
-    '"\\u003c/script\\u003e"'
-    """
-    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-class Units:
-    """Turns code-point offsets of one text into UTF-16 offsets.
-
-    >>> Units("a😀b").at(2)
-    3
-    """
-
-    def __init__(self, text: str) -> None:
-        self._wide = [] if text.isascii() else [place for place, char in enumerate(text) if char > "\uffff"]
-
-    def at(self, place: int) -> int:
-        """The offset in UTF-16 units: one more for each wide character before it."""
-        return place + bisect_left(self._wide, place)
+        yield f"document-{index}", script_json(writer.document(index))
+    yield "shared", script_json(writer.shared())
 
 
 class _Writer:
@@ -72,7 +40,7 @@ class _Writer:
 
     def __init__(self, items: ItemList) -> None:
         self.items = items
-        self.units = [Units(document.text) for document in items.documents]
+        self.units = [Utf16Offsets(document.text) for document in items.documents]
         self.systems = {name: index for index, name in enumerate(items.systems)}
         self.words: dict[str, int] = {}
         # Lists of key facts belong to a document: each stands there once, however many summaries are held against it.
@@ -123,7 +91,7 @@ class _Writer:
         for number, column_values in enumerate(self.values):
             value = values.get(number)
             column_values.append(nan if value is None else value)
-        own = Units(view.text)
+        own = Utf16Offsets(view.text)
         return {
             "text": view.text,
             "sentences": [[own.at(start), own.at(end)] for start, end in view.sentences],
@@ -158,7 +126,7 @@ class _Writer:
             self.words[text] = len(self.words)
         return self.words[text]
 
-    def _verdicts(self, verdicts: Sequence[Verdict], own: Units, document: Units) -> dict[str, list[Any]]:
+    def _verdicts(self, verdicts: Sequence[Verdict], own: Utf16Offsets, document: Utf16Offsets) -> dict[str, list[Any]]:
         """`index` counts within the unit, `facts` within the summary's lists; evidence is [start, end] by side."""
         return {
             "source": [verdict.source for verdict in verdicts],
@@ -200,5 +168,5 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, DIGITS)
 
 
-def _offsets(verdict: Verdict, side: Side, units: Units) -> list[list[int]]:
+def _offsets(verdict: Verdict, side: Side, units: Utf16Offsets) -> list[list[int]]:
     return [[units.at(span.start), units.at(span.end)] for span in verdict.evidence if span.of == side]

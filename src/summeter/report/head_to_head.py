@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
+from summeter.pages.numbers import count, number, with_interval
 from summeter.report.blocks import Cell, Matrix, Source
 from summeter.report.ranks import ColumnKey, label_of
 from summeter.report.strengths import SHADES
 from summeter.report.views import RunView
-from summeter.report.words import count, gloss, number, with_interval
+from summeter.report.words import gloss
 from summeter.scoring import PairScore
 from summeter.stats import FEWEST
 

@@ -8,10 +8,11 @@ from typing import NamedTuple, overload
 
 from summeter.meta import compare_scores
 from summeter.meta._compare import show_p
+from summeter.pages.numbers import count, number, with_interval
 from summeter.records import JudgeKey, judge_names
 from summeter.report.blocks import Cell, Column, RankRow, RankTable, Source
 from summeter.report.views import RunView
-from summeter.report.words import NEUTRAL, SAME, count, gloss, number, same, scale_of, with_interval
+from summeter.report.words import NEUTRAL, SAME, gloss, same, scale_of
 from summeter.scoring import COMPOSED, COMPOSITE, Shared, SystemScore, SystemTable
 from summeter.scoring.systems import FIRST
 from summeter.stats import PairDifference

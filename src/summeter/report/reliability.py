@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from summeter.meta import agreement_with_people, reliability
 from summeter.meta._reliability import NoTwoJudgesError
 from summeter.meta.results import Row
+from summeter.pages.numbers import count, number
 from summeter.report.blocks import Agreement, Reliability, Reliable, Source
 from summeter.report.ranks import ColumnKey, label_of
 from summeter.report.views import RunView
-from summeter.report.words import count, gloss, number
+from summeter.report.words import gloss
 from summeter.runs.run import RunFolder
 
 TOLERANCE = 0.4

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from summeter.pages.numbers import number, with_interval
 from summeter.records import JudgeKey, judge_names
 from summeter.report.blocks import Reliability
-from summeter.report.words import NEUTRAL, gloss, number, with_interval
+from summeter.report.words import NEUTRAL, gloss
 from summeter.scoring import COMPOSITE, PairScore, SystemTable
 from summeter.tables import Best, Table, clean, escape_markdown
 from summeter.tables import interval as plain_interval

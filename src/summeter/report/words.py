@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from summeter import tables
+from summeter.pages.numbers import number
 from summeter.records import Judgment, names_no_error
 
 Kind = Literal["good", "bad", "pad", "none", "plain"]
@@ -113,40 +113,6 @@ def scale_of(signature: str) -> tuple[float, float] | None:
     """
     match = _SCALE.search(signature)
     return (float(match[1]), float(match[2])) if match else None
-
-
-def number(value: float | None, digits: int = 2) -> str:
-    """A number for reading; a dash where there is none, and a real minus sign.
-
-    >>> number(-0.126), number(None)
-    ('−0.13', '–')
-    """
-    return "–" if value is None else _typeset(tables.number(value, digits))
-
-
-def interval(low: float | None, high: float | None, digits: int = 2) -> str:
-    """`[0.88, 0.94]`, or nothing where there is no interval."""
-    return _typeset(tables.interval(low, high, digits))
-
-
-def with_interval(value: float | None, low: float | None, high: float | None) -> str:
-    """`0.91 [0.88, 0.94]`."""
-    return "–" if value is None else _typeset(tables.with_interval(value, low, high, 2))
-
-
-def _typeset(text: str) -> str:
-    return text.replace("-", "−")
-
-
-def count(number: int, singular: str, plural: str | None = None) -> str:
-    """`1 document`, `1,204 documents`."""
-    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
-
-
-def ordinal(place: int) -> str:
-    """`1st`, `2nd`, `11th`."""
-    end = "th" if 10 <= place % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(place % 10, "th")
-    return f"{place}{end}"
 
 
 def kind(judgment: Judgment) -> Kind:

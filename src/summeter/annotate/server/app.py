@@ -31,10 +31,10 @@ from summeter.annotate.server.security import (
     same_origin,
     set_cookie,
 )
+from summeter.pages.templates import COMPONENTS, environment
 from summeter.records import Parameter, UsageError, canonical, digest
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
     from markupsafe import Markup
 
 APP = Path(__file__).parents[1] / "app"
@@ -80,6 +80,7 @@ def make_app(service: CampaignService, guards: Guards | None = None, hosts: Sequ
     adjudication.add_routes(app, service, access, reader, app[PAGES].page)
     app.router.add_get(f"/static/task_{service.kind.name}.js", _task_script)
     app.router.add_get("/static/language.js", _language_script)
+    app.router.add_get("/static/base.css", _base_style)
     app.router.add_static("/static/", APP / "static", follow_symlinks=False, show_index=False)
     return app
 
@@ -88,7 +89,7 @@ class _Pages:
     """The HTML pages: templates with the campaign's own texts."""
 
     def __init__(self, service: CampaignService) -> None:
-        self._environment = _environment()
+        self._environment = environment(APP / "templates")
         campaign = service.campaign
         link = {"contact_link": contact_link(campaign.contact)}
         texts = {"consent": markdown(campaign.consent), "instructions": markdown(campaign.instructions)}
@@ -113,18 +114,6 @@ class _Pages:
     def language_script(self) -> str:
         """The language as the module that `strings.js` imports."""
         return f"export default {canonical(self.language.to_page())};\n"
-
-
-def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    return Environment(
-        loader=FileSystemLoader(APP / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
 
 
 def contact_link(contact: str) -> str | None:
@@ -203,6 +192,10 @@ async def _work(request: web.Request) -> web.StreamResponse:
 
 async def _task_script(request: web.Request) -> web.StreamResponse:
     return web.FileResponse(request.app[SERVICE].kind.script)
+
+
+async def _base_style(_: web.Request) -> web.StreamResponse:
+    return web.FileResponse(COMPONENTS / "base.css")
 
 
 async def _language_script(request: web.Request) -> web.StreamResponse:

@@ -1,0 +1,66 @@
+// What every page in one file can do: choose a theme, sort tables, show one heat table at a time.
+(() => {
+"use strict";
+const byId = (id) => document.getElementById(id);
+
+// ---- theme
+const THEMES = ["auto", "light", "dark"];
+function keep(name, value) {
+  try {
+    if (value === undefined) return localStorage.getItem(name);
+    localStorage.setItem(name, value);
+  } catch (error) { /* storage may be forbidden for files; the choice then lasts for the visit */ }
+  return null;
+}
+function paint(theme) {
+  if (theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+  byId("theme-name").textContent = theme;
+}
+let theme = THEMES.includes(keep("summeter-theme")) ? keep("summeter-theme") : "auto";
+byId("theme").hidden = false;
+byId("theme").addEventListener("click", () => {
+  theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
+  keep("summeter-theme", theme);
+  paint(theme);
+});
+paint(theme);
+
+// ---- sortable tables
+for (const table of document.querySelectorAll("table[data-sortable]")) {
+  const heads = [...table.tHead.rows[0].cells];
+  heads.forEach((head, at) => {
+    const button = head.querySelector("button[data-sort]");
+    if (!button) return;
+    button.addEventListener("click", () => {
+      const numeric = button.dataset.sort === "number";
+      const first = numeric ? "descending" : "ascending";
+      const other = numeric ? "ascending" : "descending";
+      const order = head.getAttribute("aria-sort") === first ? other : first;
+      heads.forEach((one) => one.hasAttribute("aria-sort") && one.setAttribute("aria-sort", "none"));
+      head.setAttribute("aria-sort", order);
+      const sign = order === "ascending" ? 1 : -1;
+      const key = (row) => (numeric ? row.cells[at].dataset.value : row.cells[at].textContent.trim());
+      const rows = [...table.tBodies[0].rows];
+      rows.sort((a, b) => {
+        const left = key(a), right = key(b);
+        if (!numeric) return sign * left.localeCompare(right);
+        if (left === "" || right === "") return (left === "") - (right === "");
+        return sign * (Number(left) - Number(right));
+      });
+      table.tBodies[0].append(...rows);
+    });
+  });
+}
+
+// ---- one heat table at a time
+const pick = byId("heat-pick");
+if (pick) {
+  const heats = [...document.querySelectorAll("[data-heat]")];
+  const choose = () => heats.forEach((one) => { one.hidden = one.dataset.heat !== pick.value; });
+  heats.forEach((one) => { one.querySelector("h4").className = "sr"; });
+  pick.closest("label").hidden = false;
+  pick.addEventListener("change", choose);
+  choose();
+}
+})();
