@@ -11,9 +11,8 @@ from typer.testing import CliRunner
 
 from summeter.cli.main import app, main
 from summeter.cli.reports import bounds
-from summeter.cli.study_command import pairs_of
 from summeter.meta.results import CONTRACT
-from summeter.records import Document, Judgment, Summary, UsageError
+from summeter.records import Document, Judgment, Summary
 from summeter.runs.manifest import JudgeEntry, RunStatus
 
 LENIENT = FACT_CHECK.model_copy(update={"signature": "mock.fact_check|judge:scripted/two|v:1"})
@@ -195,11 +194,3 @@ class TestMeta:
         # Two documents cannot be sampled from: said, not hidden.
         assert {row["status"] for row in rows} == {"undefined"}
         assert "fewer than the" in rows[0]["reason"]
-
-    def test_pairs_with_hyphens(self) -> None:
-        systems = ["gpt-4", "t5", "gpt", "4-t5"]
-        assert pairs_of(None, systems) is None
-        assert pairs_of(["t5-gpt-4"], systems) == [("t5", "gpt-4")]
-        for text, told in (("gpt-4-t5", "two ways"), ("t5-x", "no two systems"), ("t5-t5", "no two systems")):
-            with pytest.raises(UsageError, match=told):
-                pairs_of([text], systems)

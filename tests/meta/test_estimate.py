@@ -15,7 +15,7 @@ from summeter.choices import Population
 from summeter.data.dataset import load
 from summeter.engine.api import evaluate
 from summeter.engine.outputs import import_outputs
-from summeter.meta._estimate import Rules, coverage, estimate, sample_warnings, simulate
+from summeter.meta._estimate import CoverageOptions, coverage, estimate, sample_warnings, simulate
 from summeter.meta.results import CONTRACT, Study
 from summeter.records import Judgment, UsageError
 from summeter.runs.run import RunFolder
@@ -134,8 +134,8 @@ class TestEstimate:
         study = study_of({"a": [1, 2, 3, 4], "b": [0, 1, 2, 3]}, {"a": [1, 2, 3, 4], "b": [0, 1, 2, 3]})
         assert all(set(CONTRACT) <= set(row) for row in study.to_dicts())
         assert any("a-b" in note for note in study.notes)
-        with pytest.raises(UsageError, match="positive"):
-            Rules(difference=0)
+        with pytest.raises(UsageError, match="difference must be above 0, not 0"):
+            study_of({"a": [1]}, {"a": [1]}, difference=0)
 
     @settings(max_examples=20, deadline=None)
     @given(st.lists(st.tuples(*[st.sampled_from([0, 0.5, 1, None])] * 2), min_size=2, max_size=12), st.randoms())
@@ -201,7 +201,7 @@ class TestCoverage:
         rng = np.random.default_rng(5)
         human = rng.normal(0.5, 0.2, 400)
         machine = human + rng.normal(0.1, 0.1, 400)
-        got = coverage(human, machine, 40, draws=400, seed=1)
+        got = coverage(human, machine, 40, CoverageOptions(draws=400, seed=1))
         # 400 draws at .95 have a standard error of .011.
         assert got.rate == pytest.approx(0.95, abs=0.035)
         assert got.narrower < 0.75
@@ -210,19 +210,19 @@ class TestCoverage:
 
     def test_a_useless_machine_costs_little(self) -> None:
         rng = np.random.default_rng(6)
-        got = coverage(rng.random(200), rng.random(200), 40, draws=200)
+        got = coverage(rng.random(200), rng.random(200), 40, CoverageOptions(draws=200))
         assert 0.93 < got.narrower < 1.02
 
     def test_is_seeded(self) -> None:
         rng = np.random.default_rng(7)
         human, machine = rng.random(60), rng.random(60)
-        one, two = (coverage(human, machine, 10, draws=20, seed=3) for _ in range(2))
+        one, two = (coverage(human, machine, 10, CoverageOptions(draws=20, seed=3)) for _ in range(2))
         assert one == two
 
     @pytest.mark.parametrize("labels", [1, 5, 9])
     def test_too_many_or_too_few_labels(self, labels: int) -> None:
         with pytest.raises(UsageError, match="labels must be"):
-            coverage(np.arange(5.0), np.arange(5.0), labels)
+            coverage(np.arange(5.0), np.arange(5.0), labels, CoverageOptions())
 
     def test_a_system_without_labels_is_undefined(self) -> None:
         table: Table = {"a": [1, 2, 3, 4, 5], "b": [1, None, None, None, None]}

@@ -10,7 +10,7 @@ import pytest
 from pydantic import Field
 
 from summeter.meta import bias, errors, overlap
-from summeter.meta.options import STUDIES, Choice, CommandLine, Draws, Judges, People, study
+from summeter.meta.options import STUDIES, Choice, CommandLine, Draws, Judges, Pairs, People, study
 from summeter.records import UsageError
 
 SHARED = "aspect, judge, resamples, confidence, seed"
@@ -84,3 +84,15 @@ def test_studies_are_known_by_name_with_all_that_describes_them() -> None:
             assert field.description, f"{entry.name}: {name}"
             shown = [each for each in field.metadata if isinstance(each, CommandLine)]
             assert len(shown) <= 1
+
+
+def test_pairs_of_systems_are_named_with_or_without_hyphens() -> None:
+    systems = ["gpt-4", "t5", "gpt", "4-t5"]
+    assert Pairs().pairs_of(systems) is None
+    assert Pairs.of({"pairs": "t5-gpt-4, gpt-t5"}).pairs_of(systems) == [("t5", "gpt-4"), ("gpt", "t5")]
+    assert Pairs(pairs=[("gpt", "4-t5")]).pairs_of(systems) == [("gpt", "4-t5")]
+    for text, told in (("gpt-4-t5", "two ways"), ("t5-x", "no two systems"), ("t5-t5", "no two systems")):
+        with pytest.raises(UsageError, match=told):
+            Pairs(pairs=[text]).pairs_of(systems)
+    with pytest.raises(UsageError, match=r"no system 'gpt4' \(did you mean gpt-4\?\); there are: gpt-4, t5"):
+        Pairs(pairs=[("gpt4", "t5")]).pairs_of(systems)

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from meta.duels import duel, duels, sound
 from meta.makers import people, ratings
 
-from summeter.cli.study_command import pairs_of
 from summeter.meta._prefer import chain_of, prefer, ranking_of, verdicts
 from summeter.meta.matrix import ScoreMatrix
 from summeter.meta.results import Row, Study
@@ -187,13 +186,6 @@ def test_a_run_with_nothing_to_compare_says_so() -> None:
     sound(study)
     row = study.one(pair="X-Y", statistic="points")
     assert (row.value, row.n) == (None, 0)
-
-
-def test_pair_names_with_hyphens() -> None:
-    assert pairs_of(["a-b-c"], ["a", "b-c", "d"]) == [("a", "b-c")]
-    for text in ("a-b-c", "a", "a-a"):
-        with pytest.raises(UsageError, match=r"names no two systems|can be read in two ways"):
-            pairs_of([text], ["a", "b", "c", "a-b", "b-c"])
 
 
 def chosen(annotator: str, document: str, pair: str, value: float | None, aspect: str = "coherence") -> Judgment:

@@ -18,18 +18,18 @@ from summeter.choices import (
     Documents,
     Level,
     Of,
-    Population,
 )
 from summeter.cli.common import check_suffix, in_options
 from summeter.cli.studies import Given as OptionsGiven
 from summeter.cli.studies import add_study
 from summeter.cli.studies import study_command as study_options
-from summeter.cli.study_command import BOOTSTRAP, PEOPLE, Given, numbers, pairs_of, study_command, two_names
+from summeter.cli.study_command import BOOTSTRAP, PEOPLE, Given, numbers, study_command, two_names
 from summeter.data.dataset import Dataset, load
+from summeter.meta import estimate_last_judge
 from summeter.meta import overlap as lists_overlap
 from summeter.meta._overlap import lists_of
 from summeter.meta.context import Context
-from summeter.meta.inputs import RunLike, context_of
+from summeter.meta.inputs import context_of
 from summeter.meta.results import Study
 from summeter.records import UsageError
 from summeter.runs.run import MANIFEST, RunFolder
@@ -95,31 +95,6 @@ def classify(
 
     thresholds: dict[str, Any] = {"threshold": threshold, "tune": tune, "thresholds_by": thresholds_by}
     return given.each(partial(study, level=level, **thresholds, **given.keywords))
-
-
-@study_command(app, f"some_runs gold aspect judge by {PEOPLE} {BOOTSTRAP}")
-def prefer(
-    given: Given,
-    pairs: Annotated[
-        str | None, typer.Option("--pairs", metavar="A-B,B-C", help="Only these pairs of systems; default: all.")
-    ] = None,
-    strengths: Annotated[bool, typer.Option(help="Win rates and Bradley-Terry strengths too.")] = True,
-    prior: Annotated[
-        float, typer.Option(min=0, help="Half-won games between every two systems, where one wins everything.")
-    ] = 0.0,
-) -> list[Study]:
-    """Ask whether judges prefer the systems people prefer: correct preferences, win rates, Bradley-Terry.
-
-    Without a RUN: win rates and strengths by people's own judgments in the data given with --gold.
-    """
-    from summeter.meta import prefer as study
-
-    def prefer_of(run: RunLike | None, gold: Dataset) -> Study:
-        texts = [text.strip() for text in (pairs or "").split(",") if text.strip()]
-        named = pairs_of(texts, gold.systems, "--pairs")
-        return study(run, gold, pairs=named, strengths=strengths, prior=prior, **given.keywords)
-
-    return given.each(prefer_of) if given.runs else [prefer_of(None, given.data())]
 
 
 @study_command(app, f"runs gold aspect judge by {PEOPLE} {BOOTSTRAP}")
@@ -271,18 +246,9 @@ def _matrices(studies: Sequence[Study]) -> Iterator[str]:
         yield from (in_options(text) for text in (*study.signatures(), *study.notes))
 
 
-@study_command(app, f"runs gold aspect judge by {PEOPLE} gold_at_least")
+@study_options(app, "estimate", "simulate")
 def estimate(
-    given: Given,
-    pair: Annotated[
-        list[str] | None, typer.Option(metavar="A-B", help="Only this pair of systems; default: all. Repeatable.")
-    ] = None,
-    power: Annotated[float, typer.Option(help="Chance to find the difference that labels are planned for.")] = 0.8,
-    difference: Annotated[
-        float | None, typer.Option(help="The difference to plan for; default: the one estimated.")
-    ] = None,
-    confidence: Confidence = 0.95,
-    plain: Annotated[bool, typer.Option("--plain", help="Give the machine the weight 1, not a tuned one.")] = False,
+    given: OptionsGiven,
     simulate: Annotated[
         int | None,
         typer.Option(
@@ -291,40 +257,19 @@ def estimate(
             help="Data labelled in full: how often do intervals from so many labelled documents hold the truth?",
         ),
     ] = None,
-    draws: Annotated[int, typer.Option(min=1, help="Of the simulation.")] = 500,
-    about: Annotated[
-        Population, typer.Option(help="Draw documents anew too, or only their labels.")
-    ] = Population.POPULATION,
-    seed: Annotated[int, typer.Option(help="Of the simulation.")] = 0,
     last_judge: Annotated[
         bool, typer.Option("--last-judge", help="What a cascade's last judge would say of all, from its random sample.")
     ] = False,
 ) -> list[Study]:
-    """Estimate systems' scores from many machine judgments and a random sample of people's, without the bias."""
-    from summeter.meta import estimate as study
-    from summeter.meta import simulate as simulated
-
-    how: dict[str, Any] = {"confidence": confidence, "tuned": not plain}
+    """Estimate from people's labels, or a cascade's last judge's, or simulate such estimates."""
     if last_judge:
         from summeter.engine.derive import cascade_samples
-        from summeter.meta import estimate_last_judge
 
-        def estimate_of_last(run: RunFolder) -> Study:
-            pairs, by = pairs_of(pair, run.data.systems, "--pair"), given.only("by", "--last-judge")
-            return estimate_last_judge(
-                run, cascade_samples(run), pairs=pairs, power=power, difference=difference, **by, **how
-            )
-
-        return given.each_run(estimate_of_last)
-
-    def estimate_of(run: RunFolder, gold: Dataset) -> Study:
-        if simulate is not None:
-            own = given.only(f"aspect judge gold_at_least {PEOPLE}", "--simulate")
-            return simulated(run, gold, simulate, draws=draws, seed=seed, about=about, **own, **how)
-        pairs = pairs_of(pair, run.data.systems, "--pair")
-        return study(run, gold, pairs=pairs, power=power, difference=difference, **given.keywords, **how)
-
-    return given.each(estimate_of)
+        options = given.keywords("estimate_last_judge", "with --last-judge")
+        return given.each_run(lambda run: estimate_last_judge(run, cascade_samples(run), **options))
+    if simulate is not None:
+        return given.studies("simulate", "with --simulate", simulate)
+    return given.studies("estimate", "without --simulate")
 
 
 @study_command(app, f"run gold judge {PEOPLE} gold_at_least {BOOTSTRAP}")
@@ -361,6 +306,7 @@ def calibrate(
 
 for name in ("errors", "bias"):
     add_study(app, name)
+add_study(app, "prefer", runs="[RUN...]")
 
 
 @study_options(app, "overlap", runs=None)

@@ -24,7 +24,7 @@ from pydantic.fields import FieldInfo
 
 from summeter.cli.common import AsJson, Format, Map, Preset, assignments, in_options, print_study_json, read_data
 from summeter.data.dataset import Dataset
-from summeter.meta.options import STUDIES, Choice, CommandLine
+from summeter.meta.options import LISTED, STUDIES, Choice, CommandLine
 from summeter.meta.results import Study
 from summeter.records import UsageError
 from summeter.runs.run import RunFolder
@@ -70,31 +70,37 @@ class Given:
             raise UsageError("give the data with --gold DATA, or a RUN that has them")
         return (run or self.runs[0]).data
 
-    def studies(self, name: str | None = None, beside: str = "", *more: object) -> list[Study]:
-        """The study (by default the command's own) of what was given; `more` are its inputs after the gold.
-
-        UsageError for an option that the study does not have: `beside`, the option that asks for it, has no use for
-        the other.
-        """
-        entry = STUDIES[name or self.study]
+    def keywords(self, study: str, beside: str) -> dict[str, Any]:
+        """The values of the options. UsageError for one that the study does not have; `beside` says why."""
         for key in self.values:
-            if key not in entry.options.model_fields:
-                raise UsageError(f"{self.names[key]} does nothing with {beside}; leave it out")
-        takes = {each.name: each for each in entry.inputs}
+            if key not in STUDIES[study].options.model_fields:
+                raise UsageError(f"{self.names[key]} does nothing {beside}; leave it out")
+        return self.values
 
-        def of(run: object) -> Study:
-            gold = [self.data(run if isinstance(run, RunFolder) else None)] if "gold" in takes else []
-            study: Study = entry.function(*([run] if "gold" not in [*takes][:1] else []), *gold, *more, **self.values)
+    def studies(self, name: str | None = None, beside: str = "", *more: object) -> list[Study]:
+        """The study (by default the command's own) of what was given; `more` are its inputs after the gold."""
+        entry = STUDIES[name or self.study]
+        keywords = self.keywords(entry.name, beside)
+        inputs = [each.name for each in entry.inputs]
+
+        def of(run: Any) -> Study:
+            before = [] if inputs[0] == "gold" else [run]
+            gold = [self.data(run if isinstance(run, RunFolder) else None)] if "gold" in inputs else []
+            study: Study = entry.function(*before, *gold, *more, **keywords)
             return study
 
-        if "runs" in takes:
+        if inputs[0] == "runs":
             return [of(self.runs)]
-        if self.runs:
-            studies = [of(run) for run in self.runs]
-            return studies if len(studies) == 1 else list(map(_of_run, studies, self.runs))
-        if "run" in takes and takes["run"].required:
-            raise UsageError("give a RUN")
+        if self.runs or not (inputs[0] == "gold" or entry.inputs[0].nullable):
+            return self.each_run(of)
         return [of(None)]
+
+    def each_run(self, study: Callable[[RunFolder], Study]) -> list[Study]:
+        """A study of each run; of several runs each row says which one it is of."""
+        if not self.runs:
+            raise UsageError("give a RUN")
+        studies = [study(run) for run in self.runs]
+        return studies if len(studies) == 1 else list(map(_of_run, studies, self.runs))
 
     @cached_property
     def names(self) -> dict[str, str]:
@@ -210,7 +216,9 @@ def _option(name: str, info: FieldInfo) -> inspect.Parameter | None:
     more: dict[str, Any] = {"help": info.description, "metavar": shown.metavar}
     kind: Any
     if kinds & {Sequence, Mapping}:
-        kind, default = list[str], [default] if isinstance(default, str) else default
+        kind = list[str]
+        if info.default:
+            default = [info.default] if isinstance(info.default, str) else list(info.default)
     elif choice := next((each for each in info.metadata if isinstance(each, Choice)), None):
         # typer offers the members of an enumeration
         offered: Any = StrEnum
@@ -233,8 +241,9 @@ def _option(name: str, info: FieldInfo) -> inspect.Parameter | None:
 
 def _value(name: str, info: FieldInfo, value: Any) -> Any:
     """The value of an option as the study takes it."""
-    kinds = _of_type(info)
-    if Mapping in kinds:
+    if LISTED in info.metadata:
+        return ",".join([value] if isinstance(value, str) else value)
+    if Mapping in _of_type(info):
         metavar = next(each.metavar for each in info.metadata if isinstance(each, CommandLine))
         return assignments(value, _names(name, info)[0], metavar or "NAME=VALUE", last=True)
     return value

@@ -10,7 +10,7 @@ A command names the shared options that it takes, and gets their values as one `
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -272,24 +272,3 @@ def numbers(text: str | None, option: str = "--scale", kind: Callable[[str], flo
     except ValueError as error:
         what = "whole numbers such as 250,500" if kind is int else "numbers such as 1,2,3"
         raise UsageError(f"{option} {text!r} is not a list of {what}") from error
-
-
-def pairs_of(
-    texts: Sequence[str] | None, systems: Sequence[str], option: str = "--pair"
-) -> list[tuple[str, str]] | None:
-    """Pairs named "A-B"; names may hold hyphens themselves, as long as only one cut gives two known systems.
-
-    >>> pairs_of(["gpt-4-t5"], ["gpt-4", "t5"])
-    [('gpt-4', 't5')]
-    """
-    from summeter.records import UsageError
-
-    pairs = []
-    for text in texts or ():
-        cuts = [(text[:at], text[at + 1 :]) for at, sign in enumerate(text) if sign == "-"]
-        known = [cut for cut in cuts if cut[0] in systems and cut[1] in systems and cut[0] != cut[1]]
-        if len(known) != 1:
-            why = "can be read in two ways" if known else "names no two systems"
-            raise UsageError(f"{option} {text} {why}; the systems are: {', '.join(systems)}")
-        pairs.append(known[0])
-    return pairs or None

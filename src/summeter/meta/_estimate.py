@@ -16,30 +16,18 @@ documents, less can vary, and the intervals are on the safe side.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain, combinations
-from typing import Any, NamedTuple, Unpack, assert_never
+from itertools import combinations
+from typing import Annotated, Any, NamedTuple, assert_never
 
 import numpy as np
+from pydantic import Field
 
 from summeter.choices import Level, Population
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, context_of
 from summeter.meta.matrix import PairedScores
+from summeter.meta.options import By, Choice, CommandLine, GoldAtLeast, Options, Pairs, Selection, study
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, status_of
-from summeter.meta.selection import (
-    OF_PEOPLE,
-    Group,
-    PairedMatrix,
-    Selection,
-    SelectionArgs,
-    all_pairs,
-    checks_keywords,
-    choose,
-    meta_input,
-    paired_matrices,
-    row,
-    takes,
-)
+from summeter.meta.selection import Group, PairedMatrix, all_pairs, meta_input, paired_matrices, row
 from summeter.records import JudgeKey, UsageError, judge_names
 from summeter.runs.run import CascadeSample, RunFolder
 from summeter.stats import Bootstrap, PpiMean, correlate, labels_needed, ppi_mean
@@ -55,46 +43,38 @@ SURE = 0.001
 """A p-value under which a sample is said not to look random (there is one look a system)."""
 
 
-@dataclass(frozen=True)
-class Rules:
-    """How estimates are made: the level of intervals, whether the machine's weight is tuned, what labels are for."""
+class IntervalOptions(Options):
+    """How a prediction-powered interval is made."""
 
-    confidence: float = 0.95
-    tuned: bool = True
-    pairs: Sequence[tuple[str, str]] | None = None
-    power: float = 0.8
-    difference: float | None = None
-
-    def __post_init__(self) -> None:
-        if not 0 < self.confidence < 1 or not 0 < self.power < 1:
-            raise UsageError(f"confidence and power must lie between 0 and 1, got {self.confidence} and {self.power}")
-        if self.difference is not None and self.difference <= 0:
-            raise UsageError(f"the difference to find must be positive, got {self.difference}")
+    confidence: float = Field(0.95, gt=0, lt=1, description="Level of the intervals.")
+    tuned: Annotated[bool, CommandLine(("--tuned/--plain",))] = Field(
+        default=True, description="Weigh the machine by how well it predicts people (PPI++), else give it the weight 1."
+    )
 
     def interval(self, what: str = "prediction-powered") -> str:
         """What stands beside an interval."""
         return f"{self.confidence:.0%} {what}, Student's t by labelled document"
 
 
-@takes("aspect judge by gold_at_least", OF_PEOPLE)
-def estimate(
-    run: RunLike,
-    gold: Gold,
-    *,
-    confidence: float = 0.95,
-    tuned: bool = True,
-    pairs: Sequence[tuple[str, str]] | None = None,
-    power: float = 0.8,
-    difference: float | None = None,
-    **select: Unpack[SelectionArgs],
-) -> Study:
-    """What would people's mean be for each system, had they read everything, and how far do systems differ?
+class LastJudgeOptions(IntervalOptions, Pairs, By):
+    """The options of `estimate_last_judge`."""
 
-    `tuned` weighs the machine by how well it predicts people (PPI++), else it has the weight 1. `pairs` are the
-    systems to compare, all of them by default; `power` is the chance to find a difference of `difference` (by
-    default the one estimated) that the number of labels is planned for.
+    power: float = Field(
+        0.8, gt=0, lt=1, description="Probability of finding the difference that the number of labels is planned for."
+    )
+    difference: float | None = Field(None, gt=0, description="The difference to plan for; default: the one estimated.")
 
-    Rows of the study "estimate", for each judge and system: `ppi_mean` (the estimate; `n` labelled summaries,
+
+class EstimateOptions(Selection, GoldAtLeast, LastJudgeOptions):
+    """The options of `estimate`."""
+
+
+@study(EstimateOptions)
+def estimate(run: RunLike, gold: Gold, options: EstimateOptions) -> Study:
+    """Estimate systems' scores from many machine judgments and a random sample of people's, without the bias.
+
+    Rows of the study "estimate", for each judge and system: `ppi_mean` (the estimate of people's mean, had they read
+    everything; `n` labelled summaries,
     `missing` without a machine score, `details.unlabelled`, `.weight`, `.narrower`: its interval's width as a share
     of that from labels alone), `labelled_mean` (of the labels, which are not people's in `estimate_last_judge`) and
     `machine_mean` (each alone), and `machine_bias` (machine minus people
@@ -104,19 +84,18 @@ def estimate(
 
     Raises UsageError where people and the machine have nothing in common, or for an unknown system in `pairs`.
     """
-    chosen, how = Selection(**select), Rules(confidence, tuned, pairs, power, difference)
-    read = meta_input(run, gold, chosen)
+    read = meta_input(run, gold, options)
     if read.judge.context.domains:
         # People's data may hold the labelled documents only; the run knows all of them.
         read = read._replace(context=read.judge.context)
     rows: list[Row] = []
     notes: list[str] = []
-    matrices = paired_matrices(read, chosen, chosen.by)
+    matrices = paired_matrices(read, options, options.by)
     names = judge_names(JudgeKey(scores.judge, scores.signature) for scores in (part.pairs.judge for part in matrices))
     for matrix in matrices:
         for system in matrix.systems:
-            rows += _system_rows(matrix.group, system, how)
-        rows += _pair_rows(matrix, how)
+            rows += _system_rows(matrix.group, system, options)
+        rows += _pair_rows(matrix, options)
         judge = matrix.pairs.judge
         notes += _warnings(matrix.group, matrix.systems, names[JudgeKey(judge.judge, judge.signature)])
     verdicts = [
@@ -127,33 +106,20 @@ def estimate(
     return Study(STUDY, rows, [*notes, *verdicts])
 
 
-@checks_keywords
-def estimate_last_judge(
-    run: RunFolder,
-    samples: Iterable[CascadeSample],
-    *,
-    confidence: float = 0.95,
-    tuned: bool = True,
-    pairs: Sequence[tuple[str, str]] | None = None,
-    power: float = 0.8,
-    difference: float | None = None,
-    by: str | None = None,
-) -> Study:
-    """What would the last judge of a cascade give each system on the mean, had it judged everything?
+@study(LastJudgeOptions)
+def estimate_last_judge(run: RunFolder, samples: Iterable[CascadeSample], options: LastJudgeOptions) -> Study:
+    """Estimate what the last judge of a cascade would give each system on the mean, had it judged everything.
 
     `samples` are the random samples of the run's cascades: `run.cascade_samples()`. `estimate`, with the last judge's
     judgments of the sample in the place of people's, and what the cascade would say without that sample as the
     machine's. Rows as those of `estimate`; `gold_signature` begins with the last judge's name. Raises UsageError where
     there are no samples.
     """
-    how: dict[str, Any] = {"pairs": pairs, "power": power, "difference": difference, "by": by}
     studies = [
         estimate(
             JudgeInput(sample.machine, {sample.cascade.name: sample.cascade.reduce}, context_of(run.data)),
             sample.last,
-            confidence=confidence,
-            tuned=tuned,
-            **how,
+            **dict(options),
         )
         for sample in samples
     ]
@@ -172,29 +138,31 @@ def _row(group: Group, statistic: str, value: float | None, **more: Any) -> Row:
     return Row(**merged(named(group.pairs.judge, group.pairs.gold), about, group.fields(), more))
 
 
-def _system_rows(group: Group, system: str, rules: Rules) -> Iterator[Row]:
+def _system_rows(group: Group, system: str, options: IntervalOptions) -> Iterator[Row]:
     part = _of(group, system)
-    got = ppi_mean(part.y, part.x, part.document.codes, rules.confidence, rules.tuned)
+    got = ppi_mean(part.y, part.x, part.document.codes, options.confidence, options.tuned)
     yield _row(
-        group, "ppi_mean", got.value, system=system, **_ends(got.low, got.high, rules.interval()), n=got.n,
+        group, "ppi_mean", got.value, system=system, **_ends(got.low, got.high, options.interval()), n=got.n,
         missing=got.missing, status=status_of(got.value, got.status), reason=got.reason,
         details={"unlabelled": got.unlabelled, "weight": got.weight, "clusters": got.clusters,
                  "narrower": _narrower(got)},
     )  # fmt: skip
     # Labels where the machine has no score count for people alone, so this is not always the sample above.
-    yield _labelled_mean(group, "labelled_mean", system, part.y, part.document.codes, rules)
-    machine = Bootstrap(part.document.codes, RESAMPLES, rules.confidence).mean(part.x)
+    yield _labelled_mean(group, "labelled_mean", system, part.y, part.document.codes, options)
+    machine = Bootstrap(part.document.codes, RESAMPLES, options.confidence).mean(part.x)
     about = merged(named(group.pairs.judge, group.pairs.gold), group.fields(), study=STUDY, system=system)
     yield interval_row(machine, about, statistic="machine_mean", level=Level.SYSTEM.value)
-    bias = _labelled_mean(group, "machine_bias", system, part.x - part.y, part.document.codes, rules)
+    bias = _labelled_mean(group, "machine_bias", system, part.x - part.y, part.document.codes, options)
     yield bias.model_copy(update={"missing": got.missing})
 
 
-def _labelled_mean(group: Group, name: str, system: str, values: Floats, documents: Ints, rules: Rules) -> Row:
+def _labelled_mean(
+    group: Group, name: str, system: str, values: Floats, documents: Ints, options: IntervalOptions
+) -> Row:
     """The mean of the labelled rows alone."""
-    alone = ppi_mean(values, np.zeros(len(values)), documents, rules.confidence)
+    alone = ppi_mean(values, np.zeros(len(values)), documents, options.confidence)
     return _row(
-        group, name, alone.human, system=system, **_ends(alone.human_low, alone.human_high, rules.interval("mean")),
+        group, name, alone.human, system=system, **_ends(alone.human_low, alone.human_high, options.interval("mean")),
         n=alone.n, missing=len(values) - alone.n, status=status_of(alone.human, alone.status),
         reason=alone.reason if alone.human_low is None else None,
     )  # fmt: skip
@@ -212,43 +180,43 @@ def _narrower(got: PpiMean) -> float | None:
     return (got.high - got.low) / alone if alone > 0 else None
 
 
-def _pair_rows(matrix: PairedMatrix, rules: Rules) -> Iterator[Row]:
-    wanted = list(combinations(matrix.systems, 2)) if rules.pairs is None else list(rules.pairs)
-    for system in chain.from_iterable(wanted):
-        if system not in matrix.systems:
-            raise UsageError(f"no system {system!r}; there are: {', '.join(matrix.systems)}")
+def _pair_rows(matrix: PairedMatrix, options: LastJudgeOptions) -> Iterator[Row]:
+    given = options.pairs_of(matrix.systems)
+    wanted = list(combinations(matrix.systems, 2)) if given is None else given
     for pair in wanted:
         first, second = map(matrix.systems.index, pair)
         human, machine = (side[first] - side[second] for side in (matrix.gold, matrix.judge))
-        yield from _difference(matrix.group, pair_name(*pair), human, machine, len(wanted), rules)
+        yield from _difference(matrix.group, pair_name(*pair), human, machine, len(wanted), options)
 
 
-def _difference(group: Group, name: str, human: Floats, machine: Floats, family: int, rules: Rules) -> Iterator[Row]:
+def _difference(
+    group: Group, name: str, human: Floats, machine: Floats, family: int, options: LastJudgeOptions
+) -> Iterator[Row]:
     """Rows about the differences of two systems, a document each."""
-    got = ppi_mean(human, machine, None, rules.confidence, rules.tuned)
-    wide = ppi_mean(human, machine, None, 1 - (1 - rules.confidence) / family, rules.tuned)
+    got = ppi_mean(human, machine, None, options.confidence, options.tuned)
+    wide = ppi_mean(human, machine, None, 1 - (1 - options.confidence) / family, options.tuned)
     settled = None if wide.low is None or wide.high is None else bool(wide.low > 0 or wide.high < 0)
     about: dict[str, Any] = {"pair": name, "n": got.n, "missing": got.missing}
     yield _row(
-        group, "ppi_difference", got.value, **about, **_ends(got.low, got.high, rules.interval()),
+        group, "ppi_difference", got.value, **about, **_ends(got.low, got.high, options.interval()),
         status=status_of(got.value, got.status),
         reason=got.reason if got.value is not None else "no document is labelled for both systems",
         details={"unlabelled": got.unlabelled, "weight": got.weight, "human": got.human, "machine_bias": got.bias,
                  "narrower": _narrower(got), "low_adjusted": wide.low, "high_adjusted": wide.high,
                  "comparisons": family, "settled": settled},
     )  # fmt: skip
-    find = rules.difference if rules.difference is not None else abs(got.value or 0.0)
+    find = options.difference if options.difference is not None else abs(got.value or 0.0)
     if got.n < 2 or not find:
         reason = "fewer than 2 documents with labels for both systems" if got.n < 2 else "the difference is 0"
         about |= {"status": "undefined", "reason": f"{reason}: nothing to plan from"}
         yield _row(group, "labels_needed", None, **about)
         return
     # At the level of the interval that settles the difference.
-    plans = labels_needed(human, machine, find, 1 - (1 - rules.confidence) / family, rules.power)
+    plans = labels_needed(human, machine, find, 1 - (1 - options.confidence) / family, options.power)
     labels = None if plans.labels is None else float(plans.labels)
     yield _row(
         group, "labels_needed", labels, **about, status=status_of(labels), reason=plans.reason,
-        details={"difference": find, "power": rules.power, "human_only": plans.human_only, "pool": plans.pool},
+        details={"difference": find, "power": options.power, "human_only": plans.human_only, "pool": plans.pool},
     )  # fmt: skip
 
 
@@ -337,25 +305,30 @@ class Coverage(NamedTuple):
         return self.width / self.human_width if self.human_width else 1.0
 
 
+class CoverageOptions(IntervalOptions):
+    """How estimates are simulated."""
+
+    draws: int = Field(500, ge=1, description="Draws of the simulation.")
+    about: Annotated[str, Choice(Population, "about")] = Field(
+        Population.POPULATION,
+        description="Draw documents anew too (population), or only which of them people label (data).",
+    )
+    seed: int = Field(0, description="Random seed.")
+
+
+class SimulateOptions(Selection, GoldAtLeast, CoverageOptions):
+    """The options of `simulate`."""
+
+
 def coverage(
-    human: Floats,
-    machine: Floats,
-    labels: int,
-    *,
-    clusters: Labels | None = None,
-    draws: int = 500,
-    seed: int = 0,
-    about: str = Population.POPULATION,
-    confidence: float = 0.95,
-    tuned: bool = True,
+    human: Floats, machine: Floats, labels: int, options: CoverageOptions, clusters: Labels | None = None
 ) -> Coverage:
     """Simulate estimates from `labels` labelled clusters (documents) of rows that have both judgments.
 
-    Rows with NaN on either side are left out first. Keywords are those of `simulate`. Raises UsageError where there
-    are no more clusters than `labels`, or fewer than 2 labels.
+    Rows with NaN on either side are left out first. Raises UsageError where there are no more clusters than `labels`,
+    or fewer than 2 labels.
     """
-    how, population = Rules(confidence, tuned), _population(draws, about)
-    rng = generator(seed)
+    rng = generator(options.seed)
     kept = ~(np.isnan(human) | np.isnan(machine))
     human, machine = human[kept], machine[kept]
     of = np.arange(len(kept))[kept] if clusters is None else codes(clusters)[kept]
@@ -363,22 +336,28 @@ def coverage(
     if not 2 <= labels < len(units):
         raise UsageError(f"labels must be at least 2 and fewer than the {len(units)} documents, got {labels}")
     truth = float(human.mean())
-    simulated = [_draw(human, machine, _picked(units, rng, population), labels, how) for _ in range(draws)]
+    simulated = [
+        _draw(human, machine, _picked(units, rng, Population(options.about)), labels, options)
+        for _ in range(options.draws)
+    ]
     low, high, human_low, human_high, value = np.array(simulated).T
     inside = ((low <= truth) & (truth <= high)).astype(np.float64)
     alone = (human_low <= truth) & (truth <= human_high)
-    rate = Bootstrap(len(inside), RESAMPLES, seed=seed, by="draw").mean(inside)
+    rate = Bootstrap(len(inside), RESAMPLES, seed=options.seed, by="draw").mean(inside)
     return Coverage(
-        float(inside.mean()), rate.low, rate.high, float(alone.mean()), float((high - low).mean()),
-        float((human_high - human_low).mean()), float((value - truth).mean()), float(machine.mean() - truth), draws,
-        labels, truth, rate.interval,
-    )  # fmt: skip
-
-
-def _population(draws: int, about: str) -> Population:
-    if draws < 1:
-        raise UsageError(f"a simulation needs at least 1 draw, got {draws}")
-    return choose(Population, about, "about")
+        rate=float(inside.mean()),
+        low=rate.low,
+        high=rate.high,
+        human_rate=float(alone.mean()),
+        width=float((high - low).mean()),
+        human_width=float((human_high - human_low).mean()),
+        bias=float((value - truth).mean()),
+        machine_bias=float(machine.mean() - truth),
+        draws=options.draws,
+        labels=labels,
+        truth=truth,
+        interval=rate.interval,
+    )
 
 
 def _picked(units: Sequence[Ints], rng: np.random.Generator, about: Population) -> list[Ints]:
@@ -393,59 +372,43 @@ def _picked(units: Sequence[Ints], rng: np.random.Generator, about: Population) 
     return [units[pick] for pick in picks]
 
 
-def _draw(human: Floats, machine: Floats, units: Sequence[Ints], labels: int, rules: Rules) -> list[float]:
+def _draw(human: Floats, machine: Floats, units: Sequence[Ints], labels: int, options: IntervalOptions) -> list[float]:
     """The ends of the estimate and of the labels alone, and the estimate. Labels without spread have a width of 0."""
     rows = np.concatenate(units)
     of = np.repeat(np.arange(len(units)), [len(unit) for unit in units])
     people = np.where(of < labels, human[rows], np.nan)
-    got = ppi_mean(people, machine[rows], of, rules.confidence, rules.tuned)
+    got = ppi_mean(people, machine[rows], of, options.confidence, options.tuned)
     ends = ((got.low, got.value), (got.high, got.value), (got.human_low, got.human), (got.human_high, got.human))
     values = [middle if end is None else end for end, middle in (*ends, (got.value, None))]
     return [np.nan if value is None else value for value in values]
 
 
-@takes("aspect judge gold_at_least", OF_PEOPLE)
-def simulate(
-    run: RunLike,
-    gold: Gold,
-    labels: int,
-    *,
-    draws: int = 500,
-    seed: int = 0,
-    about: str = Population.POPULATION,
-    confidence: float = 0.95,
-    tuned: bool = True,
-    **select: Unpack[SelectionArgs],
-) -> Study:
-    """Simulate estimates on data that people judged in full: all systems together, and each.
+@study(SimulateOptions)
+def simulate(run: RunLike, gold: Gold, labels: int, options: SimulateOptions) -> Study:
+    """Simulate estimates from `labels` labelled documents on data that people judged in full: all systems, and each.
 
-    `draws` of `labels` labelled documents each: of the documents too (`about="population"`), or only of which of
-    them people label (`"data"`). Rows of the study "estimate": `coverage` (the share of intervals that held people's
-    mean; `n` draws) and `width_ratio` (the estimate's mean width as a share of that from labels alone).
+    Rows of the study "estimate": `coverage` (the share of intervals that held people's mean; `n` draws) and
+    `width_ratio` (the estimate's mean width as a share of that from labels alone).
     """
-    chosen, population = Selection(**select), _population(draws, about)
-    read = meta_input(run, gold, chosen)
+    read = meta_input(run, gold, options)
     rows: list[Row] = []
-    for pairs in all_pairs(read, Level.SUMMARY, chosen):
+    for pairs in all_pairs(read, Level.SUMMARY, options):
         whole = Group(None, None, pairs)
         systems = [str(name) for name in pairs.system.used()]
         parts = [Group("system", system, _of(whole, system)) for system in systems] if len(systems) > 1 else []
         for group in (whole, *parts):
             part = group.pairs
             try:
-                got = coverage(
-                    part.y, part.x, labels, clusters=part.document.codes, draws=draws, seed=seed, about=about,
-                    confidence=confidence, tuned=tuned,
-                )  # fmt: skip
+                got = coverage(part.y, part.x, labels, options, part.document.codes)
             except UsageError as error:
                 rows.append(row(STUDY, group, "coverage", None, n=0, missing=part.missing, reason=str(error)))
                 continue
             details: dict[str, Any] = {
-                "labels": labels, "draws": draws, "about": str(population), "seed": seed,
+                "labels": labels, "draws": options.draws, "about": str(options.about), "seed": options.seed,
                 "human_coverage": got.human_rate, "bias": got.bias, "machine_bias": got.machine_bias,
                 "truth": got.truth,
             }  # fmt: skip
-            common: dict[str, Any] = {"n": draws, "missing": part.missing, "details": details}
+            common: dict[str, Any] = {"n": options.draws, "missing": part.missing, "details": details}
             bounded = got.low is not None
             rows.append(row(
                 STUDY, group, "coverage", got.rate, **common, low=got.low, high=got.high, interval=got.interval,
@@ -453,4 +416,6 @@ def simulate(
                 reason=None if bounded else "fewer than 2 draws: no interval",
             ))  # fmt: skip
             rows.append(row(STUDY, group, "width_ratio", got.narrower, **common))
-    return Study(STUDY, rows, [f"coverage: {draws} draws of {labels} labelled documents each, about the {population}"])
+    return Study(
+        STUDY, rows, [f"coverage: {options.draws} draws of {labels} labelled documents each, about the {options.about}"]
+    )

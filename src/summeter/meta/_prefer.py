@@ -17,26 +17,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, NamedTuple, Unpack
+from typing import Any
 
 import numpy as np
+from pydantic import Field
 
 from summeter.choices import AggregationRule, Level
 from summeter.meta.gold import PEOPLE, Aggregation, aspects, block_of, check_named, gold_scores
 from summeter.meta.inputs import Gold, RunLike, gold_input
 from summeter.meta.matrix import ScoreMatrix, Scores, model_names, rounded
-from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, resampling, status_of
-from summeter.meta.selection import (
-    OF_PEOPLE,
-    MetaInput,
-    PairedMatrix,
-    Selection,
-    SelectionArgs,
-    meta_input,
-    paired_matrices,
-    takes,
-    wanted,
-)
+from summeter.meta.options import By, Draws, Pairs, Selection, study
+from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, status_of
+from summeter.meta.selection import MetaInput, PairedMatrix, meta_input, paired_matrices, wanted
 from summeter.records import UsageError
 from summeter.scoring.table import JudgmentTable
 from summeter.stats import (
@@ -54,7 +46,6 @@ from summeter.stats import (
     win_rates,
 )
 from summeter.stats.base import Floats, mean_present, ratio, undefined
-from summeter.stats.resample import Resampling
 
 ALL, CHAIN, GIVEN = "all", "chain", "given"
 MOST_FITS = 200
@@ -62,50 +53,34 @@ _NO_PAIR = "no pair of systems has documents judged by both"
 _APART = "the pairs judged do not connect all systems: no common scale"
 
 
-class _Options(NamedTuple):
+class PreferOptions(Selection, By, Pairs, Draws):
     """The options of `prefer`."""
 
-    pairs: tuple[tuple[str, str], ...] | None
-    strengths: bool
-    prior: float
-    resample: Resampling
+    strengths: bool = Field(default=True, description="Win rates and Bradley-Terry strengths too.")
+    prior: float = Field(
+        0.0,
+        ge=0,
+        description="Half-won games between every two systems, which keep strengths finite where one wins everything.",
+    )
 
 
-@takes("aspect judge by", OF_PEOPLE)
-def prefer(
-    run: RunLike | None,
-    gold: Gold,
-    *,
-    pairs: Sequence[tuple[str, str]] | None = None,
-    strengths: bool = True,
-    prior: float = 0.0,
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
-    **selection: Unpack[SelectionArgs],
-) -> Study:
-    """Does each judge of `run` prefer the systems that people prefer, on each aspect?
+@study(PreferOptions)
+def prefer(run: RunLike | None, gold: Gold, options: PreferOptions) -> Study:
+    """Ask whether judges prefer the systems people prefer: correct preferences, win rates, Bradley-Terry. Without a
+    run: win rates and strengths by people's own judgments.
 
     Scores of summaries and head-to-head verdicts are both used, whichever the run and people have (people's scores
-    first; source="pairs" for their verdicts). Without a run (None) there are the win rates and strengths by people
-    alone. `pairs` are those to compare, named as given; all by default. The chain of closest systems follows people's
-    ranking: by the mean over all aspects of the block (Shen et al. rank by the average of four
-    ratings). `strengths` adds win rates and Bradley-Terry rows; `prior` is the
-    number of half-won games between every two systems, which keeps strengths finite. Intervals at `confidence` draw
-    documents (`resamples`=0: none). The other keywords are those of `SelectionArgs`. Raises UsageError where there is
-    nothing to compare or a system is unknown.
+    first; source="pairs" for their verdicts). `pairs` are those to compare, named as given. The chain of closest
+    systems follows people's ranking: by the mean over all aspects of the block (Shen et al. rank by the average of
+    four ratings). Raises UsageError where there is nothing to compare or a system is unknown.
     """
-    chosen = Selection(**selection)
-    options = _Options(
-        None if pairs is None else tuple(pairs), strengths, prior, resampling(resamples, confidence, seed)
-    )
     if run is None:
-        return _people_alone(gold_input(gold, chosen.judgment_set)[0], chosen, options)
-    read = meta_input(run, gold, chosen)
+        return _people_alone(gold_input(gold, options.judgment_set)[0], options)
+    read = meta_input(run, gold, options)
     rows: list[Row] = []
     shown: set[tuple[str, ...]] = set()
     try:
-        matrices, why = paired_matrices(read, chosen, chosen.by), None
+        matrices, why = paired_matrices(read, options, options.by), None
     except UsageError as error:  # a run of verdicts only has no scores, which is no fault
         matrices, why = [], error
     for matrix in matrices:
@@ -113,14 +88,14 @@ def prefer(
             judge, people = (
                 ScoreMatrix(side, matrix.systems, matrix.documents) for side in (matrix.judge, matrix.gold)
             )
-            ranking = _ranking(read.gold, matrix.pairs.gold, chosen)
+            ranking = _ranking(read.gold, matrix.pairs.gold, options)
             rows += _contest_rows(
                 judge, people, matrix.fields(), systems=matrix.systems, ranking=ranking, options=options
             )
-            rows += _ranking_rows(matrix, options, shown) if strengths else []
-    for verdicts_of_judge, scores in _verdicts_and_scores(read, chosen):
-        rows += _verdict_rows(verdicts_of_judge, scores, _ranking(read.gold, scores, chosen), options)
-    for either, verdicts_of_people in _against_verdicts(read, chosen, compared=bool(rows)):
+            rows += _ranking_rows(matrix, options, shown) if options.strengths else []
+    for verdicts_of_judge, scores in _verdicts_and_scores(read, options):
+        rows += _verdict_rows(verdicts_of_judge, scores, _ranking(read.gold, scores, options), options)
+    for either, verdicts_of_people in _against_verdicts(read, options, compared=bool(rows)):
         rows += _verdict_rows(either, verdicts_of_people, verdicts_of_people.ranking(), options)
     if not rows:
         if matrices:
@@ -130,16 +105,16 @@ def prefer(
     return Study("prefer", rows)
 
 
-def _people_alone(columns: JudgmentTable, chosen: Selection, options: _Options) -> Study:
+def _people_alone(columns: JudgmentTable, options: PreferOptions) -> Study:
     """Win rates and strengths by people's scores and verdicts."""
     rows: list[Row] = []
-    names = chosen.gold_aspects or aspects(columns)
+    names = options.gold_aspects or aspects(columns)
     for aspect in names:
-        for scores in gold_scores(columns, aspect, Level.SUMMARY, chosen.rule, chosen.source):
+        for scores in gold_scores(columns, aspect, Level.SUMMARY, options.rule, options.source):
             matrix = scores.grid()
             if len(matrix.systems) > 1:
                 rows += _system_rows(named(scores, scores), matrix.systems, matrix.values, options)
-        for verdicts in people_verdicts(columns, aspect, chosen.rule):
+        for verdicts in people_verdicts(columns, aspect, options.rule):
             rows += _strengths_of(verdicts.pairs, _points(verdicts, verdicts.pairs), named(verdicts), options)
     if not rows:
         raise UsageError(f"people did not judge the summaries of several systems; they judged: {', '.join(names)}")
@@ -147,7 +122,7 @@ def _people_alone(columns: JudgmentTable, chosen: Selection, options: _Options) 
 
 
 def _verdict_rows(
-    judge: Verdicts | Scores, gold: Verdicts | Scores, ranking: Mapping[str, float], options: _Options
+    judge: Verdicts | Scores, gold: Verdicts | Scores, ranking: Mapping[str, float], options: PreferOptions
 ) -> list[Row]:
     """Rows of head-to-head verdicts, the judge's or people's, against either."""
     mine, people = (side if isinstance(side, Verdicts) else side.grid() for side in (judge, gold))
@@ -176,45 +151,45 @@ def _points(
     return np.array(rows).reshape(len(pairs), len(documents))
 
 
-def _verdicts_and_scores(read: MetaInput, chosen: Selection) -> list[tuple[Verdicts, Scores]]:
+def _verdicts_and_scores(read: MetaInput, options: Selection) -> list[tuple[Verdicts, Scores]]:
     """Every head-to-head judge's verdicts on an aspect beside people's scores on it."""
-    judges = list(verdicts(read.judge.table, chosen.judge))
+    judges = list(verdicts(read.judge.table, options.judge))
     known = [name for name in aspects(read.gold) if not _only_pairs(read.gold, name)]
-    if not judges or chosen.source == _BLOCK or (not known and aspects(read.gold)):
+    if not judges or options.source == _BLOCK or (not known and aspects(read.gold)):
         return []
-    names = wanted(chosen, list(dict.fromkeys(judge.aspect for judge in judges)), aspects(read.gold))
+    names = wanted(options, list(dict.fromkeys(judge.aspect for judge in judges)), aspects(read.gold))
     return [
         (judge, gold)
         for judge in judges for own, other in names if own == judge.aspect
-        for gold in gold_scores(read.gold, other, Level.SUMMARY, chosen.rule, chosen.source)
+        for gold in gold_scores(read.gold, other, Level.SUMMARY, options.rule, options.source)
     ]  # fmt: skip
 
 
 def _against_verdicts(
-    read: MetaInput, chosen: Selection, *, compared: bool
+    read: MetaInput, options: Selection, *, compared: bool
 ) -> Iterator[tuple[Verdicts | Scores, Verdicts]]:
     """Every judge beside people's own verdicts on pairs, where people have no scores or these were asked for."""
-    if (compared and chosen.source is None) or chosen.source not in (None, _BLOCK):
+    if (compared and options.source is None) or options.source not in (None, _BLOCK):
         return
     there = [name for name in aspects(read.gold) if len(_pair_rows(read.gold, name))]
-    judges: list[Verdicts | Scores] = list(verdicts(read.judge.table, chosen.judge))
-    scores = (read.judge.scores(question, Level.SUMMARY) for question in read.judge.questions(judge=chosen.judge))
+    judges: list[Verdicts | Scores] = list(verdicts(read.judge.table, options.judge))
+    scores = (read.judge.scores(question, Level.SUMMARY) for question in read.judge.questions(judge=options.judge))
     judges += [series for series in scores if len(series)]
     if not there or not judges:
         return
-    names = wanted(chosen, list(dict.fromkeys(judge.aspect for judge in judges)), there)
+    names = wanted(options, list(dict.fromkeys(judge.aspect for judge in judges)), there)
     for judge in judges:
         for own, other in names:
             if own == judge.aspect:
-                yield from ((judge, gold) for gold in people_verdicts(read.gold, other, chosen.rule))
+                yield from ((judge, gold) for gold in people_verdicts(read.gold, other, options.rule))
 
 
-def _ranking(columns: JudgmentTable, gold: Scores, chosen: Selection) -> dict[str, float]:
+def _ranking(columns: JudgmentTable, gold: Scores, options: Selection) -> dict[str, float]:
     """People's mean of each system over the aspects of the block of ratings that `gold` is of."""
     every = (
         scores
         for name in aspects(columns)
-        for scores in gold_scores(columns, name, Level.SUMMARY, chosen.rule, chosen.source)
+        for scores in gold_scores(columns, name, Level.SUMMARY, options.rule, options.source)
     )
     block = [scores for scores in every if block_of(scores.signature) == block_of(gold.signature)]
     return ranking_of([scores.grid() for scores in block])
@@ -245,17 +220,13 @@ def chain_of(ranking: Mapping[str, float], systems: Sequence[str]) -> list[tuple
 
 
 def _chosen_pairs(
-    there: Sequence[tuple[str, str]], ranking: Mapping[str, float], options: _Options, systems: Sequence[str]
+    there: Sequence[tuple[str, str]], ranking: Mapping[str, float], options: PreferOptions, systems: Sequence[str]
 ) -> list[tuple[str, str]]:
     """The pairs to compare: those given, as named; else all there are, the better system (by people) first."""
-    if options.pairs is None:
-        low = float("-inf")
-        return [(b, a) if ranking.get(b, low) > ranking.get(a, low) else (a, b) for a, b in there]
-    for pair in options.pairs:
-        for name in pair:
-            if name not in systems:
-                raise UsageError(f"the pair {pair_name(*pair)} names {name!r}; the judge judged: {', '.join(systems)}")
-    return list(options.pairs)
+    if (given := options.pairs_of(systems)) is not None:
+        return given
+    low = float("-inf")
+    return [(b, a) if ranking.get(b, low) > ranking.get(a, low) else (a, b) for a, b in there]
 
 
 def _contest_rows(
@@ -265,7 +236,7 @@ def _contest_rows(
     *,
     systems: Sequence[str],
     ranking: Mapping[str, float],
-    options: _Options,
+    options: PreferOptions,
 ) -> Iterator[Row]:
     """Rows `pair` and `correct_preferences`."""
     verdicts = next((side for side in (gold, judge) if isinstance(side, Verdicts)), None)
@@ -273,7 +244,7 @@ def _contest_rows(
     pairs = _chosen_pairs(there, ranking, options, systems)
     documents = list(dict.fromkeys((*gold.documents, *judge.documents)))
     by_people, by_judge = (_points(side, pairs, documents) for side in (gold, judge))
-    bootstrap = options.resample(len(documents))
+    bootstrap = options.resampling(len(documents))
     by_pair, right = _samples(by_people, by_judge, bootstrap)
     compared = [compare_pair(*both) for both in zip(by_people, by_judge, strict=True)]
     neighbours = chain_of(ranking, chained)
@@ -320,7 +291,7 @@ def _samples(gold: Floats, judge: Floats, bootstrap: Bootstrap) -> list[Floats]:
     return bootstrap.samples(by_pair, right, width=len(kept))
 
 
-def _ranking_rows(matrix: PairedMatrix, options: _Options, shown: set[tuple[str, ...]]) -> list[Row]:
+def _ranking_rows(matrix: PairedMatrix, options: PreferOptions, shown: set[tuple[str, ...]]) -> list[Row]:
     """Win rates, best rates and strengths by a judge's scores; people's too, once an aspect (kept in `shown`)."""
     gold = matrix.pairs.gold
     rows = list(_system_rows(matrix.fields(), matrix.systems, matrix.judge, options))
@@ -331,11 +302,13 @@ def _ranking_rows(matrix: PairedMatrix, options: _Options, shown: set[tuple[str,
     return rows
 
 
-def _system_rows(fields: Mapping[str, Any], systems: Sequence[str], scores: Floats, options: _Options) -> Iterator[Row]:
+def _system_rows(
+    fields: Mapping[str, Any], systems: Sequence[str], scores: Floats, options: PreferOptions
+) -> Iterator[Row]:
     """Each system's win rate, best rate and strength by scores (systems x documents), with intervals over documents."""
     for rates in (win_rates(scores), best_rates(scores)):
         about = merged(fields, study=rates.name, statistic=rates.name, level=Level.SYSTEM.value)
-        bootstrap = options.resample(rates.won.shape[1])
+        bootstrap = options.resampling(rates.won.shape[1])
         (samples,) = bootstrap.samples(rates.weighted, width=len(scores))
         for system, rate, column in zip(systems, rates.statistics, samples.T, strict=True):
             own = {"system": system, "n": rate.n, "missing": rate.missing, "reason": rate.reason}
@@ -343,12 +316,12 @@ def _system_rows(fields: Mapping[str, Any], systems: Sequence[str], scores: Floa
     yield from strength_rows(games_from_scores(scores), systems, fields, options)
 
 
-def strength_rows(games: Games, systems: Sequence[str], fields: Mapping[str, Any], options: _Options) -> list[Row]:
+def strength_rows(games: Games, systems: Sequence[str], fields: Mapping[str, Any], options: PreferOptions) -> list[Row]:
     """One row a system, best first: its Bradley-Terry strength, or why there is none.
 
     Every draw is a fit of its own, so there are at most `MOST_FITS`; the interval says how many.
     """
-    how = options.resample(1)
+    how = options.resampling(1)
     fit = bradley_terry(games, len(systems), options.prior, min(how.resamples, MOST_FITS), how.level, how.seed)
     about = merged(
         fields, study="bradley_terry", level=Level.SYSTEM.value, statistic="strength", n=fit.n, missing=fit.missing,
@@ -362,7 +335,7 @@ def strength_rows(games: Games, systems: Sequence[str], fields: Mapping[str, Any
 
 
 def _strengths_of(
-    pairs: Sequence[tuple[str, str]], gained: Floats, fields: Mapping[str, Any], options: _Options
+    pairs: Sequence[tuple[str, str]], gained: Floats, fields: Mapping[str, Any], options: PreferOptions
 ) -> list[Row]:
     """Strengths from the points of each pair's first system (pairs x documents): one game a pair and document."""
     systems = list(dict.fromkeys(name for pair in pairs for name in pair))

@@ -35,11 +35,11 @@ from typing import (
     overload,
 )
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
-from summeter.choices import AggregationRule, Tie
+from summeter.choices import USUAL_COEFFICIENTS, AggregationRule, Coefficient, Tie
 from summeter.data.human import RAW
 from summeter.meta.gold import Aggregation
 from summeter.meta.results import resampling
@@ -90,6 +90,14 @@ class CommandLine:
     python_only: bool = False
 
 
+def _listed(value: object) -> object:
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+LISTED = BeforeValidator(_listed)
+"""Marks an option whose values may also be given as one text: `1,2,3`, which is how the command line takes them."""
+
+
 class Options(BaseModel):
     """Base of the options of all studies."""
 
@@ -129,6 +137,8 @@ def explained(fault: ErrorDetails) -> str:
         return fault["msg"].removeprefix("Value error, ")
     if kind == "missing":
         return f"{name} is missing; give {name}=..."
+    if kind == "too_short":
+        return f"{name} is empty; give at least one"
     if kind in _BOUNDS:
         words, bound = _BOUNDS[kind]
         return f"{name} must be {words} {fault['ctx'][bound]:g}, not {value!r}"
@@ -259,6 +269,70 @@ class Draws(Options):
         return resampling(self.resamples, self.confidence, self.seed)
 
 
+class Significance(Draws):
+    """How differences are tested."""
+
+    resamples: int = Field(2000, ge=0, description="Resamples of the bootstrap by document; 0 for no intervals.")
+    permutations: int = Field(
+        10_000,
+        ge=1,
+        description="Permutations of the test: all of them where there are no more; raised for many pairs.",
+    )
+    alpha: float = Field(
+        0.05,
+        gt=0,
+        lt=1,
+        description="The corrected p-value from which a difference counts; intervals of differences hold at 1 - alpha.",
+    )
+
+
+class Coefficients(Options):
+    """Correlation coefficients."""
+
+    coefficients: Annotated[
+        Sequence[Annotated[str, Choice(Coefficient, "coefficient")]], CommandLine(("--coefficient", "--coefficients"))
+    ] = Field(
+        USUAL_COEFFICIENTS,
+        min_length=1,
+        description="pearson, spearman, kendall_b (these by default), kendall_c. Repeatable.",
+    )
+
+
+class Pairs(Options):
+    """Pairs of systems."""
+
+    pairs: Annotated[Sequence[str | tuple[str, str]] | None, LISTED, CommandLine(("--pair", "--pairs"), "A-B")] = Field(
+        None, description="Only these pairs of systems; default: all. Repeatable."
+    )
+
+    def pairs_of(self, systems: Sequence[str]) -> list[tuple[str, str]] | None:
+        """The pairs asked for, None for all. Raises UsageError for a name that is none of the systems'.
+
+        In "A-B" the names may hold hyphens themselves, as long as only one cut gives two systems.
+
+        >>> Pairs(pairs=["gpt-4-t5"]).pairs_of(["gpt-4", "t5"])
+        [('gpt-4', 't5')]
+        """
+        if self.pairs is None:
+            return None
+        there = ", ".join(systems)
+        found = []
+        for pair in self.pairs:
+            if isinstance(pair, str):
+                cuts = [(pair[:at], pair[at + 1 :]) for at, sign in enumerate(pair) if sign == "-"]
+                known = [cut for cut in cuts if cut[0] in systems and cut[1] in systems and cut[0] != cut[1]]
+                if len(known) != 1:
+                    why = "can be read in two ways" if known else "names no two systems"
+                    raise UsageError(f"the pair {pair} {why}; the systems are: {there}")
+                found += known
+            else:
+                for name in pair:
+                    if name not in systems:
+                        raise UsageError(f"no system {name!r}{nearest(name, systems)}; there are: {there}")
+                found.append(pair)
+        return found
+
+
 class Families(Options):
     """Who made systems and judges."""
 
@@ -276,10 +350,11 @@ class Families(Options):
 
 @dataclass(frozen=True)
 class Input:
-    """An input of a study; one that is not required is None where it is not given."""
+    """An input of a study: whether it may be None, and whether it may be left out, which says the same."""
 
     name: str
-    required: bool
+    nullable: bool
+    optional: bool
 
 
 class StudyEntry(NamedTuple):
@@ -323,12 +398,13 @@ class StudyDecorator(Generic[P, OptionsT]):
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         hints = get_type_hints(function)
         *names, _ = inspect.signature(function).parameters
-        inputs = tuple(Input(name, NoneType not in get_args(hints[name])) for name in names)
+        nullable = [NoneType in get_args(hints[name]) for name in names]
+        inputs = tuple(Input(name, nullable[at], all(nullable[at:])) for at, name in enumerate(names))
         parameters = [
             inspect.Parameter(
                 each.name,
                 inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                default=inspect.Parameter.empty if each.required else None,
+                default=None if each.optional else inspect.Parameter.empty,
                 annotation=hints[each.name],
             )
             for each in inputs

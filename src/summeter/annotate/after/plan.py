@@ -19,7 +19,7 @@ import numpy as np
 
 from summeter.data.dataset import Dataset
 from summeter.meta import Level, Row, Study, Use
-from summeter.meta._estimate import coverage
+from summeter.meta._estimate import CoverageOptions, coverage
 from summeter.meta.gold import gold_scores
 from summeter.meta.inputs import JudgeInput, gold_input
 from summeter.meta.matrix import Scores
@@ -269,12 +269,10 @@ def _steps(machine: Floats, stand_ins: Mapping[str, Floats], how: _Settings) -> 
     sizes = sorted(size for size in wanted if size < most)
     if not sizes:
         raise UsageError(f"there are {most} items to draw from; ask for fewer labels than that")
+    options = CoverageOptions(draws=how.draws, seed=how.seed, confidence=how.level)
     steps = []
     for size in sizes:
-        simulated = [
-            coverage(values, machine, size, draws=how.draws, seed=how.seed, confidence=how.level)
-            for values in stand_ins.values()
-        ]
+        simulated = [coverage(values, machine, size, options) for values in stand_ins.values()]
         halves = [result.width / 2 for result in simulated]
         alone = fmean(result.human_width / 2 for result in simulated)
         steps.append(_Step(size, fmean(halves), min(halves), max(halves), alone))
