@@ -21,7 +21,7 @@ from summeter.scoring.table import Names
 COLUMN = ("judge", "judge|v:1", "faithfulness")
 
 
-def table(systems: int, rng: np.random.Generator) -> SystemTable:
+def table(systems: int, rng: np.random.Generator, seed: int) -> SystemTable:
     """A table of equal systems over the same documents."""
     documents = int(rng.integers(2, 51))
     if rng.random() < 0.5:
@@ -45,13 +45,13 @@ def table(systems: int, rng: np.random.Generator) -> SystemTable:
         status=Names(missing, ("ok", "error")),
         reason=Names(missing, (None, "none")),
     )
-    return SystemTable(system_scores(scores), scores)
+    return SystemTable(system_scores(scores), scores, seed=seed)
 
 
 def claims(sets: int, systems: int, seed: int = 0) -> int:
     """In how many of so many sets the headline claims a difference."""
     rng = np.random.default_rng(seed)
-    headlines = (leading(table(systems, rng), COLUMN, "judge", number) for number in range(sets))
+    headlines = (leading(table(systems, rng, number), COLUMN, "judge") for number in range(sets))
     return sum("better than" in headline for headline in headlines)
 
 

@@ -31,13 +31,13 @@ def test_decisions_on_sentences_by_hand() -> None:
     assert agreement_lines(study)[0].endswith("], above chance (20 sentences)")
 
 
-def test_a_coin_is_at_chance_and_a_liar_below() -> None:
+def test_a_coin_cannot_be_told_from_chance_and_a_liar_is_below() -> None:
     coin = sentences({(f"d{i}", "A"): [i % 2, (i + i // 2) % 2] for i in range(10)}, judge="coin")
     liar = sentences({(f"d{i}", "A"): [0, 1] for i in range(10)}, judge="liar")
     study = agreement_with_people([*coin, *liar], voted(TRUE), resamples=200)
     sound(study)
-    assert study.one(judge="coin").details["verdict"] == "at chance"
-    assert ", at chance (" in agreement_lines(study)[0]
+    assert study.one(judge="coin").details["verdict"] == "cannot be told from chance"
+    assert ", cannot be told from chance (" in agreement_lines(study)[0]
     assert study.one(judge="liar").details["verdict"] == "below chance"
 
 
@@ -52,6 +52,14 @@ def test_ratings_are_correlated() -> None:
     assert (row.details["chance"], row.details["verdict"]) == (0.0, "above chance")
 
 
+def test_five_documents_do_not_tell_a_judge_from_chance() -> None:
+    for documents, verdict in ((5, "cannot be told from chance"), (6, "above chance")):
+        labels = {(f"d{i}", "A"): [{"x": 1}, {"x": 0}] for i in range(documents)}
+        judged = sentences({key: [1, 0] for key in labels})
+        (row,) = agreement_with_people(judged, voted(labels), resamples=100).rows
+        assert (row.value, row.low, row.details["verdict"]) == (1.0, 1.0, verdict)
+
+
 def test_what_cannot_be_told_has_a_reason() -> None:
     constant = ratings({f"d{i}": {"A": 3.0} for i in range(4)})
     votes = people({(f"d{i}", "A"): {"x": float(i)} for i in range(4)})
@@ -60,11 +68,12 @@ def test_what_cannot_be_told_has_a_reason() -> None:
     (row,) = study.rows
     assert (row.value, row.details["verdict"]) == (None, None)
     assert "is not known, " in agreement_lines(study)[0]
-    # One document: a value, no interval, no verdict.
+    # One document: a value, no interval.
     judged = [judgment("d", system, value) for system, value in zip("ABC", (1.0, 2, 3), strict=True)]
     rated = people({("d", system): {"x": value} for system, value in zip("ABC", (1.0, 2, 5), strict=True)})
     alone = agreement_with_people(judged, rated)
-    assert (alone.rows[0].value, alone.rows[0].status, alone.rows[0].details["verdict"]) == (1.0, "no_interval", None)
+    assert (alone.rows[0].value, alone.rows[0].status) == (1.0, "no_interval")
+    assert alone.rows[0].details["verdict"] == "cannot be told from chance"
     huge = agreement_with_people(ratings({"d0": {"A": 1e308}}), votes)
     assert (huge.rows, "beyond 1e+100" in huge.notes[0]) == ((), True)
     # Another aspect, or nobody: nothing to say.

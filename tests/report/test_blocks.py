@@ -74,9 +74,9 @@ def test_ranking_by_composite(one: Page) -> None:
 def test_verdict_does_not_settle_what_one_document_cannot(one: Page) -> None:
     said = one.runs[0].verdict
     assert said == (
-        "By mock, aster has the highest composite, 1.00, but 1 shared document is too few to tell it from the others "
-        "(at least 6 are needed). Ranked on the 1 document for which every system has a score "
-        "(each has: aster 1, cedar 2)."
+        "By mock, aster has the highest composite, 1.00, but cannot be told apart from cedar: +0.67, 1 document is too "
+        "few for a verdict (at least 6 are needed), 1 without both scores. "
+        "Ranked on the 1 document for which every system has a score (each has: aster 1, cedar 2)."
     )
 
 

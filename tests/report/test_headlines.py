@@ -14,6 +14,7 @@ from meta.makers import ratings
 from report import fake_runs as fake
 
 from summeter.meta import compare_systems
+from summeter.meta.verdicts import ABOVE, NOT_TOLD, Comparison
 from summeter.records import Document, Judgment, Summary
 from summeter.report.build import page
 from summeter.report.ranks import leading
@@ -53,6 +54,10 @@ def line(mean: float, documents: int, first: int = 0) -> dict[str, float]:
     return {f"d{number}": mean + float(noise[number]) for number in range(first, first + documents)}
 
 
+def best(systems: SystemTable) -> str | None:
+    return Comparison.of(systems, COLUMN).best
+
+
 def said(values: Mapping[str, Mapping[str, float]]) -> str:
     return leading(table(values), COLUMN, "j")
 
@@ -65,21 +70,21 @@ def test_equal_systems_are_hardly_ever_told_apart(benchmark: ModuleType) -> None
 def test_two_documents_settle_nothing() -> None:
     told = said({"aster": line(0.9, 2), "birch": line(0.5, 2)})
     assert "aster has the highest faithfulness, 0.9" in told
-    assert "2 shared documents are too few to tell it from the others" in told
+    assert "cannot be told apart from birch: +0.40, 2 documents are too few for a verdict" in told
     assert "better" not in told
 
 
 def test_a_clear_difference_is_claimed_with_its_interval_and_p() -> None:
     birch = {name: value + (0.02 if place % 2 else -0.02) for place, (name, value) in enumerate(line(0.5, 12).items())}
     told = said({"aster": line(0.9, 12), "birch": birch})
-    assert told.startswith("By j, aster is better than birch on faithfulness: 0.9")
-    assert "ahead by 0.40 [0.39, 0.41] on the 12 documents both have, p < .001" in told
+    assert told.startswith("By j, aster leads on faithfulness, 0.90 [0.90, 0.90], and is better than birch: ")
+    assert told.endswith("+0.40 [0.39, 0.41], p < .001 after Holm over 1 pair.")
 
 
 def test_an_interval_without_spread_is_not_shown() -> None:
     told = said({name: dict.fromkeys(line(0, 12), value) for name, value in (("aster", 5.0), ("birch", 4.0))})
     assert told == (
-        "By j, aster is better than birch on faithfulness: 5.00, ahead by 1.00 on the 12 documents both have, p < .001."
+        "By j, aster leads on faithfulness, 5.00, and is better than birch: +1.00, p < .001 after Holm over 1 pair."
     )
 
 
@@ -89,22 +94,39 @@ def test_two_leaders_with_unlike_intervals_are_given_none() -> None:
     assert "aster and birch share the highest faithfulness, 3.00: no difference between them is claimed" in told
 
 
-def test_a_headline_claims_on_the_documents_of_the_ranking() -> None:
+def test_a_headline_claims_what_compare_claims() -> None:
+    """Means are over the 3 documents that all have; two systems are compared on those that both have."""
     unlike = {"aster": line(0.9, 20), "birch": line(0.5, 20), "cedar": line(0.6, 10) | line(0.6, 10, 20)}
     unlike["dogwood"] = line(0.4, 3) | line(0.4, 17, 20)
-    assert "3 shared documents are too few to tell it from the others (at least 6 are needed)" in said(unlike)
-    assert "better" not in said(unlike)
-    assert table(unlike).best(COLUMN) is None
+    assert (
+        "aster leads on faithfulness, 0.90, and is better than birch and cedar (p <= 0.05 after Holm over 6 pairs), "
+        "but cannot be told apart from dogwood."
+    ) in said(unlike)
+    assert "Ranked on the 3 documents for which every system has a score" in said(unlike)
+    assert best(table(unlike)) is None
+
+
+def test_the_highest_does_not_lead_where_another_is_better_on_the_documents_that_both_have() -> None:
+    # On the 6 documents that all have, aster is ahead by a little; on the 14 that birch has too, birch is by far.
+    shared = {f"d{number}": 0.6 for number in range(6)}
+    unlike = {
+        "aster": shared | line(0.2, 14, 6), "birch": dict.fromkeys(shared, 0.59) | line(0.8, 14, 6),
+        "cedar": dict.fromkeys(shared, 0.5),
+    }  # fmt: skip
+    told = said(unlike)
+    assert told.startswith("By j, aster has the highest faithfulness, 0.60, but birch is better than aster on faithf")
+    assert Comparison.of(table(unlike), COLUMN).leader is None
+    assert best(table(unlike)) is None
 
 
 def test_a_system_with_few_documents_does_not_silence_the_others() -> None:
     scores = {"aster": line(0.9, 20), "birch": line(0.5, 20), "cedar": line(0.6, 3)}
     headline, ranked = said(scores), table(scores)
-    assert "aster is better than birch on faithfulness" in headline
+    assert "and is better than birch: +0.40, p < .001 after Holm over 3 pairs" in headline
     note = "Left out of the ranking: 1 system with scores for fewer than 6 documents (cedar 3)."
     assert headline.endswith(note)
     assert ranked.unlike(COLUMN) == note
-    assert ranked.best(COLUMN) == "aster"
+    assert best(ranked) == "aster"
     assert ranked.ranking() == ["aster", "birch", "cedar"]
     cedar, aster = (ranked.compared(name, COLUMN) for name in ("cedar", "aster"))
     assert aster is not None
@@ -116,7 +138,7 @@ def test_a_system_with_few_documents_does_not_silence_the_others() -> None:
 
 def test_where_one_system_only_has_enough_documents_none_is_left_out() -> None:
     scores = {"aster": line(0.9, 20), "birch": line(0.5, 3)}
-    assert "3 shared documents are too few to tell it from the others" in said(scores)
+    assert "3 documents are too few for a verdict (at least 6 are needed)" in said(scores)
     assert "Ranked on the 3 documents for which every system has a score" in said(scores)
 
 
@@ -130,15 +152,17 @@ def test_what_is_left_out_is_told_beside_unlike_documents() -> None:
 
 def test_of_several_the_best_is_best_only_where_it_beats_all() -> None:
     apart = {"aster": line(0.9, 12), "birch": line(0.5, 12), "cedar": line(0.4, 12)}
-    assert "aster is best on faithfulness" in said(apart)
-    assert "better than each of the other 2 (p ≤ .05 after Holm's correction over 3 pairs)" in said(apart)
+    assert "aster leads on faithfulness, 0.90" in said(apart)
+    assert "is better than each of the other 2 (p <= 0.05 after Holm over 3 pairs)" in said(apart)
     close = apart | {"birch": {name: value + (0.1 if place % 2 else -0.16)
                                for place, (name, value) in enumerate(apart["aster"].items())}}  # fmt: skip
-    assert "aster has the highest faithfulness" in said(close)
-    assert "it is better than cedar, but cannot be told from birch" in said(close)
+    assert "aster leads on faithfulness" in said(close)
+    assert "is better than cedar (p <= 0.05 after Holm over 3 pairs), but cannot be told apart from birch" in said(
+        close
+    )
 
     # What cannot be told from another is not marked as the best, whatever its second decimal.
-    assert (table(apart).best(COLUMN), table(close).best(COLUMN)) == ("aster", None)
+    assert (best(table(apart)), best(table(close))) == ("aster", None)
 
 
 def test_page_and_compare_rank_the_same_means() -> None:
@@ -156,7 +180,7 @@ def test_page_and_compare_rank_the_same_means() -> None:
 
 def test_of_three_equal_ones_none_is_best() -> None:
     same = table(dict.fromkeys(("aster", "birch", "cedar"), line(0.9, 12)))
-    assert same.best(COLUMN) is None
+    assert best(same) is None
     assert "aster, birch and cedar have the same faithfulness" in leading(same, COLUMN, "j")
 
 
@@ -165,7 +189,7 @@ def test_systems_are_ranked_on_the_documents_that_all_have() -> None:
     hard, easy = line(0.2, 8), line(0.8, 8, 8)
     unlike = table({"aster": {k: v + 0.1 for k, v in {**hard, **easy}.items()}, "birch": easy})
     assert unlike.ranking() == ["aster", "birch"]
-    assert unlike.best(COLUMN) == "aster"
+    assert best(unlike) == "aster"
     means = [unlike.cell(name, COLUMN) for name in ("aster", "birch")]
     assert [mean is not None and round(mean.value or 0, 1) for mean in means] == [0.6, 0.8]
     assert unlike.unlike(COLUMN) == (
@@ -176,11 +200,13 @@ def test_systems_are_ranked_on_the_documents_that_all_have() -> None:
 
 def test_without_a_shared_document_there_is_no_ranking() -> None:
     apart = table({"aster": line(0.9, 8), "birch": line(0.5, 8, 8)})
-    assert apart.best(COLUMN) is None
+    assert best(apart) is None
     compared = apart.compared("aster", COLUMN)
     assert compared is not None
     assert compared.value is None
-    assert leading(apart, COLUMN, "j").startswith("By j, there is no ranking on faithfulness. No document has")
+    assert leading(apart, COLUMN, "j").startswith(
+        "By j, nothing can be compared on faithfulness; aster, birch are not ranked. No document has"
+    )
     assert apart.unlike(COLUMN) == (
         "No document has a score for every system (aster 8, birch 8): their means cannot be compared."
     )
@@ -214,8 +240,8 @@ def two_judges(folder: Path, first: str, second: str) -> RunFolder:
 def test_a_headline_says_where_judges_disagree(tmp_path: Path) -> None:
     (run,) = page([two_judges(tmp_path / "a", "aster", "birch")]).runs
     disagree = "On faithfulness, the judges disagree: strict puts aster highest; kind puts birch highest."
-    assert run.verdict.startswith(f"{disagree} By strict, aster is best on faithfulness")
-    assert " By kind, birch is best on faithfulness" in run.verdict
+    assert run.verdict.startswith(f"{disagree} By strict, aster leads on faithfulness")
+    assert " By kind, birch leads on faithfulness" in run.verdict
     (run,) = page([two_judges(tmp_path / "b", "cedar", "cedar")]).runs
     assert run.verdict.endswith("On faithfulness, all 2 judges put cedar highest.")
     (run,) = page([two_judges(tmp_path / "c", "none", "none")]).runs
@@ -257,7 +283,7 @@ def test_agreement_with_people_is_shown_unasked_and_set_beside_chance(tmp_path: 
         return rows, judge
 
     entry = fake.FACT_CHECK.model_copy(update={"threshold": 0.36})
-    for right, verdict in ((lambda number: number % 2, "above chance"), (lambda number: number // 2 % 2, "at chance")):
+    for right, verdict in ((lambda number: number % 2, ABOVE), (lambda number: number // 2 % 2, NOT_TOLD)):
         rows, judge = labelled(right)
         made = page([fake.make(tmp_path / verdict.replace(" ", "-"), rows, ((entry, judge),))])
         (row,) = made.agreements

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from summeter.cli.main import app
 from summeter.meta.results import Study
+from summeter.meta.verdicts import Comparison
 from summeter.records import UsageError
 from summeter.report import html
 from summeter.report.blocks import StudyBlock
@@ -177,4 +178,4 @@ def test_means_that_differ_in_the_last_digit_are_level() -> None:
     assert ranks([0.3, 0.1 + 0.2, 0.2]) == [1, 1, 3]
     # Means alone do not show that one is best.
     table = SystemTable([mean(name, value) for name, value in zip("xyz", (0.3, 0.1, 0.2), strict=True)])
-    assert table.best(("j", "j|v:1", "a")) is None
+    assert Comparison.of(table, ("j", "j|v:1", "a")).best is None

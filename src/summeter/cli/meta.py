@@ -210,7 +210,8 @@ def compare(
 ) -> list[Study]:
     """Say which system, or which judge, is better than which: pairs, correction, clusters and a verdict in words."""
     from summeter.meta import compare_by_people, compare_evaluators, compare_systems
-    from summeter.meta._compare import MOST_NAMED, matrices
+    from summeter.meta._compare import matrices
+    from summeter.meta.verdicts import MOST_NAMED
 
     testing: dict[str, Any] = {
         "permutations": permutations, "resamples": resamples, "confidence": confidence, "alpha": alpha,

@@ -16,14 +16,12 @@ from typing import Any, NamedTuple, Unpack
 from summeter.choices import AggregationRule, Average, Coefficient, Level
 from summeter.meta._bias import length_rows, lengths_of, self_preference
 from summeter.meta._compare import (
-    AGREES_BETTER,
     AUROC,
     AgreementStatistic,
     AgreementTask,
     Significance,
     judge_differences,
     pair_row,
-    sentence,
 )
 from summeter.meta._correlate import rows_interval
 from summeter.meta.gold import aspects as judged_aspects
@@ -52,22 +50,30 @@ from summeter.meta.selection import (
     takes,
     wanted,
 )
+from summeter.meta.verdicts import (
+    ABOVE,
+    AGREES_BETTER,
+    CHANCE,
+    POWER,
+    Comparison,
+    against_chance,
+    agreement,
+    labels_needed,
+    labels_sentence,
+)
 from summeter.records import JudgeKey, Parameter, UsageError, judge_names
 from summeter.runs.calls import CallStore
 from summeter.runs.run import CALLS, RunFolder
 from summeter.scoring import COMPOSITE
 from summeter.scoring.table import Question
-from summeter.stats import FEWEST, Estimate, PairDifference, classification_interval, error_to_find, labels_to_find
+from summeter.stats import FEWEST, Estimate, PairDifference, classification_interval
 from summeter.stats.resample import Resampling
-from summeter.tables import Column, Table, number, with_interval
+from summeter.tables import Column, Table, number
 from summeter.tables import interval as shown_interval
 
 STUDY = "advise"
 SPEARMAN = Coefficient.SPEARMAN
-CHANCE = {AUROC: 0.5, SPEARMAN: 0.0}
 FREE = "no model was paid for"
-POWER = 0.8
-"""Probability with which `labels_needed` documents tell two judges apart."""
 
 
 class Candidate(NamedTuple):
@@ -79,6 +85,22 @@ class Candidate(NamedTuple):
     agreement: Estimate
     cost: float | None
     reason: str | None
+
+    @property
+    def verdict(self) -> str:
+        """Whether the labels tell the judge from chance."""
+        own = self.agreement
+        return against_chance(own.low, own.high, CHANCE[self.statistic], own.clusters)
+
+    @property
+    def words(self) -> str:
+        """Its agreement with people, and why the labels do not show that it is better than chance where they do not."""
+        own = self.agreement
+        told = agreement(
+            self.statistic, own.value, own.low, own.high, verdict=self.verdict, n=own.n, level=self.pairs.level.value
+        )
+        few = f"; {own.clusters} labelled document{'s' * (own.clusters != 1)}, fewer than {FEWEST}"
+        return told + (few if own.clusters < FEWEST else "")
 
     def fields(self) -> dict[str, Any]:
         """What names it in a row."""
@@ -301,7 +323,7 @@ def _of_aspect(
         task = AgreementTask(first.statistic, first.pairs.level, Average.POOLED, testing)
         (tested,) = judge_differences([{name: named[name].pairs for name in ranked}], task)
         pairs = {(pair.first, pair.second): (pair, fields) for pair, fields in tested}
-    sound = [name for name in ranked if _doubt(named[name].agreement, named[name].statistic) is None]
+    sound = [name for name in ranked if named[name].verdict == ABOVE]
     equal = [name for name in sound if name == sound[0] or pairs[sound[0], name][0].better != sound[0]]
     priced = [name for name in equal if named[name].cost is not None]
     recommended = equal[0] if equal else None
@@ -325,12 +347,10 @@ def _of_aspect(
     if not ranked:
         return rows, f"{aspect}: no judge can be recommended: {next(iter(named.values())).agreement.reason}."
     if recommended is None:
-        own = named[ranked[0]]
-        doubt = _doubt(own.agreement, own.statistic)
-        return rows, f"{aspect}: no judge can be recommended: the best, {ranked[0]}, {doubt} ({_figure(own)})."
+        return rows, f"{aspect}: no judge can be recommended: the best is {ranked[0]}, {named[ranked[0]].words}."
     own = named[recommended]
     price = own.reason if own.cost is None else f"${own.cost:.2f} per 1,000 summaries" if own.cost else FREE
-    advice = f"{aspect}: use {recommended} ({_figure(own)}; {price})."
+    advice = f"{aspect}: use {recommended} ({own.words}; {price})."
     if len(ranked) == 1:
         return rows, f"{advice} It is the only judge of {aspect} here."
     best = sound[0]
@@ -338,44 +358,17 @@ def _of_aspect(
     pair, fields = pairs[(best, other) if (best, other) in pairs else (other, best)]
     about = merged(own.fields(), fields, judge=None, model=None)
     of_pair = pair_row(pair, testing, about, statistic="difference", details={"of": own.statistic})
-    needed = _labels_needed(pair, fields["details"].get("standard_error"), testing)
+    needed = labels_needed(pair, fields["details"].get("standard_error"), testing.alpha)
     about |= {"details": {"power": POWER}, "pair": of_pair.pair, "n": pair.units}
     rows += [
         of_pair,
         Row(**about, statistic="labels_needed", value=needed, status=status_of(needed),
             reason=None if needed is not None else "the two agree with people alike, or there is no interval"),
     ]  # fmt: skip
-    advice = f"{advice} {sentence(pair, aspect, testing, verb=AGREES_BETTER)}"
+    advice = f"{advice} {Comparison({}, [pair], aspect, testing.alpha, verb=AGREES_BETTER).sentence(pair)}"
     if pair.better is None and needed is not None:
-        advice += f"; about {needed:,} labelled documents would tell them apart (there are {pair.units:,})"
+        advice += f"; {labels_sentence(needed, pair.units)}"
     return rows, f"{advice}."
-
-
-def _figure(own: Candidate) -> str:
-    """A judge's agreement in words."""
-    value = with_interval(own.agreement.value, own.agreement.low, own.agreement.high)
-    unit = "summaries" if own.pairs.level is Level.SUMMARY else f"{own.pairs.level.value}s"
-    return f"{own.statistic} {value} on {own.agreement.n:,} {unit}"
-
-
-def _doubt(agreement: Estimate, statistic: str) -> str | None:
-    """Why the labels do not show that a judge is better than chance; None where they do."""
-    if agreement.low is None or agreement.high is None:
-        return f"cannot be told from chance: {agreement.reason}"
-    if agreement.high <= CHANCE[statistic]:
-        return "is no better than chance"
-    if agreement.low <= CHANCE[statistic]:
-        return "cannot be told from chance"
-    few = f"{agreement.clusters} labelled document{'s' * (agreement.clusters != 1)}"
-    return f"cannot be told from chance: {few}, fewer than {FEWEST}" if agreement.clusters < FEWEST else None
-
-
-def _labels_needed(pair: PairDifference, error: float | None, testing: Significance) -> int | None:
-    """How many labelled documents would show this difference, at the corrected level of the pair."""
-    if not pair.difference or error is None:
-        return None
-    wanted_error = error_to_find(abs(pair.difference), 1 - testing.alpha / pair.family, POWER)
-    return labels_to_find(pair.units, error, wanted_error)
 
 
 def _on_frontier(own: Candidate, others: Any) -> bool:

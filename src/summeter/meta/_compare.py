@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations, pairwise
+from itertools import combinations
 from statistics import NormalDist
 from typing import Any, Literal, NamedTuple, Unpack, cast
 
@@ -56,18 +55,17 @@ from summeter.meta.selection import (
     notes,
     takes,
 )
+from summeter.meta.verdicts import AGREES_BETTER, MOST_NAMED, Comparison
 from summeter.records import Judgment, Message, Parameter, UsageError, judge_names
 from summeter.runs.run import RunFolder
-from summeter.scoring.systems import LEFT_OUT, shared_documents, shared_note
+from summeter.scoring.systems import LEFT_OUT, shared_documents
 from summeter.scoring.table import JudgmentTable
 from summeter.stats import (
-    FEWEST,
     Bootstrap,
     Estimate,
     PairDifference,
     PermutedStatistic,
     areas,
-    clusters_of_equals,
     corrected,
     correlation_by_group,
     correlation_of,
@@ -85,19 +83,10 @@ from summeter.stats.resample import Weighted
 from summeter.tables import Table, interval, number
 
 STUDY = "compare"
-DESCRIPTIVE = frozenset({"abstractiveness"})
-"""Aspects of which more is not better."""
-_ALL_PAIRS = 6
-"""Up to so many pairs the sentence tells all of them; beyond, the neighbours in the ranking and the clusters."""
-MOST_NAMED = 8
-"""Beyond so many systems it tells the leaders, how many pairs differ, and the clusters."""
 _RANK_EXCHANGES = 1000
 """Exchanges of a test of rank correlations, which are computed one by one."""
 _RESAMPLES = 1000
 """Most draws of an interval of a difference of correlations, for the same reason."""
-_NAMED_PAIRS = 3
-"""So many pairs that clusters part without a claim are named."""
-AGREES_BETTER = "agrees better with people than"
 
 
 @dataclass(frozen=True)
@@ -229,7 +218,10 @@ def _compare(series: Sequence[Scores], context: Context, by: str | None, testing
             for (fields, _), table, differences in zip(parts_of, tables, pairs, strict=True):
                 about = merged(named(scores), fields, study=STUDY, level=Level.SUMMARY.value)
                 means, note = _means(table, about, testing)
-                family = _Family(means, differences, about, scores.aspect, testing, "mean_difference")
+                values = {name: row.value for name, row in means.items()}
+                scoreless = [name for name, row in means.items() if not row.details["own_documents"]]
+                compared = Comparison(values, differences, scores.aspect, testing.alpha, scoreless=scoreless)
+                family = _Family(means, compared, about, testing, "mean_difference")
                 rows += family.rows()
                 group = next((str(value) for key, value in fields.items() if key != "details"), None)
                 group = group or fields.get("details", {}).get("group")
@@ -257,24 +249,27 @@ def _means(
 ) -> tuple[dict[str, Row], list[str]]:
     """The mean of each system as a row, and a note where the systems have unlike documents."""
     own = {name: int((~np.isnan(values)).sum()) for name, values in table.items()}
-    ranked, shared = shared_documents(np.stack(list(table.values())))
-    kept = {name: own[name] for name, here in zip(table, ranked.tolist(), strict=True) if here}
-    left_out = {name: count for name, count in own.items() if name not in kept and count}
-    note = shared_note(kept, left_out, int(shared.sum()))
-    narrowed = note is not None and {Documents.SHARED: True, Documents.ALL: False}[Documents(testing.documents)]
+    shared = shared_documents(table)
+    narrowed = shared.note is not None and {Documents.SHARED: True, Documents.ALL: False}[Documents(testing.documents)]
     rows = {}
     for name, values in table.items():
         bootstrap = Bootstrap(len(values), testing.resamples, testing.confidence, testing.seed)
+        counted = np.where(shared.documents & (name in shared.own), values, np.nan) if narrowed else values
+        reason = None
+        if narrowed and own[name]:
+            reason = LEFT_OUT if name in shared.left_out else "no document has a score of every system"
         rows[name] = interval_row(
-            bootstrap.mean(np.where(shared & (name in kept), values, np.nan) if narrowed else values), about,
-            system=name, statistic="mean", details={"documents": str(testing.documents), "own_documents": own[name]},
-            reason=LEFT_OUT if narrowed and name in left_out
-            else "no document has a score of every system" if narrowed and own[name] else None,
-        )  # fmt: skip
-    if note is None:
+            bootstrap.mean(counted),
+            about,
+            system=name,
+            statistic="mean",
+            details={"documents": str(testing.documents), "own_documents": own[name]},
+            reason=reason,
+        )
+    if shared.note is None:
         return rows, []
     if narrowed:
-        return rows, [Message(f"{about['aspect']}: {note} Means over all of a system's own documents: ",
+        return rows, [Message(f"{about['aspect']}: {shared.note} Means over all of a system's own documents: ",
                               Parameter("documents", "all"))]  # fmt: skip
     few, most = (choice(table, key=lambda name: own[name]) for choice in (min, max))
     counts = ", ".join(f"{name} {own[name]}" for name in (table if len(table) <= MOST_NAMED else (few, most)))
@@ -283,42 +278,33 @@ def _means(
 
 @dataclass(frozen=True)
 class _Family:
-    """Members (systems or judges) by name, each with the row of its value, compared pair by pair.
+    """Members (systems or judges) by name, each with the row of its value, and their comparison pair by pair.
 
-    `fields` are further fields of each pair's row, `verb` is what a verdict says of the better one.
+    `fields` are further fields of each pair's row.
     """
 
     members: Mapping[str, Row]
-    pairs: Sequence[PairDifference]
+    comparison: Comparison
     about: Mapping[str, Any]
-    aspect: str
     testing: Significance
     statistic: str
     fields: Sequence[Mapping[str, Any]] = ()
-    verb: str | None = None
-
-    @cached_property
-    def values(self) -> dict[str, float | None]:
-        return {name: row.value for name, row in self.members.items()}
-
-    @cached_property
-    def clusters(self) -> dict[str, int | None]:
-        return clusters(self.values, self.pairs, self.testing)
 
     def rows(self) -> Iterator[Row]:
         """The values of the members, the differences of their pairs, and their clusters."""
+        compared = self.comparison
         yield from self.members.values()
-        for place, pair in enumerate(self.pairs):
-            words = {"method": pair.method, "verdict": sentence(pair, self.aspect, self.testing, verb=self.verb)}
+        for place, pair in enumerate(compared.pairs):
+            words = {"method": pair.method, "verdict": compared.sentence(pair)}
             own = self.fields[place : place + 1]
             yield pair_row(pair, self.testing, self.about, *own, statistic=self.statistic, details=words)
-        parted = [{pair.first, pair.second} for pair in across_clusters(self.pairs, self.clusters)]
+        parted = [{pair.first, pair.second} for pair in compared.across_clusters]
         for name, row in self.members.items():
-            number = self.clusters[name]
+            number = compared.clusters[name]
             details = {
                 "member": name,
                 "of": row.value,
-                "equals": [] if number is None else [other for other, at in self.clusters.items() if at == number],
+                "equals": [] if number is None else [other for other, at in compared.clusters.items() if at == number],
                 "not_told_apart": [other for other in self.members if {name, other} in parted],
                 "alpha": self.testing.alpha,
             }
@@ -338,14 +324,9 @@ class _Family:
 
     def words(self, by: str) -> Iterator[str]:
         """The verdict, and what the clusters do not say; `by` begins each."""
-        yield f"{by}: {verdict(self.values, self.pairs, self.clusters, self.aspect, self.testing, self.verb)}"
-        if parted := across_clusters(self.pairs, self.clusters):
-            named = [f"{pair.first} and {pair.second}" for pair in parted[:_NAMED_PAIRS]]
-            more = f" and {len(parted) - _NAMED_PAIRS} more" if len(parted) > _NAMED_PAIRS else ""
-            yield (
-                f"{by}: a cluster ends where the next is worse than one of its members; {_pairs(len(parted))} of "
-                f"different clusters cannot be told apart ({', '.join(named)}{more})"
-            )
+        yield f"{by}: {self.comparison.verdict()}"
+        if note := self.comparison.cluster_note():
+            yield f"{by}: {note}"
 
 
 def pair_row(pair: PairDifference, testing: Significance, *about: Mapping[str, Any], **fields: Any) -> Row:
@@ -367,165 +348,6 @@ def pair_row(pair: PairDifference, testing: Significance, *about: Mapping[str, A
         reason=pair.reason or (None if pair.difference is not None else "not tested"),
         interval=pair.text,
     )
-
-
-def clusters(
-    values: Mapping[str, float | None], pairs: Sequence[PairDifference], testing: Significance
-) -> dict[str, int | None]:
-    """The cluster of each name, 1 for the highest values; two are told apart where a difference is claimed.
-
-    The rules hold for members compared on enough documents: no cut parts two that share fewer than FEWEST.
-    """
-    place = {name: number for number, name in enumerate(values)}
-    claimed: list[list[float | None]] = [[None] * len(values) for _ in values]
-    for pair in pairs:
-        if pair.better is not None:
-            worse = pair.second if pair.better == pair.first else pair.first
-            claimed[place[pair.better]][place[worse]] = 0.0
-    cluster_of = dict(zip(values, clusters_of_equals(list(values.values()), claimed, testing.alpha), strict=True))
-    return _joined(cluster_of, [pair for pair in pairs if pair.better is None and pair.units < FEWEST])
-
-
-def across_clusters(pairs: Sequence[PairDifference], cluster_of: Mapping[str, int | None]) -> list[PairDifference]:
-    """The pairs of members of different clusters between which nothing is claimed."""
-    ranked = [pair for pair in pairs if None not in (cluster_of[pair.first], cluster_of[pair.second])]
-    return [pair for pair in ranked if pair.better is None and cluster_of[pair.first] != cluster_of[pair.second]]
-
-
-def _joined(cluster_of: Mapping[str, int | None], untested: Sequence[PairDifference]) -> dict[str, int | None]:
-    """Clusters without the cuts between two members that too few documents compare."""
-    ends = [(cluster_of[pair.first], cluster_of[pair.second]) for pair in untested]
-    spans = [
-        (min(first, second), max(first, second)) for first, second in ends if first is not None and second is not None
-    ]
-    merged_numbers: dict[int | None, int | None] = {None: None}
-    last = 0
-    for cluster in sorted({cluster for cluster in cluster_of.values() if cluster is not None}):
-        last += not any(low < cluster <= high for low, high in spans)
-        merged_numbers[cluster] = last
-    return {name: merged_numbers[cluster] for name, cluster in cluster_of.items()}
-
-
-# ---- in words ----
-
-
-def show_p(p: float) -> str:
-    """A p-value as a sentence has it.
-
-    >>> show_p(0.0042), show_p(0.00004), show_p(0.3123), show_p(1.0)
-    ('p = .004', 'p < .001', 'p = .31', 'p = 1')
-    """
-    if p < 0.001:
-        return "p < .001"
-    digits = f"{p:.3f}" if p < 0.0995 else f"{p:.2f}"
-    return "p = 1" if float(digits) == 1 else f"p = {digits.lstrip('0')}"
-
-
-def sentence(pair: PairDifference, aspect: str, testing: Significance, *, verb: str | None = None) -> str:
-    """The verdict on a pair in words.
-
-    >>> pair = PairDifference("aster", "birch", 0.1, 0.02, 0.18, 0.0007, 0.0042, 6, 18, 0, better="aster")
-    >>> sentence(pair, "composite", Significance())
-    'aster is better than birch on composite: +0.10 [0.02, 0.18], p = .004 after Holm over 6 pairs'
-    """
-    if pair.difference is None or pair.p_holm is None:
-        return f"{pair.first} and {pair.second} were not compared on {aspect}: {pair.reason or 'nothing in common'}"
-    turned = pair.better == pair.second
-    sign = -1 if turned else 1
-    size = f"{sign * pair.difference:+.2f}"
-    if pair.low is not None and pair.high is not None:
-        low, high = sorted((sign * pair.low, sign * pair.high))
-        size += f" {interval(low, high, 2)}"
-    after = _too_few(pair, testing.alpha) or f"{show_p(pair.p_holm)} after Holm over {_pairs(pair.family)}"
-    after += f" ({pair.missing} without both scores)" if pair.missing else ""
-    if pair.better is None:
-        return f"{pair.first} and {pair.second} cannot be told apart on {aspect}: {size}, {after}"
-    worse = pair.first if turned else pair.second
-    says = verb or ("is higher than" if aspect in DESCRIPTIVE else "is better than")
-    return f"{pair.better} {says} {worse} on {aspect}: {size}, {after}"
-
-
-def _too_few(pair: PairDifference, alpha: float) -> str | None:
-    """Why no difference at all could be claimed after the correction; None where one could."""
-    least = min(1.0, pair.least_p * pair.family)
-    few = pair.units < FEWEST and pair.units
-    if pair.p_holm is None or (least <= alpha and not few):
-        return None
-    after = f"{show_p(least)} at the least after Holm over {_pairs(pair.family)}" if least > alpha else f"of {FEWEST}"
-    return f"{_units(pair)} {'is' if pair.units == 1 else 'are'} too few for a verdict ({after})"
-
-
-def verdict(
-    values: Mapping[str, float | None],
-    pairs: Sequence[PairDifference],
-    cluster_of: Mapping[str, int | None],
-    aspect: str,
-    testing: Significance,
-    verb: str | None = None,
-) -> str:
-    """All there is to say of a family, in one sentence: who is better, and who cannot be told apart."""
-    known = {name: value for name, value in values.items() if value is not None}
-    ranked = sorted(known, key=lambda name: -known[name])
-    tested = {name for pair in pairs if pair.p_holm is not None for name in (pair.first, pair.second)}
-    # Compared two by two, though there is no mean over the documents of all to rank by.
-    apart = [name for name in values if name not in known and name in tested]
-    lost = [name for name in values if name not in known and name not in tested]
-    unranked = [f"{', '.join(lost)} ha{'s' if len(lost) == 1 else 've'} no score on {aspect}"] if lost else []
-    unranked += [f"{', '.join(apart)} {'is' if len(apart) == 1 else 'are'} not ranked"] if apart else []
-    if not any(pair.better for pair in pairs):
-        return "; ".join([_none_better([*ranked, *apart], pairs, aspect, testing.alpha), *unranked])
-    numbers = sorted({number for number in cluster_of.values() if number is not None})
-    alike = [", ".join(name for name in values if cluster_of[name] == number) for number in numbers]
-    mixed = any(pair.better and cluster_of[pair.first] == cluster_of[pair.second] for pair in pairs)
-    order = " > ".join(f"{{{names}}}" for names in alike)
-    equals = [f"clusters{'' if mixed else ' of equals'}, best first: {order}"] if alike else []
-    if len(values) > MOST_NAMED:
-        claimed = sum(pair.better is not None for pair in pairs)
-        counted = f"{claimed} of {_pairs(len(pairs))} differ on {aspect} (p <= {testing.alpha:g} after Holm)"
-        return "; ".join([counted, *unranked, *equals])
-    by_name = {frozenset((pair.first, pair.second)): pair for pair in pairs}
-    few = len(pairs) <= _ALL_PAIRS
-    two_by_two = combinations([*ranked, *apart], 2) if few else pairwise(ranked)
-    shown = [by_name[frozenset(two)] for two in two_by_two]
-    shown += [] if few else [pair for pair in pairs if pair.better and {pair.first, pair.second} & set(apart)]
-    unlike = len({pair.units for pair in pairs}) > 1
-    better = [
-        sentence(pair, aspect, testing, verb=verb) + (f" on {_units(pair)}" if unlike else "")
-        for pair in shown
-        if pair.better
-    ]
-    others = [_alike(pair, testing.alpha) for pair in shown if pair.p_holm is not None and not pair.better]
-    return "; ".join([*better, *others, *unranked, *([] if few else equals)])
-
-
-def _none_better(ranked: Sequence[str], pairs: Sequence[PairDifference], aspect: str, alpha: float) -> str:
-    tested = [pair.p_holm for pair in pairs if pair.p_holm is not None]
-    if len(ranked) < 2 or not tested:
-        return f"nothing can be compared on {aspect}"
-    who = f"{', '.join(ranked[:-1])} and {ranked[-1]}"
-    least = "" if len(tested) == 1 else "smallest "
-    after = f"{least}{show_p(min(tested))} after Holm over {_pairs(len(tested))}"
-    lost = sum(pair.missing for pair in pairs)
-    unseen = "" if not lost else "; some documents lack a score" if len(pairs) > 1 else f"; {lost} without both scores"
-    too_few = [_too_few(pair, alpha) for pair in pairs if pair.p_holm is not None]
-    if why := too_few[0] if all(too_few) else None:
-        return f"{who} cannot be told apart on {aspect}: {why}{unseen}"
-    return f"{who} cannot be told apart on {aspect} ({after}{unseen})"
-
-
-def _units(pair: PairDifference) -> str:
-    return f"{pair.units} {pair.by}{'' if pair.units == 1 else 's'}"
-
-
-def _alike(pair: PairDifference, alpha: float) -> str:
-    lost = f", {pair.missing} without both scores" if pair.missing else ""
-    if pair.units < FEWEST and (why := _too_few(pair, alpha)):
-        return f"{pair.first} and {pair.second} cannot be told apart: {why}{lost}"
-    return f"{pair.first} and {pair.second} cannot be told apart ({show_p(pair.p_holm or 0.0)}{lost})"
-
-
-def _pairs(count: int) -> str:
-    return f"{count} pair{'' if count == 1 else 's'}"
 
 
 # ---- as a matrix ----
@@ -683,9 +505,9 @@ def _of_judges(family: Sequence[_Part], task: AgreementTask) -> Iterator[tuple[_
         own = {paired.judge.aspect for paired in judges.values()}
         about |= {"aspect": next(iter(own)) if len(own) == 1 else None}
         pairs, fields = [pair for pair, _ in tested], [own_fields for _, own_fields in tested]
-        compared = _Family(
-            members, pairs, about, gold.aspect, task.testing, f"{task.coefficient}_difference", fields, AGREES_BETTER
-        )
+        values = {name: row.value for name, row in members.items()}
+        comparison = Comparison(values, pairs, gold.aspect, task.testing.alpha, verb=AGREES_BETTER)
+        compared = _Family(members, comparison, about, task.testing, f"{task.coefficient}_difference", fields)
         where = f" in {group.value}" if group.column else ""
         yield compared, f"Judges{where} ({task.coefficient}, {task.level.value} level, {task.average.value})"
 

@@ -26,17 +26,16 @@ from summeter.meta.selection import (
     row,
     takes,
 )
+from summeter.meta.verdicts import CHANCE, against_chance, agreement
 from summeter.records import UsageError
 from summeter.runs.run import RunFolder
 from summeter.scoring.table import Question
 from summeter.stats import Estimate, classification_interval
 from summeter.stats import correlate as correlate_values
 from summeter.stats.resample import Resampling
-from summeter.tables import with_interval
 
 STUDY = "agreement_with_people"
-_CHANCE = {"balanced_accuracy": 0.5, Coefficient.SPEARMAN.value: 0.0}
-_UNITS = {Level.SENTENCE: "sentences", Level.KEY_FACT: "key facts", Level.SUMMARY: "summaries"}
+_LEVELS = (Level.SENTENCE, Level.KEY_FACT, Level.SUMMARY)
 
 
 @takes("aspect judge gold_at_least", OF_PEOPLE)
@@ -54,9 +53,9 @@ def agreement_with_people(
     `gold` is by default the run's own data. One row a judge and an aspect that people judged too, of the study
     "agreement_with_people": `balanced_accuracy` of decisions on sentences, else key facts, else summaries, where both
     sides decide 0 or 1; else `spearman` of scores of summaries. `n` units have both sides. `details.chance` is the
-    value of guessing (0.5 or 0) and `details.verdict` is "above chance", "at chance" (the interval at `confidence`,
-    drawn by document, holds it) or "below chance", None without an interval. No row where people judged nothing; scores
-    beyond what arithmetic can hold are said in a note.
+    value of guessing (0.5 or 0) and `details.verdict` is "above chance", "below chance" or "cannot be told from chance"
+    (the interval at `confidence`, drawn by document, holds it, or there are fewer than 6 documents), None without a
+    value. No row where people judged nothing; scores beyond what arithmetic can hold are said in a note.
 
         sm.meta.agreement_with_people(run).rows
     """
@@ -106,7 +105,7 @@ def _read(run: RunLike, gold: Gold | None, chosen: Selection) -> MetaInput | Non
 
 def _pairs(read: MetaInput, question: Question, aspect: str, chosen: Selection) -> Iterator[tuple[PairedScores, bool]]:
     """The judge beside people, and whether both sides are decisions: at the lowest level at which they are."""
-    for level in _UNITS:
+    for level in _LEVELS:
         labels = read.judge.scores(question, level, Use.LABEL)
         if not are_decisions(labels.value):
             continue
@@ -133,19 +132,14 @@ def _row(pairs: PairedScores, decided: bool, resample: Resampling) -> Row:  # no
         if value is not None:
             estimate = rows_interval(pairs, name, resample)
             reason = estimate.reason
-    details = {"chance": _CHANCE[name], "verdict": _verdict(estimate, _CHANCE[name])}
+    verdict = None
+    if estimate is not None and estimate.value is not None:
+        verdict = against_chance(estimate.low, estimate.high, CHANCE[name], estimate.clusters)
+    details = {"chance": CHANCE[name], "verdict": verdict}
     return row(
         STUDY, Group(None, None, pairs), name, value, estimate, n=pairs.n, missing=pairs.missing, p=p, reason=reason,
         average="pooled", details=details,
     )  # fmt: skip
-
-
-def _verdict(estimate: Estimate | None, chance: float) -> str | None:
-    if estimate is None or estimate.value is None or estimate.low is None or estimate.high is None:
-        return None
-    if estimate.low <= chance <= estimate.high:
-        return "at chance"
-    return "above chance" if estimate.low > chance else "below chance"
 
 
 def agreement_lines(study: Study) -> list[str]:
@@ -158,10 +152,8 @@ def agreement_lines(study: Study) -> list[str]:
 
 def _line(row: Row, judge: str | None) -> str:
     on = row.aspect if row.gold_aspect in {None, row.aspect} else f"{row.aspect} (people: {row.gold_aspect})"
-    statistic = {"balanced_accuracy": "balanced accuracy", "spearman": "rank correlation"}[row.statistic]
-    units = f"{row.n:,} {_UNITS[Level(row.level or Level.SUMMARY)]}"
-    if row.value is None:
-        return f"{judge} on {on}: {statistic} is not known, {row.reason} ({units})"
-    verdict = f", {row.details['verdict']}" if row.details["verdict"] else ""
-    value = with_interval(row.value, row.low, row.high, 2)
-    return f"{judge} on {on}: {statistic} {value}{verdict} ({units})"
+    told = agreement(
+        row.statistic, row.value, row.low, row.high, verdict=row.details["verdict"], n=row.n,
+        level=row.level or "summary", reason=row.reason,
+    )  # fmt: skip
+    return f"{judge} on {on}: {told}"

@@ -6,21 +6,16 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple, overload
 
-from summeter.meta import compare_scores
-from summeter.meta._compare import show_p
+from summeter.meta.verdicts import FEW, NEUTRAL, SAME, Comparison, listed
 from summeter.pages.numbers import count, number, with_interval
 from summeter.records import JudgeKey, judge_names
 from summeter.report.blocks import Cell, Column, RankRow, RankTable, Source
 from summeter.report.views import RunView
-from summeter.report.words import NEUTRAL, SAME, gloss, same, scale_of
-from summeter.scoring import COMPOSED, COMPOSITE, Shared, SystemScore, SystemTable
-from summeter.scoring.systems import FIRST
-from summeter.stats import PairDifference
-from summeter.stats.significance import FEWEST
+from summeter.report.words import gloss, scale_of
+from summeter.scoring import COMPOSED, SystemScore, SystemTable
+from summeter.scoring.systems import FIRST, leading_column
 
 Key = tuple[str, str, str]
-NAMED, FEW = 6, 3
-"""So many systems are named in a list, and as leaders."""
 MOST_ASPECTS = 3
 """So many aspects are told on which judges may disagree."""
 
@@ -84,13 +79,15 @@ def _ordered(columns: Sequence[ColumnKey]) -> list[ColumnKey]:
 
 def _table(title: str, keys: Sequence[ColumnKey], views: Sequence[RunView], sources: Sequence[Source]) -> RankTable:
     tables = {key: views[key.run].table for key in keys}
-    lead = next((key for key in keys if key.aspect == COMPOSITE), keys[0])
-    systems = list(dict.fromkeys(row.system for key in keys for row in _means(views[key.run], key)))
+    lead = keys[leading_column([key.aspect for key in keys])]
+    systems = list(dict.fromkeys(row.system for key in keys for row in of_column(tables[key], key.key)))
     means = {key: {name: tables[key].compared(name, key.key) for name in systems} for key in keys}
     ranked = ranks([mean.value if (mean := means[lead][name]) else None for name in systems])
     order = sorted(range(len(systems)), key=lambda index: (ranked[index] is None, ranked[index] or 0, systems[index]))
-    best = {key: None if key.aspect in NEUTRAL else tables[key].best(key.key) for key in keys}
-    columns = tuple(_column(key, _means(views[key.run], key), label_of(key, views[key.run], sources)) for key in keys)
+    best = {key: Comparison.of(tables[key], key.key).best for key in keys}
+    columns = tuple(
+        _column(key, of_column(tables[key], key.key), label_of(key, views[key.run], sources)) for key in keys
+    )
     rows = [
         RankRow(name, rank, tuple(as_cell(means[key][name], best=best[key] == name) for key in keys))
         for name, rank in ((systems[index], ranked[index]) for index in order)
@@ -101,10 +98,6 @@ def _table(title: str, keys: Sequence[ColumnKey], views: Sequence[RunView], sour
     ]
     note = tables[lead].unlike(lead.key)
     return RankTable(title, columns, tuple(rows), keys.index(lead), tuple(own) if unlike else (), note)
-
-
-def _means(view: RunView, column: ColumnKey) -> list[SystemScore]:
-    return [row for row in view.table.rows if (row.judge, row.signature, row.aspect) == column.key]
 
 
 def ranks(values: Sequence[float | None]) -> list[int | None]:
@@ -157,13 +150,10 @@ def headline(view: RunView, sources: Sequence[Source]) -> str:
     disagreements = {
         aspect: _disagreement(view, columns, sources) for aspect, columns in judged.items() if len(columns) > 1
     }
-    claims = {frozenset(_leaders_of(view, lead)): lead}  # one column for each answer to who is highest
+    claims = {frozenset(Comparison.of(view.table, lead).highest): lead}  # one column for each answer to who is highest
     for column in judged.get(lead[2], []):
-        claims.setdefault(frozenset(_leaders_of(view, column)), column)
-    sentences = [
-        leading(view.table, column, _said_by(view, column, sources), view.seed)
-        for column in list(claims.values())[:FEW]
-    ]
+        claims.setdefault(frozenset(Comparison.of(view.table, column).highest), column)
+    sentences = [leading(view.table, column, _said_by(view, column, sources)) for column in list(claims.values())[:FEW]]
     agreements = list(disagreements.values())[:MOST_ASPECTS]
     # No judge's claim stands before it is said that another sees it otherwise.
     if len(claims) > 1 and lead[2] in disagreements:
@@ -176,101 +166,31 @@ def _said_by(view: RunView, column: Key, sources: Sequence[Source]) -> str:
     return label.removeprefix(f"{view.letter} · ")
 
 
-def leading(table: SystemTable, column: Key, judge: str, seed: int = 0) -> str:
-    """Who is highest in a column of scores, and from which others it differs by more than chance.
+def of_column(table: SystemTable, column: Key) -> list[SystemScore]:
+    """The means of a column, one a system."""
+    return [row for row in table.rows if (row.judge, row.signature, row.aspect) == column]
 
-    That is the test of `meta compare`: permutations by document, corrected over all pairs of systems, on the documents
-    that the ranking is over.
-    """
+
+def leading(table: SystemTable, column: Key, judge: str) -> str:
+    """Who leads in a column of scores, and from which others the test of `meta compare` tells it."""
     title, shared = gloss(column[2]).title, table.shared(column)
-    if shared is None or not shared.values:
+    if shared is None or not shared.documents.own:
         return f"By {judge}, no summary has a score for {title} yet: see what could not be judged."
-    unlike = table.unlike(column)
-    if not shared.cells:
-        return f"By {judge}, there is no ranking on {title}. {unlike}"
-    judged = {row.system for row in table.rows if (row.judge, row.signature, row.aspect) == column}
-    without = sorted(judged - set(shared.values) - set(shared.left_out))
-    lost = f"{listed(without)} ha{'s' if len(without) == 1 else 've'} no score." if without else None
-    return " ".join(filter(None, (f"By {judge}, {_leader(shared, column, title, seed)}.", lost, unlike)))
-
-
-def _leader(shared: Shared, column: Key, title: str, seed: int) -> str:
-    leaders = _highest(shared)
-    mean = shared.cells[leaders[0]]
-    shown = with_interval(mean.value, *mean.ends)
-    if len(shared.cells) == 1:
-        return f"{leaders[0]} has {title} {shown} over {count(mean.n, 'summary', 'summaries')}"
-    if len(leaders) > 1:
-        alike = len(leaders) == len(shared.cells)
-        who = f"{_few(leaders)} {'have the same' if alike else 'share the highest'}"
-        if len({shared.cells[leader].ends for leader in leaders}) > 1:
-            shown = number(mean.value)
-        return f"{who} {title}, {shown}: no difference between them is claimed"
-    if column[2] in NEUTRAL:
-        return f"{leaders[0]} has the highest {title}, {shown}; neither high nor low is good in itself"
-    return _apart(leaders[0], title, shown, compare_scores(shared.ranked, seed=seed))
-
-
-def _few(names: Sequence[str]) -> str:
-    return listed(names) if len(names) <= FEW else f"{len(names)} systems"
-
-
-def _highest(shared: Shared) -> list[str]:
-    top = max(mean.value for mean in shared.cells.values() if mean.value is not None)
-    return [system for system, mean in shared.cells.items() if same(mean.value, top)]
-
-
-def _apart(leader: str, title: str, shown: str, pairs: Sequence[PairDifference]) -> str:
-    """From which others the leader differs by more than chance."""
-    own = [pair for pair in pairs if leader in (pair.first, pair.second)]
-    highest = f"{leader} has the highest {title}, {shown}"
-    most = max(pair.n for pair in own)
-    if most < FEWEST:
-        few = f"{count(most, 'shared document')} {'is' if most == 1 else 'are'} too few to tell it from the others"
-        return f"{highest}, but {few} (at least {FEWEST} are needed)"
-    after = "" if len(pairs) == 1 else f" after Holm's correction over {len(pairs)} pairs"
-    if len(pairs) == 1:
-        (pair,) = pairs
-        other = pair.second if pair.first == leader else pair.first
-        gap = _gap(pair, leader)
-        if pair.better == leader:
-            return f"{leader} is better than {other} on {title}: {shown}, ahead by {gap} on {_on(pair)}, {_p(pair)}"
-        return f"{highest}, but it cannot be told from {other}: {gap} on {_on(pair)}, {_p(pair)}"
-    others = [pair.second if pair.first == leader else pair.first for pair in own]
-    beaten = [other for other, pair in zip(others, own, strict=True) if pair.better == leader]
-    level = [other for other in others if other not in beaten]
-    if not level:
-        return f"{leader} is best on {title}: {shown}, better than each of the other {len(beaten)} (p ≤ .05{after})"
-    if not beaten:
-        return f"{highest}, but it cannot be told from any of the other {len(level)} (p > .05{after})"
-    return f"{highest}; it is better than {listed(beaten)}, but cannot be told from {listed(level)} (p ≤ .05{after})"
-
-
-def _on(pair: PairDifference) -> str:
-    return f"the {count(pair.n, 'document')} both have"
-
-
-def _gap(pair: PairDifference, leader: str) -> str:
-    if same(pair.low, pair.high):  # every document has one difference: there is nothing to resample
-        return number(None if pair.difference is None else abs(pair.difference))
-    if pair.first == leader:
-        return with_interval(pair.difference, pair.low, pair.high)
-    difference, low, high = (None if end is None else -end for end in (pair.difference, pair.high, pair.low))
-    return with_interval(difference, low, high)
-
-
-def _p(pair: PairDifference) -> str:
-    return show_p(1.0 if pair.p_holm is None else pair.p_holm)
-
-
-def listed(names: Sequence[str]) -> str:
-    """`aster, birch and cedar`; of many the first ones.
-
-    >>> listed(["a", "b"]), listed([str(number) for number in range(9)])
-    ('a and b', '0, 1, 2, 3, 4, 5 and 3 more')
-    """
-    shown = [*names[:NAMED], *([f"{len(names) - NAMED} more"] if len(names) > NAMED else [])]
-    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
+    compared = Comparison.of(table, column, title)
+    shown = ""
+    if compared.highest:
+        mean = shared.cells[compared.highest[0]]
+        several = len({shared.cells[name].ends for name in compared.highest}) > 1
+        shown = number(mean.value) if several else with_interval(mean.value, *mean.ends)
+        if len(compared.ranked) == 1:
+            shown += f" over {count(mean.n, 'summary', 'summaries')}"
+    without = sorted(
+        {row.system for row in of_column(table, column)} - {*shared.documents.own, *shared.documents.left_out}
+    )
+    lost = (
+        f"{listed(without)} ha{'s' if len(without) == 1 else 've'} no score." if without and compared.ranked else None
+    )
+    return " ".join(filter(None, (f"By {judge}, {compared.leading(shown)}.", lost, shared.documents.note)))
 
 
 def _judged(view: RunView, lead: Key) -> dict[str, list[Key]]:
@@ -285,26 +205,20 @@ def _judged(view: RunView, lead: Key) -> dict[str, list[Key]]:
 
 def _disagreement(view: RunView, columns: Sequence[Key], sources: Sequence[Source]) -> str:
     """Whether the judges of an aspect put the same systems first."""
-    highest = {_said_by(view, column, sources): _leaders_of(view, column) for column in columns}
-    equal = {_said_by(view, column, sources): _all_equal(view, column) for column in columns}
+    compared = {_said_by(view, column, sources): Comparison.of(view.table, column) for column in columns}
     title = gloss(columns[0][2]).title
-    if len(set(map(frozenset, highest.values()))) == 1:
-        leaders = _few(next(iter(highest.values())))
+    equal = {judge: len(each.highest) == len(each.ranked) for judge, each in compared.items()}
+    if len({frozenset(each.highest) for each in compared.values()}) == 1:
+        leaders = _few(next(iter(compared.values())).highest)
         if all(equal.values()):
             return f"On {title}, {'both' if len(columns) == 2 else f'all {len(columns)}'} judges find {leaders} equal."
         return f"On {title}, all {len(columns)} judges put {leaders} highest."
     leaders = "; ".join(
-        f"{judge} finds {_few(systems)} equal" if equal[judge] else f"{judge} puts {_few(systems)} highest"
-        for judge, systems in highest.items()
+        f"{judge} finds {_few(each.highest)} equal" if equal[judge] else f"{judge} puts {_few(each.highest)} highest"
+        for judge, each in compared.items()
     )
     return f"On {title}, the judges disagree: {leaders}."
 
 
-def _all_equal(view: RunView, column: Key) -> bool:
-    shared = view.table.shared(column)
-    return shared is not None and len(_highest(shared)) == len(shared.cells)
-
-
-def _leaders_of(view: RunView, column: Key) -> list[str]:
-    shared = view.table.shared(column)
-    return _highest(shared) if shared is not None and shared.cells else []
+def _few(names: Sequence[str]) -> str:
+    return listed(names) if len(names) <= FEW else f"{len(names)} systems"

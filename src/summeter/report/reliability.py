@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from summeter.meta import agreement_with_people, reliability
 from summeter.meta._reliability import NoTwoJudgesError
 from summeter.meta.results import Row
+from summeter.meta.verdicts import UNITS, agreement_name
 from summeter.pages.numbers import count, number
 from summeter.report.blocks import Agreement, Reliability, Reliable, Source
 from summeter.report.ranks import ColumnKey, label_of
@@ -24,7 +25,6 @@ coefficients in its Table 29 (ChatGPT, 12 systems, four aspects) 21 lie below it
 TWICE = (("rts", "mcq"), ("rts2", "mcq2"))
 """Judges that ask for one rating in two ways."""
 COEFFICIENT = "spearman"
-_UNITS = {"sentence": "sentences", "key_fact": "key facts", "summary": "summaries"}
 
 
 def reliabilities(runs: Sequence[RunFolder], *, tolerance: float = TOLERANCE) -> tuple[Reliability, ...]:
@@ -52,14 +52,14 @@ def _agreement(row: Row, view: RunView, sources: Sequence[Source]) -> Agreement:
     return Agreement(
         source=label_of(column, view, sources),
         title=gloss(row.aspect or "").title,
-        statistic=row.statistic.replace("_", " "),
-        units=_UNITS[row.level or "summary"],
+        statistic=agreement_name(row.statistic),
+        units=UNITS[row.level or "summary"],
         value=row.value,
         low=row.low,
         high=row.high,
         n=row.n,
         missing=row.missing,
-        verdict=str(row.details["verdict"] or why or "too few documents for an interval"),
+        verdict=str(row.details["verdict"] or why),
     )
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from summeter.meta.verdicts import NEUTRAL
 from summeter.records import error_types
 from summeter.records.taxonomy import NO_ERROR
 from summeter.report.blocks import AspectRank, Cell, ErrorCount, Matrix, Panel, RankTable, Source
 from summeter.report.ranks import ColumnKey, Key, as_cell, label_of, ranks
 from summeter.report.views import RunView
-from summeter.report.words import NEUTRAL, gloss
+from summeter.report.words import gloss
 from summeter.runs.totals import Alike
 from summeter.scoring import SystemScore
 

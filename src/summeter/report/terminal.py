@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from summeter.meta.verdicts import Comparison
 from summeter.pages.numbers import number, with_interval
 from summeter.records import JudgeKey, judge_names
 from summeter.report.blocks import Reliability
-from summeter.report.words import NEUTRAL, gloss
+from summeter.report.words import gloss
 from summeter.scoring import COMPOSITE, PairScore, SystemTable
 from summeter.tables import Best, Table, clean, escape_markdown
 from summeter.tables import interval as plain_interval
@@ -251,7 +252,7 @@ def _cell(table: SystemTable, system: str, column: Key) -> tuple[str, ...]:
         return ("-", counts)
     lines = (plain_number(cell.value, 2), plain_interval(*cell.ends, 2), counts)
     shown = tuple(line for line in lines if line)
-    return Best(shown) if column[2] not in NEUTRAL and table.best(column) == system else shown
+    return Best(shown) if Comparison.of(table, column).best == system else shown
 
 
 def _plain(table: SystemTable, heads: _Heads, columns: Sequence[Key]) -> list[str]:

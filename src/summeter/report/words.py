@@ -70,9 +70,6 @@ def gloss(aspect: str) -> Gloss:
     return Gloss(aspect, f"The judge's score for {aspect}.", "mean over summaries")
 
 
-NEUTRAL = frozenset({"abstractiveness"})
-"""Aspects where more is not better."""
-
 STATUS = {
     "ok": "judged",
     "unparsed": "the reply could not be read",
@@ -90,19 +87,6 @@ ALARM = {
     "failed": "This run failed before its end: what follows covers only what was judged before. "
     "The same summeter score command carries it on.",
 }
-
-
-SAME = 1e-9
-"""Means no further apart are equal: what parts them is the order in which they were summed."""
-
-
-def same(value: float | None, other: float | None) -> bool:
-    """Whether two numbers are equal but for rounding.
-
-    >>> same(0.1 + 0.2, 0.3), same(0.3, 0.301), same(None, None)
-    (True, False, False)
-    """
-    return value is not None and other is not None and abs(value - other) <= SAME
 
 
 def scale_of(signature: str) -> tuple[float, float] | None:

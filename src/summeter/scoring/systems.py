@@ -12,7 +12,7 @@ import numpy as np
 from summeter.records import Record
 from summeter.scoring.scores import COMPOSED, COMPOSITE, Score, ScoreTable
 from summeter.scoring.table import Groups, Names
-from summeter.stats import FEWEST, Bootstrap, paired_differences
+from summeter.stats import FEWEST, Bootstrap, PairDifference, paired_differences
 from summeter.stats.base import Bools, Floats, Ints
 from summeter.tables import Table, with_interval
 
@@ -95,63 +95,76 @@ def _mean(table: ScoreTable, rows: Ints, domain: str | None, seed: int) -> Syste
 LEFT_OUT = f"fewer than {FEWEST} summaries have a score: left out of the ranking"
 
 
-def shared_documents(values: Floats) -> tuple[Bools, Bools]:
-    """Return which systems are ranked, and on which documents, from systems x documents (NaN where there is no score).
+class SharedDocuments(NamedTuple):
+    """The documents on which systems are ranked: `documents` marks those for which every ranked system has a score.
 
-    The documents are those for which every ranked system has a score. Systems with fewer than FEWEST scores are left
-    out, unless fewer than two have more: they would leave hardly a document to compare the others on.
+    `own` is how many documents each ranked system has a score for, `left_out` the same of the systems that are not
+    ranked because they have few.
     """
-    own = (~np.isnan(values)).sum(axis=1)
-    enough = own >= FEWEST
-    ranked: Bools = enough if enough.sum() > 1 else own > 0
-    if not ranked.any():
-        return ranked, np.zeros(values.shape[1], dtype=np.bool_)
-    return ranked, np.asarray(~np.isnan(values[ranked]).any(axis=0), dtype=np.bool_)
+
+    documents: Bools
+    own: Mapping[str, int]
+    left_out: Mapping[str, int]
+
+    @property
+    def size(self) -> int:
+        """How many documents all ranked systems share."""
+        return int(self.documents.sum())
+
+    @property
+    def note(self) -> str | None:
+        """Which documents systems are ranked on; None where all ranked systems have the same and none is left out."""
+        without = _left_out(self.left_out)
+        if all(count == self.size for count in self.own.values()):
+            return without or None
+        named = sorted(self.own)
+        if len(named) > _NAMED:
+            named = sorted(self.own, key=self.own.__getitem__)[:: len(self.own) - 1]
+        counts = ", ".join(f"{name} {self.own[name]}" for name in named)
+        if not self.size:
+            text = f"No document has a score for every system ({counts}): their means cannot be compared."
+        else:
+            on = f"{self.size} document{'s' * (self.size > 1)}"
+            every = "every other system" if without else "every system"
+            text = f"Ranked on the {on} for which {every} has a score (each has: {counts})."
+        return f"{without} {text}" if without else text
 
 
-def shared_note(own: Mapping[str, int], left_out: Mapping[str, int], documents: int) -> str | None:
-    """Say which documents systems are ranked on; None where all ranked systems have the same and none is left out.
+def shared_documents(scores: Mapping[str, Floats]) -> SharedDocuments:
+    """Decide which systems are ranked, and on which documents, from a score a document (NaN where there is none).
 
-    `own` is how many documents each ranked system has a score for, `left_out` the same of the others.
+    Systems with fewer than FEWEST scores are left out, unless fewer than two have more: they would leave hardly a
+    document to compare the others on. A system without any score is not ranked.
     """
-    without = _left_out(left_out)
-    if all(count == documents for count in own.values()):
-        return without or None
-    named = sorted(own) if len(own) <= _NAMED else sorted(own, key=own.__getitem__)[:: len(own) - 1]
-    counts = ", ".join(f"{name} {own[name]}" for name in named)
-    if not documents:
-        text = f"No document has a score for every system ({counts}): their means cannot be compared."
-    else:
-        size = f"{documents} document{'s' * (documents > 1)}"
-        every = "every other system" if without else "every system"
-        text = f"Ranked on the {size} for which {every} has a score (each has: {counts})."
-    return f"{without} {text}" if without else text
+    own = {name: int((~np.isnan(values)).sum()) for name, values in scores.items()}
+    enough = {name for name, count in own.items() if count >= FEWEST}
+    ranked = [name for name, count in own.items() if (name in enough if len(enough) > 1 else count)]
+    present = [~np.isnan(scores[name]) for name in ranked]
+    size = len(next(iter(scores.values()))) if scores else 0
+    return SharedDocuments(
+        np.logical_and.reduce(present) if present else np.zeros(size, dtype=np.bool_),
+        {name: own[name] for name in ranked},
+        {name: count for name, count in own.items() if name not in ranked and count},
+    )
 
 
 class Shared(NamedTuple):
     """The means of a column over the documents for which all its systems have a score: these can be compared.
 
-    `cells` are the means by system (none where no document is shared). `values` are all scores by system, NaN where a
-    document (a column, the same for all) has none. `left_out` are the systems with fewer than FEWEST scores, and how
-    many each has: they would leave hardly a document to compare the others on. They count where fewer than two
-    systems have more.
+    `cells` are the means by system (none where no document is shared), `documents` says on which, and who is left out.
     """
 
     cells: Mapping[str, SystemScore]
-    values: Mapping[str, Floats]
-    documents: int
-    left_out: Mapping[str, int]
+    documents: SharedDocuments
 
-    @property
-    def own(self) -> dict[str, int]:
-        """For how many documents each system has a score."""
-        return {system: int((~np.isnan(scores)).sum()) for system, scores in self.values.items()}
 
-    @property
-    def ranked(self) -> dict[str, Floats]:
-        """The scores by system on the documents that `cells` are over."""
-        common = ~np.isnan(np.stack(list(self.values.values()))).any(axis=0)
-        return {system: scores[common] for system, scores in self.values.items()}
+def leading_column(aspects: Sequence[str]) -> int:
+    """Return which of some columns systems are ranked by: the first composite, else the first.
+
+    >>> leading_column(["faithfulness", "composite", "composite"]), leading_column(["rouge1", "rouge2"])
+    (1, 0)
+    """
+    return aspects.index(COMPOSITE) if COMPOSITE in aspects else 0
 
 
 class SystemTable:
@@ -163,7 +176,7 @@ class SystemTable:
     def __init__(self, rows: Sequence[SystemScore], scores: ScoreTable | None = None, *, seed: int = 0) -> None:
         self._scores, self._seed = scores, seed
         self._shared: dict[tuple[str, str, str], Shared | None] = {}
-        self._best: dict[tuple[str, str, str], str | None] = {}
+        self._pairs: dict[tuple[str, str, str], list[PairDifference]] = {}
         self.rows = tuple(row for row in rows if row.domain is None)
         self.by_domain = tuple(row for row in rows if row.domain is not None)
         self._cells = {(row.system, row.judge, row.signature, row.aspect): row for row in self.rows}
@@ -187,32 +200,38 @@ class SystemTable:
     def shared(self, column: tuple[str, str, str]) -> Shared | None:
         """The means of a column over the documents that its systems share; None where the scores are not known."""
         if self._scores is not None and column not in self._shared:
-            self._shared[column] = self._on_shared_documents(self._scores, column)
+            self._shared[column] = self._on_shared_documents(column)
         return self._shared.get(column)
 
-    def _on_shared_documents(self, scores: ScoreTable, column: tuple[str, str, str]) -> Shared:
+    def _of_column(self, column: tuple[str, str, str]) -> tuple[ScoreTable, dict[str, Floats]]:
+        """The scores of a column, and the same by system: a value a document, NaN where there is none."""
+        if self._scores is None:
+            raise ValueError("the table was made without scores")
         judge, signature, aspect = column
-        of_column = scores.judge.equal(judge) & scores.signature.equal(signature) & scores.aspect.equal(aspect)
-        known = scores.take(of_column & ~np.isnan(scores.value))
-        system, document = known.system.dense(), known.document.dense()
+        scores = self._scores
+        of = scores.take(scores.judge.equal(judge) & scores.signature.equal(signature) & scores.aspect.equal(aspect))
+        system, document = of.system.dense(), of.document.dense()
         values = np.full((len(system.names), len(document.names)), np.nan)
-        values[system.codes, document.codes] = known.value
-        names = [name or "" for name in system.names[: len(known)]]
-        own = (~np.isnan(values)).sum(axis=1)
-        ranked, common = shared_documents(values)
-        scored = ~np.isnan(values[ranked]).all(axis=0)
-        if (common == scored).all():
-            cells = {name: self._cells[name, *column] for name, here in zip(names, ranked, strict=False) if here}
-        else:
-            rows = system_scores(known.take(common[document.codes] & ranked[system.codes]), seed=self._seed)
-            cells = {row.system: row for row in rows}
-        sides = list(zip(names, values, ranked, own.tolist(), strict=False))
-        return Shared(
-            cells,
-            {name: scores for name, scores, here, _ in sides if here},
-            int(common.sum()),
-            {name: count for name, _, here, count in sides if not here},
-        )
+        values[system.codes, document.codes] = of.value
+        return of, dict(zip(map(str, system.names), values, strict=True))
+
+    def _on_shared_documents(self, column: tuple[str, str, str]) -> Shared:
+        of_column, values = self._of_column(column)
+        shared = shared_documents(values)
+        if all(count == shared.size for count in shared.own.values()):
+            return Shared({name: self._cells[name, *column] for name in shared.own}, shared)
+        kept = shared.documents[of_column.document.dense().codes] & of_column.system.equal(*shared.own)
+        rows = system_scores(of_column.take(kept), seed=self._seed)
+        return Shared({row.system: row for row in rows}, shared)
+
+    def pairs(self, column: tuple[str, str, str]) -> list[PairDifference]:
+        """Every two systems of a column compared on the documents that both have, as `meta compare` does (see
+        `stats.paired_differences`); empty where the scores are not known."""
+        if self._scores is None:
+            return []
+        if column not in self._pairs:
+            (self._pairs[column],) = paired_differences([self._of_column(column)[1]], seed=self._seed)
+        return self._pairs[column]
 
     def compared(self, system: str, column: tuple[str, str, str]) -> SystemScore | None:
         """The mean of a system over the documents that all systems of a column share; `value` is None where it has
@@ -221,27 +240,14 @@ class SystemTable:
         if own is None or shared is None:
             return own
         if (mean := shared.cells.get(system)) is None:
-            reason = LEFT_OUT if system in shared.left_out else own.reason
+            reason = LEFT_OUT if system in shared.documents.left_out else own.reason
             return own.model_copy(update={"value": None, "low": None, "high": None, "reason": reason})
         return mean.model_copy(update={"missing": own.missing})
-
-    def best(self, column: tuple[str, str, str]) -> str | None:
-        """The system that is better than each other one on the documents they share; None where none is.
-
-        The test is that of `stats.paired_differences`, corrected over all pairs; without scores there is no test.
-        """
-        if column not in self._best:
-            shared = self.shared(column)
-            (pairs,) = paired_differences([shared.ranked], seed=self._seed) if shared and shared.cells else ([],)
-            beaten = Counter(pair.better for pair in pairs if pair.better is not None)
-            rivals = len(shared.cells) - 1 if shared else 0
-            self._best[column] = next((name for name, count in beaten.items() if count == rivals), None)
-        return self._best[column]
 
     def unlike(self, column: tuple[str, str, str]) -> str | None:
         """What is compared where the systems of a column have scores for different documents; else None."""
         shared = self.shared(column)
-        return None if shared is None else shared_note(shared.own, shared.left_out, shared.documents)
+        return None if shared is None else shared.documents.note
 
     def missing(self) -> str | None:
         """How many scores there are not, and how many of these could not have been; a composite repeats its parts."""
@@ -274,9 +280,9 @@ class SystemTable:
         return f"{lost.total():,} of {units.total():,} {what} were not judged: left out of these scores ({listed})."
 
     def lead(self) -> tuple[str, str, str] | None:
-        """The column that systems are ranked by: the first composite, else the first."""
+        """The column that systems are ranked by (see `leading_column`)."""
         columns = self.columns()
-        return next((column for column in columns if column[2] == COMPOSITE), columns[0] if columns else None)
+        return columns[leading_column([aspect for _, _, aspect in columns])] if columns else None
 
     def ranking(self) -> list[str]:
         """Systems, best first in the leading column, on the documents they share. What is not ranked comes last."""
