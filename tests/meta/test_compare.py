@@ -14,7 +14,6 @@ from meta.makers import judgment, people, ratings
 from scipy import stats as scipy_stats
 
 from summeter.meta._compare import (
-    Significance,
     compare_by_people,
     compare_evaluators,
     compare_scores,
@@ -182,7 +181,7 @@ class TestSystems:
         with pytest.raises(UsageError, match="not judged 'style'; they have: coherence"):
             compare_by_people(people({("d", "a"): {"r": 1}}), aspect="style")
         with pytest.raises(UsageError, match="alpha"):
-            Significance(alpha=0)
+            compare_systems(scores({"a": [1], "b": [0]}), alpha=0)
 
     @hypothesis_settings(max_examples=30, deadline=None)
     @given(st.lists(st.tuples(*[st.sampled_from([0, 0.25, 0.5, 1, None])] * 3), min_size=2, max_size=7))

@@ -15,7 +15,6 @@ from summeter.choices import (
     AgreementCoefficient,
     Average,
     Coefficient,
-    Documents,
     Level,
     Of,
 )
@@ -23,14 +22,18 @@ from summeter.cli.common import check_suffix, in_options
 from summeter.cli.studies import Given as OptionsGiven
 from summeter.cli.studies import add_study
 from summeter.cli.studies import study_command as study_options
-from summeter.cli.study_command import BOOTSTRAP, PEOPLE, Given, numbers, study_command, two_names
-from summeter.data.dataset import Dataset, load
+from summeter.cli.study_command import BOOTSTRAP, PEOPLE, Given, numbers, study_command
+from summeter.data.dataset import load
+from summeter.data.human import RAW
 from summeter.meta import estimate_last_judge
 from summeter.meta import overlap as lists_overlap
+from summeter.meta import reliability as two_judges
+from summeter.meta._compare import matrices
 from summeter.meta._overlap import lists_of
 from summeter.meta.context import Context
 from summeter.meta.inputs import context_of
 from summeter.meta.results import Study
+from summeter.meta.verdicts import MOST_NAMED
 from summeter.records import UsageError
 from summeter.runs.run import MANIFEST, RunFolder
 
@@ -106,34 +109,19 @@ def stability(given: Given, coefficient: Coefficients = None, separately: Separa
     return given.each(partial(study, together=not separately, coefficients=names, **given.keywords))
 
 
-@study_command(app, f"runs gold aspect judge {PEOPLE} {BOOTSTRAP}")
+@study_options(app, "reliability", "self_consistency")
 def reliability(
-    given: Given,
-    judges: Annotated[
-        str | None, typer.Option("--judges", metavar="A,B", help="The two judges (names or signatures); default: all.")
-    ] = None,
-    tolerance: Annotated[
-        float | None, typer.Option(min=-1, max=1, help="Say which systems need people: where judges agree less.")
-    ] = None,
-    coefficient: Coefficients = None,
-    separately: Separately = False,
-    dependence: Annotated[bool, typer.Option(help="Correlations between the aspects of a judge too.")] = True,
+    given: OptionsGiven,
     repeats: Annotated[
         bool, typer.Option("--repeats", help="The runs are repeats: how far does each judge agree with itself?")
     ] = False,
-    level: Annotated[str, typer.Option(help="Repeats compared by sentence, key_fact or summary.")] = "summary",
 ) -> list[Study]:
-    """Compare two judges system by system (of one run or several), and say where people are needed."""
-    from summeter.meta import reliability as study
-    from summeter.meta import self_consistency
-
+    """Compare two judges, or one with itself."""
     if repeats:
-        return [self_consistency(given.runs, level=level, **given.only(f"aspect judge {BOOTSTRAP}", "--repeats"))]
+        return given.studies("self_consistency", "with --repeats")
     data = given.data()
-    gold = data if given.keywords["judgment_set"] in data.judgment_sets else None
-    of: dict[str, Any] = {"judges": two_names(judges), "coefficients": coefficient or USUAL_COEFFICIENTS}
-    how: dict[str, Any] = {"tolerance": tolerance, "together": not separately, "dependence": dependence}
-    return [study(given.runs, gold, **of, **how, **given.keywords)]
+    gold = data if given.values.get("judgment_set", RAW) in data.judgment_sets else None
+    return [two_judges(given.runs, gold, **given.keywords("reliability", "without --repeats"))]
 
 
 @study_command(app, f"some_runs gold aspect judge by {PEOPLE} {BOOTSTRAP}")
@@ -187,9 +175,9 @@ def agree(
     return studies
 
 
-@study_command(app, f"some_runs gold aspect judge by {PEOPLE} gold_at_least seed")
+@study_options(app, "compare_systems", "compare_by_people", "compare_evaluators", name="compare", runs="[RUN...]")
 def compare(
-    given: Given,
+    given: OptionsGiven,
     of: Annotated[
         Of | None,
         typer.Option(
@@ -197,39 +185,11 @@ def compare(
             "own judgments; needs no RUN). Default: judges where --gold is given beside a RUN, else systems."
         ),
     ] = None,
-    level: Annotated[Level, typer.Option(help="Judges: what is correlated.")] = Level.SUMMARY,
-    average: AverageOver = Average.POOLED,
-    coefficient: Annotated[Coefficient, typer.Option(help="Judges: by which they agree.")] = Coefficient.PEARSON,
-    permutations: Annotated[int, typer.Option(min=1, help="Of the permutation test.")] = 10_000,
-    resamples: Resamples = 2000,
-    confidence: Confidence = 0.95,
-    alpha: Alpha = 0.05,
-    documents: Annotated[
-        Documents, typer.Option(help="Systems: means over the documents that all have, or over each one's own.")
-    ] = Documents.SHARED,
 ) -> list[Study]:
     """Say which system, or which judge, is better than which: pairs, correction, clusters and a verdict in words."""
-    from summeter.meta import compare_by_people, compare_evaluators, compare_systems
-    from summeter.meta._compare import matrices
-    from summeter.meta.verdicts import MOST_NAMED
-
-    testing: dict[str, Any] = {
-        "permutations": permutations, "resamples": resamples, "confidence": confidence, "alpha": alpha,
-    }  # fmt: skip
-    by: dict[str, Any] = {"level": level, "average": average, "coefficient": coefficient}
-    match of or (Of.SYSTEMS if given.gold is None else Of.JUDGES if given.runs else Of.PEOPLE):
-        case Of.JUDGES:
-            studies = [compare_evaluators(given.runs, given.data(), **by, **given.keywords, **testing)]
-        case Of.PEOPLE:
-            own = given.only(f"aspect by gold_at_least seed {PEOPLE}", "--of people")
-
-            def by_people(_: RunFolder | None, gold: Dataset) -> Study:
-                return compare_by_people(gold, documents=documents, **own, **testing)
-
-            studies = given.each(by_people) if given.runs else [by_people(None, given.data())]
-        case Of.SYSTEMS:
-            own = given.only("aspect judge by seed", "--of systems")
-            studies = given.each_run(partial(compare_systems, documents=documents, **own, **testing))
+    of = of or (Of.SYSTEMS if given.gold_source is None else Of.JUDGES if given.folders else Of.PEOPLE)
+    compared = {Of.SYSTEMS: "compare_systems", Of.JUDGES: "compare_evaluators", Of.PEOPLE: "compare_by_people"}
+    studies = given.studies(compared[of], f"with --of {of}")
     if any(len(table.rows) > MOST_NAMED for study in studies for table in matrices(study)):
         given.tables = False
         given.lines += _matrices(studies)
@@ -238,8 +198,6 @@ def compare(
 
 def _matrices(studies: Sequence[Study]) -> Iterator[str]:
     """Comparisons of many as matrices, with what is said of them."""
-    from summeter.meta._compare import matrices
-
     for study in studies:
         for table in matrices(study):
             yield f"{table.title}\n{table.text()}\n"

@@ -114,9 +114,12 @@ def _of_run(study: Study, run: RunFolder) -> Study:
     return type(study)(study.name, rows, study.notes)
 
 
-def study_command(app: typer.Typer, *studies: str, runs: str | None = "RUN...") -> Callable[[Command], Command]:
+def study_command(
+    app: typer.Typer, *studies: str, name: str | None = None, runs: str | None = "RUN..."
+) -> Callable[[Command], Command]:
     """Make a function the command of `app` with the name of the first of these studies, and with the options of all.
 
+    A command with another `name` is described by the function's docstring.
     `runs` is the argument for folders of runs, as the usage line shows it (RUN, [RUN], RUN..., [RUN...]), None for a
     command without it. The function gets a `Given` and the options of its own, which go before those of a study.
     """
@@ -128,7 +131,7 @@ def study_command(app: typer.Typer, *studies: str, runs: str | None = "RUN...") 
             name: parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
             for name, parameter in list(inspect.signature(function).parameters.items())[1:]
         }
-        fields = {key: info for entry in entries for key, info in entry.options.ordered().items()}
+        fields = {key: info for entry in reversed(entries) for key, info in entry.options.ordered().items()}
         options = {key: shown for key, info in fields.items() if key not in own and (shown := _option(key, info))}
         parameters = {"runs": _folders(runs)} if runs is not None else {}
         reading = any(each.name == "gold" for entry in entries for each in entry.inputs)
@@ -161,7 +164,7 @@ def study_command(app: typer.Typer, *studies: str, runs: str | None = "RUN...") 
 
         command.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]  # typer reads it
         command.__annotations__ = {key: parameter.annotation for key, parameter in parameters.items()}
-        app.command(entries[0].name, help=entries[0].about)(command)
+        app.command(name or entries[0].name, help=function.__doc__ if name else entries[0].about)(command)
         return function
 
     return register
@@ -215,10 +218,12 @@ def _option(name: str, info: FieldInfo) -> inspect.Parameter | None:
     default = inspect.Parameter.empty if info.is_required() else info.default
     more: dict[str, Any] = {"help": info.description, "metavar": shown.metavar}
     kind: Any
-    if kinds & {Sequence, Mapping}:
+    if tuple in kinds:
+        kind = str
+    elif kinds & {Sequence, Mapping}:
         kind = list[str]
         if info.default:
-            default = [info.default] if isinstance(info.default, str) else list(info.default)
+            default = [info.default] if isinstance(info.default, str) else list(map(str, info.default))
     elif choice := next((each for each in info.metadata if isinstance(each, Choice)), None):
         # typer offers the members of an enumeration
         offered: Any = StrEnum

@@ -19,7 +19,6 @@ from summeter.meta._compare import (
     AUROC,
     AgreementStatistic,
     AgreementTask,
-    Significance,
     judge_differences,
     pair_row,
 )
@@ -27,6 +26,7 @@ from summeter.meta._correlate import rows_interval
 from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import Gold
 from summeter.meta.matrix import PairedScores, are_decisions
+from summeter.meta.options import Significance
 from summeter.meta.results import (
     Row,
     Study,

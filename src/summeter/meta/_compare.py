@@ -16,9 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import NormalDist
-from typing import Any, Literal, NamedTuple, Unpack, cast
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
 import numpy as np
+from pydantic import Field
 
 from summeter.choices import Average, Coefficient, Documents, Level
 from summeter.meta._correlate import Options, measured_correlation, of_means
@@ -26,6 +27,7 @@ from summeter.meta.context import Context
 from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.matrix import PairedScores, Scores, parts
+from summeter.meta.options import Aspects, By, Choice, GoldAtLeast, Judges, Selection, Significance, study
 from summeter.meta.results import (
     Row,
     Study,
@@ -39,22 +41,7 @@ from summeter.meta.results import (
     status_of,
     told_apart,
 )
-from summeter.meta.selection import (
-    OF_PEOPLE,
-    Group,
-    Selection,
-    SelectionArgs,
-    all_pairs,
-    check,
-    checks_keywords,
-    choose,
-    golds,
-    group_fields,
-    groups,
-    meta_input,
-    notes,
-    takes,
-)
+from summeter.meta.selection import Group, all_pairs, check, golds, group_fields, groups, meta_input, notes
 from summeter.meta.verdicts import AGREES_BETTER, MOST_NAMED, Comparison
 from summeter.records import Judgment, Message, Parameter, UsageError, judge_names
 from summeter.runs.run import RunFolder
@@ -89,29 +76,34 @@ _RESAMPLES = 1000
 """Most draws of an interval of a difference of correlations, for the same reason."""
 
 
-@dataclass(frozen=True)
-class Significance:
-    """How differences are tested.
+class SystemTests(Significance):
+    """How systems are compared."""
 
-    `permutations` of the test (all of them where there are no more; raised for many pairs), `alpha` the corrected
-    p-value from which a difference counts (intervals of differences hold at 1 - `alpha`), `resamples` of the bootstrap
-    and `confidence` for the intervals of means, `documents` what means are over (see
-    `Documents`).
-    """
+    documents: Annotated[str, Choice(Documents, "documents")] = Field(
+        Documents.SHARED,
+        description="Rank systems by their means over the documents that all of them have (shared), or over each "
+        "one's own (all). Two systems are always compared on the documents that both have.",
+    )
 
-    permutations: int = 10_000
-    resamples: int = 2000
-    confidence: float = 0.95
-    alpha: float = 0.05
-    seed: int = 0
-    documents: str = Documents.SHARED
 
-    def __post_init__(self) -> None:
-        if self.permutations < 1 or self.resamples < 0:
-            raise UsageError("a test needs at least 1 permutation, and resamples must not be negative")
-        if not 0 < self.confidence < 1 or not 0 < self.alpha < 1:
-            raise UsageError(f"confidence and alpha must lie between 0 and 1, got {self.confidence} and {self.alpha}")
-        choose(Documents, self.documents, "documents")
+class CompareSystemsOptions(Judges, By, SystemTests):
+    """The options of `compare_systems`."""
+
+
+class ComparePeopleOptions(Aspects, GoldAtLeast, By, SystemTests):
+    """The options of `compare_by_people`."""
+
+
+class CompareEvaluatorsOptions(Selection, GoldAtLeast, By, Significance):
+    """The options of `compare_evaluators`."""
+
+    level: Annotated[str, Choice(Level, "level")] = Field(Level.SUMMARY, description="What is correlated.")
+    average: Annotated[str, Choice(Average, "average")] = Field(
+        Average.POOLED, description="Correlate all rows at once, or within each document or system."
+    )
+    coefficient: Annotated[str, Choice(Coefficient, "coefficient")] = Field(
+        Coefficient.PEARSON, description="The coefficient by which judges agree with people."
+    )
 
 
 def compare_scores(
@@ -130,26 +122,9 @@ def compare_scores(
     return paired_differences([scores], alpha, permutations, seed)[0]
 
 
-@checks_keywords
-def compare_systems(
-    run: RunLike,
-    *,
-    aspect: str | Sequence[str] | None = None,
-    judge: str | None = None,
-    by: str | None = None,
-    documents: str = Documents.SHARED,
-    permutations: int = 10_000,
-    resamples: int = 2000,
-    confidence: float = 0.95,
-    alpha: float = 0.05,
-    seed: int = 0,
-) -> Study:
-    """Which systems of a run are better than which, by every judge and aspect in it?
-
-    `permutations` of the test, `alpha` the corrected p-value from which a difference counts, `resamples` of the
-    bootstrap and `confidence` for the means.
-    Systems are ranked by their means over the documents that all of them have, or (`documents="all"`) over their own;
-    two systems are always compared on the documents that both have.
+@study(CompareSystemsOptions)
+def compare_systems(run: RunLike, options: CompareSystemsOptions) -> Study:
+    """Compare the systems of a run by every judge and aspect in it.
 
     Rows of the study "compare": `mean` (one a system, with its interval; `details.own_documents` it has scores of),
     `mean_difference` (one a pair; `pair` is "a-b", the value is a's mean minus b's over the documents both have, `p`
@@ -159,8 +134,7 @@ def compare_systems(
 
         print(sm.meta.compare_systems(run, aspect="faithfulness").notes[0])
     """
-    testing = Significance(permutations, resamples, confidence, alpha, seed, documents)
-    judges, wanted = judge_input(run), Selection(aspect=aspect).judge_aspects
+    judges, wanted, judge = judge_input(run), options.judge_aspects, options.judge
     fit = judges.questions(judge=judge)
     questions = [question for question in fit if not wanted or question.aspect in wanted]
     lost = [name for name in wanted if name not in {question.aspect for question in fit}]
@@ -168,38 +142,25 @@ def compare_systems(
         known = ", ".join(sorted({f"{name} ({aspect})" for name, _, aspect in judges.questions()})) or "none"
         what = f"with the aspect {lost[0]}" if lost else "in the run"
         raise UsageError(f"no judge {f'{judge} ' if judge else ''}{what}; there are: {known}")
-    return _compare([judges.scores(question, Level.SUMMARY) for question in questions], judges.context, by, testing)
+    return _compare([judges.scores(question, Level.SUMMARY) for question in questions], judges.context, options)
 
 
-@takes("aspect by gold_at_least", OF_PEOPLE)
-def compare_by_people(
-    gold: Gold,
-    *,
-    documents: str = Documents.SHARED,
-    permutations: int = 10_000,
-    resamples: int = 2000,
-    confidence: float = 0.95,
-    alpha: float = 0.05,
-    seed: int = 0,
-    **select: Unpack[SelectionArgs],
-) -> Study:
-    """Which systems are better than which by people's own judgments, merged as the shared keywords say?
-
-    Keywords and rows are those of `compare_systems`.
-    """
-    testing = Significance(permutations, resamples, confidence, alpha, seed, documents)
-    selection = Selection(**select)
-    columns, context = gold_input(gold, selection.judgment_set)
+@study(ComparePeopleOptions)
+def compare_by_people(gold: Gold, options: ComparePeopleOptions) -> Study:
+    """Compare systems by people's own judgments, merged as the options say. Rows are those of `compare_systems`."""
+    columns, context = gold_input(gold, options.judgment_set)
     known = judged_aspects(columns)
-    wanted = selection.gold_aspects or known
+    wanted = options.gold_aspects or known
     for name in wanted:
         if name not in known:
             raise UsageError(f"people have not judged {name!r}; they have: {', '.join(known) or 'nothing'}")
-    merged_scores = [scores for name in wanted for scores in golds(columns, name, Level.SUMMARY, selection)]
-    return _compare(merged_scores, context, selection.by, testing)
+    merged_scores = [scores for name in wanted for scores in golds(columns, name, Level.SUMMARY, options)]
+    return _compare(merged_scores, context, options)
 
 
-def _compare(series: Sequence[Scores], context: Context, by: str | None, testing: Significance) -> Study:
+def _compare(
+    series: Sequence[Scores], context: Context, options: CompareSystemsOptions | ComparePeopleOptions
+) -> Study:
     usable = [scores for scores in series if len(scores.system.used()) > 1]
     if not usable:
         raise UsageError("to compare systems, a judge must have scored the summaries of at least 2 of them")
@@ -211,17 +172,17 @@ def _compare(series: Sequence[Scores], context: Context, by: str | None, testing
     }
     for scores in usable:
         label = labels[scores.aspect][judge_key(scores)]
-        for parts_of in _families(scores, context, by):
+        for parts_of in _families(scores, context, options.by):
             grids = [part.grid() for _, part in parts_of]
             tables = [dict(zip(grid.systems, grid.values, strict=True)) for grid in grids]
-            pairs = paired_differences(tables, testing.alpha, testing.permutations, testing.seed)
+            pairs = paired_differences(tables, options.alpha, options.permutations, options.seed)
             for (fields, _), table, differences in zip(parts_of, tables, pairs, strict=True):
                 about = merged(named(scores), fields, study=STUDY, level=Level.SUMMARY.value)
-                means, note = _means(table, about, testing)
+                means, note = _means(table, about, options)
                 values = {name: row.value for name, row in means.items()}
                 scoreless = [name for name, row in means.items() if not row.details["own_documents"]]
-                compared = Comparison(values, differences, scores.aspect, testing.alpha, scoreless=scoreless)
-                family = _Family(means, compared, about, testing, "mean_difference")
+                compared = Comparison(values, differences, scores.aspect, options.alpha, scoreless=scoreless)
+                family = _Family(means, compared, about, options, "mean_difference")
                 rows += family.rows()
                 group = next((str(value) for key, value in fields.items() if key != "details"), None)
                 group = group or fields.get("details", {}).get("group")
@@ -245,7 +206,7 @@ def _families(scores: Scores, context: Context, by: str | None) -> Iterator[list
 
 
 def _means(
-    table: Mapping[str, Floats], about: Mapping[str, Any], testing: Significance
+    table: Mapping[str, Floats], about: Mapping[str, Any], testing: SystemTests
 ) -> tuple[dict[str, Row], list[str]]:
     """The mean of each system as a row, and a note where the systems have unlike documents."""
     own = {name: int((~np.isnan(values)).sum()) for name, values in table.items()}
@@ -416,49 +377,35 @@ class AgreementTask(NamedTuple):
     testing: Significance
 
 
-@takes("aspect judge by gold_at_least", OF_PEOPLE)
-def compare_evaluators(
-    runs: RunLike | Sequence[RunLike],
-    gold: Gold,
-    *,
-    level: str = Level.SUMMARY,
-    average: str = Average.POOLED,
-    coefficient: str = Coefficient.PEARSON,
-    permutations: int = 10_000,
-    resamples: int = 2000,
-    confidence: float = 0.95,
-    alpha: float = 0.05,
-    seed: int = 0,
-    **select: Unpack[SelectionArgs],
-) -> Study:
-    """Which judges of one or several runs correlate better with people than which?
+@study(CompareEvaluatorsOptions)
+def compare_evaluators(runs: RunLike | Sequence[RunLike], gold: Gold, options: CompareEvaluatorsOptions) -> Study:
+    """Compare judges of one or several runs by how well they correlate with people.
 
     Rows of the study "compare": one a judge with its correlation on all rows it shares with people (`statistic` is
     the coefficient), one a pair (`<coefficient>_difference`; `pair` is "a-b", the value is a's correlation minus
     b's on the rows both have, `p` that of the permutation test, `details.p_holm` the corrected one,
     `details.p_williams` Williams' where it applies), and `cluster` rows. With an average by document or system the
     correlations within each are exchanged. `permutations` and `resamples` are cut to 1,000 for rank coefficients
-    and for the intervals of differences. The other keywords are those of `compare_systems` and `correlate`.
+    and for the intervals of differences.
 
     Raises UsageError with fewer than two judges of one aspect of the gold.
     """
-    chosen, testing = Selection(**select), Significance(permutations, resamples, confidence, alpha, seed)
-    where, how = choose(Level, level, "level"), choose(Average, average, "average")
-    task = AgreementTask(choose(Coefficient, coefficient, "coefficient"), where, how, testing)
-    check(where, how)
+    level, average = Level(options.level), Average(options.average)
+    check(level, average)
+    task = AgreementTask(Coefficient(options.coefficient), level, average, options)
     sentences: list[str] = []
     by_gold: dict[tuple[str, str], list[PairedScores]] = {}
     for run in _several(runs):
-        read = meta_input(run, gold, chosen)
-        here = list(all_pairs(read, where, chosen))
-        sentences += notes(read, chosen, where, here)
+        read = meta_input(run, gold, options)
+        here = list(all_pairs(read, level, options))
+        sentences += notes(read, options, level, here)
         for pairs in here:
             by_gold.setdefault((pairs.gold.aspect, pairs.gold.signature), []).append(pairs)
     rows: list[Row] = []
     for judges in by_gold.values():
         if len(judges) > 1:
             by_name = dict(zip(told_apart([pairs.judge for pairs in judges]), judges, strict=True))
-            for family in _judge_families(by_name, chosen.by):
+            for family in _judge_families(by_name, options.by):
                 for compared, by in _of_judges(family, task):
                     rows += compared.rows()
                     sentences += compared.words(by)

@@ -27,9 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from summeter.choices import Level
-from summeter.meta._compare import Significance, pair_row
+from summeter.meta._compare import pair_row
 from summeter.meta.inputs import Gold, RunLike, judge_input
 from summeter.meta.matrix import PairedScores
+from summeter.meta.options import Significance
 from summeter.meta.results import Row, Study, interval_row, named, resampling, told_apart
 from summeter.meta.selection import Selection, all_pairs, checks_keywords, meta_input
 from summeter.records import UsageError
@@ -218,7 +219,9 @@ def protocol(
 
     Raises UsageError where the data lack a column of the protocol, or no run has a judge with scores of summaries.
     """
-    testing = Significance(permutations, resamples, confidence, alpha, seed)
+    testing = Significance(
+        permutations=permutations, resamples=resamples, confidence=confidence, alpha=alpha, seed=seed
+    )
     resample = resampling(resamples, confidence, seed)
     scores = [pairs for run in runs for pairs in _pairs(run, gold, aspects)]
     if not scores:

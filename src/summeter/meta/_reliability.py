@@ -14,12 +14,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import Any, NamedTuple, Unpack
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from pydantic import Field
 
-from summeter.choices import USUAL_COEFFICIENTS, Coefficient, Level, Use
-from summeter.meta._agree import LEVELS, Measure, aligned_votes, measured_agreement, scale_of
+from summeter.choices import Level, Use
+from summeter.meta._agree import Measure, aligned_votes, measured_agreement, scale_of
 from summeter.meta._correlate import rows_interval
 from summeter.meta._stability import (
     SystemCorrelations,
@@ -30,14 +31,8 @@ from summeter.meta._stability import (
 from summeter.meta.gold import aspects, gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.matrix import Scores, align
-from summeter.meta.results import Row, Study, interval_row, merged, named, resampling, told_apart
-from summeter.meta.selection import (
-    OF_PEOPLE,
-    Selection,
-    SelectionArgs,
-    check_known,
-    takes,
-)
+from summeter.meta.options import LISTED, Choice, CommandLine, Draws, Judges, Selection, Together, study
+from summeter.meta.results import Row, Study, interval_row, merged, named, told_apart
 from summeter.records import Parameter, UsageError
 from summeter.runs.run import RunFolder
 from summeter.scoring.table import JudgmentTable
@@ -71,45 +66,42 @@ class NoTwoJudgesError(UsageError):
     """No aspect has scores of two judges."""
 
 
-@takes("aspect judge", OF_PEOPLE)
-def reliability(
-    run: RunLike | Sequence[RunFolder],
-    gold: Gold | None = None,
-    *,
-    judges: tuple[str, str] | None = None,
-    coefficients: Sequence[str] = USUAL_COEFFICIENTS,
-    tolerance: float | None = None,
-    together: bool = True,
-    dependence: bool = True,
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
-    **selection: Unpack[SelectionArgs],
-) -> Study:
-    """How far two judges agree on each system, and with people's judgments, what that is worth.
+class ReliabilityOptions(Selection, Together, Draws):
+    """The options of `reliability`."""
 
-    `run` may be several runs' folders, one a judge. `judges` are the two to compare (names or signatures); by default
-    every two that judged the same aspect. `tolerance` is the r below which a system needs people, on the first
-    coefficient; none for no verdict. `together` drops a system on which any coefficient is undefined from all.
-    `dependence` adds the correlations between aspects. Intervals as in `stability`; the other keywords are those of
-    `SelectionArgs`. Raises UsageError where no aspect has two judges.
+    judges: Annotated[tuple[str, str] | None, LISTED, CommandLine(metavar="A,B")] = Field(
+        None,
+        description="The two judges to compare (names or signatures); default: every two that judged the same aspect.",
+    )
+    tolerance: float | None = Field(
+        None,
+        ge=-1,
+        le=1,
+        description="The correlation (of the first coefficient) below which a system needs people; default: none.",
+    )
+    dependence: bool = Field(default=True, description="Correlations between the aspects of a judge too.")
+
+
+@study(ReliabilityOptions)
+def reliability(run: RunLike | Sequence[RunFolder], gold: Gold | None, options: ReliabilityOptions) -> Study:
+    """Compare two judges system by system (of one run or several), and say where people are needed.
+
+    `run` may be several runs' folders, one a judge. With people's judgments the study says what the agreement of the
+    judges is worth. Intervals as in `stability`. Raises UsageError where no aspect has two judges.
     """
-    check_known(coefficients, list(Coefficient), "coefficient")
-    if tolerance is not None and not -1 <= tolerance <= 1:
-        raise UsageError(f"a tolerance is a correlation, from -1 to 1, not {tolerance}")
-    chosen, resample = Selection(**selection), resampling(resamples, confidence, seed)
+    resample, coefficients = options.resampling, options.coefficients
     machine = one_run(run)
-    people = None if gold is None else gold_input(gold, chosen.judgment_set)[0]
+    people = None if gold is None else gold_input(gold, options.judgment_set)[0]
     rows: list[Row] = []
     notes: list[str] = []
-    for two in _twos(machine, people, chosen, judges):
+    for two in _twos(machine, people, options):
         reliable = system_correlations(two.systems, two.grids[0], two.grids[1], coefficients, resample)
         rows += per_system_rows("reliability", two.fields(), reliable)
-        if tolerance is not None:
-            rows += _verdict(two, reliable, coefficients[0], tolerance, notes)
-        rows += _checks(two, reliable, coefficients, resample, together=together)
-    if dependence:
-        rows += aspect_correlations(machine, people, chosen, coefficients[0], resample)
+        if options.tolerance is not None:
+            rows += _verdict(two, reliable, coefficients[0], options.tolerance, notes)
+        rows += _checks(two, reliable, coefficients, resample, together=options.together)
+    if options.dependence:
+        rows += aspect_correlations(machine, people, options, coefficients[0], resample)
     if not rows:
         there = ", ".join(dict.fromkeys(question.judge for question in machine.questions()))
         raise NoTwoJudgesError(
@@ -129,17 +121,15 @@ def one_run(run: RunLike | Sequence[RunFolder]) -> JudgeInput:
     return JudgeInput(JudgmentTable.join([part.table for part in inputs]), reduce, inputs[0].context)
 
 
-def _twos(
-    machine: JudgeInput, people: JudgmentTable | None, chosen: Selection, judges: tuple[str, str] | None
-) -> Iterator[_Two]:
+def _twos(machine: JudgeInput, people: JudgmentTable | None, options: ReliabilityOptions) -> Iterator[_Two]:
     every = ((question.aspect, question.aspect) for question in machine.questions())
-    for own, gold_aspect in dict.fromkeys(chosen.aspect_pairs or every):
-        series = (machine.scores(question, Level.SUMMARY) for question in machine.questions(own, chosen.judge))
+    for own, gold_aspect in dict.fromkeys(options.aspect_pairs or every):
+        series = (machine.scores(question, Level.SUMMARY) for question in machine.questions(own, options.judge))
         usable = [scores for scores in series if len(scores)]
         golds: list[Scores | None] = [None]
         if people is not None:
-            golds = [*gold_scores(people, gold_aspect, Level.SUMMARY, chosen.rule, chosen.source)] or golds
-        for first, second in _pairs(usable, judges):
+            golds = [*gold_scores(people, gold_aspect, Level.SUMMARY, options.rule, options.source)] or golds
+        for first, second in _pairs(usable, options.judges):
             for gold in golds:
                 yield _two(first, second, gold)
 
@@ -194,23 +184,23 @@ def _checks(
 
 
 def aspect_correlations(
-    machine: JudgeInput, people: JudgmentTable | None, chosen: Selection, coefficient: str, resample: Resampling
+    machine: JudgeInput, people: JudgmentTable | None, options: Selection, coefficient: str, resample: Resampling
 ) -> Iterator[Row]:
     """Correlations between the aspects of each judge over all summaries, with people's in `details`.
 
     A judge that cannot tell aspects apart has correlations far above people's. Rows have the study `dependence` and
     the aspect `A+B`; people's own have the judge `people`.
     """
-    names = chosen.judge_aspects
+    names = options.judge_aspects
     own: dict[tuple[str, str], list[Scores]] = {}
-    for question in machine.questions(judge=chosen.judge):
+    for question in machine.questions(judge=options.judge):
         if not names or question.aspect in names:
             series = machine.scores(question, Level.SUMMARY)
             if len(series):
                 own.setdefault((question.judge, question.signature), []).append(series)
     human: dict[str, float] = {}
     if people is not None:
-        golds = [gold_scores(people, aspect, Level.SUMMARY, chosen.rule, chosen.source) for aspect in aspects(people)]
+        golds = [gold_scores(people, aspect, Level.SUMMARY, options.rule, options.source) for aspect in aspects(people)]
         wanted = {scores.aspect for series in own.values() for scores in series}
         merged = [series[0] for series in golds if series and series[0].aspect in wanted]
         for row in _between(merged, coefficient, resample, {}):
@@ -240,31 +230,28 @@ def _between(series: Sequence[Scores], name: str, resample: Resampling, human: d
 # ---- one judge with itself ----
 
 
-@takes("aspect judge")
-def self_consistency(
-    runs: Sequence[RunLike],
-    *,
-    level: str = "summary",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
-    **selection: Unpack[SelectionArgs],
-) -> Study:
-    """How far repeats of one judge agree (FineSurE, table 4): those of one run made with repeats, and each of `runs`.
+class SelfConsistencyOptions(Judges, Draws):
+    """The options of `self_consistency`."""
+
+    level: Annotated[str, Choice(("sentence", "key_fact", "summary"), "level")] = Field(
+        "summary", description="Repeats compared by sentence, key_fact or summary."
+    )
+
+
+@study(SelfConsistencyOptions)
+def self_consistency(runs: Sequence[RunLike], options: SelfConsistencyOptions) -> Study:
+    """Measure how far repeats of one judge agree (FineSurE, table 4): those of one run made with repeats, and of runs.
 
     What is compared has the same signature but for the number of the repeat, or else, over several runs, the same
     judge and model (a seed may differ). Rows have the study `self_consistency`: `identical` (the share of units on
     which all repeats say the same), alpha, and for scores the mean population standard deviation over repeats.
     Raises UsageError where no judge was asked twice.
     """
-    chosen, resample = Selection(**selection), resampling(resamples, confidence, seed)
-    if level not in LEVELS[:3]:
-        raise UsageError(f"repeats are compared by sentence, key fact or summary, not at the level {level!r}")
-    at = Level(level)
+    at = Level(options.level)
     rows = [
         row
-        for repeats in _repeats([judge_input(run) for run in runs], chosen, at)
-        for row in _rows(repeats, at, resample)
+        for repeats in _repeats([judge_input(run) for run in runs], options, at)
+        for row in _rows(repeats, at, options.resampling)
     ]
     if not rows:
         raise UsageError("no judge was asked twice: give a run made with repeats, or two runs or more of one "
@@ -272,14 +259,14 @@ def self_consistency(
     return Study("self_consistency", rows)
 
 
-def _repeats(runs: Sequence[JudgeInput], chosen: Selection, level: Level) -> list[list[Scores]]:
+def _repeats(runs: Sequence[JudgeInput], options: Judges, level: Level) -> list[list[Scores]]:
     """The series of each judge and aspect over the runs, those with two or more."""
     use = Use.VALUE if level is Level.SUMMARY else Use.LABEL
-    names = chosen.judge_aspects
+    names = options.judge_aspects
     by_signature: dict[tuple[str | None, ...], list[Scores]] = {}
     by_judge: dict[tuple[str | None, ...], list[Scores]] = {}
     for run in runs:
-        for question in run.questions(judge=chosen.judge):
+        for question in run.questions(judge=options.judge):
             if names and question.aspect not in names:
                 continue
             series = run.scores(question, level, use)

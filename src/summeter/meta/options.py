@@ -15,7 +15,7 @@ reference page, are made from the same model.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from types import NoneType
@@ -75,7 +75,8 @@ class Choice:
         return next(each for each in self.values if each == value)
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(self.member)
+        schema = core_schema.no_info_plain_validator_function(self.member)
+        return core_schema.nullable_schema(schema) if NoneType in get_args(source) else schema
 
 
 @dataclass(frozen=True)
@@ -118,8 +119,17 @@ class Options(BaseModel):
     @classmethod
     def ordered(cls) -> dict[str, FieldInfo]:
         """The fields: a study's own, then those of each base in the order in which the class names its bases."""
-        names = dict.fromkeys(name for base in cls.__mro__ for name in inspect.get_annotations(base))
+        names = dict.fromkeys(
+            [*inspect.get_annotations(cls), *(name for base in cls.__bases__ for name in _names(base))]
+        )
         return {name: cls.model_fields[name] for name in names if name in cls.model_fields}
+
+
+def _names(model: type) -> Iterator[str]:
+    """The names annotated in a class and its bases, those of the bases first."""
+    for base in model.__bases__:
+        yield from _names(base)
+    yield from inspect.get_annotations(model)
 
 
 _BOUNDS = {
@@ -135,25 +145,25 @@ def explained(fault: ErrorDetails) -> str:
     name, kind, value = fault["loc"][0], fault["type"], fault["input"]
     if kind == "value_error":
         return fault["msg"].removeprefix("Value error, ")
-    if kind == "missing":
+    if kind == "missing" and len(fault["loc"]) == 1:
         return f"{name} is missing; give {name}=..."
     if kind == "too_short":
         return f"{name} is empty; give at least one"
     if kind in _BOUNDS:
         words, bound = _BOUNDS[kind]
         return f"{name} must be {words} {fault['ctx'][bound]:g}, not {value!r}"
-    return f"{name} must be {fault['msg'].removeprefix('Input should be ')}, not {value!r}"
+    told = fault["msg"].removeprefix("Input should be ")
+    return f"{name}: {told}" if told == fault["msg"] else f"{name} must be {told}, not {value!r}"
 
 
-class Judges(Options):
-    """Which judges and aspects are studied."""
+class Aspects(Options):
+    """Which aspects are studied."""
 
     aspect: Annotated[str | Sequence[str] | None, CommandLine(metavar="A|JUDGE:GOLD")] = Field(
         None,
         description="An aspect, or JUDGE:GOLD where the judge and people name it differently. Repeatable. "
         "Default: every aspect that both judged.",
     )
-    judge: str | None = Field(None, description="Only this judge (name or signature).")
 
     @property
     def aspects(self) -> tuple[str, ...]:
@@ -166,7 +176,7 @@ class Judges(Options):
     def aspect_pairs(self) -> list[tuple[str, str]]:
         """The judge's and people's name of each aspect asked for.
 
-        >>> Judges(aspect=["fluency", "overall: coherence"]).aspect_pairs
+        >>> Aspects(aspect=["fluency", "overall: coherence"]).aspect_pairs
         [('fluency', 'fluency'), ('overall', 'coherence')]
         """
         sides = [[side.strip() for side in aspect.partition(":")[::2]] for aspect in self.aspects]
@@ -181,6 +191,12 @@ class Judges(Options):
     def gold_aspects(self) -> list[str]:
         """People's name of each aspect asked for."""
         return [gold for _, gold in self.aspect_pairs]
+
+
+class Judges(Aspects):
+    """Which judges and aspects are studied."""
+
+    judge: str | None = Field(None, description="Only this judge (name or signature).")
 
 
 class By(Options):
@@ -295,6 +311,16 @@ class Coefficients(Options):
         USUAL_COEFFICIENTS,
         min_length=1,
         description="pearson, spearman, kendall_b (these by default), kendall_c. Repeatable.",
+    )
+
+
+class Together(Coefficients):
+    """On which systems several coefficients are compared."""
+
+    together: Annotated[bool, CommandLine(("--together/--separately",))] = Field(
+        default=True,
+        description="Leave out a system on which any coefficient is undefined from all of them (Shen et al., 2023), "
+        "or only from the one that is undefined on it.",
     )
 
 
