@@ -102,7 +102,7 @@ def test_heat(one: Page) -> None:
 
 
 def test_failures_are_grouped_gravest_first(one: Page, two: Page) -> None:
-    assert [(group.status, group.judgments, group.items) for group in one.failures] == [
+    assert [(group.status, group.judgments, len(group.items)) for group in one.failures] == [
         ("unparsed", 1, 1), ("skipped", 2, 1), ("skipped", 1, 1), ("skipped", 1, 1),
     ]  # fmt: skip
     assert two.failures[0].status == "error"
@@ -172,10 +172,9 @@ def test_two_runs_side_by_side(two: Page) -> None:
 def test_changes(two: Page) -> None:
     (change,) = two.comparisons
     assert (change.common, change.alone) == (4, (0, 0))
-    faithfulness = change.differences[0]
-    rows = {row.system: row for row in faithfulness}
+    rows = {row.system: row for row in change.differences[0].rows}
     # cedar: talk failed in B, so the bridge alone is common: 0 -> 1 (41 passes in the second run).
-    assert (rows["cedar"].first, rows["cedar"].second, rows["cedar"].n) == (0.0, 1.0, 1)
+    assert (rows["cedar"].first, rows["cedar"].second, rows["cedar"].pair.n) == (0.0, 1.0, 1)
     assert rows["cedar"].outcome == "too few documents"
     (changed,) = change.changed
     assert (changed.flips, changed.link.doc_id, changed.link.system) == (1, "bridge", "cedar")
@@ -192,7 +191,7 @@ def test_runs_over_other_texts_share_no_item(tmp_path: Path) -> None:
     assert change.note is not None
     assert "different data" in change.note
     assert len(both.items.views) == 8
-    assert all(row.difference is None for rows in change.differences for row in rows)
+    assert all(row.pair.difference is None for column in change.differences for row in column.rows)
 
 
 def test_judges_of_one_name_are_told_apart(tmp_path: Path) -> None:

@@ -255,15 +255,15 @@ def test_a_headline_says_where_judges_disagree(tmp_path: Path) -> None:
 def test_a_change_between_runs_needs_six_documents_and_a_corrected_p(tmp_path: Path) -> None:
     first, second = two_judges(tmp_path / "a", "aster", "aster"), two_judges(tmp_path / "b", "birch", "birch")
     (change,) = page([first, second]).comparisons
-    rows = {row.system: row for row in change.differences[0]}
+    rows = {row.system: row for row in change.differences[0].rows}
     assert {system: row.outcome for system, row in rows.items()} == {
         "aster": "lower", "birch": "higher", "cedar": "unchanged"
     }  # fmt: skip
     row = rows["birch"]
     # Two flips of 2^8 reach it; Holm over the six comparisons that were made.
-    assert row.p == pytest.approx(6 * 2 / 2**8)
-    assert row.low is not None
-    assert row.low > 0
+    assert row.pair.p_holm == pytest.approx(6 * 2 / 2**8)
+    assert row.pair.low is not None
+    assert row.pair.low > 0
 
 
 def test_agreement_with_people_is_shown_unasked_and_set_beside_chance(tmp_path: Path) -> None:
@@ -286,8 +286,8 @@ def test_agreement_with_people_is_shown_unasked_and_set_beside_chance(tmp_path: 
     for right, verdict in ((lambda number: number % 2, ABOVE), (lambda number: number // 2 % 2, NOT_TOLD)):
         rows, judge = labelled(right)
         made = page([fake.make(tmp_path / verdict.replace(" ", "-"), rows, ((entry, judge),))])
-        (row,) = made.agreements
-        assert (row.source, row.title, row.n, row.verdict) == ("mock.fact_check", "faithfulness", 40, verdict)
+        ((source, row),) = made.agreements
+        assert (source, row.aspect, row.n, row.details["verdict"]) == ("mock.fact_check", "faithfulness", 40, verdict)
     # No value is near the threshold that the judge states.
     decisions = {verdict.decision for view in made.items.views for verdict in view.verdicts}
     assert decisions == {"supported 0.52, clear", "unsupported 0.20, clear"}

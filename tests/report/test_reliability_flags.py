@@ -45,10 +45,10 @@ def make(folder: Path, *judges: JudgeEntry) -> RunFolder:
 def test_each_system_has_its_rho_and_the_low_ones_a_flag(tmp_path: Path) -> None:
     run = make(tmp_path / "run", entry("rts"), entry("mcq"))
     (block,) = reliabilities([run])
-    assert [(one.system, one.value, one.flagged) for one in block.systems] == [
+    assert [(row.system, row.value, block.flagged(row)) for row in block.rows] == [
         ("aster", pytest.approx(1.0), False), ("birch", pytest.approx(-1.0), True), ("cedar", None, True),
     ]  # fmt: skip
-    assert "constant" in block.systems[2].words
+    assert "constant" in str(block.rows[2].reason)
     assert block.sentence == (
         "On coherence, rts and mcq hardly go together (rho under 0.40) on 1 of 3 systems: birch. Check the judge's "
         "scores of that system by hand. It cannot be told of cedar."
@@ -58,7 +58,7 @@ def test_each_system_has_its_rho_and_the_low_ones_a_flag(tmp_path: Path) -> None
 def test_the_tolerance_is_a_setting(tmp_path: Path) -> None:
     run = make(tmp_path / "run", entry("rts"), entry("mcq"))
     (block,) = reliabilities([run], tolerance=-1.0)
-    assert [one.flagged for one in block.systems] == [False, False, True]
+    assert [block.flagged(row) for row in block.rows] == [False, False, True]
     page = html([run], tmp_path / "page.html", tolerance=-1.0).read_text("utf-8")
     assert "Whether on coherence rts and mcq go together cannot be told of cedar." in page
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from summeter.meta.results import Row
-from summeter.records import Document, Span
+from summeter.records import Document, Span, Status
 from summeter.report.words import Gloss, Kind
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.scoring import Score
+from summeter.stats import PairDifference
 from summeter.tables import Table
+
+LISTED = 40
+"""Items that could not be judged for one reason, as many as are listed."""
 
 
 class RunBlock(NamedTuple):
@@ -163,6 +167,20 @@ class Matrix(NamedTuple):
     sentences: tuple[str, ...] = ()
 
 
+class Reliability(NamedTuple):
+    """How far one judge, asked in two ways, agrees with itself on each system (`rows`); `sentence` is the outcome."""
+
+    judges: tuple[str, str]
+    tolerance: float
+    rows: tuple[Row, ...]
+    sentence: str
+
+    def flagged(self, row: Row) -> bool:
+        """Whether the two ratings agree less than the tolerance on a system, or this cannot be told."""
+        # As the study's own verdict: a difference in the thirteenth digit is rounding.
+        return row.value is None or round(row.value, 12) < self.tolerance
+
+
 class ItemLink(NamedTuple):
     """An item by its number in the list, and its name; of a pair, its first summary and the `rival`."""
 
@@ -200,80 +218,43 @@ class StudyBlock(NamedTuple):
     intervals: tuple[str, ...]
 
 
-class Reliable(NamedTuple):
-    """How far one judge, asked in two ways, agrees with itself on a system's `n` summaries: rho, and in words.
-
-    `flagged` where that is under the tolerance, or cannot be told.
-    """
-
-    system: str
-    value: float | None
-    n: int
-    missing: int
-    flagged: bool
-    words: str
-
-
-class Reliability(NamedTuple):
-    """Reliability of a judge's ratings on one aspect, system by system; `sentence` is the outcome in words."""
-
-    title: str
-    judge: str
-    model: str | None
-    signature: str
-    tolerance: float
-    systems: tuple[Reliable, ...]
-    sentence: str
-
-
-class Agreement(NamedTuple):
-    """How far a judge agrees with people about `n` units of these data; `verdict` sets it beside guessing."""
-
-    source: str
-    title: str
-    statistic: str
-    units: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    missing: int
-    verdict: str
-
-
-class FailureGroup(NamedTuple):
-    """Judgments that could not be had for one reason; `more` items are not listed. `pairs` says that the items are
-    pairs of summaries."""
-
-    status: str
-    meaning: str
-    source: str
-    aspects: tuple[str, ...]
-    reason: str
-    judgments: int
-    items: int
-    listed: tuple[ItemLink, ...]
-    more: int
-    pairs: bool
-
-
 class Difference(NamedTuple):
-    """Second run minus first on one aspect, by one source of each, for a system, over the items both judged.
+    """The means of a system in two runs over the items both judged, the test of the second minus the first, and its
+    outcome in words."""
 
-    `low`-`high` and `p` are corrected for the number of comparisons between the two runs.
-    """
-
-    title: str
-    sources: tuple[str, str]
     system: str
     first: float | None
     second: float | None
-    difference: float | None
-    low: float | None
-    high: float | None
-    n: int
+    pair: PairDifference
     outcome: str
-    p: float | None = None
+
+
+class ColumnDifferences(NamedTuple):
+    """Differences between two runs on one aspect, by one source of each."""
+
+    title: str
+    sources: tuple[str, str]
+    rows: tuple[Difference, ...]
+
+
+@dataclass
+class FailureGroup:
+    """Judgments that could not be had for one reason. `links` are the items on the page by their numbers, `items` all
+    items; `pairs` says that these are pairs of summaries."""
+
+    status: Status
+    source: str
+    reason: str
+    pairs: bool
+    judgments: int = 0
+    aspects: dict[str, None] = field(default_factory=dict)
+    links: dict[tuple[int, ...], ItemLink] = field(default_factory=dict)
+    items: set[tuple[int, ...] | tuple[str, ...]] = field(default_factory=set)
+
+    @property
+    def listed(self) -> list[ItemLink]:
+        """The first items on the page."""
+        return [self.links[items] for items in sorted(self.links)[:LISTED]]
 
 
 class Changed(NamedTuple):
@@ -287,14 +268,13 @@ class Changed(NamedTuple):
 
 
 class RunComparison(NamedTuple):
-    """One run against the first: what both judged, differences of means (a group a column, a member a system), and the
-    items that changed most."""
+    """One run against the first: what both judged, differences of means, and the items that changed most."""
 
     first: str
     second: str
     common: int
     alone: tuple[int, int]
-    differences: tuple[tuple[Difference, ...], ...]
+    differences: tuple[ColumnDifferences, ...]
     changed: tuple[Changed, ...]
     changed_items: int
     note: str | None
@@ -375,7 +355,7 @@ class ItemList(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A whole report. One without `runs` shows studies only."""
+    """A whole report. One without `runs` shows studies only. `agreements` with people are rows beside their sources."""
 
     title: str
     runs: tuple[RunBlock, ...]
@@ -383,7 +363,7 @@ class Page(NamedTuple):
     panels: tuple[Panel, ...]
     by_domain: tuple[Matrix, ...]
     head_to_head: tuple[Matrix, ...]
-    agreements: tuple[Agreement, ...]
+    agreements: tuple[tuple[str, Row], ...]
     reliabilities: tuple[Reliability, ...]
     studies: tuple[StudyBlock, ...]
     failures: tuple[FailureGroup, ...]

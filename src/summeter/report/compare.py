@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
-from summeter.report.blocks import Changed, Difference, ItemLink, RunComparison, Source
+from summeter.report.blocks import Changed, ColumnDifferences, Difference, ItemLink, RunComparison, Source
 from summeter.report.items import UnitKey, Where, unit_key
 from summeter.report.ranks import ColumnKey, Key, label_of
 from summeter.report.views import RunView
@@ -88,7 +88,7 @@ def _values(view: RunView, key: Key, where: Where) -> dict[int, tuple[str, str, 
 
 def _differences(
     pairs: Sequence[Pair], first: RunView, second: RunView, sources: Sequence[Source], where: Where
-) -> tuple[tuple[Difference, ...], ...]:
+) -> tuple[ColumnDifferences, ...]:
     """Of columns that answer each other, system by system; all of them are one family of tests."""
     columns = []
     for pair in pairs:
@@ -109,31 +109,16 @@ def _differences(
             label_of(ColumnKey(first.place, *key), first, sources),
             label_of(ColumnKey(second.place, *other), second, sources),
         )
-        title = gloss(key[2]).title
-        differences.append(
-            tuple(_difference(title, labels, system, scores[system], *next(tested)) for system in scores)
-        )
+        rows = tuple(_difference(system, scores[system], *next(tested)) for system in scores)
+        differences.append(ColumnDifferences(gloss(key[2]).title, labels, rows))
     return tuple(differences)
 
 
-def _difference(
-    title: str, labels: tuple[str, str], system: str, scores: Mapping[str, Sequence[float]], pair: PairDifference
-) -> Difference:
+def _difference(system: str, scores: Mapping[str, Sequence[float]], pair: PairDifference) -> Difference:
     if pair.difference is None:
-        return Difference(title, labels, system, None, None, None, None, None, 0, "no item in common")
-    return Difference(
-        title=title,
-        sources=labels,
-        system=system,
-        first=fmean(scores["first"]),
-        second=fmean(scores["second"]),
-        difference=pair.difference,
-        low=pair.low,
-        high=pair.high,
-        n=pair.n,
-        outcome=_outcome(pair, unchanged=scores["first"] == scores["second"]),
-        p=pair.p_holm,
-    )
+        return Difference(system, None, None, pair, "no item in common")
+    outcome = _outcome(pair, unchanged=scores["first"] == scores["second"])
+    return Difference(system, fmean(scores["first"]), fmean(scores["second"]), pair, outcome)
 
 
 def _outcome(pair: PairDifference, *, unchanged: bool) -> str:

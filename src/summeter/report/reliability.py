@@ -6,14 +6,13 @@ summaries, the paper finds its ratings of that system to agree less with people 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from summeter.meta import agreement_with_people, reliability
 from summeter.meta._reliability import NoTwoJudgesError
 from summeter.meta.results import Row
-from summeter.meta.verdicts import UNITS, agreement_name
 from summeter.pages.numbers import count, number
-from summeter.report.blocks import Agreement, Reliability, Reliable, Source
+from summeter.report.blocks import Reliability, Source
 from summeter.report.ranks import ColumnKey, label_of
 from summeter.report.views import RunView
 from summeter.report.words import gloss
@@ -41,26 +40,12 @@ def reliabilities(runs: Sequence[RunFolder], *, tolerance: float = TOLERANCE) ->
     )
 
 
-def agreements(view: RunView, sources: Sequence[Source]) -> tuple[Agreement, ...]:
-    """How far each judge of a run agrees with the people who judged its data; none where nobody did."""
-    return tuple(_agreement(row, view, sources) for row in agreement_with_people(view.folder, seed=view.seed))
-
-
-def _agreement(row: Row, view: RunView, sources: Sequence[Source]) -> Agreement:
-    column = ColumnKey(view.place, row.judge or "", row.signature or "", row.aspect or "")
-    why = row.reason if row.value is None else None
-    return Agreement(
-        source=label_of(column, view, sources),
-        title=gloss(row.aspect or "").title,
-        statistic=agreement_name(row.statistic),
-        units=UNITS[row.level or "summary"],
-        value=row.value,
-        low=row.low,
-        high=row.high,
-        n=row.n,
-        missing=row.missing,
-        verdict=str(row.details["verdict"] or why),
-    )
+def agreements(view: RunView, sources: Sequence[Source]) -> Iterator[tuple[str, Row]]:
+    """How far each judge of a run agrees with the people who judged its data, beside its source; none where nobody
+    did."""
+    for row in agreement_with_people(view.folder, seed=view.seed):
+        column = ColumnKey(view.place, row.judge or "", row.signature or "", row.aspect or "")
+        yield label_of(column, view, sources), row
 
 
 def _both(runs: Sequence[RunFolder], names: tuple[str, str]) -> bool:
@@ -103,49 +88,26 @@ def _alike(signatures: str) -> bool:
 
 
 def _block(rows: Sequence[Row], names: tuple[str, str], tolerance: float) -> Reliability:
-    first = rows[0]
-    systems = [_reliable(row, tolerance) for row in rows]
-    return Reliability(
-        title=gloss(first.aspect or "").title,
-        judge=" and ".join(names),
-        model=first.model,
-        signature=first.signature or "",
-        tolerance=tolerance,
-        systems=tuple(systems),
-        sentence=_sentence(gloss(first.aspect or "").title, names, systems, tolerance),
-    )
+    block = Reliability(names, tolerance, tuple(rows), "")
+    return block._replace(sentence=_sentence(block))
 
 
-def _reliable(row: Row, tolerance: float) -> Reliable:
-    # As the study's own verdict: a difference in the thirteenth digit is rounding.
-    low = row.value is None or round(row.value, 12) < tolerance
-    documents = count(row.n, "summary", "summaries")
-    if row.value is None:
-        words = f"cannot be told over {documents}: {row.reason or 'undefined'}"
-    elif low:
-        words = f"low: check this system's scores by hand (over {documents})"
-    else:
-        words = f"as asked for (over {documents})"
-    return Reliable(row.system or "", row.value, row.n, row.missing, low, words)
-
-
-def _sentence(title: str, names: tuple[str, str], systems: Sequence[Reliable], tolerance: float) -> str:
-    low = [result.system for result in systems if result.flagged and result.value is not None]
-    unknown = [result.system for result in systems if result.value is None]
-    both, bound = f"On {title}, {names[0]} and {names[1]}", number(tolerance)
+def _sentence(block: Reliability) -> str:
+    title = gloss(block.rows[0].aspect or "").title
+    low = [row.system or "" for row in block.rows if block.flagged(row) and row.value is not None]
+    unknown = [row.system or "" for row in block.rows if row.value is None]
+    names, bound = " and ".join(block.judges), number(block.tolerance)
+    both = f"On {title}, {names}"
     if not low and not unknown:
         return f"{both} go together on every system (rho of at least {bound})."
     parts = []
     if low:
         which = "that system" if len(low) == 1 else "those systems"
         parts.append(
-            f"{both} hardly go together (rho under {bound}) on {len(low)} of {count(len(systems), 'system')}: "
+            f"{both} hardly go together (rho under {bound}) on {len(low)} of {count(len(block.rows), 'system')}: "
             f"{', '.join(low)}. Check the judge's scores of {which} by hand."
         )
     if unknown:
-        whole = len(unknown) == len(systems)
-        where = "any system" if whole else ", ".join(unknown)
-        parts.append(
-            f"{'It' if low else f'Whether on {title} {names[0]} and {names[1]} go together'} cannot be told of {where}."
-        )
+        where = "any system" if len(unknown) == len(block.rows) else ", ".join(unknown)
+        parts.append(f"{'It' if low else f'Whether on {title} {names} go together'} cannot be told of {where}.")
     return " ".join(parts)

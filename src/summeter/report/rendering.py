@@ -7,13 +7,14 @@ from pathlib import Path
 
 from summeter.data.atomic import write_lines
 from summeter.meta.results import Study
+from summeter.meta.verdicts import UNITS, agreement_name
 from summeter.pages.templates import one_file
 from summeter.report.blocks import Page
 from summeter.report.build import page
 from summeter.report.embedded import embedded_json
 from summeter.report.reliability import TOLERANCE
 from summeter.report.studies import digits
-from summeter.report.words import STATUS
+from summeter.report.words import STATUS, gloss
 from summeter.runs.run import RunFolder
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -40,11 +41,9 @@ def html(
 
 def render(blocks: Page) -> Iterator[str]:
     """The HTML of a page's blocks, some lines at a time: the summaries are read while they are written."""
+    values = {"title": blocks.title, "page": blocks, "STATUS": STATUS, "UNITS": UNITS}
+    functions = {function.__name__: function for function in (agreement_name, digits, gloss)}
+    embedded = embedded_json(blocks.items)
     return one_file(
-        TEMPLATES,
-        "report.html.j2",
-        {"title": blocks.title, "page": blocks, "STATUS": STATUS, "digits": digits},
-        style="report.css",
-        script="report.js",
-        embedded=embedded_json(blocks.items),
+        TEMPLATES, "report.html.j2", {**values, **functions}, style="report.css", script="report.js", embedded=embedded
     )

@@ -84,9 +84,7 @@ def trust(blocks: Sequence[Reliability], console: Console) -> None:
 
 
 def _reliability(block: Reliability) -> str:
-    values = ", ".join(
-        f"{result.system} {number(result.value)}{' !' if result.flagged else ''}" for result in block.systems
-    )
+    values = ", ".join(f"{row.system} {number(row.value)}{' !' if block.flagged(row) else ''}" for row in block.rows)
     return f"{block.sentence} rho by system: {values}".replace("−", "-").replace("–", "-")
 
 
