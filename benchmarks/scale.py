@@ -5,11 +5,11 @@
     python benchmarks/scale.py overhead    CPU that a document takes beside its judging, here and on workers
     python benchmarks/scale.py parts       many summaries in 1,000 parts beside 10 parts
     python benchmarks/scale.py evaluators  CPU and bytes on disk that a summary takes, by evaluator
-    python benchmarks/scale.py memory      many summaries, from a flat file to a comparison: seconds and peak memory
+    python benchmarks/scale.py memory      many short summaries, from a flat file to a comparison: seconds, peak memory
 
 `--executor` of cores, slots, overhead and parts is `processes` or `ray`. Ratios are against a peer in the same run.
 `at work` leaves out what a worker takes to start: it is the time from the first judgment that was begun to the last
-that was done. With 1,000,000 summaries (`memory --summaries 1000000`) it takes about two hours and 10 GB of disk.
+that was done. `memory --summaries 1000000 --workers 2` takes about two hours and 20 GB of disk.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import argparse
 import asyncio
 import json
 import os
+import random
 import re
 import resource
 import shutil
@@ -244,7 +245,7 @@ def evaluators(arguments: argparse.Namespace) -> None:
 
 
 class Peak(NamedTuple):
-    """Of one command: seconds, those of CPU of all its processes, and peaks in MB of its first process, of the largest
+    """Of one command: seconds, those of CPU of all its processes, and peaks in MiB of its first process, of the largest
     other one, and of all together."""
 
     seconds: float
@@ -264,9 +265,9 @@ def watched(*words: str) -> Peak:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     while process.poll() is None:
         sizes = {pid: resident(pid) for pid in family(process.pid)}
-        driver = max(driver, sizes.get(process.pid, 0.0))
-        worker = max([worker, *(size for pid, size in sizes.items() if pid != process.pid)])
-        together = max(together, sum(sizes.values()))
+        driver = max(driver, sizes.get(process.pid, (0.0, 0.0))[1])
+        worker = max([worker, *(peak for pid, (_, peak) in sizes.items() if pid != process.pid)])
+        together = max(together, sum(now for now, _ in sizes.values()))
         time.sleep(0.2)
     if process.returncode:
         sys.exit(f"summeter {' '.join(words)}: exit code {process.returncode}")
@@ -288,49 +289,83 @@ def family(pid: int) -> list[int]:
     return pids
 
 
-def resident(pid: int) -> float:
-    """MB of memory that are its own or its files'; 0 where it has ended."""
+def resident(pid: int) -> tuple[float, float]:
+    """MiB of memory of a process, now and at its peak; 0 where it has ended."""
     try:
-        found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+        text = Path(f"/proc/{pid}/status").read_text()
     except OSError:
-        return 0.0
-    return int(found[1]) * 1024 / 1e6 if found else 0.0
+        return 0.0, 0.0
+    found = [re.search(rf"{name}:\s+(\d+) kB", text) for name in ("VmRSS", "VmHWM")]
+    now, peak = (int(each[1]) / 1024 if each else 0.0 for each in found)
+    return now, peak
+
+
+def rated_rows(documents: int) -> Iterator[dict[str, Any]]:
+    """Flat rows of short texts, by ten systems; three people rated two aspects for every tenth document."""
+    for number in range(documents):
+        rng = random.Random(number)
+
+        def sentence(rng: random.Random = rng) -> str:
+            return f"{' '.join(f'word{rng.randrange(20)}' for _ in range(8)).capitalize()}."
+
+        sentences = [sentence() for _ in range(6)]
+        for system in SYSTEMS:
+            row: dict[str, Any] = {
+                "doc_id": f"d-{number:06}",
+                "system": system,
+                "domain": ("news", "meeting", "dialogue")[number % 3],
+                "document": " ".join(sentences),
+                "summary": f"{rng.choice(sentences)} {sentence()}",
+                "reference": " ".join(sentences[:2]),
+            }
+            if number % 10 == 0:
+                cells = {
+                    aspect: {f"a{n}": rng.randint(1, 5) for n in range(3)} for aspect in ("coherence", "relevance")
+                }
+                row["human"] = {"ratings": cells}
+            yield row
 
 
 def memory(arguments: argparse.Namespace) -> None:
-    from memory import rows as texts
-
     print(
-        f"{'summaries':>10} {'stage':<22} {'seconds':>9} {'CPU s':>9} {'CPU s per 1,000':>16} {'driver MB':>10} "
-        f"{'worker MB':>10} {'all MB':>8} {'files MB':>9}"
+        f"{'summaries':>10} {'stage':<22} {'seconds':>9} {'CPU s':>9} {'CPU s per 1,000':>16} {'driver MiB':>11} "
+        f"{'worker MiB':>11} {'all MiB':>8} {'files MiB':>10}"
     )
     paces: dict[str, list[float]] = {}
     for count in sorted({arguments.beside, arguments.summaries}):
         place = Path(tempfile.mkdtemp(prefix="summeter-scale-", dir=arguments.at))
-        flat, data, run = place / "flat.jsonl", place / "data", place / "run"
+        flat, data, halves, run, merged = (place / name for name in ("flat.jsonl", "data", "halves", "run", "merged"))
+        documents = count // len(SYSTEMS)
         with flat.open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(row) + "\n" for row in texts(count, seed=count, systems=SYSTEMS))
-        workers = ["--workers", str(arguments.workers)] if arguments.workers else []
-        judges = [word for name in arguments.judge for word in ("-e", name)]
+            file.writelines(json.dumps(row) + "\n" for row in rated_rows(documents))
+        judge = [word for name in arguments.judge for word in ("-e", name)]
+        judge += ["--quiet", *(["--workers", str(arguments.workers)] if arguments.workers else [])]
+        half = -(-documents // 2)
+        parts = [(halves / f"part-{number:05}.jsonl", place / f"half{number}") for number in range(2)]
         stages = {
             "data import": ["data", "import", str(flat), "-o", str(data)],
-            "score": ["score", str(data), *judges, "-o", str(run), "--quiet", *workers],
-            "score again": ["score", str(data), *judges, "-o", str(run), "--quiet", *workers],
-            "rescore": ["rescore", str(run)],
-            "meta compare": ["meta", "compare", str(run), "--json"],
-            "runs export": ["runs", "export", str(run), "-o", str(run.with_name("export"))],
+            "data shard": ["data", "shard", str(data), "-o", str(halves), "--documents", str(half)],
+            "score": ["score", str(data), *judge, "-o", str(run)],
+            "score again": ["score", str(data), *judge, "-o", str(run)],
+            "score the first half": ["score", str(parts[0][0]), *judge, "-o", str(parts[0][1])],
+            "score the second half": ["score", str(parts[1][0]), *judge, "-o", str(parts[1][1])],
+            "runs merge": ["runs", "merge", *(str(part) for _, part in parts), "-o", str(merged)],
+            "rescore": ["rescore", str(merged)],
+            "report": ["report", str(merged), "-o", str(place / "report.html")],
+            "meta compare": ["meta", "compare", str(merged), "--json"],
+            "runs export": ["runs", "export", str(merged), "-o", str(place / "export")],
         }
         for stage, words in stages.items():
             if arguments.stages and stage not in arguments.stages:
                 continue
             peak = watched(*words)
-            size = sum(file.stat().st_size for file in place.rglob("*") if file.is_file()) / 1e6
+            size = sum(file.stat().st_size for file in place.rglob("*") if file.is_file()) / 2**20
             paces.setdefault(stage, []).append(1000 * peak.cpu / count)
             print(
                 f"{count:>10,} {stage:<22} {peak.seconds:>9.1f} {peak.cpu:>9.1f} {paces[stage][-1]:>16.2f} "
-                f"{peak.driver:>10.0f} "
-                f"{peak.worker:>10.0f} {peak.together:>8.0f} {size:>9.0f}", flush=True,
-            )  # fmt: skip
+                f"{peak.driver:>11.0f} {peak.worker:>11.0f} {peak.together:>8.0f} {size:>10.0f}",
+                flush=True,
+            )
         if not arguments.keep:
             shutil.rmtree(place)
     for stage, each in paces.items():
@@ -377,7 +412,7 @@ def main(given: Sequence[str] | None = None) -> None:
     mode.set_defaults(run=memory)
     mode.add_argument("--summaries", type=int, default=100_000)
     mode.add_argument("--beside", type=int, default=10_000, help="the smaller run that it is compared with")
-    mode.add_argument("--judge", nargs="+", default=["abstractiveness", "rouge"])
+    mode.add_argument("--judge", nargs="+", default=["length"])
     mode.add_argument("--workers", type=int, default=0, help="0: in one process")
     mode.add_argument("--stages", nargs="+", metavar="STAGE", help="as the table names them (default: all)")
     mode.add_argument("--at", type=Path, help="a folder on a disk with room (default: the temporary folder)")
