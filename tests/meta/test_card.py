@@ -160,17 +160,17 @@ class TestGroups:
         assert (row.value, row.n, row.missing) == (0.5, 3, 2)
 
     def test_any_column(self, made: tuple[RunFolder, Any]) -> None:
-        rows = card(made[0], group_by=("redacted",), resamples=50)
+        rows = card(made[0], by=("redacted",), resamples=50)
         found = {row.details["group"] for row in rows if row.details.get("by") == "redacted"}
         assert found == {"yes", "no"}
         with pytest.raises(UsageError, match="no column 'x'"):
-            card(made[0], group_by=("x",))
+            card(made[0], by=("x",))
 
     def test_a_column_named_length_is_the_datas_own(self) -> None:
         rows = [{"doc_id": f"d{n}", "system": "a", "document": "One two three.", "summary": "One.",
                  "length": "long" if n else "short", "human": {"ratings": {"coherence": {"x": n}}}}
                 for n in range(3)]  # fmt: skip
-        study = card(gold=load(rows), group_by=("length",), resamples=20)
+        study = card(gold=load(rows), by=("length",), resamples=20)
         groups = {(row.details["by"], row.details["group"]): row.n for row in study if "group" in row.details}
         assert groups == {
             ("length", "short"): 1, ("length", "long"): 2, ("length_in_words", "under 250 words"): 3,
@@ -182,8 +182,8 @@ class TestGroups:
                       "human": {"overall": {"x": 1}},
                       "document": run.data.documents[one.document_id].text} for one in run.data.summaries])  # fmt: skip
         with pytest.raises(UsageError, match="no column 'shade'"):
-            card(run, group_by=("shade",))
-        study = card(run, more, group_by=("shade",), resamples=20)
+            card(run, by=("shade",))
+        study = card(run, more, by=("shade",), resamples=20)
         found = {row.details["group"]: row.n for row in study.where(statistic="mean", judge="mine")
                  if row.details.get("by") == "shade"}  # fmt: skip
         assert found == {"s-a": 5, "s-b": 3}

@@ -134,7 +134,7 @@ def measure(data: Dataset, runs: Sequence[RunFolder], config: OwnConfig) -> Stud
     """The rows of people's and every run's card, and of every evaluator's correlation with people."""
     columns, aspects = columns_of(config, data), config.aspects or None
     resamples, seed, judgment_set = config.resamples, config.seed, config.judgment_set
-    people = card(gold=data, across=columns, aspect=aspects, judgment_set=judgment_set, resamples=resamples, seed=seed)
+    people = card(None, data, across=columns, aspect=aspects, judgment_set=judgment_set, resamples=resamples, seed=seed)
     rows, notes = list(people), list(people.notes)
     for run in runs:
         measured = card(run, across=columns, resamples=resamples, seed=seed)

@@ -23,11 +23,15 @@ from summeter.cli.studies import Given as OptionsGiven
 from summeter.cli.studies import add_study
 from summeter.cli.studies import study_command as study_options
 from summeter.cli.study_command import BOOTSTRAP, PEOPLE, Given, numbers, study_command
+from summeter.data.atomic import write_text
 from summeter.data.dataset import load
 from summeter.data.human import RAW
-from summeter.meta import estimate_last_judge
+from summeter.meta import calibrate as calibration_of
+from summeter.meta import calibration_study, estimate_last_judge, save_calibration
+from summeter.meta import card as card_of
 from summeter.meta import overlap as lists_overlap
 from summeter.meta import reliability as two_judges
+from summeter.meta._card import markdown
 from summeter.meta._compare import matrices
 from summeter.meta._overlap import lists_of
 from summeter.meta.context import Context
@@ -231,32 +235,17 @@ def estimate(
     return given.studies("estimate", "without --simulate")
 
 
-@study_command(app, f"run gold judge {PEOPLE} gold_at_least {BOOTSTRAP}")
+@study_options(app, "calibrate", runs="RUN")
 def calibrate(
-    given: Given,
-    aspect: Annotated[str, typer.Option(metavar="A|JUDGE:GOLD", help="The aspect to calibrate.")],
+    given: OptionsGiven,
     out: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="The calibration file, for `summeter gate`.")
     ] = None,
-    dev: Annotated[
-        str | None, typer.Option(metavar="[COLUMN=]VALUE", help="Tune a threshold on this split; measure on the rest.")
-    ] = None,
-    level: Annotated[
-        Level | None, typer.Option(help="Default: sentences, else key facts, else summaries, as people labelled.")
-    ] = None,
-    allow_few: Annotated[bool, typer.Option("--allow-few", help="Accept fewer than 50 labels.")] = False,
-    listed: Annotated[int, typer.Option(min=0, help="Disagreements to keep in the file.")] = 100,
 ) -> list[Study]:
-    """Calibrate a judge on 50 or more human labels: agreement, baseline, people's own, and where they differ."""
-    from summeter.meta import calibrate as study
-    from summeter.meta import calibration_study, save_calibration
-
+    """Calibrate a judge and keep the calibration in a file."""
     if out is not None:
         check_suffix(out, ".json")
-    calibration = study(
-        given.runs[0], given.data(), aspect=aspect, level=level, dev=dev, allow_few=allow_few, listed=listed,
-        **given.keywords,
-    )  # fmt: skip
+    calibration = calibration_of(given.runs[0], given.data(), **given.values)
     if out is not None:
         save_calibration(calibration, out)
         given.lines.append(f"calibration: {out}")
@@ -302,35 +291,21 @@ def _context(source: str) -> Context | None:
     return context_of(RunFolder(path).data if (path / MANIFEST).is_file() else load(path))
 
 
-@study_command(app, f"some_run gold aspect judge {PEOPLE} {BOOTSTRAP}")
+@study_options(app, "card", runs="[RUN]")
 def card(
-    given: Given,
+    given: OptionsGiven,
     people: Annotated[bool, typer.Option("--people", help="Put people's judgments beside the judges'.")] = False,
-    by: Annotated[
-        list[str] | None, typer.Option("--by", metavar="COLUMN", help="Also means by this column. Repeatable.")
-    ] = None,
-    edges: Annotated[
-        str, typer.Option(metavar="N,N...", help="Lengths of documents, in words, at which a bucket begins.")
-    ] = "250,500,1000,2000",
-    redacted: Annotated[
-        str | None, typer.Option(metavar="COLUMN[=VALUE]", help="Which column says that a document is redacted.")
-    ] = None,
     out: Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE.md", help="The card as Markdown.")] = None,
 ) -> list[Study]:
-    """Write a benchmark card: means, domain stability, types of error, abstractiveness, redaction, groups."""
-    from summeter.data.atomic import write_text
-    from summeter.meta import card as study
-    from summeter.meta._card import markdown
-
+    """Write a card to the terminal or a file."""
     if out is not None:
         check_suffix(out, ".md")
     run = given.runs[0] if given.runs else None
     gold = given.data(run) if people or given.gold is not None or run is None else None
-    lengths, columns = numbers(edges, "--edges", int), by or ()
-    result = study(run, gold, group_by=columns, edges=lengths, redacted=redacted, **given.keywords)
-    text = markdown(result, f"Benchmark card: {run.manifest.data.source if run else given.data().card.name}")
+    study = card_of(run, gold, **given.values)
+    text = markdown(study, f"Benchmark card: {run.manifest.data.source if run else given.data().card.name}")
     given.tables = False
     if out is not None:
         write_text(out, text)
     given.lines.append(text.rstrip("\n") if out is None else f"card: {out}")
-    return [result]
+    return [study]

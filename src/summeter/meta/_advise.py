@@ -11,7 +11,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, NamedTuple, Unpack
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field
 
 from summeter.choices import AggregationRule, Average, Coefficient, Level
 from summeter.meta._bias import length_rows, lengths_of, self_preference
@@ -26,7 +28,7 @@ from summeter.meta._correlate import rows_interval
 from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import Gold
 from summeter.meta.matrix import PairedScores, are_decisions
-from summeter.meta.options import Significance
+from summeter.meta.options import Choice, Draws, Families, GoldAtLeast, Selection, Significance, study
 from summeter.meta.results import (
     Row,
     Study,
@@ -35,21 +37,9 @@ from summeter.meta.results import (
     judge_labels,
     merged,
     named,
-    resampling,
     status_of,
 )
-from summeter.meta.selection import (
-    OF_PEOPLE,
-    MetaInput,
-    Selection,
-    SelectionArgs,
-    all_pairs,
-    choose,
-    meta_input,
-    paired_matrices,
-    takes,
-    wanted,
-)
+from summeter.meta.selection import MetaInput, all_pairs, meta_input, paired_matrices, wanted
 from summeter.meta.verdicts import (
     ABOVE,
     AGREES_BETTER,
@@ -108,30 +98,29 @@ class Candidate(NamedTuple):
         return {**named(self.pairs.judge, self.pairs.gold), **about}
 
 
-@takes("aspect judge gold_at_least", OF_PEOPLE)
-def advise(
-    runs: RunFolder | Sequence[RunFolder],
-    gold: Gold | None = None,
-    *,
-    level: str | None = None,
-    families: Mapping[str, str] | None = None,
-    judge_families: Mapping[str, str] | None = None,
-    resamples: int = 1000,
-    seed: int = 0,
-    **selection: Unpack[SelectionArgs],
-) -> Study:
-    """Which of the judges in these runs should judge such data?
+class AdviseOptions(Selection, GoldAtLeast, Draws, Families):
+    """The options of `advise`."""
 
-    `gold` is by default what people judged in the first run's data. `level` is "sentence" or "summary", by default
-    sentences where people and all judges judged these. Rows of the study "advise": for each judge `auroc` or
-    `spearman` (also for each system), with `details.frontier` (no judge agrees better for less money) and
-    `details.recommended`; `cost_per_1000` and `seconds_per_1000` (for 1,000 summaries: US dollars, and seconds that
-    calls took, one after the other, and that this processor computed); `length_gap` (by how much more than people's its
-    scores go with the length of a summary); with `families` (and `judge_families`, as for `bias`) `self_preference`,
-    how much higher than people, in standard deviations, it rates the systems of its own family; for the best judge and
-    the recommended one, else the next best ("A-B"), the `difference` (fields as in `compare_evaluators`) and
-    `labels_needed`, how many labelled documents would tell them apart with probability 0.8. A judge that cannot be
-    compared has a row `agreement` without a value, and the reason. The recommendation stands in the notes.
+    level: Annotated[str | None, Choice(Level, "level")] = Field(
+        None, description="sentence or summary; default: sentences where people and all judges judged them."
+    )
+
+
+@study(AdviseOptions)
+def advise(runs: RunFolder | Sequence[RunFolder], gold: Gold | None, options: AdviseOptions) -> Study:
+    """Say which judge of these runs suits such data, by agreement, cost, time, systems and bias, and whether labels suffice.
+
+    `gold` is by default what people judged in the first run's data.
+
+    Rows of the study "advise": for each judge `auroc` or `spearman` (also for each system), with `details.frontier` (no
+    judge agrees better for less money) and `details.recommended`; `cost_per_1000` and `seconds_per_1000` (for 1,000
+    summaries: US dollars, and seconds that calls took, one after the other, and that this processor computed);
+    `length_gap` (by how much more than people's its scores go with the length of a summary); with `families` (and
+    `judge_families`, as for `bias`) `self_preference`, how much higher than people, in standard deviations, it
+    rates the systems of its own family; for the best judge and the recommended one, else the next best ("A-B"), the
+    `difference` (fields as in `compare_evaluators`) and `labels_needed`, how many labelled documents would tell
+    them apart with probability 0.8. A judge that cannot be compared has a row `agreement` without a value, and the
+    reason. The recommendation stands in the notes.
 
     Recommended is the cheapest of the judges that the labels tell from chance (the interval lies above it, with at
     least 6 documents) and do not show to be worse than the best of these; where there is none, nobody is. Raises
@@ -140,29 +129,28 @@ def advise(
     folders = [runs] if isinstance(runs, RunFolder) else list(runs)
     if not folders:
         raise UsageError("no run given")
-    chosen, resample = Selection(**selection), resampling(resamples, seed=seed)
-    if chosen.merge == AggregationRule.EACH:
+    resample = options.resampling
+    if options.merge == AggregationRule.EACH:
         raise UsageError(
             "judges are set beside one value of people for each unit; merge the annotators, or name one of them (",
             Parameter("merge", AggregationRule.AUTO.value),
             ")",
         )
     people = folders[0].data if gold is None else gold
-    where = None if level is None else choose(Level, level, "level")
-    reads = [(folder, meta_input(folder, people, chosen)) for folder in folders]
-    found, rows = _candidates(reads, chosen, where, resample)
+    reads = [(folder, meta_input(folder, people, options)) for folder in folders]
+    found, rows = _candidates(reads, options, resample)
     names = judge_names(
         [*(judge_key(candidate.pairs.judge) for candidate in found), *(judge_key_of(row) for row in rows)]
     )
     notes = [f"left out: {names[judge_key_of(row)]} on {row.aspect}: {row.reason}" for row in rows]
-    testing = Significance(resamples=resamples, seed=seed)
+    testing = Significance(resamples=options.resamples, confidence=options.confidence, seed=options.seed)
     for aspect in dict.fromkeys(candidate.pairs.gold.aspect for candidate in found):
         of_aspect = [candidate for candidate in found if candidate.pairs.gold.aspect == aspect]
         named_candidates = {names[judge_key(candidate.pairs.judge)]: candidate for candidate in of_aspect}
         block, advice = _of_aspect(aspect, named_candidates, resample, testing)
         rows += block
         notes.append(advice)
-    rows += _biases(found, reads, chosen, families or {}, judge_families or {}, resample)
+    rows += _biases(found, reads, options, resample)
     return Study(STUDY, rows, notes)
 
 
@@ -202,16 +190,16 @@ def judge_key_of(row: Row) -> JudgeKey:
 
 
 def _candidates(
-    reads: Sequence[tuple[RunFolder, MetaInput]], chosen: Selection, where: Level | None, resample: Resampling
+    reads: Sequence[tuple[RunFolder, MetaInput]], options: AdviseOptions, resample: Resampling
 ) -> tuple[list[Candidate], list[Row]]:
     """The judges that can be compared with people, and a row for each that cannot."""
-    questions = {run.folder: read.judge.questions(judge=chosen.judge) for run, read in reads}
+    questions = {run.folder: read.judge.questions(judge=options.judge) for run, read in reads}
     there = list(dict.fromkeys(question.aspect for own in questions.values() for question in own))
     people = judged_aspects(reads[0][1].gold)
-    aspects = wanted(chosen, there, people) if there else []
+    aspects = wanted(options, there, people) if there else []
     by_level: dict[Level, dict[tuple[str, str, str], tuple[RunFolder, PairedScores]]] = {}
     lost: UsageError | None = None
-    for level in [where] if where is not None else [Level.SENTENCE, Level.SUMMARY]:
+    for level in [Level(options.level)] if options.level is not None else [Level.SENTENCE, Level.SUMMARY]:
         at_level = by_level.setdefault(level, {})
         for run, read in reads:
             in_run = {question.aspect for question in questions[run.folder]}
@@ -219,7 +207,7 @@ def _candidates(
             if there and not own:
                 continue
             try:
-                for pairs in all_pairs(read, level, chosen.model_copy(update={"aspect": own})):
+                for pairs in all_pairs(read, level, options.model_copy(update={"aspect": own})):
                     at_level.setdefault(_key(pairs), (run, pairs))
             except UsageError as error:
                 lost = error
@@ -240,7 +228,7 @@ def _candidates(
     golds = dict(aspects)
     left_out: dict[Question, Row] = {}
     for question in chain.from_iterable(questions.values()):
-        asked = question.aspect in golds or not chosen.aspects
+        asked = question.aspect in golds or not options.aspects
         if (question.signature, question.aspect) in compared or question.aspect == COMPOSITE or not asked:
             continue
         gold = golds.get(question.aspect)
@@ -394,9 +382,7 @@ def _by_system(own: Candidate, resample: Resampling) -> Iterator[Row]:
 def _biases(
     candidates: Sequence[Candidate],
     reads: Sequence[tuple[RunFolder, MetaInput]],
-    chosen: Selection,
-    families: Mapping[str, str],
-    judge_families: Mapping[str, str],
+    options: AdviseOptions,
     resample: Resampling,
 ) -> Iterator[Row]:
     """Of the candidates only: of a judge in several runs, what the first of them says, like its other figures."""
@@ -407,11 +393,11 @@ def _biases(
             dict.fromkeys(f"{own.pairs.judge.aspect}:{own.pairs.gold.aspect}" for own in candidates if own.run is run)
         )
         try:
-            matrices = paired_matrices(read, chosen.model_copy(update={"aspect": aspects})) if aspects else []
+            matrices = paired_matrices(read, options.model_copy(update={"aspect": aspects})) if aspects else []
         except UsageError:
             continue  # people judged no summaries as a whole, or this run has none of their aspects
         for matrix in (matrix for matrix in matrices if run_of.get(_key(matrix.pairs)) is run):
             rows = [row for row in length_rows(matrix, lengths, "words", resample) if row.statistic == "length_gap"]
-            if families:
-                rows.append(self_preference(matrix, families, judge_families, resample))
+            if options.families:
+                rows.append(self_preference(matrix, options.families, options.judge_families or {}, resample))
             yield from (row.model_copy(update={"study": STUDY}) for row in rows)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal, Unpack
+from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 from pydantic import Field, ValidationError
@@ -23,17 +23,9 @@ from summeter.meta._agree import Measure, measured_agreement
 from summeter.meta.gold import PEOPLE, Votes, decisions, votes
 from summeter.meta.inputs import Gold
 from summeter.meta.matrix import PairedScores, are_decisions
-from summeter.meta.results import Row, Study, resampling, status_of
-from summeter.meta.selection import (
-    OF_PEOPLE,
-    MetaInput,
-    Selection,
-    SelectionArgs,
-    all_pairs,
-    dev_split,
-    meta_input,
-    takes,
-)
+from summeter.meta.options import Choice, CommandLine, Draws, GoldAtLeast, Selection, study
+from summeter.meta.results import Row, Study, status_of
+from summeter.meta.selection import MetaInput, all_pairs, dev_split, meta_input
 from summeter.records import InputError, Judgment, Parameter, Record, UsageError, digest
 from summeter.runs.run import RunFolder
 from summeter.stats import Estimate, classification_interval, decide, tune_threshold
@@ -123,37 +115,34 @@ class Calibration(Record):
         return digest(self.model_dump(mode="json", by_alias=True, exclude={"checksum"}), 16)
 
 
-@takes("aspect judge gold_at_least", OF_PEOPLE)
-def calibrate(
-    run: RunFolder,
-    gold: Gold,
-    *,
-    level: str | None = None,
-    dev: str | None = None,
-    allow_few: bool = False,
-    listed: int = 100,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-    **select: Unpack[SelectionArgs],
-) -> Calibration:
-    """Calibrate one judge of a run on one `aspect` (or `JUDGE:GOLD`) against people's labels.
+class CalibrateOptions(Selection, GoldAtLeast, Draws):
+    """The options of `calibrate`."""
 
-    `level` is by default that of the labels people gave: sentences, else key facts, else summaries. Values of
-    people that are not 0 or 1 need `gold_at_least`. `dev` names the split on which a threshold is tuned
-    ("column=value", or a value of `split`). `allow_few` accepts fewer than 50 labels. `listed` is how many
-    disagreements the file holds.
+    aspect: Annotated[str, CommandLine(metavar="A|JUDGE:GOLD")] = Field(description="The aspect to calibrate.")
+    level: Annotated[str | None, Choice(Level, "level")] = Field(
+        None, description="Default: sentences, else key facts, else summaries, as people labelled."
+    )
+    dev: Annotated[str | None, CommandLine(metavar="[COLUMN=]VALUE")] = Field(
+        None, description="Tune a threshold on this split, and measure on the rest."
+    )
+    allow_few: bool = Field(default=False, description=f"Accept fewer than {FEWEST_LABELS} labels.")
+    listed: int = Field(100, ge=0, description="Number of disagreements to keep.")
 
-    Raises UsageError with fewer than 50 labels (unless `allow_few`), where several judges fit (name one in `judge`),
-    and where a dev split has no label.
+
+@study(CalibrateOptions)
+def calibrate(run: RunFolder, gold: Gold, options: CalibrateOptions) -> Calibration:
+    """Calibrate a judge on 50 or more human labels: agreement, baseline, people's own, and where they differ.
+
+    Values of people that are not 0 or 1 need `gold_at_least`. Raises UsageError with fewer than 50 labels (unless
+    `allow_few`), where several judges fit (name one in `judge`), and where a dev split has no label.
     """
-    chosen, resample = Selection(**select), resampling(resamples, seed=seed)
-    read = meta_input(run, gold, chosen)
-    pairs = _chosen(read, chosen, level, Use.LABEL if dev is None else Use.VALUE)
-    if chosen.gold_at_least is None:
+    read, resample = meta_input(run, gold, options), options.resampling
+    pairs = _chosen(read, options, Use.LABEL if options.dev is None else Use.VALUE)
+    if options.gold_at_least is None:
         decisions(pairs.gold)  # raises where people's values are no yes or no
-    if dev is None:
+    if options.dev is None:
         _check_decisions(pairs)
-    if pairs.n < FEWEST_LABELS and not allow_few:
+    if pairs.n < FEWEST_LABELS and not options.allow_few:
         raise UsageError(
             f"{pairs.n} human labels beside {pairs.judge.judge}'s {pairs.judge.aspect}: a calibration needs at least "
             f"{FEWEST_LABELS}; label more, or accept a coarse one (",
@@ -161,16 +150,16 @@ def calibrate(
             ")",
         )
     judge, aspect, split, tested, tuned = pairs.judge, pairs.gold.aspect, None, pairs, None
-    if dev is not None:
-        split, part, tested = dev_split(pairs, dev)
+    if options.dev is not None:
+        split, part, tested = dev_split(pairs, options.dev)
         tuned = tune_threshold(part.y, part.x)
         if tuned.threshold is None:
             raise UsageError(f"no threshold can be tuned on {split}: {tuned.reason}")
     decided = tested.x if tuned is None else decide(tested.x, tuned.threshold or 0.0)
-    people = votes(read.gold, aspect, pairs.level, chosen.source)
+    people = votes(read.gold, aspect, pairs.level, options.source)
     differing = disagreements(run, tested, decided, people)
     agreement = _agreement(tested, decided, resample)
-    at_least = "" if chosen.gold_at_least is None else f"|at_least:{chosen.gold_at_least:g}"
+    at_least = "" if options.gold_at_least is None else f"|at_least:{options.gold_at_least:g}"
     return Calibration(
         summeter=__version__, judge=judge.judge, signature=judge.signature, model=judge.model,
         prompt=part_of(judge.signature, "prompt"), aspect=judge.aspect, gold_aspect=aspect,
@@ -179,8 +168,8 @@ def calibrate(
         dev=split, dev_n=0 if tuned is None else tuned.n, threshold=None if tuned is None else tuned.threshold,
         dev_balanced_accuracy=None if tuned is None else tuned.balanced_accuracy,
         n=agreement["kappa"].n, missing=tested.missing, missing_reasons=tested.missing_reasons, **agreement,
-        **_ceiling(people, chosen.gold_at_least, resample),
-        disagreements_total=len(differing), disagreements=tuple(differing[:listed]), schema=SCHEMA,
+        **_ceiling(people, options.gold_at_least, resample),
+        disagreements_total=len(differing), disagreements=tuple(differing[:options.listed]), schema=SCHEMA,
     ).sealed()  # fmt: skip
 
 
@@ -194,15 +183,17 @@ def part_of(signature: str, key: str) -> str | None:
     return parts.get(key)
 
 
-def _chosen(read: MetaInput, chosen: Selection, level: str | None, use: Use) -> PairedScores:
+def _chosen(read: MetaInput, options: CalibrateOptions, use: Use) -> PairedScores:
     """The one judge's values beside people's, at the first level at which both are."""
-    levels = [Level(level)] if level is not None else [Level.SENTENCE, Level.KEY_FACT, Level.SUMMARY]
+    levels = [Level(options.level)] if options.level is not None else [Level.SENTENCE, Level.KEY_FACT, Level.SUMMARY]
     if levels[0].base is not levels[0]:
-        raise UsageError(f"judges are calibrated on sentences, key facts or summaries, not at the level {level}")
+        raise UsageError(
+            f"judges are calibrated on sentences, key facts or summaries, not at the level {options.level}"
+        )
     lost: UsageError | None = None
     for each in levels:
         try:
-            fitting = list(all_pairs(read, each, chosen, use))
+            fitting = list(all_pairs(read, each, options, use))
         except UsageError as error:
             lost = lost or error
             continue

@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from statistics import fmean
-from typing import Any, Unpack
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
 from summeter.choices import Coefficient, Level
 from summeter.data.dataset import Dataset
@@ -29,15 +30,9 @@ from summeter.meta.gold import PEOPLE, gold_scores
 from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import context_of, gold_input, judge_input
 from summeter.meta.matrix import Scores, align, parts
-from summeter.meta.results import Row, Study, interval_row, judge_labels, merged, named, resampling
-from summeter.meta.selection import (
-    OF_PEOPLE,
-    Group,
-    Selection,
-    SelectionArgs,
-    group_fields,
-    takes,
-)
+from summeter.meta.options import LISTED, CommandLine, Draws, Selection, study
+from summeter.meta.results import Row, Study, interval_row, judge_labels, merged, named
+from summeter.meta.selection import Group, group_fields
 from summeter.records import UsageError, error_types
 from summeter.records.taxonomy import NO_ERROR
 from summeter.runs.run import RunFolder
@@ -62,26 +57,30 @@ _UNITS = ("sentence", "claim", "span")
 _NAMED = ("system", "domain", "category")
 
 
-@takes("aspect judge by", OF_PEOPLE)
-def card(
-    run: RunFolder | None = None,
-    gold: Dataset | None = None,
-    *,
-    group_by: Sequence[str] = (),
-    across: Sequence[str] = (),
-    edges: Sequence[int] = EDGES,
-    redacted: str | None = None,
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
-    **select: Unpack[SelectionArgs],
-) -> Study:
-    """The card of a run; with `gold`, people's judgments stand in it as a judge of their own. Either can be left out.
+class CardOptions(Selection, Draws):
+    """The options of `card`."""
 
-    `group_by` are further columns, of either side, by which means are given; `across` columns by which each system's
-    means are given too, with their average and how stable they are, as by domain. `edges` are the lengths of documents
-    in words at which a new bucket begins; `redacted` the column that tells ("column" or "column=value", value being
-    the redacted one). Of the shared keywords `aspect` and `judge` choose, the others merge people's judgments.
+    by: Annotated[str | Sequence[str], CommandLine(metavar="COLUMN")] = Field(
+        (), description="Further columns, of either side, by which means are given. Repeatable."
+    )
+    across: Annotated[Sequence[str], CommandLine(metavar="COLUMN")] = Field(
+        (),
+        description="Columns by which each system's means are given too, with their average and how stable they are, "
+        "as by domain. Repeatable.",
+    )
+    edges: Annotated[Sequence[int], LISTED, CommandLine(metavar="N,N...")] = Field(
+        EDGES, description="Lengths of documents, in words, at which a bucket begins."
+    )
+    redacted: Annotated[str | None, CommandLine(metavar="COLUMN[=VALUE]")] = Field(
+        None, description="The column that says whether a document is redacted, and its value for one that is."
+    )
+
+
+@study(CardOptions)
+def card(run: RunFolder | None, gold: Dataset | None, options: CardOptions) -> Study:
+    """Write a benchmark card: means, domain stability, types of error, abstractiveness, redaction, groups.
+
+    The card is a run's; people's judgments in `gold` stand in it as a judge of their own. Either can be left out.
 
     Rows of the study "card": `mean`, `domain_average` (mean of the domain means), `domain_stability` (in %),
     `group_average` and `group_stability` (the same over the values of `details.by`),
@@ -89,13 +88,14 @@ def card(
     `spearman` of abstractiveness with faithfulness, `redaction_delta`. Grouping keys stand in `system`, `domain`,
     `category`, others in `details.by` and `details.group`. Raises UsageError where nothing fits.
 
-        sm.meta.card(gold=data, group_by=["source"])
+        sm.meta.card(gold=data, by=["source"])
     """
     if run is None and gold is None:
         raise UsageError("give a run, data with people's judgments, or both")
+    edges = options.edges
     if list(edges) != sorted(set(edges)) or any(edge < 1 for edge in edges):
         raise UsageError(f"the edges of length buckets must be rising numbers above 0, got {list(edges)}")
-    selection, resample = Selection(**select), resampling(resamples, confidence, seed)
+    resample, across = options.resampling, options.across
     data = [source for source in (run.data if run is not None else None, gold) if source is not None]
     context = reduce(Context.joined, map(context_of, data))
     length = LENGTH if LENGTH not in context.extra else LENGTH_IN_WORDS
@@ -106,37 +106,37 @@ def card(
         if not source.documents[summary.document_id].is_withheld
     }
     context = replace(context, extra={**context.extra, length: buckets})
-    further = [name for name in (selection.by, *group_by, *across) if name is not None]
+    further = [*([options.by] if isinstance(options.by, str) else options.by), *across]
     columns = list(dict.fromkeys(("system", "domain", "category", length, *further)))
-    series = _series(run, gold, selection)
+    series = _series(run, gold, options)
     rows: list[Row] = []
     for scores in series:
-        rows.extend(_score_rows(scores, context, columns, across, redacted, resample))
-    rows.extend(_error_rows(run, gold, context, columns, selection))
+        rows.extend(_score_rows(scores, context, columns, across, options.redacted, resample))
+    rows.extend(_error_rows(run, gold, context, columns, options))
     rows.extend(_abstractness(series, context))
     domains = len({name for name in context.domains.values() if name is not None})
     note = f"domain stability is 100 - (max - min) of a system's domain means in %; there are {domains} domains"
     return Study(STUDY, rows, [note])
 
 
-def _series(run: RunFolder | None, gold: Dataset | None, selection: Selection) -> list[Scores]:
+def _series(run: RunFolder | None, gold: Dataset | None, options: CardOptions) -> list[Scores]:
     """The scores of summaries of every judge, then people's, on the aspects that were chosen."""
-    chosen = selection.aspects
+    chosen = options.aspects
     series, there = [], []
     if run is not None:
         judges = judge_input(run)
         there = [f"{aspect} ({judge})" for judge, _, aspect in judges.questions()]
         series += [
             judges.scores(question, Level.SUMMARY)
-            for question in judges.questions(judge=selection.judge)
+            for question in judges.questions(judge=options.judge)
             if not chosen or question.aspect in chosen
         ]
     if gold is not None:
-        columns, _ = gold_input(gold, selection.judgment_set)
+        columns, _ = gold_input(gold, options.judgment_set)
         there += [f"{aspect} ({PEOPLE})" for aspect in judged_aspects(columns)]
         for aspect in judged_aspects(columns):
             if not chosen or aspect in chosen:
-                series += gold_scores(columns, aspect, Level.SUMMARY, selection.rule, selection.source)
+                series += gold_scores(columns, aspect, Level.SUMMARY, options.rule, options.source)
     series = [scores for scores in series if len(scores)]
     lost = [name for name in chosen if name not in {scores.aspect for scores in series}]
     if lost or not series:
@@ -312,23 +312,23 @@ def _redacted(value: str | None) -> bool | None:
 
 
 def _error_rows(
-    run: RunFolder | None, gold: Dataset | None, context: Context, columns: Sequence[str], selection: Selection
+    run: RunFolder | None, gold: Dataset | None, context: Context, columns: Sequence[str], options: CardOptions
 ) -> Iterator[Row]:
     """`error_share` (of all typed errors) and `error_rate` (of all judged units) of each type, by each column.
 
     A unit is a sentence, claim or span with a verdict on its error; each of its types counts. People's votes count
     one each, so a sentence that two of three annotators call an entity error has two votes for it.
     """
-    if selection.aspects and FAITHFULNESS not in selection.aspects:
+    if options.aspects and FAITHFULNESS not in options.aspects:
         return
     if run is not None:
         judges = judge_input(run)
-        for question in judges.questions(FAITHFULNESS, selection.judge):
+        for question in judges.questions(FAITHFULNESS, options.judge):
             if question in judges.rows:
                 judgments = judges.table.take(judges.rows[question])
                 yield from _distribution(judgments, judges.fields(question), context, columns)
     if gold is not None:
-        votes, _ = gold_input(gold, selection.judgment_set)
+        votes, _ = gold_input(gold, options.judgment_set)
         votes = votes.take(votes.aspect.equal(FAITHFULNESS))
         for signature in votes.signature.used():
             about = {"judge": PEOPLE, "signature": f"{signature}|merge:votes"}

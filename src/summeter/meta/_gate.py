@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from pydantic import Field, SkipValidation
+
 from summeter.meta._calibrate import Calibration
+from summeter.meta.options import Options, study
 from summeter.meta.results import Row, Study, judge_labels, status_of
-from summeter.meta.selection import checks_keywords
 from summeter.records import CoverageError, GateError, Judgment, UsageError
 from summeter.runs.run import RunFolder
 from summeter.scoring import Score, SystemScore, summary_scores, system_scores
@@ -23,11 +25,18 @@ from summeter.tables import with_interval
 STUDY = "gate"
 
 
-@checks_keywords
-def gate(
-    run: RunFolder, minimums: Mapping[str, float], *, calibrations: Iterable[Calibration] = (),
-    judge: str | None = None, systems: Sequence[str] = (),
-) -> Study:  # fmt: skip
+class GateOptions(Options):
+    """The options of `gate`."""
+
+    calibrations: SkipValidation[Iterable[Calibration]] = Field(
+        (), description="What `calibrate` gave: the judge must still be the one calibrated, and its threshold decides."
+    )
+    judge: str | None = Field(None, description="Only this judge (name or signature); default: each.")
+    systems: Sequence[str] = Field((), description="Only these systems; default: each.")
+
+
+@study(GateOptions)
+def gate(run: RunFolder, minimums: Mapping[str, float], options: GateOptions) -> Study:
     """Hold the means of a run against the least they may be.
 
     Rows of the study "gate", one for each aspect of `minimums`, judge and system (all of them, or those named):
@@ -39,22 +48,24 @@ def gate(
     stale: its judge's signature is not in the run. CoverageError where nothing is judged yet.
     """
     _ = run.data  # InputError where the run's copy of what was judged is gone or damaged
-    by_aspect = _by_aspect(run, calibrations, minimums)
+    by_aspect = _by_aspect(run, options.calibrations, minimums)
     scores = _scores(run, by_aspect)
     rows: list[Row] = []
     for aspect, least in minimums.items():
         wanted = by_aspect.get(aspect)
-        fit = [score for score in scores if score.aspect == aspect and _wanted(score, judge, wanted)]
+        fit = [score for score in scores if score.aspect == aspect and _wanted(score, options.judge, wanted)]
         if not fit:
             if any(aspect in entry.aspects for entry in run.manifest.judges):
                 check_complete(run)
             there = sorted({f"{score.aspect} ({score.judge})" for score in scores})
-            raise UsageError(f"no score on {aspect}{f' by {judge}' if judge else ''}; there are: {', '.join(there)}")
+            raise UsageError(
+                f"no score on {aspect}{f' by {options.judge}' if options.judge else ''}; there are: {', '.join(there)}"
+            )
         named = list(dict.fromkeys(score.system for score in fit))
-        for system in systems:
+        for system in options.systems:
             if system not in named:
                 raise UsageError(f"no system {system!r} with a score on {aspect}; there are: {', '.join(named)}")
-        means = system_scores(score for score in fit if not systems or score.system in systems)
+        means = system_scores(score for score in fit if not options.systems or score.system in options.systems)
         rows.extend(_row(mean, least, wanted) for mean in means)
     return Study(STUDY, rows, list(_notes(run, by_aspect)))
 

@@ -25,14 +25,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from summeter.choices import Level
 from summeter.meta._compare import pair_row
 from summeter.meta.inputs import Gold, RunLike, judge_input
 from summeter.meta.matrix import PairedScores
-from summeter.meta.options import Significance
-from summeter.meta.results import Row, Study, interval_row, named, resampling, told_apart
-from summeter.meta.selection import Selection, all_pairs, checks_keywords, meta_input
+from summeter.meta.options import Selection, Significance, study
+from summeter.meta.results import Row, Study, interval_row, named, told_apart
+from summeter.meta.selection import all_pairs, meta_input
 from summeter.records import UsageError
 from summeter.scoring.scores import COMPOSITE
 from summeter.stats import (
@@ -195,39 +196,33 @@ def protocol_named(name: str) -> Protocol:
     return PROTOCOLS[name]
 
 
-@checks_keywords
-def protocol(
-    runs: Sequence[RunLike],
-    gold: Gold,
-    how: Protocol,
-    *,
-    aspects: Sequence[str] = (),
-    resamples: int = 1000,
-    permutations: int = 10_000,
-    confidence: float = 0.95,
-    alpha: float = 0.05,
-    seed: int = 0,
-) -> Study:
+class ProtocolOptions(Significance):
+    """The options of `protocol`."""
+
+    resamples: int = Field(1000, ge=0, description="Resamples of the bootstrap by document; 0 for no intervals.")
+    aspects: Sequence[str] = Field(
+        (),
+        description="The aspects by which judges are measured; default: faithfulness, and every aspect of a judge that "
+        "does not judge faithfulness.",
+    )
+
+
+@study(ProtocolOptions)
+def protocol(runs: Sequence[RunLike], gold: Gold, how: Protocol, options: ProtocolOptions) -> Study:
     """Measure the judges of the runs as the protocol says; `gold` is the benchmark (`data.factuality`).
 
-    A judge of faithfulness is measured by that aspect, any other by each of its aspects, or by `aspects`. Intervals at
-    `confidence` draw documents (`resamples`=0: none); `permutations` are of the test of two judges, `alpha` is for its
-    corrected p-values. Rows of the study "protocol", `details.table` naming the table: `balanced_accuracy` and `auroc`
-    a cell (`domain` is the origin, `category` the group, `details.group` the data set; `details.threshold` with
-    `dev_n`, `dev_missing` and the accuracy it reached there), `balanced_accuracy_mean` over cells,
-    `balanced_accuracy_difference` a pair of judges (`p` by permutation, `details.p_holm` over the pairs of the table).
+    Rows of the study "protocol", `details.table` naming the table: `balanced_accuracy` and `auroc` a cell (`domain` is
+    the origin, `category` the group, `details.group` the data set; `details.threshold` with `dev_n`, `dev_missing`
+    and the accuracy it reached there), `balanced_accuracy_mean` over cells, `balanced_accuracy_difference` a pair
+    of judges (`p` by permutation, `details.p_holm` over the pairs of the table).
 
     Raises UsageError where the data lack a column of the protocol, or no run has a judge with scores of summaries.
     """
-    testing = Significance(
-        permutations=permutations, resamples=resamples, confidence=confidence, alpha=alpha, seed=seed
-    )
-    resample = resampling(resamples, confidence, seed)
-    scores = [pairs for run in runs for pairs in _pairs(run, gold, aspects)]
+    scores = [pairs for run in runs for pairs in _pairs(run, gold, options.aspects)]
     if not scores:
         raise UsageError("no judge has scores of summaries; give a run over these data")
     data = _benchmark(scores[0], how)
-    bootstrap = replace(resample(data.documents), by="document (thresholds held)")
+    bootstrap = replace(options.resampling(data.documents), by="document (thresholds held)")
     judges = _judges(scores, data)
     rows: list[Row] = []
     notes: list[str] = []
@@ -242,7 +237,7 @@ def protocol(
             thresholds = [board.threshold(judge, cell) for cell in board.cells]
             results.append(board.decided(judge, thresholds))
             table_rows += _table_rows(board, judge, thresholds, results[-1])
-        table_rows += _differences(board, judges, results, testing)
+        table_rows += _differences(board, judges, results, options)
         rows += table_rows
         notes += [*_notes(board), *_lost(board, table_rows)]
     return Study(STUDY, rows, notes)
@@ -269,8 +264,8 @@ def _pairs(run: RunLike, gold: Gold, aspects: Sequence[str]) -> Iterator[PairedS
             f"no judge of the run has the aspect {lacking[0] if lacking else FAITHFULNESS!r}; it has: "
             f"{', '.join(known) or 'no judgments'}"
         )
-    chosen = Selection(aspect=sorted(f"{name}:{FAITHFULNESS}" for name in names), source="overall")
-    for pairs in all_pairs(meta_input(read, gold, chosen), Level.SUMMARY, chosen):
+    options = Selection(aspect=sorted(f"{name}:{FAITHFULNESS}" for name in names), source="overall")
+    for pairs in all_pairs(meta_input(read, gold, options), Level.SUMMARY, options):
         if (pairs.judge.judge, pairs.judge.signature, pairs.judge.aspect) in wanted:
             yield pairs
 
