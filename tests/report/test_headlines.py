@@ -107,16 +107,17 @@ def test_a_headline_claims_what_compare_claims() -> None:
 
 
 def test_the_highest_does_not_lead_where_another_is_better_on_the_documents_that_both_have() -> None:
-    # On the 6 documents that all have, aster is ahead by a little; on the 14 that birch has too, birch is by far.
-    shared = {f"d{number}": 0.6 for number in range(6)}
+    # On the 12 documents that all have, aster is ahead by a little; on the 14 that birch has too, birch is by far.
+    shared = {f"d{number}": 0.6 for number in range(12)}
     unlike = {
-        "aster": shared | line(0.2, 14, 6), "birch": dict.fromkeys(shared, 0.59) | line(0.8, 14, 6),
+        "aster": shared | line(0.2, 14, 12), "birch": dict.fromkeys(shared, 0.59) | line(0.8, 14, 12),
         "cedar": dict.fromkeys(shared, 0.5),
     }  # fmt: skip
     told = said(unlike)
     assert told.startswith("By j, aster has the highest faithfulness, 0.60, but birch is better than aster on faithf")
-    assert Comparison.of(table(unlike), COLUMN).leader is None
-    assert best(table(unlike)) is None
+    compared = Comparison.of(table(unlike), COLUMN)
+    assert {("aster", "cedar"), ("birch", "aster")} <= set(compared.better)
+    assert (compared.leader, compared.best) == (None, None)
 
 
 def test_a_system_with_few_documents_does_not_silence_the_others() -> None:

@@ -1,0 +1,210 @@
+"""The page, the terminal, `meta compare`, `gate`, the card and `advise` say the same of runs drawn at random."""
+
+from __future__ import annotations
+
+import re
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from report import fake_runs as fake
+
+from summeter.meta import (
+    advise,
+    agreement_lines,
+    agreement_with_people,
+    card,
+    compare_evaluators,
+    compare_systems,
+    gate,
+)
+from summeter.meta._compare import matrices
+from summeter.meta._gate import sentences
+from summeter.meta.results import Study
+from summeter.records import Document, Judgment, Summary
+from summeter.report import html, markdown
+from summeter.report.build import page
+from summeter.report.ranks import headline, rank_tables
+from summeter.report.views import sources, views
+from summeter.runs.manifest import JudgeEntry
+from summeter.runs.run import RunFolder
+
+DRAWS, PARTS = 200, 8
+NAMES = ("aster", "birch", "cedar", "dogwood", "elder")
+JUDGE = JudgeEntry(
+    name="stars", signature="stars|v:1", aspects=("faithfulness",), reduce="mean", file="stars",
+)  # fmt: skip
+
+
+def drawn(folder: Path, rng: np.random.Generator) -> RunFolder:
+    """A run of 2 to 5 systems on 3 to 20 documents, with ties, unreadable replies and absent summaries."""
+    systems, documents = NAMES[: rng.integers(2, 6)], int(rng.integers(3, 21))
+    quality = rng.choice([0.0, 0.0, 0.4, 1.5], len(systems))[:, None]
+    values = quality + rng.normal(0, 0.7, (len(systems), documents)) + rng.normal(0, 1, documents)
+    if rng.random() < 0.5:
+        values = np.clip(np.round(values + 3), 1, 5)
+    lost = rng.random(values.shape) < rng.choice([0.0, 0.0, 0.1, 0.6], len(systems))[:, None]
+    absent = lost & (rng.random(values.shape) < 0.5)
+    absent[:, 0] = False  # every system has a summary
+    rows: list[dict[str, Any]] = [
+        {"doc_id": f"d{at}", "system": name, "document": f"It rained {at} times.", "summary": f"Rain, says {name}."}
+        for at in range(documents)
+        for place, name in enumerate(systems)
+        if not absent[place, at]
+    ]
+
+    def judge(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
+        place = systems.index(summary.system), int(document.id.removeprefix("d"))
+        if lost[place]:
+            return [fake.failed(document, summary, entry, "faithfulness", "unparsed", "no number")]
+        return [fake.judgment(document, summary, entry, "faithfulness", value=float(values[place]))]
+
+    return fake.make(folder, rows, ((JUDGE, judge),))
+
+
+def claims(study: Study) -> set[tuple[str, str]]:
+    """(better, worse) of every pair with a claim."""
+    pairs = [row.details for row in study if row.pair and row.details["better"]]
+    return {(pair["better"], *({pair["first"], pair["second"]} - {pair["better"]})) for pair in pairs}
+
+
+def leader(means: dict[str, float], better: set[tuple[str, str]]) -> str | None:
+    """By its definition: highest, better than some, and none is better than it."""
+    highest = [name for name, mean in means.items() if mean >= max(means.values()) - 1e-9]
+    if len(highest) != 1:
+        return None
+    (name,) = highest
+    return name if name in {one for one, _ in better} and name not in {other for _, other in better} else None
+
+
+def named(text: str) -> set[str]:
+    return set(re.findall("|".join(NAMES), text))
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_all_say_the_same(part: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(part)
+    for number in range(DRAWS // PARTS):
+        run = drawn(tmp_path / str(number), rng)
+        study = compare_systems(run, resamples=50)
+        better = claims(study)
+        rows = {row.system or "": row for row in study.where(statistic="mean")}
+        means = {name: row.value for name, row in rows.items() if row.value is not None}
+        first = leader(means, better)
+        table = run.totals.systems
+        (column,) = table.columns()
+
+        # The page: its sentence, its ranking and what it marks as best.
+        run_views = views([run])
+        judges = sources(run_views)
+        said, (ranking,) = headline(run_views[0], judges), rank_tables(run_views, judges)
+        assert (re.search(r"(\w+) leads on", said) or [None, None])[1] == first, said
+        best = first if first and {other for one, other in better if one == first} >= means.keys() - {first} else None
+        assert [row.system for row in ranking.rows if row.cells[0] and row.cells[0].marked] == [best] * bool(best)
+        if first:
+            clause = said.partition(" leads on ")[2]
+            ahead = clause.partition("but cannot be told apart")[0]
+            others = means.keys() - {first}
+            beaten = others if "each of the other" in ahead else named(ahead.partition(" than ")[2])
+            assert beaten & others == {other for one, other in better if one == first} & others, said
+        elif "cannot be told apart from any" in said:
+            assert not {one for pair in better for one in pair} & {said.split()[2]}
+        for name, row in rows.items():
+            cell = next(each.cells[0] for each in ranking.rows if each.system == name)
+            assert cell is not None
+            assert (None if cell.value is None else pytest.approx(cell.value)) == row.value
+            assert row.value is None or cell.n == row.n
+        assert (ranking.note or "") in " ".join(map(str, study.notes))
+        assert (ranking.note is None) == (len([note for note in study.notes if "documents=all" in note]) == 0)
+        if shared := re.search(r"Ranked on the (\d+) documents?", said):
+            assert {rows[name].n for name in means} == {int(shared[1])}
+
+        # The terminal.
+        bold = re.findall(r"^\|\s*\d+ \| (\w+) \| \*\*", markdown(table), re.MULTILINE)
+        assert bold == [best] * bool(best)
+
+        # The matrix and the sentences of `meta compare`.
+        (matrix,) = matrices(study)
+        names = [line[1] for line in matrix.rows]
+        signs = {(line[1], names[at]) for line in matrix.rows for at, sign in enumerate(line[6:]) if sign == "+"}
+        assert signs == better
+        for row in study:
+            if row.pair:
+                verdict = row.details["verdict"]
+                assert ("is better than" in verdict) == (row.details["better"] is not None)
+                assert verdict.startswith(row.details["better"] or row.details["first"])
+                assert row.details["better"] is None or row.n >= 6
+
+        # `gate` and the card take each system's own documents, as the table beneath the ranking does.
+        bound = float(rng.normal(2, 1))
+        gated = gate(run, {"faithfulness": bound}) if any(row.details["own_documents"] for row in rows.values()) else []
+        own = {row.system: (row.value, row.n) for row in gated}
+        assert own == {name: (mean.value, mean.n) for name in rows if (mean := table.cell(name, column)) is not None}
+        assert {name: n for name, (_, n) in own.items()} == {n: row.details["own_documents"] for n, row in rows.items()}
+        for row, told in zip(gated, sentences(gated), strict=True):  # type: ignore[arg-type]
+            assert told.startswith("passed" if row.value is not None and row.value >= bound else "FAILED")
+        whole = [row for row in card(run, resamples=50) if row.statistic == "mean" and row.level == "summary"]
+        of_card = {row.system: row.n for row in whole if row.system and not row.domain and not row.category}
+        assert {name: of_card.get(name, 0) for name in rows} == {name: n for name, (_, n) in own.items()}
+
+
+def rated(folder: Path, rng: np.random.Generator) -> RunFolder:
+    """A run of 3 judges, more or less noisy, on summaries that people rated."""
+    documents, noise = int(rng.integers(3, 16)), dict(zip("abc", rng.choice([0.2, 0.3, 2.0, 20.0], 3), strict=True))
+    people = {(f"d{at}", name): float(rng.integers(1, 6)) for at in range(documents) for name in NAMES[:2]}
+    scores = {(key, judge): value + rng.normal(0, noise[judge]) for key, value in people.items() for judge in noise}
+    rows: list[dict[str, Any]] = [
+        {"doc_id": document, "system": system, "document": f"It rained {document}.", "summary": f"Rain, says {system}.",
+         "human": {"ratings": {"faithfulness": {"ann": value}}}}
+        for (document, system), value in people.items()
+    ]  # fmt: skip
+
+    def judge(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
+        value = scores[(document.id, summary.system), entry.name]
+        return [fake.judgment(document, summary, entry, "faithfulness", value=value)]
+
+    entries = [JUDGE.model_copy(update={"name": name, "signature": f"{name}|v:1", "file": name}) for name in noise]
+    return fake.make(folder, rows, [(entry, judge) for entry in entries])
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_advise_says_of_judges_what_compare_and_the_page_say(number: int, tmp_path: Path) -> None:
+    run = rated(tmp_path / "run", np.random.default_rng(100 + number))
+    advised, people = advise(run, resamples=200), agreement_with_people(run, resamples=200)
+    compared = compare_evaluators(run, run.data, coefficient="spearman", resamples=200)
+    verdicts = {row.judge: row.details["verdict"] for row in people}
+    used = [row.judge for row in advised if row.details.get("recommended")]
+    above = [row.judge for row in people if row.details["verdict"] == "above chance"]
+    assert len(used) == (len(above) > 0)
+    assert set(used) <= set(above)
+    assert [row.verdict for row in page([run]).agreements] == list(verdicts.values())
+    assert all(any(f"{judge} on faithfulness: rank correlation" in line and f", {verdict} (" in line
+                   for line in agreement_lines(people)) for judge, verdict in verdicts.items())  # fmt: skip
+    if not used:
+        assert f"the best is {max(people, key=lambda row: row.value or -1).judge}, rank correlation" in advised.notes[0]
+        assert "cannot be told from chance" in advised.notes[0] or "below chance" in advised.notes[0]
+        return
+    difference = advised.one(statistic="difference")
+    pair = {difference.details["first"], difference.details["second"]}
+    (same,) = [row for row in compared if row.pair and {row.details["first"], row.details["second"]} == pair]
+    for name in ("p_holm", "better", "comparisons"):
+        assert difference.details[name] == same.details[name]
+    told = re.findall(r"[abc] (?:and|agrees) [^:]*", advised.notes[0])
+    assert sorted(same.details["verdict"].partition(":")[0].split()) in [sorted(text.split()) for text in told]
+    # Nobody recommends a judge that another one, which is above chance too, is shown to beat.
+    best = max((row for row in people if row.judge in above), key=lambda row: row.value or 0).judge
+    beats = {(row.details["better"], name) for row in compared if row.pair for name in row.pair.split("-")}
+    assert used == [best] or (best, used[0]) not in beats
+    needed = advised.one(statistic="labels_needed").value
+    words = f"about {needed:,.0f} labelled document" if needed is not None else "labelled document"
+    assert (words in advised.notes[0]) == (needed is not None and same.details["better"] is None)
+
+
+def test_rendered_pages_say_it_too(tmp_path: Path) -> None:
+    for number in range(3):
+        run = drawn(tmp_path / str(number), np.random.default_rng(number))
+        text = html([run], tmp_path / f"{number}.html").read_text(encoding="utf-8")
+        (block,) = page([run]).runs
+        assert escape(block.verdict, quote=False) in text.replace("&#34;", '"').replace("&#39;", "'")
