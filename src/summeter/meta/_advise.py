@@ -108,7 +108,7 @@ class AdviseOptions(Selection, GoldAtLeast, Draws, Families):
 
 @study(AdviseOptions)
 def advise(runs: RunFolder | Sequence[RunFolder], gold: Gold | None, options: AdviseOptions) -> Study:
-    """Say which judge of these runs suits such data, by agreement, cost, time, systems and bias, and whether labels suffice.
+    """Say which judge of these runs suits such data, by agreement, cost, time and bias, and whether labels suffice.
 
     `gold` is by default what people judged in the first run's data.
 
