@@ -53,22 +53,23 @@ def test_head(one: Page) -> None:
 
 def test_ranking_by_composite(one: Page) -> None:
     (table,) = one.tables
-    assert [column.title for column in table.columns] == [
+    assert [column.about.title for column in table.columns] == [
         "faithfulness", "completeness", "conciseness", "composite", "abstractiveness",
     ]  # fmt: skip
-    assert table.columns[table.lead].title == "composite"
-    assert [(row.system, row.rank) for row in table.rows] == [("aster", 1), ("cedar", 2)]
-    aster, cedar = (row.cells for row in table.rows)
-    assert aster[0] is not None
-    assert cedar[0] is not None
-    # cedar: bridge 0 of 1 judged sentence, talk 1 of 1; aster: bridge 1, talk skipped. They share the bridge.
-    assert (cedar[0].value, cedar[0].n, cedar[0].missing, cedar[0].marked) == (0.0, 1, 0, False)
-    own = table.own[1].cells[0]
+    assert table.columns[table.lead].about.title == "composite"
+    assert list(table.ranks.items()) == [("aster", 1), ("cedar", 2)]
+    faithfulness = table.columns[0]
+    aster, cedar, own = faithfulness.means["aster"], faithfulness.means["cedar"], faithfulness.own["cedar"]
+    assert aster is not None
+    assert cedar is not None
     assert own is not None
-    assert (own.value, own.n, own.missing, own.marked) == (0.5, 2, 0, False)
+    # cedar: bridge 0 of 1 judged sentence, talk 1 of 1; aster: bridge 1, talk skipped. They share the bridge.
+    assert (cedar.value, cedar.n, cedar.missing) == (0.0, 1, 0)
+    assert table.unlike
+    assert (own.value, own.n, own.missing) == (0.5, 2, 0)
     assert table.note == "Ranked on the 1 document for which every system has a score (each has: aster 1, cedar 2)."
-    assert (aster[0].value, aster[0].n, aster[0].missing, aster[0].marked) == (1.0, 1, 1, False)  # 1 document
-    assert not any(row.cells[4].marked for row in table.rows if row.cells[4])  # more abstractive is not better
+    assert (aster.value, aster.n, aster.missing, faithfulness.best) == (1.0, 1, 1, None)  # 1 document
+    assert table.columns[4].best is None  # more abstractive is not better
 
 
 def test_verdict_does_not_settle_what_one_document_cannot(one: Page) -> None:
@@ -85,9 +86,9 @@ def test_strengths(one: Page) -> None:
     assert cedar.errors == (("mock.fact_check", 1, 2, (("entity error", 1),)),)
     assert cedar.weakest is not None
     # cedar on the bridge: faithfulness 0/1, completeness 1/2 ("months." matches), conciseness 1/2 -> 1/3.
-    assert (cedar.weakest[0], round(cedar.weakest[1].value or 0, 4), cedar.weakest[1].n) == ("news", 0.3333, 1)
+    assert (cedar.weakest.domain, round(cedar.weakest.value or 0, 4), cedar.weakest.n) == ("news", 0.3333, 1)
     assert cedar.strongest is not None
-    assert cedar.strongest[0] == "booking"
+    assert cedar.strongest.domain == "booking"
     assert aster.weakest is None  # one domain with a score: nothing to be weaker than
     assert [one.rank for one in cedar.ranks] == [2, 2, 2, 2, None]
 
@@ -96,9 +97,12 @@ def test_heat(one: Page) -> None:
     heat = one.by_domain[0]
     assert heat.title == "composite (mock)"
     assert (heat.rows, heat.columns) == (("news", "booking"), ("aster", "cedar"))
-    assert heat.cells[0][1].marked
-    assert (heat.cells[1][0].value, heat.cells[1][0].missing) == (None, 1)
-    assert [cell.shade for row in heat.cells for cell in row] == [6, 2, 0, 6]  # 1.00, 0.33, none, 1.00
+    values = [[cell and cell.value for cell in row] for row in heat.cells]
+    assert values == [[1.0, pytest.approx(1 / 3)], [None, 1.0]]
+    assert heat.cells[1][0] is not None
+    assert heat.cells[1][0].missing == 1
+    assert heat.lowest == {"cedar": pytest.approx(1 / 3)}  # aster has one domain
+    assert (heat.low, heat.high) == (0, 1)
 
 
 def test_failures_are_grouped_gravest_first(one: Page, two: Page) -> None:
@@ -161,7 +165,7 @@ def test_evidence_cuts_back_to_the_text(one: Page) -> None:
 def test_two_runs_side_by_side(two: Page) -> None:
     table, others = two.tables
     assert (others.title, [column.source for column in others.columns]) == ("Other measures", ["A · abstractiveness"])
-    assert [(column.title, column.source) for column in table.columns][:2] == [
+    assert [(column.about.title, column.source) for column in table.columns][:2] == [
         ("faithfulness", "A · mock.fact_check"), ("faithfulness", "B · mock.fact_check"),
     ]  # fmt: skip
     assert two.runs[1].alarm is not None
@@ -211,7 +215,7 @@ def test_judges_of_one_name_are_told_apart(tmp_path: Path) -> None:
         "mock.fact_check (scripted/one)", "mock.fact_check (scripted/two)", "abstractiveness", "abstractiveness[n=3]",
     )  # fmt: skip
     assert both.items.filters == {"faithfulness": (0, 1)}
-    assert [column.title for column in both.tables[0].columns] == [
+    assert [column.about.title for column in both.tables[0].columns] == [
         "faithfulness",
         "faithfulness",
         *["abstractiveness"] * 2,

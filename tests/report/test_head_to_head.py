@@ -40,25 +40,24 @@ class TestTheMatrix:
         (found,) = only.head_to_head
         # Mean preference: aster (0.9375 + 0.5) / 2 = 0.72, cedar (0.5 + 4/7) / 2 = 0.54,
         # birch (0.0625 + 3/7) / 2 = 0.25.
-        assert found.rows == found.columns == ("aster", "cedar", "birch")
+        assert found.systems == ("aster", "cedar", "birch")
         assert (found.title, found.source, found.signature) == ("fluency", "mock.duel", duels.DUEL.signature)
         assert [found.cells[at][at] for at in range(3)] == [None] * 3
         over, under = found.cells[0][2], found.cells[2][0]
         assert over is not None
         assert under is not None
-        assert (over.value, over.n, over.missing, over.flip_rate, over.marked) == (0.9375, 8, 0, 1 / 8, True)
-        assert (under.value, under.n, under.flip_rate, under.marked) == (0.0625, 8, 1 / 8, True)
-        assert (over.shade, under.shade) == (6, 0)  # 0.9375 * 7 = 6.6; 0.0625 * 7 = 0.4
-        assert over.low is not None
-        assert under.high == 1 - over.low
+        assert (over.value, over.n, over.missing, over.flip_rate, over.settled) == (0.9375, 8, 0, 1 / 8, True)
+        assert (under.value, under.n, under.flip_rate, under.settled) == (0.0625, 8, 1 / 8, True)
+        assert over.ends[0] is not None
+        assert under.ends[1] == 1 - over.ends[0]
 
     def test_a_tie_and_a_missing_document(self, only: Page) -> None:
         tie, missing = only.head_to_head[0].cells[0][1], only.head_to_head[0].cells[1][2]
         assert tie is not None
         assert missing is not None
-        assert (tie.value, tie.flip_rate, tie.marked, tie.shade) == (0.5, 1.0, False, 3)
+        assert (tie.value, tie.flip_rate, tie.settled) == (0.5, 1.0, False)
         assert missing.value == pytest.approx(4 / 7)
-        assert (missing.n, missing.missing, missing.flip_rate, missing.marked) == (7, 1, 0.0, False)
+        assert (missing.n, missing.missing, missing.flip_rate, missing.settled) == (7, 1, 0.0, False)
 
     def test_the_same_in_words(self, only: Page) -> None:
         preferred, turned = only.head_to_head[0].sentences
@@ -199,6 +198,7 @@ class TestThePage:
         for words in (
             "row over column", "0.94", "flips 12 %", "on 1 pair of summaries", "mean preference over documents",
             "no letter", "as in the data",
+            'class="heat-6 settled"><span>0.94', 'class="heat-0 settled"><span>0.06',  # 0.9375 * 7 = 6.6; 0.0625 * 7 = 0.4
         ):  # fmt: skip
             assert words in text
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 # Width of the little interval drawings in tables, in their own units.
 DRAWN = 100.0
+SHADES = 7
 _WIDTH, _HEIGHT = 640, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 150, 40, 48
 _UNKNOWN = 110
@@ -25,6 +26,15 @@ def across(value: float, low: float, high: float) -> str:
     width = high - low
     share = (value - low) / width if 0 < width < math.inf else 0.5
     return f"{share * DRAWN:.1f}"
+
+
+def shade(value: float, low: float, high: float) -> int:
+    """The class of a cell in a table of shades (`heat-0` to `heat-6`) whose values lie between `low` and `high`.
+
+    >>> shade(0.0, 0, 1), shade(0.5, 0, 1), shade(1.0, 0, 1), shade(2, 2, 2)
+    (0, 3, 6, 3)
+    """
+    return min(SHADES - 1, int((value - low) / (high - low) * SHADES)) if low < high else SHADES // 2
 
 
 class Point(NamedTuple):

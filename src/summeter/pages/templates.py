@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from summeter._version import __version__
-from summeter.pages.figures import across
+from summeter.pages.figures import across, shade
 from summeter.pages.numbers import count, interval, number, ordinal, percent
 from summeter.tables import Table, p_value
 
@@ -41,8 +41,8 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\
 def environment(folder: Path) -> Environment:
     """The templates of `folder`, and those that all pages share.
 
-    Texts are escaped and an unknown name is an error. Templates may call the functions of `numbers`, `across` and
-    `p_value`, and write a `Table` by the filter `table`.
+    Texts are escaped and an unknown name is an error. Templates may call the functions of `numbers`, `across`,
+    `shade` and `p_value`, and write a `Table` by the filter `table`.
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -53,7 +53,7 @@ def environment(folder: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    functions = (number, interval, count, ordinal, percent, across, p_value)
+    functions = (number, interval, count, ordinal, percent, across, shade, p_value)
     made.globals |= {function.__name__: function for function in functions}
     made.globals["icon"] = ICON
     made.filters["table"] = _table

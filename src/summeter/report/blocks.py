@@ -10,7 +10,7 @@ from summeter.meta.results import Row
 from summeter.records import Document, Span, Status
 from summeter.report.words import Gloss, Kind
 from summeter.runs.manifest import JudgeEntry, Manifest
-from summeter.scoring import Score
+from summeter.scoring import PairScore, Score, SystemScore
 from summeter.stats import PairDifference
 from summeter.tables import Table
 
@@ -71,61 +71,49 @@ class Source:
 
 
 class Column(NamedTuple):
-    """Scores of one source on one aspect; in a ranking on an axis from `low` to `high`."""
+    """Scores of one source on one aspect."""
 
-    title: str
+    about: Gloss
     source: str
     signature: str
-    meaning: str = ""
-    formula: str = ""
-    low: float = 0.0
-    high: float = 1.0
 
 
-class Cell(NamedTuple):
-    """A mean in a table. `marked` is the highest value of a ranking's column, the weakest domain of a system, or a pair
-    that is settled; `shade` goes from 0 (low) to 6 (high) where a table is coloured."""
+class RankColumn(NamedTuple):
+    """Means of systems by one source on one aspect, on an axis from `low` to `high`.
 
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    n: int = 0
-    missing: int = 0
-    marked: bool = False
-    reason: str | None = None
-    shade: int = 0
-    flip_rate: float | None = None
+    `means` are over the documents that all systems have, `own` over each system's own; `best` is better than all.
+    """
 
-
-class RankRow(NamedTuple):
-    """A system with its rank (None without a value in the leading column)."""
-
-    system: str
-    rank: int | None
-    cells: tuple[Cell | None, ...]
+    about: Gloss
+    source: str
+    signature: str
+    low: float
+    high: float
+    means: Mapping[str, SystemScore | None]
+    own: Mapping[str, SystemScore | None]
+    best: str | None
 
 
 class RankTable(NamedTuple):
-    """Systems, best first by the column `lead`, on the documents that all of them have.
+    """Systems with their ranks, best first by the column `lead`; those without a value there have none.
 
-    Where they have different ones, `own` has the means over each system's own documents, and `note` says which count.
+    `unlike` says that systems of some column have scores for different documents, `note` which count in `lead`.
     """
 
     title: str
-    columns: tuple[Column, ...]
-    rows: tuple[RankRow, ...]
+    columns: tuple[RankColumn, ...]
+    ranks: Mapping[str, int | None]
     lead: int
-    own: tuple[RankRow, ...] = ()
-    note: str | None = None
+    unlike: bool
+    note: str | None
 
 
 class AspectRank(NamedTuple):
-    """The rank of a system in a column among the `of` systems that have a value there. No rank where more is not
+    """The rank of a system's mean among the `of` systems that have one in that column. No rank where more is not
     better."""
 
-    title: str
     source: str
-    cell: Cell
+    mean: SystemScore
     rank: int | None
     of: int
 
@@ -140,31 +128,44 @@ class ErrorCount(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """Strengths and weaknesses of one system; `strongest` and `weakest` are domains with their means of `aspect`."""
+    """Strengths and weaknesses of one system; `strongest` and `weakest` are the means of `aspect` on two domains."""
 
     system: str
     ranks: tuple[AspectRank, ...]
     aspect: str
-    strongest: tuple[str, Cell] | None
-    weakest: tuple[str, Cell] | None
+    strongest: SystemScore | None
+    weakest: SystemScore | None
     errors: tuple[ErrorCount, ...]
 
 
-class Matrix(NamedTuple):
-    """Cells by row and column: means by domain and system in one column of the ranking, or preferences of the system of
-    a row over that of a column (none on the diagonal, nor where two were not compared).
+class DomainTable(NamedTuple):
+    """Means by domain and system in one column of the ranking, whose values lie between `low` and `high`.
 
-    `sentences` say the same in plain words.
+    Systems are columns, or rows where there are many. `lowest` is each system's lowest mean, if its means differ.
     """
 
     title: str
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    cells: tuple[tuple[Cell | None, ...], ...]
-    source: str = ""
-    signature: str = ""
-    interval: str = ""
-    sentences: tuple[str, ...] = ()
+    cells: tuple[tuple[SystemScore | None, ...], ...]
+    low: float
+    high: float
+    lowest: Mapping[str, float]
+
+
+class PairMatrix(NamedTuple):
+    """Preferences of the system of a row over that of a column; None on the diagonal, and where two were not compared.
+
+    `sentences` say the same in plain words.
+    """
+
+    title: str
+    source: str
+    signature: str
+    interval: str
+    systems: tuple[str, ...]
+    cells: tuple[tuple[PairScore | None, ...], ...]
+    sentences: tuple[str, ...]
 
 
 class Reliability(NamedTuple):
@@ -361,8 +362,8 @@ class Page(NamedTuple):
     runs: tuple[RunBlock, ...]
     tables: tuple[RankTable, ...]
     panels: tuple[Panel, ...]
-    by_domain: tuple[Matrix, ...]
-    head_to_head: tuple[Matrix, ...]
+    by_domain: tuple[DomainTable, ...]
+    head_to_head: tuple[PairMatrix, ...]
     agreements: tuple[tuple[str, Row], ...]
     reliabilities: tuple[Reliability, ...]
     studies: tuple[StudyBlock, ...]

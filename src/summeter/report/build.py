@@ -46,7 +46,7 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
     tables = rank_tables(run_views, judges)
     items = ItemListBuilder(run_views, judges)
     item_list = items.build()
-    systems = [row.system for row in tables[0].rows] if tables else []
+    systems = list(tables[0].ranks) if tables else []
     return Page(
         title=title or _title(run_views, given),
         runs=tuple(_run(view, judges) for view in run_views),

@@ -63,7 +63,7 @@ class _Writer:
             "sources": items.sources,
             "signatures": items.signatures,
             "columns": [
-                {"title": column.title, "source": column.source, "signature": column.signature}
+                {"title": column.about.title, "source": column.source, "signature": column.signature}
                 for column in items.columns
             ],
             "systems": items.systems,

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from summeter.pages.numbers import count, number, with_interval
-from summeter.report.blocks import Cell, Matrix, Source
+from summeter.report.blocks import PairMatrix, Source
 from summeter.report.ranks import ColumnKey, label_of
-from summeter.report.strengths import SHADES
 from summeter.report.views import RunView
 from summeter.report.words import gloss
 from summeter.scoring import PairScore
@@ -18,7 +17,7 @@ NAMED = 6
 Group = Sequence[PairScore]
 
 
-def head_to_head(views: Sequence[RunView], sources: Sequence[Source]) -> tuple[Matrix, ...]:
+def head_to_head(views: Sequence[RunView], sources: Sequence[Source]) -> tuple[PairMatrix, ...]:
     """One matrix for each run, judge and aspect, in the order of the runs and of their judges."""
     return tuple(_matrix(view, group, sources) for view in views for group in _groups(view))
 
@@ -37,18 +36,17 @@ def _groups(view: RunView) -> list[list[PairScore]]:
     return list(groups.values())
 
 
-def _matrix(view: RunView, group: Group, sources: Sequence[Source]) -> Matrix:
+def _matrix(view: RunView, group: Group, sources: Sequence[Source]) -> PairMatrix:
     first = group[0]
     sides = {(side.system, side.rival): side for pair in group for side in (pair, pair.turned())}
     systems = _ordered(sides)
-    return Matrix(
+    return PairMatrix(
         title=gloss(first.aspect).title,
         signature=first.signature,
         interval=next((pair.claim.text for pair in group if pair.claim and pair.claim.text), "no interval"),
         source=label_of(ColumnKey(view.place, first.judge, first.signature, first.aspect), view, sources),
-        rows=tuple(systems),
-        columns=tuple(systems),
-        cells=tuple(tuple(_cell(sides.get((row, column))) for column in systems) for row in systems),
+        systems=tuple(systems),
+        cells=tuple(tuple(sides.get((row, column)) for column in systems) for row in systems),
         sentences=(_preferred(group), _turned(group)),
     )
 
@@ -61,14 +59,6 @@ def _ordered(sides: dict[tuple[str, str], PairScore]) -> list[str]:
         for name in names
     }
     return sorted(names, key=lambda name: (-means[name], name))
-
-
-def _cell(pair: PairScore | None) -> Cell | None:
-    if pair is None:
-        return None
-    shade = 0 if pair.value is None else min(SHADES - 1, int(pair.value * SHADES))
-    low, high = (pair.claim.low, pair.claim.high) if pair.claim else (None, None)
-    return Cell(pair.value, low, high, pair.n, pair.missing, pair.settled, shade=shade, flip_rate=pair.flip_rate)
 
 
 def _preferred(group: Group) -> str:
@@ -112,7 +102,7 @@ def _pair_sentence(pair: PairScore) -> str:
 
 
 def _value(pair: PairScore) -> str:
-    return with_interval(pair.value, *((pair.claim.low, pair.claim.high) if pair.claim else (None, None)))
+    return with_interval(pair.value, *pair.ends)
 
 
 def _turned(group: Group) -> str:

@@ -143,7 +143,7 @@ class ItemListBuilder:
         )
 
     def _column(self, key: ColumnKey) -> Column:
-        return Column(gloss(key.aspect).title, label_of(key, self.views[key.run], self.sources), key.signature)
+        return Column(gloss(key.aspect), label_of(key, self.views[key.run], self.sources), key.signature)
 
     def view(self, item: int) -> ItemView:
         """A summary with every verdict on it. InputError where the run's files have changed meanwhile."""

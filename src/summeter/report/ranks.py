@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 from summeter.meta.verdicts import FEW, NEUTRAL, SAME, Comparison, listed
 from summeter.pages.numbers import count, number, with_interval
 from summeter.records import JudgeKey, judge_names
-from summeter.report.blocks import Cell, Column, RankRow, RankTable, Source
+from summeter.report.blocks import RankColumn, RankTable, Source
 from summeter.report.views import RunView
 from summeter.report.words import gloss, scale_of
 from summeter.scoring import COMPOSED, SystemScore, SystemTable
@@ -78,26 +78,26 @@ def _ordered(columns: Sequence[ColumnKey]) -> list[ColumnKey]:
 
 
 def _table(title: str, keys: Sequence[ColumnKey], views: Sequence[RunView], sources: Sequence[Source]) -> RankTable:
-    tables = {key: views[key.run].table for key in keys}
-    lead = keys[leading_column([key.aspect for key in keys])]
-    systems = list(dict.fromkeys(row.system for key in keys for row in of_column(tables[key], key.key)))
-    means = {key: {name: tables[key].compared(name, key.key) for name in systems} for key in keys}
-    ranked = ranks([mean.value if (mean := means[lead][name]) else None for name in systems])
-    order = sorted(range(len(systems)), key=lambda index: (ranked[index] is None, ranked[index] or 0, systems[index]))
-    best = {key: Comparison.of(tables[key], key.key).best for key in keys}
-    columns = tuple(
-        _column(key, of_column(tables[key], key.key), label_of(key, views[key.run], sources)) for key in keys
-    )
-    rows = [
-        RankRow(name, rank, tuple(as_cell(means[key][name], best=best[key] == name) for key in keys))
-        for name, rank in ((systems[index], ranked[index]) for index in order)
+    lead = leading_column([key.aspect for key in keys])
+    tables = [views[key.run].table for key in keys]
+    shown = [of_column(table, key.key) for table, key in zip(tables, keys, strict=True)]
+    systems = sorted({row.system for rows in shown for row in rows})
+    columns = [
+        RankColumn(
+            gloss(key.aspect),
+            label_of(key, views[key.run], sources),
+            key.signature,
+            *axis(rows, key.signature),
+            means={name: table.compared(name, key.key) for name in systems},
+            own={row.system: row for row in rows},
+            best=Comparison.of(table, key.key).best,
+        )
+        for key, table, rows in zip(keys, tables, shown, strict=True)
     ]
-    unlike = any(tables[key].unlike(key.key) for key in keys)
-    own = [
-        RankRow(row.system, None, tuple(as_cell(tables[key].cell(row.system, key.key)) for key in keys)) for row in rows
-    ]
-    note = tables[lead].unlike(lead.key)
-    return RankTable(title, columns, tuple(rows), keys.index(lead), tuple(own) if unlike else (), note)
+    ranked = ranks([mean.value if mean else None for mean in columns[lead].means.values()])
+    order = sorted(zip(systems, ranked, strict=True), key=lambda place: (place[1] is None, place[1] or 0))
+    notes = [table.unlike(key.key) for table, key in zip(tables, keys, strict=True)]
+    return RankTable(title, tuple(columns), dict(order), lead, any(notes), notes[lead])
 
 
 def ranks(values: Sequence[float | None]) -> list[int | None]:
@@ -110,19 +110,6 @@ def ranks(values: Sequence[float | None]) -> list[int | None]:
     return [None if value is None else 1 + len(known) - bisect_right(known, value + SAME) for value in values]
 
 
-@overload
-def as_cell(mean: SystemScore, *, best: bool = False) -> Cell: ...
-
-
-@overload
-def as_cell(mean: SystemScore | None, *, best: bool = False) -> Cell | None: ...
-
-
-def as_cell(mean: SystemScore | None, *, best: bool = False) -> Cell | None:
-    """A mean as a cell."""
-    return None if mean is None else Cell(mean.value, *mean.ends, mean.n, mean.missing, best, mean.reason)
-
-
 def axis(means: Sequence[SystemScore], signature: str) -> tuple[float, float]:
     """Ends of the axis: the judge's scale, or 0 to 1 where everything lies there; else what the values span."""
     ends = [end for mean in means for end in (mean.value, mean.low, mean.high) if end is not None]
@@ -131,11 +118,6 @@ def axis(means: Sequence[SystemScore], signature: str) -> tuple[float, float]:
         return low, high
     low, high = min(ends), max(ends)
     return (low, high) if low < high else (low - 0.5, high + 0.5)
-
-
-def _column(key: ColumnKey, means: Sequence[SystemScore], source: str) -> Column:
-    about = gloss(key.aspect)
-    return Column(about.title, source, key.signature, about.meaning, about.formula, *axis(means, key.signature))
 
 
 # ---- the headline

@@ -106,8 +106,7 @@ def _pair_cells(pair: PairScore, names: Mapping[str, str] | None = None) -> list
         first, second = names[first], names[second]
     counts = f"n={pair.n}" + (f", {pair.missing} missing" if pair.missing else "")
     flips = "" if pair.flip_rate is None else f"flips {pair.flip_rate:.0%}"
-    ends = (pair.claim.low, pair.claim.high) if pair.claim else (None, None)
-    value = with_interval(pair.value, *ends) if pair.value is not None else "-"
+    value = with_interval(pair.value, *pair.ends) if pair.value is not None else "-"
     return [f"{first} over {second}", value, counts, flips]
 
 

@@ -76,6 +76,11 @@ class PairScore(Record):
         """Whether one of the two is preferred by more than chance, corrected for all pairs."""
         return self.claim is not None and self.claim.settled
 
+    @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """The interval for a reader: that of the claim, corrected for all pairs; (None, None) without one."""
+        return (self.claim.low, self.claim.high) if self.claim else (None, None)
+
     def turned(self) -> PairScore:
         """The same, seen from the rival's side.
 
