@@ -198,7 +198,7 @@ class TestThePage:
         for words in (
             "row over column", "0.94", "flips 12 %", "on 1 pair of summaries", "mean preference over documents",
             "no letter", "as in the data",
-            'class="heat-6 settled"><span>0.94', 'class="heat-0 settled"><span>0.06',  # 0.9375 * 7 = 6.6; 0.0625 * 7 = 0.4
+            'class="heat-6 settled"><span>0.94', 'class="heat-0 settled"><span>0.06',  # 7 * 0.9375 and 7 * 0.0625
         ):  # fmt: skip
             assert words in text
 
