@@ -30,6 +30,8 @@ from summeter.records import UsageError
 from summeter.runs.run import RunFolder
 
 Command = Callable[..., Iterable[Study]]
+COMMANDS: dict[str, str] = {}
+"""The command of each study that has one."""
 READING = {"map_": Map, "preset": Preset, "format_": Format}
 """Options for how data are read; they come with --gold."""
 
@@ -106,7 +108,7 @@ class Given:
     def names(self) -> dict[str, str]:
         """The option of each keyword, as the command line spells it."""
         fields = {key: info for entry in STUDIES.values() for key, info in entry.options.model_fields.items()}
-        return {key: _names(key, info)[0].partition("/")[0] for key, info in fields.items()}
+        return {key: option_names(key, info)[0].partition("/")[0] for key, info in fields.items()}
 
 
 def _of_run(study: Study, run: RunFolder) -> Study:
@@ -162,6 +164,7 @@ def study_command(
             for line in given.lines if not values["as_json"] else ():
                 typer.echo(line)
 
+        COMMANDS.update(dict.fromkeys(studies, name or entries[0].name))
         command.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]  # typer reads it
         command.__annotations__ = {key: parameter.annotation for key, parameter in parameters.items()}
         app.command(name or entries[0].name, help=function.__doc__ if name else entries[0].about)(command)
@@ -196,7 +199,7 @@ def _folders(metavar: str) -> inspect.Parameter:
     return _parameter("runs", kind, inspect.Parameter.empty, argument)
 
 
-def _names(name: str, info: FieldInfo) -> tuple[str, ...]:
+def option_names(name: str, info: FieldInfo) -> tuple[str, ...]:
     """The names of an option on the command line."""
     own = next((each.names for each in info.metadata if isinstance(each, CommandLine) and each.names), None)
     return own or (f"--{name.replace('_', '-')}",)
@@ -236,7 +239,7 @@ def _option(name: str, info: FieldInfo) -> inspect.Parameter | None:
                     more["min"] = least
                 case Le(le=most):
                     more["max"] = most
-    names = _names(name, info)
+    names = option_names(name, info)
     if kind is bool and default and "/" not in names[0]:
         names = (f"{names[0]}/--no-{names[0].removeprefix('--')}",)
     if default is None:
@@ -250,7 +253,7 @@ def _value(name: str, info: FieldInfo, value: Any) -> Any:
         return ",".join([value] if isinstance(value, str) else value)
     if Mapping in _of_type(info):
         metavar = next(each.metavar for each in info.metadata if isinstance(each, CommandLine))
-        return assignments(value, _names(name, info)[0], metavar or "NAME=VALUE", last=True)
+        return assignments(value, option_names(name, info)[0], metavar or "NAME=VALUE", last=True)
     return value
 
 

@@ -384,9 +384,10 @@ class Input:
 
 
 class StudyEntry(NamedTuple):
-    """A study: its name, what it takes, and the function that users call."""
+    """A study: its name and docstring, what it takes, and the function that users call."""
 
     name: str
+    doc: str
     inputs: tuple[Input, ...]
     options: type[Options]
     function: Callable[..., Any]
@@ -394,7 +395,7 @@ class StudyEntry(NamedTuple):
     @property
     def about(self) -> str:
         """The first paragraph of the docstring, on one line."""
-        return " ".join((inspect.getdoc(self.function) or "").partition("\n\n")[0].split())
+        return " ".join(self.doc.partition("\n\n")[0].split())
 
 
 STUDIES: dict[str, StudyEntry] = {}
@@ -458,8 +459,9 @@ class StudyDecorator(Generic[P, OptionsT]):
             [*parameters, *keywords], return_annotation=hints["return"]
         )
         lines = [f"    {name}: {field.description}" for name, field in self.options.ordered().items()]
-        checked.__doc__ = "\n".join([inspect.cleandoc(function.__doc__ or ""), "", "Keywords:", "", *lines])
-        STUDIES[function.__name__] = StudyEntry(function.__name__, inputs, self.options, checked)
+        doc = inspect.cleandoc(function.__doc__ or "")
+        checked.__doc__ = "\n".join([doc, "", "Keywords:", "", *lines])
+        STUDIES[function.__name__] = StudyEntry(function.__name__, doc, inputs, self.options, checked)
         return checked
 
 
