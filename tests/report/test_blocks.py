@@ -112,12 +112,12 @@ def test_failures_are_grouped_gravest_first(one: Page, two: Page) -> None:
     assert two.failures[0].status == "error"
     assert two.failures[0].reason == "timed out after 120 s"
     link = two.failures[0].listed[0]
-    assert (two.items.views[link.item].system, link.doc_id, link.system) == ("cedar", "talk", "cedar")
+    assert (two.items.views[link.item].summary.system, link.doc_id, link.system) == ("cedar", "talk", "cedar")
 
 
 def test_cards_worst_first_and_unknown_last(one: Page) -> None:
     item_views = one.items.views
-    assert [(one.items.documents[view.document].id, view.system) for view in item_views] == [
+    assert [(one.items.documents[view.document].id, view.summary.system) for view in item_views] == [
         ("bridge", "cedar"), ("bridge", "aster"), ("talk", "cedar"), ("talk", "aster"),
     ]  # fmt: skip
     assert [view.order for view in item_views] == [pytest.approx(1 / 3), 1.0, 1.0, None]
@@ -128,7 +128,7 @@ def test_cards_worst_first_and_unknown_last(one: Page) -> None:
 
 def test_systems_and_documents_are_named_in_the_order_of_the_data(tmp_path: Path) -> None:
     items = page([fake.make(tmp_path / "r", fake.ROWS[::-1])]).items
-    assert items.views[0].system == "cedar"
+    assert items.views[0].summary.system == "cedar"
     assert items.systems == ("aster", "cedar")
     assert [one.id for one in items.documents] == ["talk", "bridge"]
 
@@ -154,10 +154,11 @@ def test_the_page_merges_votes_as_the_studies_do(tmp_path: Path) -> None:
 
 
 def test_evidence_cuts_back_to_the_text(one: Page) -> None:
-    view = next(view for view in one.items.views if view.system == "cedar" and "table" in view.text)
+    view = next(view for view in one.items.views if view.summary.system == "cedar" and "table" in view.summary.text)
     text = one.items.documents[view.document].text
-    (verdict,) = [verdict for verdict in view.verdicts if verdict.evidence and verdict.unit == "sentence"]
-    assert [text[span.start : span.end] for span in verdict.evidence] == [
+    judgments = [verdict.judgment for verdict in view.verdicts]
+    (found,) = [one for one in judgments if one.evidence and one.target.unit == "sentence"]
+    assert [text[span.start : span.end] for span in found.evidence] == [
         "the 😀 table", "😀 table free", "I can hold it.",
     ]  # fmt: skip
 

@@ -35,10 +35,10 @@ def test_each_summary_has_its_claims_with_verdicts(tmp_path: Path) -> None:
     made = page([fake.make(tmp_path / "run", ROWS, ((ENTRY, check),))])
     assert len(made.items.views) == 2
     for card in made.items.views:
-        assert card.facts == (("summary", (f"{card.system} says rain.", "It is so.")),)
-        assert [(one.unit, one.at, one.decision, one.foreign) for one in card.verdicts] == [
-            ("claim", 0, "unsupported", False), ("claim", 1, "supported", False),
-        ]  # fmt: skip
+        assert card.facts == (("summary", (f"{card.summary.system} says rain.", "It is so.")),)
+        targets = [one.judgment.target for one in card.verdicts]
+        assert [(target.unit, target.index) for target in targets] == [("claim", 0), ("claim", 1)]
+        assert [(one.decision, one.foreign) for one in card.verdicts] == [("unsupported", False), ("supported", False)]
         assert {one.facts for one in card.verdicts} == {0}
 
 

@@ -11,7 +11,6 @@ from data.test_overview import ROWS
 
 from summeter.data.dataset import load
 from summeter.report import agreement_line, agreements, dataset_html
-from summeter.report.dataset import Agreement
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -26,9 +25,12 @@ def labelled(*votes: dict[str, int]) -> list[dict[str, object]]:
 def test_agreement_by_hand() -> None:
     # Votes 00 01 11 11: n = 8, three 0 and five 1. Do = (1 + 1) / 8; De = 2 * 3 * 5 / (8 * 7); alpha = 1 - Do / De.
     rows = labelled({"a": 0, "b": 0}, {"a": 0, "b": 1}, {"a": 1, "b": 1}, {"a": 1, "b": 1})
-    (row,) = agreements(load(rows))
-    assert row == Agreement("human.raw", "faithfulness", "sentence", pytest.approx(1 - (2 / 8) / (30 / 56)), None, 2, 4)
-    assert agreement_line([row]) == "agreement (Krippendorff's ordinal alpha): faithfulness 0.53 (4 sentences)"
+    ((name, row),) = agreements(load(rows))
+    assert (name, row.aspect, row.level, row.details["raters"], row.n) == (
+        "human.raw", "faithfulness", "sentence", 2, 4
+    )  # fmt: skip
+    assert row.value == pytest.approx(1 - (2 / 8) / (30 / 56))
+    assert agreement_line([(name, row)]) == "agreement (Krippendorff's ordinal alpha): faithfulness 0.53 (4 sentences)"
 
 
 def test_agreement_of_nobody() -> None:
@@ -42,7 +44,7 @@ def test_why_agreement_is_not_known() -> None:
         "agreement (Krippendorff's ordinal alpha): faithfulness not known, constant input (1 sentence)"
     )
     human = {"ratings": {"fluency": {"a": 1e200, "b": 2}}}
-    (row,) = agreements(load([{"document": "It rained.", "summary": "Rain.", "human": human}]))
+    ((_, row),) = agreements(load([{"document": "It rained.", "summary": "Rain.", "human": human}]))
     assert row.value is None
     assert "beyond" in str(row.reason)
 

@@ -160,10 +160,10 @@ class TestFailuresAndCards:
         assert (group.status, group.judgments, len(group.items), group.pairs) == ("unparsed", 2, 1, True)
         (link,) = group.listed
         assert (link.doc_id, link.system, link.rival) == ("d0", "birch", "cedar")
-        assert only.items.views[link.item].system == "birch"
+        assert only.items.views[link.item].summary.system == "birch"
 
     def test_a_verdict_stands_on_both_cards(self, only: Page) -> None:
-        cards = {(only.items.documents[one.document].id, one.system): one for one in only.items.views}
+        cards = {(only.items.documents[one.document].id, one.summary.system): one for one in only.items.views}
         assert len(cards) == 24
         assert {one.decision for one in cards["d7", "birch"].verdicts} == {
             "better than aster (shown first)", "worse than aster (shown second)",  # whoever comes first
@@ -179,7 +179,7 @@ class TestFailuresAndCards:
             return [one for one in duels.duel(document, summary, entry) if one.target.system < (one.target.rival or "")]
 
         found = page([fake.make(tmp_path / "r", duels.rows(), ((duels.DUEL, first_only),))])
-        assert {card.system for card in found.items.views} == set(duels.SYSTEMS)
+        assert {card.summary.system for card in found.items.views} == set(duels.SYSTEMS)
         assert found.runs[0].judged == 24
 
     def test_a_pair_without_words_of_its_own(self) -> None:

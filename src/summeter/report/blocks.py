@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from summeter.meta.results import Row
-from summeter.records import Document, Span, Status
+from summeter.records import Document, Judgment, Status, Summary
 from summeter.report.words import Gloss, Kind
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.scoring import PairScore, Score, SystemScore
@@ -282,19 +282,16 @@ class RunComparison(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """One judgment as the page shows it: of the unit number `at`. `source` counts in the list's sources, `facts` in
-    the view's; `foreign` says that the unit is none of those that are shown."""
+    """A judgment in words and with a look. `source` counts in the list's sources, `facts` in the view's lists;
+    `foreign` says that its unit is none of those that are shown."""
 
+    judgment: Judgment
     source: int
-    aspect: str
-    unit: str
-    at: int | None
     facts: int | None
     foreign: bool
     kind: Kind
     decision: str
     reasons: tuple[str, ...]
-    evidence: tuple[Span, ...]
 
 
 class Vote(NamedTuple):
@@ -320,9 +317,7 @@ class ItemView(NamedTuple):
     """One summary beside its source, with the lists that verdicts on it count in, and its scores by column number."""
 
     document: int
-    system: str
-    text: str
-    sentences: tuple[tuple[int, int], ...]
+    summary: Summary
     verdicts: tuple[Verdict, ...]
     votes: tuple[Vote, ...]
     facts: tuple[FactList, ...]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 from summeter.data.atomic import write_lines
 from summeter.data.dataset import Dataset
 from summeter.data.overview import VOTES, Overview, describe
 from summeter.meta import agree
 from summeter.meta.inputs import TooLargeError, gold_input
+from summeter.meta.results import Row, Study
 from summeter.pages.numbers import count
 from summeter.pages.templates import one_file
 from summeter.records import UsageError
@@ -23,51 +23,36 @@ ALPHA = "alpha_ordinal"
 _PLURALS = {"summary": "summaries"}
 
 
-class Agreement(NamedTuple):
-    """How far the annotators of a judgment set agree on an aspect: ordinal alpha, None where `reason` says why."""
-
-    judgment_set: str
-    aspect: str
-    unit: str
-    value: float | None
-    reason: str | None
-    annotators: int
-    items: int
+def agreements(dataset: Dataset) -> list[tuple[str, Row]]:
+    """Krippendorff's ordinal alpha of each aspect that two people or more judged, beside the judgment set's name."""
+    return [(name, row) for name in dataset.judgment_sets for row in _agreements(dataset, name)]
 
 
-def agreements(dataset: Dataset) -> list[Agreement]:
-    """Krippendorff's ordinal alpha of each aspect that two people or more judged, in each judgment set."""
-    return [agreement for name in dataset.judgment_sets for agreement in _agreements(dataset, name)]
-
-
-def _agreements(dataset: Dataset, name: str) -> Iterator[Agreement]:
+def _agreements(dataset: Dataset, name: str) -> Study:
     try:
         table, _ = gold_input(dataset.iter_judgments(name))
-        study = agree(table, coefficients=[ALPHA], resamples=0, judgment_set=name)
+        return agree(table, coefficients=[ALPHA], resamples=0, judgment_set=name)
     except TooLargeError as error:
-        yield Agreement(name, "every aspect", "summary", None, str(error), 0, 0)
+        about = {"aspect": "every aspect", "level": "summary", "status": "undefined", "reason": str(error)}
+        return Study("agree", [Row(study="agree", statistic=ALPHA, value=None, n=0, **about)])
     except UsageError:
-        return  # nothing that two people judged
-    else:
-        for row in study:
-            raters = int(row.details.get("raters", 0))
-            reason = row.reason if row.value is None else None
-            yield Agreement(name, row.aspect or "", row.level or "", row.value, reason, raters, row.n)
+        return Study("agree", [])  # nothing that two people judged
 
 
-def agreement_line(rows: list[Agreement]) -> str | None:
+def agreement_line(rows: Sequence[tuple[str, Row]]) -> str | None:
     """All of them in one line; None where nothing was judged twice.
 
-    >>> agreement_line([Agreement("human.raw", "faithfulness", "sentence", 0.612, None, 3, 953)])
+    >>> row = Row(study="agree", statistic=ALPHA, aspect="faithfulness", level="sentence", value=0.612, n=953)
+    >>> agreement_line([("human.raw", row)])
     "agreement (Krippendorff's ordinal alpha): faithfulness 0.61 (953 sentences)"
     """
     if not rows:
         return None
     by_set: dict[str, list[str]] = {}
-    for row in rows:
+    for name, row in rows:
         value = number(row.value, 2) if row.value is not None else f"not known, {row.reason}"
-        words = f"{row.aspect} {value} ({count(row.items, row.unit.replace('_', ' '), _PLURALS.get(row.unit))})"
-        by_set.setdefault(row.judgment_set, []).append(words)
+        unit = (row.level or "").replace("_", " ")
+        by_set.setdefault(name, []).append(f"{row.aspect} {value} ({count(row.n, unit, _PLURALS.get(unit))})")
     parts = (f"{name}: {', '.join(words)}" if len(by_set) > 1 else ", ".join(words) for name, words in by_set.items())
     return f"agreement (Krippendorff's ordinal alpha): {'; '.join(parts)}"
 

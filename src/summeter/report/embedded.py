@@ -82,7 +82,7 @@ class _Writer:
         `facts` are lists of key facts: numbers of the document's lists, or `{origin, texts}` for the summary's claims.
         """
         self.document_of.append(view.document)
-        self.system_of.append(self.systems[view.system])
+        self.system_of.append(self.systems[view.summary.system])
         flags = {"wrong": view.wrong, "failed": view.failed, "differs": view.differs, "changed": view.changed > 0}
         for name, raised in flags.items():
             if raised:
@@ -91,10 +91,10 @@ class _Writer:
         for number, column_values in enumerate(self.values):
             value = values.get(number)
             column_values.append(nan if value is None else value)
-        own = Utf16Offsets(view.text)
+        own = Utf16Offsets(view.summary.text)
         return {
-            "text": view.text,
-            "sentences": [[own.at(start), own.at(end)] for start, end in view.sentences],
+            "text": view.summary.text,
+            "sentences": [[own.at(span.start), own.at(span.end)] for span in view.summary.sentences],
             "verdicts": self._verdicts(view.verdicts, own, self.units[view.document]),
             "votes": self._votes(view.votes),
             "facts": [self._list(view.document, facts) for facts in view.facts],
@@ -130,9 +130,9 @@ class _Writer:
         """`index` counts within the unit, `facts` within the summary's lists; evidence is [start, end] by side."""
         return {
             "source": [verdict.source for verdict in verdicts],
-            "aspect": [self._word(verdict.aspect) for verdict in verdicts],
-            "unit": [self._word(verdict.unit) for verdict in verdicts],
-            "index": [verdict.at for verdict in verdicts],
+            "aspect": [self._word(verdict.judgment.aspect) for verdict in verdicts],
+            "unit": [self._word(verdict.judgment.target.unit) for verdict in verdicts],
+            "index": [verdict.judgment.target.index for verdict in verdicts],
             "facts": [verdict.facts for verdict in verdicts],
             "kind": [self._word(verdict.kind) for verdict in verdicts],
             "decision": [self._word(verdict.decision) for verdict in verdicts],
@@ -169,4 +169,4 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _offsets(verdict: Verdict, side: Side, units: Utf16Offsets) -> list[list[int]]:
-    return [[units.at(span.start), units.at(span.end)] for span in verdict.evidence if span.of == side]
+    return [[units.at(span.start), units.at(span.end)] for span in verdict.judgment.evidence if span.of == side]

@@ -164,9 +164,7 @@ class ItemListBuilder:
         lead = self._lead()
         return ItemView(
             document=number,
-            system=summary.system,
-            text=summary.text,
-            sentences=tuple((span.start, span.end) for span in summary.sentences),
+            summary=summary,
             verdicts=tuple(self._verdict(source, judgment, summary, list_numbers) for source, judgment in judged),
             votes=votes,
             facts=tuple(lists.values()),
@@ -235,16 +233,13 @@ class ItemListBuilder:
         if target.unit == "sentence" and (target.index is None or target.index >= len(summary.sentences)):
             foreign = True
         return Verdict(
+            judgment=judgment,
             source=source,
-            aspect=judgment.aspect,
-            unit=target.unit,
-            at=target.index,
             facts=facts,
             foreign=foreign,
             kind=kind(judgment),
             decision=verdict(judgment, summary.system, _distance(self.sources[source].entry.threshold, judgment)),
             reasons=reasons(judgment, prose=(judgment.judge, judgment.signature) in self._imported),
-            evidence=judgment.evidence,
         )
 
 
