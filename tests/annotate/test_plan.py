@@ -68,11 +68,12 @@ def test_a_sure_judge_needs_fewer_labels() -> None:
 def test_it_settles_a_wide_gap_and_says_so_of_a_narrow_one() -> None:
     wide = plan_comparison([judge("one", 2.0)], ("A", "B"))
     assert wide.settled_at == 25
+    assert wide.study.notes[2].startswith("about 25 labelled documents would tell them apart with probability 0.8, if")
     assert wide.labels == 25
     assert len(wide.items) == 50
     narrow = plan_comparison([judge("one", 0.0)], ("A", "B"))
     assert narrow.settled_at is None
-    assert "may be equals" in narrow.study.notes[2]
+    assert "may be equal" in narrow.study.notes[2]
 
 
 def test_every_document_is_as_likely_to_be_chosen() -> None:

@@ -264,7 +264,7 @@ def test_dialsummeval_as_answers_of_a_campaign(shared: Path, campus_and_crowd: t
 def test_the_quality_page_makes_the_difference_plain(campus_and_crowd: tuple[Quality, Quality]) -> None:
     campus, crowd = (one.to_json() for one in campus_and_crowd)
     assert {one["words"] for one in campus["said"]} == {"above chance, but under the customary .667"}
-    assert {one["words"] for one in crowd["said"]} == {"no better than chance"}
+    assert {one["words"] for one in crowd["said"]} <= {"below chance", "cannot be told from chance"}
     assert min(one["agreement"] for one in campus["annotators"]) > 0.3
     known = [one["agreement"] for one in crowd["annotators"] if one["agreement"] is not None]
     assert sum(one <= 0.2 for one in known) / len(known) > 0.95

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from report.fake_runs import FACT_CHECK, fact_check, failed, lenient, make
+from report.fake_runs import FACT_CHECK, fact_check, failed, judgment, lenient, make
 from typer.testing import CliRunner
 
 from summeter.cli.main import app, main
@@ -52,6 +52,16 @@ class TestGate:
         assert ends("gate", folder, "--min", "faithfulness=-1", "--json") == 3
         found = json.loads(capsys.readouterr().out)
         assert (found["passed"], found["rows"][0]["value"], found["rows"][0]["missing"]) == (False, None, 2)
+
+    def test_a_mean_that_equals_the_bound_but_for_rounding_passes(self, tmp_path: Path) -> None:
+        def even(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
+            return [judgment(document, summary, entry, "faithfulness", value=0.8)]
+
+        rows = [{"doc_id": f"d{at}", "document": "It rained.", "summary": "Rain."} for at in range(6)]
+        entry = FACT_CHECK.model_copy(update={"reduce": "mean"})
+        folder = make(tmp_path / "run", rows, judges=[(entry, even)])
+        assert (folder.totals.systems.rows[0].value or 1) < 0.8
+        assert ends("gate", folder.folder, "--min", "faithfulness=0.8") == 0
 
     def test_two_settings_of_one_judge_are_told_apart(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         warm = FACT_CHECK.model_copy(update={"signature": f"{FACT_CHECK.signature}|t:1", "file": "warm.000000"})

@@ -5,10 +5,11 @@ from __future__ import annotations
 from itertools import combinations, product
 from typing import Any
 
+import numpy as np
 import pytest
 
 from summeter.meta.verdicts import Comparison, show_p
-from summeter.stats import PairDifference, corrected
+from summeter.stats import PairDifference, corrected, paired_differences
 
 
 class TestWords:
@@ -96,3 +97,43 @@ class TestWords:
     )
     def test_p(self, p: float, text: str) -> None:
         assert show_p(p) == text
+
+
+class TestLeading:
+    def compared(self, scores: dict[str, list[float]], aspect: str = "fluency") -> Comparison:
+        (pairs,) = paired_differences([scores])
+        return Comparison({name: float(np.mean(row)) for name, row in scores.items()}, pairs, aspect)
+
+    def test_leading_needs_one_that_is_worse_and_best_all(self) -> None:
+        # Over 12 documents a is 1 above c and 0.5 above b on every other one, below it on the rest.
+        a = [3.0] * 12
+        some = self.compared({"a": a, "b": [2.5, 3.4] * 6, "c": [2.0] * 12})
+        assert (some.leader, some.best) == ("a", None)
+        assert self.compared({"a": a, "b": [2.0] * 12, "c": [1.0] * 12}).best == "a"
+        none = self.compared({"a": a, "b": [2.5, 3.4] * 6})
+        assert (none.leader, none.best) == (None, None)
+        assert none.leading("3.00").startswith(
+            "a has the highest fluency, 3.00, but cannot be told apart from b: +0.05"
+        )
+
+    def test_equal_means_have_no_leader(self) -> None:
+        tied = self.compared({"a": [0.3] * 8, "b": [0.1, 0.5] * 4, "c": [0.0] * 8})
+        assert (tied.highest, tied.leader) == (["a", "b"], None)
+        assert tied.leading("0.30") == "a and b share the highest fluency, 0.30: no difference between them is claimed"
+
+    def test_nobody_leads_where_more_is_not_better(self) -> None:
+        neutral = self.compared({"a": [0.9] * 8, "b": [0.2] * 8}, "abstractiveness")
+        assert (neutral.better, neutral.leader, neutral.best) == ([("a", "b")], None, None)
+        assert neutral.leading("0.90").endswith("; neither high nor low is good in itself")
+
+    def test_the_p_of_a_family_is_over_all_its_groups(self) -> None:
+        # Two domains of one pair each: Holm is over both.
+        one, two = paired_differences([{"a": [1, 2] * 4, "b": [2, 1] * 4}, {"a": [1, 3] * 4, "b": [3, 1] * 4}])
+        told = [Comparison({"a": 1.5, "b": 1.5}, pairs, "x").verdict() for pairs in (one, two)]
+        assert told == ["a and b cannot be told apart on x (p = 1 after Holm over 2 pairs)"] * 2
+
+    def test_members_without_a_score_are_told_from_those_that_are_not_ranked(self) -> None:
+        nan = float("nan")
+        (pairs,) = paired_differences([{"a": [1, nan], "b": [nan, 1], "c": [nan, nan]}])
+        compared = Comparison(dict.fromkeys("abc"), pairs, "x", scoreless=["c"])
+        assert compared.verdict() == "nothing can be compared on x; c has no score on x; a, b are not ranked"

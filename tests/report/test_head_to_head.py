@@ -62,8 +62,8 @@ class TestTheMatrix:
     def test_the_same_in_words(self, only: Page) -> None:
         preferred, turned = only.head_to_head[0].sentences
         assert preferred == (
-            "On fluency, 1 of 3 pairs is settled: aster is preferred to birch (0.94). "
-            "The order of the others may be chance."
+            "On fluency, 1 of 3 pairs can be told apart: aster is preferred to birch (0.94). "
+            "The others cannot be told apart."
         )
         # 8 + 8 + 7 in both orders; 1 + 8 + 0 turned.
         assert turned == (
@@ -83,21 +83,19 @@ class TestTheMatrix:
 
         (found,) = page([fake.make(tmp_path / "r", duels.rows(), ((duels.DUEL, by_name),))]).head_to_head
         assert found.sentences[0] == (
-            "On fluency, 3 of 3 pairs are settled: aster is preferred to birch (1.00) and cedar (1.00); "
+            "On fluency, 3 of 3 pairs can be told apart: aster is preferred to birch (1.00) and cedar (1.00); "
             "birch is preferred to cedar (1.00)."
         )
 
     def test_no_pair_settled(self, tmp_path: Path) -> None:
         (found,) = page([fake.make(tmp_path / "r", duels.rows(documents=2), ((duels.DUEL, duels.duel),))]).head_to_head
-        assert found.sentences[0] == (
-            "On fluency, the order of none of the 3 pairs is settled: what preferences there are may be chance."
-        )
+        assert found.sentences[0] == ("On fluency, none of the 3 pairs can be told apart.")
 
     def test_several_aspects_have_a_block_each(self, tmp_path: Path) -> None:
         other = duels.DUEL.model_copy(update={"signature": "mock.duel|v:2", "file": "two"})
         found = page([duels.make(tmp_path / "r", (other, duels.duel))])
         assert [one.signature for one in found.head_to_head] == [duels.DUEL.signature, "mock.duel|v:2"]
-        assert found.runs[0].verdict.endswith("may be chance. 1 more comparison below.")
+        assert found.runs[0].verdict.endswith("The others cannot be told apart. 1 more comparison below.")
 
     def test_beside_scores_the_head_speaks_of_scores(self, tmp_path: Path) -> None:
         both = page([duels.make(tmp_path / "r", (fake.NOVELTY, fake.novelty))])
@@ -129,18 +127,21 @@ class TestWordsOnOnePair:
 
     def test_settled(self, tmp_path: Path) -> None:
         assert self.said(tmp_path, *[0.0] * 6) == (
-            "On fluency, birch is preferred to aster: 1.00 [1.00, 1.00] over 6 documents, more than chance explains.",
+            "On fluency, birch is preferred to aster: 1.00 [1.00, 1.00] over 6 documents.",
             "Of 6 pairs of summaries judged in both orders, none got a verdict that turned with the order.",
         )
 
     def test_too_few(self, tmp_path: Path) -> None:
         said, _ = self.said(tmp_path, 1.0, 1.0)
-        assert said.endswith("aster is preferred to birch: 1.00 over 2 documents, too few to settle it.")
+        assert said == (
+            "On fluency, aster and birch cannot be told apart: 1.00 for aster over 2 documents, "
+            "too few for a verdict (at least 6 are needed)."
+        )
 
     def test_perhaps_chance(self, tmp_path: Path) -> None:
         said, _ = self.said(tmp_path, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
-        assert said.startswith("On fluency, aster is preferred to birch: 0.57 [")
-        assert said.endswith("over 7 documents, which may be chance: the order of the two is not settled.")
+        assert said.startswith("On fluency, aster and birch cannot be told apart: 0.57 [")
+        assert said.endswith("for aster over 7 documents.")
 
     def test_level_and_one_order_only(self, tmp_path: Path) -> None:
         assert self.said(tmp_path, 1.0, 0.0, both=False) == (

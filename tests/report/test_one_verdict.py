@@ -102,7 +102,8 @@ def test_all_say_the_same(part: int, tmp_path: Path) -> None:
         said, (ranking,) = headline(run_views[0], judges), rank_tables(run_views, judges)
         assert (re.search(r"(\w+) leads on", said) or [None, None])[1] == first, said
         best = first if first and {other for one, other in better if one == first} >= means.keys() - {first} else None
-        assert ranking.columns[0].best == best
+        (shown,) = ranking.columns
+        assert shown.best == best
         if first:
             clause = said.partition(" leads on ")[2]
             ahead = clause.partition("but cannot be told apart")[0]
@@ -112,10 +113,10 @@ def test_all_say_the_same(part: int, tmp_path: Path) -> None:
         elif "cannot be told apart from any" in said:
             assert not {one for pair in better for one in pair} & {said.split()[2]}
         for name, row in rows.items():
-            cell = ranking.columns[0].means[name]
-            assert cell is not None
-            assert (None if cell.value is None else pytest.approx(cell.value)) == row.value
-            assert row.value is None or cell.n == row.n
+            mean = shown.means[name]
+            assert mean is not None
+            assert (None if mean.value is None else pytest.approx(mean.value)) == row.value
+            assert row.value is None or mean.n == row.n
         assert (ranking.note or "") in " ".join(map(str, study.notes))
         assert (ranking.note is None) == (len([note for note in study.notes if "documents=all" in note]) == 0)
         if shared := re.search(r"Ranked on the (\d+) documents?", said):
@@ -141,7 +142,7 @@ def test_all_say_the_same(part: int, tmp_path: Path) -> None:
         bound = float(rng.normal(2, 1))
         gated = gate(run, {"faithfulness": bound}) if any(row.details["own_documents"] for row in rows.values()) else []
         own = {row.system: (row.value, row.n) for row in gated}
-        assert own == {name: (mean.value, mean.n) for name in rows if (mean := table.cell(name, column)) is not None}
+        assert own == {name: (of.value, of.n) for name in rows if (of := table.cell(name, column)) is not None}
         assert {name: n for name, (_, n) in own.items()} == {n: row.details["own_documents"] for n, row in rows.items()}
         for row, told in zip(gated, sentences(gated), strict=True):  # type: ignore[arg-type]
             assert told.startswith("passed" if row.value is not None and row.value >= bound else "FAILED")

@@ -355,7 +355,7 @@ def _of_aspect(
     ]  # fmt: skip
     advice = f"{advice} {Comparison({}, [pair], aspect, testing.alpha, verb=AGREES_BETTER).sentence(pair)}"
     if pair.better is None and needed is not None:
-        advice += f"; {labels_sentence(needed, pair.units)}"
+        advice += f"; {labels_sentence(needed)} (there are {pair.units:,})"
     return rows, f"{advice}."
 
 

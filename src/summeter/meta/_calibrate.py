@@ -26,6 +26,7 @@ from summeter.meta.matrix import PairedScores, are_decisions
 from summeter.meta.options import Choice, CommandLine, Draws, GoldAtLeast, Selection, study
 from summeter.meta.results import Row, Study, status_of
 from summeter.meta.selection import MetaInput, all_pairs, dev_split, meta_input
+from summeter.meta.verdicts import ABOVE, against_chance
 from summeter.records import InputError, Judgment, Parameter, Record, UsageError, digest
 from summeter.runs.run import RunFolder
 from summeter.stats import Estimate, classification_interval, decide, tune_threshold
@@ -307,15 +308,14 @@ def _verdict(known: Calibration) -> str:
     kappa, ceiling, base = known.kappa, known.ceiling_kappa, known.baseline_accuracy
     agrees = "kappa is undefined"
     if kappa.value is not None:
-        agrees = f"kappa with people is {with_interval(kappa.value, kappa.low, kappa.high, 2)}"
+        told = against_chance(kappa.low, kappa.high)
+        doubt = "" if told == ABOVE else f", {told}"
+        agrees = f"kappa with people is {with_interval(kappa.value, kappa.low, kappa.high, 2)}{doubt}"
     among = "" if ceiling.value is None else f"; among people it is {ceiling.value:.2f} ({known.annotators} annotators)"
     right = "" if known.accuracy.value is None else f"; accuracy {known.accuracy.value:.0%}"
     const = "" if base is None else f" (a constant {known.baseline_label}: {base:.0%})"
-    weak = ""
-    if kappa.low is not None and kappa.low <= 0:
-        weak = "; these labels do not show that it is better than chance"
     counts = f"(n = {known.n}, missing {known.missing})"
-    return f"{known.judge} on {known.aspect}: {agrees}{among}{right}{const}{weak} {counts}"
+    return f"{known.judge} on {known.aspect}: {agrees}{among}{right}{const} {counts}"
 
 
 def _worst(listed: Sequence[Disagreement], total: int) -> Iterator[str]:

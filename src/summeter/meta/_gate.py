@@ -14,6 +14,7 @@ from pydantic import Field, SkipValidation
 from summeter.meta._calibrate import Calibration
 from summeter.meta.options import Options, study
 from summeter.meta.results import Row, Study, judge_labels, status_of
+from summeter.meta.verdicts import ABOVE, NOT_TOLD, against_chance, reaches
 from summeter.records import CoverageError, GateError, Judgment, UsageError
 from summeter.runs.run import RunFolder
 from summeter.scoring import Score, SystemScore, summary_scores, system_scores
@@ -133,7 +134,7 @@ def _decided(judgment: Judgment, calibration: Calibration) -> Judgment:
 
 
 def _row(mean: SystemScore, least: float, calibration: Calibration | None) -> Row:
-    passed = mean.value is not None and mean.value >= least
+    passed = reaches(mean.value, least)
     details: dict[str, Any] = {"min": least, "passed": passed}
     if mean.units_missing:
         details |= {"units": mean.units, "units_missing": mean.units_missing}
@@ -155,8 +156,10 @@ def _notes(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> Iterator[str
     if run.manifest.status != "complete":
         yield f"warning: the run is {run.manifest.status}, not complete"
     for calibration in by_aspect.values():
-        if calibration.kappa.value is None or calibration.kappa.low is None or calibration.kappa.low <= 0:
-            yield f"warning: {calibration.judge} was calibrated on {calibration.aspect} at a kappa that may be 0"
+        told = against_chance(calibration.kappa.low, calibration.kappa.high)
+        if told != ABOVE:
+            that = "that " if told == NOT_TOLD else ""
+            yield f"warning: {calibration.judge} was calibrated on {calibration.aspect} with a kappa {that}{told}"
         if calibration.data_hash == run.manifest.data.hash:
             yield f"{calibration.aspect}: the run judges the very data it was calibrated on"
 

@@ -26,6 +26,7 @@ NEUTRAL = frozenset({"abstractiveness"})
 BETTER, HIGHER, AGREES_BETTER = "is better than", "is higher than", "agrees better with people than"
 SAME = 1e-9
 """Values no further apart are equal: they differ only by rounding."""
+ENOUGH = f"at least {FEWEST} are needed"
 NAMED, FEW = 6, 3
 """Number of names that a list shows, and of equal leaders that are named."""
 MOST_NAMED = 8
@@ -225,7 +226,7 @@ class Comparison:
             return None
         why = f"{show_p(least)} at the least after Holm over {count(pair.family, 'pair')}"
         if few:
-            why = f"at least {FEWEST} are needed"
+            why = ENOUGH
         return f"{count(pair.units, pair.by)} {'is' if pair.units == 1 else 'are'} too few for a verdict ({why})"
 
     def _smallest_p(self, pairs: Sequence[PairDifference]) -> str:
@@ -410,11 +411,10 @@ def labels_needed(pair: PairDifference, error: float | None, alpha: float) -> in
     return labels_to_find(pair.units, error, error_to_find(abs(pair.difference), 1 - alpha / pair.family, POWER))
 
 
-def labels_sentence(labels: int, there: int | None = None) -> str:
-    """Return how many labelled documents would tell two members apart; `there` are labelled already.
+def labels_sentence(labels: int, shows: str = "tell them apart", units: str = "documents") -> str:
+    """Return how many labelled units would show something.
 
-    >>> labels_sentence(1200, 40)
-    'about 1,200 labelled documents would tell them apart with probability 0.8 (there are 40)'
+    >>> labels_sentence(1200)
+    'about 1,200 labelled documents would tell them apart with probability 0.8'
     """
-    have = "" if there is None else f" (there are {there:,})"
-    return f"about {count(labels, 'labelled document')} would tell them apart with probability {POWER:g}{have}"
+    return f"about {labels:,} labelled {units} would {shows} with probability {POWER:g}"

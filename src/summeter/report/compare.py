@@ -127,7 +127,7 @@ def _outcome(pair: PairDifference, *, unchanged: bool) -> str:
     if pair.n < FEWEST:
         return "too few documents"
     if pair.better is None:
-        return "not settled"
+        return "cannot be told apart"
     return "higher" if pair.better == "second" else "lower"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean
 
+from summeter.meta.verdicts import ENOUGH, NAMED, listed
 from summeter.pages.numbers import count, number, with_interval
 from summeter.report.blocks import PairMatrix, Source
 from summeter.report.ranks import ColumnKey, label_of
@@ -13,7 +14,6 @@ from summeter.report.words import gloss
 from summeter.scoring import PairScore
 from summeter.stats import FEWEST
 
-NAMED = 6
 Group = Sequence[PairScore]
 
 
@@ -70,10 +70,10 @@ def _preferred(group: Group) -> str:
         return f"{on} {_pair_sentence(known[0])}"
     settled = sorted((pair for pair in known if pair.settled), key=lambda pair: (-(pair.value or 0.0), pair.system))
     if not settled:
-        return f"{on} the order of none of the {len(group)} pairs is settled: what preferences there are may be chance."
+        return f"{on} none of the {len(group)} pairs can be told apart."
     more = f"; and {len(settled) - NAMED} more" if len(settled) > NAMED else ""
-    rest = "" if len(settled) == len(group) else " The order of the others may be chance."
-    many = f"{len(settled)} of {len(group)} pairs {'is' if len(settled) == 1 else 'are'} settled"
+    rest = "" if len(settled) == len(group) else " The others cannot be told apart."
+    many = f"{len(settled)} of {len(group)} pairs can be told apart"
     return f"{on} {many}: {_listed(settled[:NAMED])}{more}.{rest}"
 
 
@@ -82,23 +82,19 @@ def _listed(settled: Group) -> str:
     rivals: dict[str, list[str]] = {}
     for pair in settled:
         rivals.setdefault(pair.system, []).append(f"{pair.rival} ({number(pair.value)})")
-    return "; ".join(f"{system} is preferred to {_and(names)}" for system, names in rivals.items())
-
-
-def _and(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+    return "; ".join(f"{system} is preferred to {listed(names)}" for system, names in rivals.items())
 
 
 def _pair_sentence(pair: PairScore) -> str:
     documents = count(pair.n, "document")
     if pair.value == 0.5:
         return f"neither {pair.system} nor {pair.rival} is preferred: {_value(pair)} over {documents}."
-    preference = f"{pair.system} is preferred to {pair.rival}: {_value(pair)} over {documents}"
     if pair.settled:
-        return f"{preference}, more than chance explains."
-    if pair.n < FEWEST:
-        return f"{preference}, too few to settle it."
-    return f"{preference}, which may be chance: the order of the two is not settled."
+        return f"{pair.system} is preferred to {pair.rival}: {_value(pair)} over {documents}."
+    few = f", too few for a verdict ({ENOUGH})" if pair.n < FEWEST else ""
+    return (
+        f"{pair.system} and {pair.rival} cannot be told apart: {_value(pair)} for {pair.system} over {documents}{few}."
+    )
 
 
 def _value(pair: PairScore) -> str:

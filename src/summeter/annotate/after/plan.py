@@ -23,6 +23,7 @@ from summeter.meta._estimate import CoverageOptions, coverage
 from summeter.meta.gold import gold_scores
 from summeter.meta.inputs import JudgeInput, gold_input
 from summeter.meta.matrix import Scores
+from summeter.meta.verdicts import POWER, labels_sentence
 from summeter.records import Parameter, UsageError
 from summeter.scoring.table import Question
 from summeter.stats import error_to_find
@@ -31,8 +32,6 @@ from summeter.stats.base import Floats
 LADDER = (25, 50, 100, 200, 500, 1000, 2000, 5000)
 PILOT = 5
 """So many labels make a pilot; fewer say nothing of people yet."""
-POWER = 0.8
-"""The chance with which a number of labels is said to settle a question."""
 NEAR = 5
 """An unlabelled item borrows the label of one of so many labelled ones with the nearest machine score."""
 Item = tuple[str, str]
@@ -123,9 +122,9 @@ def plan_comparison(
     notes = [
         f"{scores.judge} puts {lead} {abs(gap):.3f} above {behind} on {scores.aspect}, over {size} documents",
         _widths_text(steps, "document", f" (each with both summaries; people stood in for by {', '.join(stand_ins)})"),
-        f"no number looked at is likely to settle a difference of {abs(gap):.3f}: the systems may be equals"
+        f"none of these numbers is likely to tell them apart by {abs(gap):.3f}: the systems may be equal"
         if settled is None
-        else f"{settled} labels should settle it, with a chance of {POWER:.0%}, if people see the same difference",
+        else f"{labels_sentence(settled)}, if people see the same difference",
     ]
     proposal = _proposal(scores, steps, settled, how, notes, pair="-".join(systems))
     return proposal._replace(items=tuple((document, system) for document, _ in proposal.items for system in systems))
@@ -149,7 +148,8 @@ def plan_calibration(runs: Sequence[JudgeInput], judge: str, **args: Unpack[Plan
         _widths_text(steps, "summary", f" (people stood in for by {', '.join(stand_ins)})"),
     ]
     if settled is not None:
-        notes.append(f"{settled} labels should show a bias of {gap:.3f}, as the stand-ins have it (chance {POWER:.0%})")
+        bias = labels_sentence(settled, f"show a bias of {gap:.3f}", "summaries")
+        notes.append(f"{bias}, as the stand-ins have it")
     return _proposal(scores, steps, settled, how, notes)
 
 

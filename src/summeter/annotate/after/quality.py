@@ -26,6 +26,7 @@ from summeter.data.dataset import Dataset
 from summeter.data.human import RAW
 from summeter.meta import agree
 from summeter.meta.results import Row, Study
+from summeter.meta.verdicts import ABOVE, against_chance
 from summeter.records import Judgment, Summary, UsageError
 from summeter.scoring.table import JudgmentTable, Names
 from summeter.text.ngrams import words
@@ -310,15 +311,14 @@ def in_words(row: Row) -> str:
     """A coefficient in words, by the limits that are customary for alpha (Krippendorff, 2004): .667 and .8.
 
     >>> in_words(Row(study="agreement", statistic="alpha_nominal", value=0.02, low=-0.01, high=0.05, n=9))
-    'no better than chance'
+    'cannot be told from chance'
     """
     if row.value is None:
         return f"cannot be said: {row.reason}"
-    if (row.low if row.low is not None else row.value) <= 0:
-        unsettled = row.high is not None and row.high >= ENOUGH
-        return "cannot be told from chance: too few documents" if unsettled else "no better than chance"
+    if (told := against_chance(row.low, row.high)) != ABOVE:
+        return told
     if row.value >= 0.8:
         return "good"
     if row.value >= ENOUGH:
         return "enough for tentative conclusions"
-    return "above chance, but under the customary .667"
+    return f"{ABOVE}, but under the customary .667"
