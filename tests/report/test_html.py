@@ -15,6 +15,8 @@ from report import xss
 
 from summeter.records import UsageError
 from summeter.report import html
+from summeter.runs.manifest import ModelUsage
+from summeter.runs.run import RunFolder
 
 _TAGS = """
 html head meta title link style script body a div nav span button main header section h1 h2 h3 h4 p strong dl dt dd ul
@@ -193,9 +195,21 @@ def test_the_essentials_are_there_without_a_script(plain: str) -> None:
     text = re.sub(r"<script.*?</script>", "", plain, flags=re.DOTALL)
     for words in (
         "aster has the highest composite", "95.8 %", "cedar", "entity error", "no verdict for this sentence",
-        "mock.align|judge:scripted/one|v:1", "--replay run", "sha256:", "<noscript>", "95% percentile bootstrap",
+        "mock.align|judge:scripted/one|v:1", "--replay run", "sha256:",
+        "4 summaries by 2 systems, 2 documents in 2 domains", "<noscript>", "95% percentile bootstrap",
     ):  # fmt: skip
         assert words in text
+
+
+def test_what_models_took_stands_with_the_run(tmp_path: Path) -> None:
+    run = fake.make(tmp_path / "run")
+    known = ModelUsage(calls=1200, tokens_in=34567, tokens_out=890, cost=1.25)
+    unknown = ModelUsage(calls=1, tokens_in=2, tokens_out=3, cost=None, reason="no price")
+    manifest = run.manifest.model_copy(update={"usage": {"a/b": known, "c/<d>": unknown}})
+    (run.folder / "run.json").write_text(manifest.model_dump_json(by_alias=True), encoding="utf-8")
+    text = html([RunFolder(run.folder)], tmp_path / "page.html").read_text("utf-8")
+    assert "<bdi>a/b: 1,200 calls, 34,567 tokens in, 890 out, $1.2500</bdi><br>" in text
+    assert "<bdi>c/&lt;d&gt;: 1 calls, 2 tokens in, 3 out, cost unknown (no price)</bdi>" in text
 
 
 def test_an_interrupted_run_says_so_aloud(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from engine.judges import Moody
 
 from summeter.engine.api import evaluate
 from summeter.report import html, views
+from summeter.report.blocks import Page, RunBlock
 from summeter.report.build import page
 from summeter.runs import places
 from summeter.runs.places import RunReader
@@ -24,6 +26,11 @@ ROWS = [
     for n in range(20)
     for system in ("aster", "birch")
 ]
+
+
+def told(page: Page) -> list[RunBlock]:
+    """The runs of a page without what their views list."""
+    return [block._replace(view=replace(block.view, listed=None)) for block in page.runs]
 
 
 @pytest.fixture
@@ -46,7 +53,7 @@ def test_a_large_run_lists_the_lowest_and_others_at_random(run: RunFolder, monke
     assert [view.scores for view in sampled.items.views[:5]] == lowest
     assert len(sampled.items.views) == 9
     assert sampled.tables == whole.tables
-    assert sampled.runs == whole.runs
+    assert told(sampled) == told(whole)
     assert page([run]).items.views[6].scores == sampled.items.views[6].scores  # the same are drawn each time
     assert page([run, run]).comparisons == ()
     assert len(page([run, run]).items.views) == 9
@@ -85,5 +92,5 @@ def test_a_page_makes_no_record_of_a_judgment_that_it_does_not_list(
     whole = page([run])
     monkeypatch.setattr(RunFolder, "iter_judgments", never)
     monkeypatch.setattr(places, "from_json", never)
-    assert page([run]).runs == whole.runs
+    assert told(page([run])) == told(whole)
     assert [view.scores for view in page([run]).items.views] == [view.scores for view in whole.items.views]

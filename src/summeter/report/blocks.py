@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from summeter.meta.results import Row
 from summeter.records import Document, Judgment, Status, Summary
+from summeter.report.views import RunView, Source
 from summeter.report.words import Gloss, Kind
-from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.scoring import PairScore, Score, SystemScore
 from summeter.stats import PairDifference
 from summeter.tables import Table
@@ -19,55 +19,28 @@ LISTED = 40
 
 
 class RunBlock(NamedTuple):
-    """A run: what it judged, with what, when, how far it came, and how to make its numbers again.
+    """What a page says of a run beside what the `view` holds: when it ran, how far it came, and how to repeat it.
 
-    `letter` tells runs apart where there are several, else it is empty. `counts` are judgments by status; `wanted` of
-    them were not skipped. `missing` says how many scores there are not, `truncated` how many judgments rest on a
-    document that was not shown whole. `replay` is the command that repeats the run without a model, None where
-    judgments were imported.
+    `counts` are judgments by status; `wanted` of them were not skipped. `missing` says how many scores there are not,
+    `truncated` how many judgments rest on a document that was not shown whole. `replay` is the command that repeats the
+    run without a model, None where judgments were imported.
     """
 
-    letter: str
-    name: str
-    manifest: Manifest
-    alarm: str | None
+    view: RunView
+    data_name: str
     when: str
     judges: tuple[str, ...]
-    data_name: str
-    documents: int
-    summaries: int
     judged: int
-    systems: int
-    domains: int
     counts: Mapping[str, int]
     wanted: int
-    coverage: float | None
     verdict: str
     missing: str | None
     truncated: str | None
     intervals: tuple[str, ...]
     options: tuple[tuple[str, str], ...]
-    usage: tuple[str, ...]
     replayed_from: str | None
     replay: str | None
     rebuild: str
-
-
-@dataclass(frozen=True)
-class Source:
-    """One judge with one signature in one run: where verdicts come from. `label` tells it from the others; `reduction`
-    says how its judgments become a score."""
-
-    run: int
-    letter: str
-    entry: JudgeEntry
-    label: str
-    reduction: str
-
-    @property
-    def key(self) -> tuple[int, str, str]:
-        """The run's number, the judge and its signature."""
-        return self.run, self.entry.name, self.entry.signature
 
 
 class Column(NamedTuple):

@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 from summeter.meta.results import Study
 from summeter.records import JudgeKey, UsageError, judge_names
-from summeter.report.blocks import ItemList, Page, RunBlock, Source
+from summeter.report.blocks import ItemList, Page, RunBlock
 from summeter.report.compare import comparisons
 from summeter.report.failures import failures
 from summeter.report.head_to_head import head_to_head
@@ -19,9 +19,9 @@ from summeter.report.ranks import headline, rank_tables
 from summeter.report.reliability import TOLERANCE, agreements, reliabilities
 from summeter.report.strengths import by_domain, panels
 from summeter.report.studies import about, studies
-from summeter.report.views import RunView, sources, views
-from summeter.report.words import ALARM, Gloss, gloss
-from summeter.runs.manifest import JudgeEntry, ModelUsage
+from summeter.report.views import RunView, Source, sources, views
+from summeter.report.words import Gloss, gloss
+from summeter.runs.manifest import JudgeEntry
 from summeter.runs.run import RunFolder
 
 # Names that say nothing: the name of the file or folder around them says more.
@@ -96,21 +96,13 @@ def _run(view: RunView, judges: Sequence[Source]) -> RunBlock:
     manifest, totals = view.manifest, view.folder.totals
     statuses = totals.statuses
     return RunBlock(
-        letter=view.letter,
-        name=view.name,
-        manifest=manifest,
-        alarm=ALARM.get(manifest.status),
+        view=view,
+        data_name=data_name(view),
         when=_when(manifest.created, manifest.updated),
         judges=_judges(view),
-        data_name=data_name(view),
-        documents=view.data.document_count,
-        summaries=len(view.data),
         judged=len(view.judged) if view.listed is None else view.folder.judged(),
-        systems=len(view.data.systems),
-        domains=len(view.data.domains),
         counts={status: statuses[status] for status in _STATUSES if status in statuses},
         wanted=sum(statuses.values()) - statuses.get("skipped", 0),
-        coverage=view.coverage,
         verdict=pair_verdict(view) if view.pairs and not len(view.table) else headline(view, judges),
         missing=" ".join(filter(None, (view.table.missing(), view.table.unjudged()))) or None,
         truncated=str(totals.truncated) if totals.truncated.judgments else None,
@@ -120,7 +112,6 @@ def _run(view: RunView, judges: Sequence[Source]) -> RunBlock:
             for name in _OPTIONS
             if (value := manifest.options.get(name)) is not None and (name, value) != ("repeats", 1)
         ),
-        usage=tuple(_usage(model, used) for model, used in manifest.usage.items()),
         replayed_from=PurePath(manifest.replayed_from).name if manifest.replayed_from else None,
         replay=_replay(view),
         rebuild=f"summeter report {shlex.quote(view.name)} -o report.html",
@@ -149,12 +140,6 @@ def _judges(view: RunView) -> tuple[str, ...]:
 def _judge_words(judge: JudgeEntry, name: str) -> str:
     words = name if judge.model is None or name.endswith(f"({judge.model})") else f"{name} ({judge.model})"
     return f"{words}, imported" if judge.imported else words
-
-
-def _usage(model: str, used: ModelUsage) -> str:
-    """Calls, tokens and cost of a model, in a line."""
-    cost = f"cost unknown ({used.reason})" if used.cost is None else f"${used.cost:,.4f}"
-    return f"{model}: {used.calls:,} calls, {used.tokens_in:,} tokens in, {used.tokens_out:,} out, {cost}"
 
 
 def _intervals(view: RunView) -> tuple[str, ...]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
-from summeter.report.blocks import Changed, ColumnDifferences, Difference, ItemLink, RunComparison, Source
+from summeter.report.blocks import Changed, ColumnDifferences, Difference, ItemLink, RunComparison
 from summeter.report.items import UnitKey, Where, unit_key
 from summeter.report.ranks import ColumnKey, Key, label_of
-from summeter.report.views import RunView
+from summeter.report.views import RunView, Source
 from summeter.report.words import gloss
 from summeter.scoring.systems import FIRST
 from summeter.stats import PairDifference, paired_differences

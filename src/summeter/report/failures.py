@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 
-from summeter.report.blocks import FailureGroup, ItemLink, Source
+from summeter.report.blocks import FailureGroup, ItemLink
 from summeter.report.items import Where
-from summeter.report.views import RunView
+from summeter.report.views import RunView, Source
 from summeter.scoring.scores import GRAVITY
 
 

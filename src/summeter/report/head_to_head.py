@@ -7,9 +7,9 @@ from statistics import fmean
 
 from summeter.meta.verdicts import ENOUGH, NAMED, listed
 from summeter.pages.numbers import count, number, with_interval
-from summeter.report.blocks import PairMatrix, Source
+from summeter.report.blocks import PairMatrix
 from summeter.report.ranks import ColumnKey, label_of
-from summeter.report.views import RunView
+from summeter.report.views import RunView, Source
 from summeter.report.words import gloss
 from summeter.scoring import PairScore
 from summeter.stats import FEWEST

@@ -9,9 +9,9 @@ from typing import overload
 from summeter.choices import Level
 from summeter.meta.gold import Aggregation, chosen, merged_rows
 from summeter.records import Document, Judgment, Status, Summary, error_types
-from summeter.report.blocks import Column, FactList, ItemList, ItemView, Source, Verdict, Vote
+from summeter.report.blocks import Column, FactList, ItemList, ItemView, Verdict, Vote
 from summeter.report.ranks import ColumnKey, label_of
-from summeter.report.views import DRAWN, WORST, RunView
+from summeter.report.views import DRAWN, WORST, RunView, Source
 from summeter.report.words import Kind, decision_words, gloss, kind, reasons, verdict
 from summeter.scoring import COMPOSITE, Score
 from summeter.scoring.systems import FIRST

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from summeter.meta.verdicts import FEW, NEUTRAL, SAME, Comparison, listed
 from summeter.pages.numbers import count, number, with_interval
 from summeter.records import JudgeKey, judge_names
-from summeter.report.blocks import RankColumn, RankTable, Source
-from summeter.report.views import RunView
+from summeter.report.blocks import RankColumn, RankTable
+from summeter.report.views import RunView, Source
 from summeter.report.words import gloss, scale_of
 from summeter.scoring import COMPOSED, SystemScore, SystemTable
 from summeter.scoring.systems import FIRST, leading_column

@@ -12,9 +12,9 @@ from summeter.meta import agreement_with_people, reliability
 from summeter.meta._reliability import NoTwoJudgesError
 from summeter.meta.results import Row
 from summeter.pages.numbers import count, number
-from summeter.report.blocks import Reliability, Source
+from summeter.report.blocks import Reliability
 from summeter.report.ranks import ColumnKey, label_of
-from summeter.report.views import RunView
+from summeter.report.views import RunView, Source
 from summeter.report.words import gloss
 from summeter.runs.run import RunFolder
 

@@ -14,7 +14,7 @@ from summeter.report.build import page
 from summeter.report.embedded import embedded_json
 from summeter.report.reliability import TOLERANCE
 from summeter.report.studies import digits
-from summeter.report.words import STATUS, gloss
+from summeter.report.words import ALARM, STATUS, gloss
 from summeter.runs.run import RunFolder
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -41,7 +41,7 @@ def html(
 
 def render(blocks: Page) -> Iterator[str]:
     """The HTML of a page's blocks, some lines at a time: the summaries are read while they are written."""
-    values = {"title": blocks.title, "page": blocks, "STATUS": STATUS, "UNITS": UNITS}
+    values = {"title": blocks.title, "page": blocks, "ALARM": ALARM, "STATUS": STATUS, "UNITS": UNITS}
     functions = {function.__name__: function for function in (agreement_name, digits, gloss)}
     embedded = embedded_json(blocks.items)
     return one_file(

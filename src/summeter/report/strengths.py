@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from summeter.meta.verdicts import NEUTRAL
 from summeter.records import error_types
 from summeter.records.taxonomy import NO_ERROR
-from summeter.report.blocks import AspectRank, DomainTable, ErrorCount, Panel, RankTable, Source
+from summeter.report.blocks import AspectRank, DomainTable, ErrorCount, Panel, RankTable
 from summeter.report.ranks import ColumnKey, Key, label_of, of_column, ranks
-from summeter.report.views import RunView
+from summeter.report.views import RunView, Source
 from summeter.report.words import gloss
 from summeter.runs.totals import Alike
 from summeter.scoring import SystemScore

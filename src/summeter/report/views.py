@@ -11,7 +11,6 @@ import numpy as np
 
 from summeter.data.dataset import Dataset
 from summeter.records import JudgeKey, KeyFacts, judge_names
-from summeter.report.blocks import Source
 from summeter.report.words import scale_of
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.runs.places import HumanReader, RunReader
@@ -24,6 +23,23 @@ WORST, DRAWN = 1000, 1000
 
 Summaries = frozenset[tuple[str, str]]
 """(document, system) of some summaries."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One judge with one signature in one run: where verdicts come from. `label` tells it from the others; `reduction`
+    says how its judgments become a score."""
+
+    run: int
+    letter: str
+    entry: JudgeEntry
+    label: str
+    reduction: str
+
+    @property
+    def key(self) -> tuple[int, str, str]:
+        """The run's number, the judge and its signature."""
+        return self.run, self.entry.name, self.entry.signature
 
 
 @dataclass(frozen=True)
