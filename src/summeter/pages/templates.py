@@ -84,7 +84,8 @@ def one_file(
     """
     styles = _joined(COMPONENTS / "base.css", COMPONENTS / "page.css", folder / style if style else None)
     scripts = _joined(COMPONENTS / "page.js", folder / script if script else None)
-    shell = {"version": __version__, "policy": policy(styles, scripts), "style": styles, "script": scripts}
+    inline = {"style-src": _hash(styles), "script-src": _hash(scripts), "img-src": "data:"}
+    shell = {"version": __version__, "policy": policy(inline), "style": styles, "script": scripts}
     pieces = environment(folder).get_template(template).generate({**values, **shell, "embedded": embedded})
     buffer: list[str] = []
     for piece in pieces:
@@ -100,21 +101,17 @@ def _joined(*files: Path | None) -> str:
     return "".join(file.read_text(encoding="utf-8") for file in files if file)
 
 
-def policy(style: str, script: str) -> str:
-    """The content security policy: this style, this script, and nothing else from anywhere."""
-    return "; ".join(
-        [
-            "default-src 'none'",
-            f"style-src '{_hash(style)}'",
-            f"script-src '{_hash(script)}'",
-            "img-src data:",
-            "base-uri 'none'",
-            "form-action 'none'",
-            "require-trusted-types-for 'script'",
-            "trusted-types 'none'",
-        ]
-    )
+def policy(allowed: Mapping[str, str]) -> str:
+    """A content security policy: nothing from anywhere but what is `allowed`, and no markup from a script's text.
+
+    >>> policy({"script-src": "'self'", "form-action": "'self'"})
+    "default-src 'none'; base-uri 'none'; form-action 'self'; require-trusted-types-for 'script'; \
+trusted-types 'none'; script-src 'self'"
+    """
+    none = dict.fromkeys(("default-src", "base-uri", "form-action"), "'none'")
+    typed = {"require-trusted-types-for": "'script'", "trusted-types": "'none'"}
+    return "; ".join(f"{name} {value}" for name, value in {**none, **typed, **allowed}.items())
 
 
 def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
