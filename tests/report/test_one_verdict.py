@@ -146,7 +146,9 @@ def test_all_say_the_same(part: int, tmp_path: Path) -> None:
         assert {name: n for name, (_, n) in own.items()} == {n: row.details["own_documents"] for n, row in rows.items()}
         for row, told in zip(gated, sentences(gated), strict=True):  # type: ignore[arg-type]
             assert told.startswith("passed" if row.value is not None and row.value >= bound else "FAILED")
-        whole = [row for row in card(run, resamples=50) if row.statistic == "mean" and row.level == "summary"]
+        made = card(run, resamples=50)
+        assert (len(made.notes) > 1) == (ranking.note is not None)
+        whole = [row for row in made if row.statistic == "mean" and row.level == "summary"]
         of_card = {row.system: row.n for row in whole if row.system and not row.domain and not row.category}
         assert {name: of_card.get(name, 0) for name in rows} == {name: n for name, (_, n) in own.items()}
 
@@ -209,3 +211,29 @@ def test_rendered_pages_say_it_too(tmp_path: Path) -> None:
         text = html([run], tmp_path / f"{number}.html").read_text(encoding="utf-8")
         (block,) = page([run]).runs
         assert escape(block.verdict, quote=False) in text.replace("&#34;", '"').replace("&#39;", "'")
+
+
+def test_one_column_leads_everywhere(tmp_path: Path) -> None:
+    """The judge that is named first measures overlap: systems are ranked by faithfulness all the same."""
+    overlap = JUDGE.model_copy(
+        update={"name": "rouge", "signature": "rouge|v:1", "aspects": ("rouge1",), "file": "rouge"}
+    )
+
+    def judge(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgment]:
+        high = (summary.system == "aster") == (entry is JUDGE)
+        value = high + 0.01 * int(document.id.removeprefix("d"))
+        return [fake.judgment(document, summary, entry, entry.aspects[0], value=value)]
+
+    rows = [
+        {"doc_id": f"d{at}", "system": name, "document": f"It rained {at} times.", "summary": f"Rain, says {name}."}
+        for at in range(8)
+        for name in ("aster", "birch")
+    ]
+    run = fake.make(tmp_path / "run", rows, ((overlap, judge), (JUDGE, judge)))
+    made = page([run])
+    assert made.runs[0].verdict.startswith("By stars, aster leads on faithfulness")
+    assert made.items.ordered_by is not None
+    assert made.items.ordered_by.startswith("faithfulness")
+    (table,) = made.tables
+    assert (table.columns[table.lead].about.title, list(table.ranks)) == ("faithfulness", ["aster", "birch"])
+    assert run.totals.systems.ranking() == ["aster", "birch"]

@@ -31,11 +31,12 @@ from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import context_of, gold_input, judge_input
 from summeter.meta.matrix import Scores, align, parts
 from summeter.meta.options import LISTED, CommandLine, Draws, Selection, study
-from summeter.meta.results import Row, Study, interval_row, judge_labels, merged, named
+from summeter.meta.results import Row, Study, interval_row, judge_key, judge_labels, merged, named
 from summeter.meta.selection import Group, group_fields
-from summeter.records import UsageError, error_types
+from summeter.records import UsageError, error_types, judge_names
 from summeter.records.taxonomy import NO_ERROR
 from summeter.runs.run import RunFolder
+from summeter.scoring.systems import shared_documents
 from summeter.scoring.table import JudgmentTable, Names
 from summeter.stats import correlate
 from summeter.stats.base import Bools, Estimate, Floats, Status, undefined
@@ -116,7 +117,12 @@ def card(run: RunFolder | None, gold: Dataset | None, options: CardOptions) -> S
     rows.extend(_abstractness(series, context))
     domains = len({name for name in context.domains.values() if name is not None})
     note = f"domain stability is 100 - (max - min) of a system's domain means in %; there are {domains} domains"
-    return Study(STUDY, rows, [note])
+    notes, labels = [note], judge_names(map(judge_key, series))
+    for scores in series:
+        grid = scores.grid()
+        if unlike := shared_documents(dict(zip(grid.systems, grid.values, strict=True))).own_note:
+            notes.append(f"{scores.aspect} by {labels[judge_key(scores)]}: {unlike}")
+    return Study(STUDY, rows, notes)
 
 
 def _series(run: RunFolder | None, gold: Dataset | None, options: CardOptions) -> list[Scores]:

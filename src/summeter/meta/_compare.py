@@ -42,7 +42,7 @@ from summeter.meta.results import (
     told_apart,
 )
 from summeter.meta.selection import Group, all_pairs, check, golds, group_fields, groups, meta_input, notes
-from summeter.meta.verdicts import AGREES_BETTER, MOST_NAMED, Comparison
+from summeter.meta.verdicts import AGREES_BETTER, Comparison
 from summeter.records import Judgment, Message, Parameter, UsageError, judge_names
 from summeter.runs.run import RunFolder
 from summeter.scoring.systems import LEFT_OUT, shared_documents
@@ -232,9 +232,7 @@ def _means(
     if narrowed:
         return rows, [Message(f"{about['aspect']}: {shared.note} Means over all of a system's own documents: ",
                               Parameter("documents", "all"))]  # fmt: skip
-    few, most = (choice(table, key=lambda name: own[name]) for choice in (min, max))
-    counts = ", ".join(f"{name} {own[name]}" for name in (table if len(table) <= MOST_NAMED else (few, most)))
-    return rows, [f"{about['aspect']}: means are over each system's own documents ({counts}), which are not the same"]
+    return rows, [f"{about['aspect']}: {shared.own_note}"]
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,10 @@ from functools import cached_property
 from itertools import combinations, pairwise
 
 from summeter.pages.numbers import count
-from summeter.scoring.systems import SystemScore, SystemTable
+from summeter.scoring.systems import NEUTRAL, SystemScore, SystemTable
 from summeter.stats import FEWEST, PairDifference, clusters_of_equals, error_to_find, labels_to_find
 from summeter.tables import interval, with_interval
 
-NEUTRAL = frozenset({"abstractiveness"})
-"""Aspects of which more is not better."""
 BETTER, HIGHER, AGREES_BETTER = "is better than", "is higher than", "agrees better with people than"
 SAME = 1e-9
 """Values no further apart are equal: they differ only by rounding."""

@@ -13,7 +13,7 @@ from summeter.report.blocks import Column, FactList, ItemList, ItemView, Verdict
 from summeter.report.ranks import ColumnKey, label_of
 from summeter.report.views import DRAWN, WORST, RunView, Source
 from summeter.report.words import Kind, decision_words, gloss, kind, reasons, verdict
-from summeter.scoring import COMPOSITE, Score
+from summeter.scoring import Score
 from summeter.scoring.systems import FIRST
 from summeter.scoring.table import JudgmentTable, Question
 
@@ -55,8 +55,8 @@ class ItemViews(Sequence[ItemView]):
 class ItemListBuilder:
     """Gathers items over runs. Summaries that are equal, text and sentences and source, are one item.
 
-    Items are numbered as they stand on the page: by composite where there is one, else by the first score there is,
-    the lowest first. Those without that score come last; they are unknown, not bad, and listed among the failures.
+    Items are numbered as they stand on the page: by the score that ranks the systems of the first run, the lowest
+    first. Those without that score come last; they are unknown, not bad, and listed among the failures.
     """
 
     def __init__(self, views: Sequence[RunView], sources: Sequence[Source]) -> None:
@@ -83,10 +83,8 @@ class ItemListBuilder:
         self.where = {key: position[item] for key, item in gathered.where.items()}
 
     def _lead(self) -> int | None:
-        for number, column in enumerate(self.columns):
-            if column.aspect == COMPOSITE:
-                return number
-        return 0 if self.columns else None
+        leads = ((view.place, lead) for view in self.views if (lead := view.table.lead()) is not None)
+        return next((self.columns.index(ColumnKey(place, *lead)) for place, lead in leads), None)
 
     def _values(self, gathered: _Gathered) -> list[float | None]:
         """What each item is ordered by."""

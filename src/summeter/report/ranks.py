@@ -6,14 +6,14 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from summeter.meta.verdicts import FEW, NEUTRAL, SAME, Comparison, listed
+from summeter.meta.verdicts import FEW, SAME, Comparison, listed
 from summeter.pages.numbers import count, number, with_interval
 from summeter.records import JudgeKey, judge_names
 from summeter.report.blocks import RankColumn, RankTable
 from summeter.report.views import RunView, Source
 from summeter.report.words import gloss, scale_of
 from summeter.scoring import COMPOSED, SystemScore, SystemTable
-from summeter.scoring.systems import FIRST, leading_column
+from summeter.scoring.systems import FIRST, NEUTRAL, leading_column
 
 Key = tuple[str, str, str]
 MOST_ASPECTS = 3

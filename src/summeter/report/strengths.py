@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from summeter.meta.verdicts import NEUTRAL
+from summeter.meta.verdicts import same
 from summeter.records import error_types
 from summeter.records.taxonomy import NO_ERROR
 from summeter.report.blocks import AspectRank, DomainTable, ErrorCount, Panel, RankTable
@@ -14,6 +14,7 @@ from summeter.report.views import RunView, Source
 from summeter.report.words import gloss
 from summeter.runs.totals import Alike
 from summeter.scoring import SystemScore
+from summeter.scoring.systems import NEUTRAL
 
 
 def panels(view: RunView, sources: Sequence[Source], table: RankTable) -> tuple[Panel, ...]:
@@ -43,7 +44,7 @@ def _ends(means: Sequence[SystemScore]) -> tuple[SystemScore | None, SystemScore
     """The strongest and the weakest domain; none where all are alike."""
     known = [mean for mean in means if mean.value is not None]
     ranked = sorted(known, key=lambda mean: (mean.value or 0.0, mean.domain or ""))
-    apart = len(ranked) > 1 and ranked[0].value != ranked[-1].value
+    apart = len(ranked) > 1 and not same(ranked[0].value, ranked[-1].value)
     return (ranked[-1], ranked[0]) if apart else (None, None)
 
 
@@ -125,7 +126,7 @@ def _domain_table(
     known = {name: [mean.value for mean in row if mean.value is not None] for name, row in means.items()}
     values = [value for row in known.values() for value in row]
     low, high = (0.0, 1.0) if all(0 <= value <= 1 for value in values) else (min(values), max(values))
-    lowest = {name: min(row) for name, row in known.items() if len(set(row)) > 1}
+    lowest = {name: min(row) for name, row in known.items() if row and not same(min(row), max(row))}
     named = {name: {mean.domain: mean for mean in row} for name, row in means.items()}
     rows = tuple(tuple(named[system].get(domain) for domain in domains) for system in systems)
     # Few systems read best side by side; many would run off the page.

@@ -15,7 +15,8 @@ from summeter.report.words import scale_of
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.runs.places import HumanReader, RunReader
 from summeter.runs.run import RunFolder, prepared_rows
-from summeter.scoring import COMPOSITE, PairScore, ScoreTable, SystemTable
+from summeter.scoring import PairScore, ScoreTable, SystemTable
+from summeter.scoring.table import Question
 
 LISTED = 20_000
 """Summaries up to which a page lists all; of more it lists the WORST by the score that ranks, and as many DRAWN."""
@@ -137,15 +138,15 @@ def views(runs: Sequence[RunFolder]) -> list[RunView]:
 
 
 def _listed(runs: Sequence[RunFolder]) -> Summaries | None:
-    """The summaries that a page lists of runs that are too large to list all: the lowest by the first composite, else
-    the first score of the first run, and others drawn at random (seed 0); None where all are."""
+    """The summaries that a page lists of runs that are too large to list all: the lowest by the score that ranks
+    the systems of the first run, and others drawn at random (seed 0); None where all are."""
     if sum(run.manifest.data.summaries for run in runs) <= LISTED:
         return None
     scores = runs[0].totals.scores
-    if not len(scores):
+    column = runs[0].totals.systems.lead()
+    if column is None:
         return frozenset()
-    composite = scores.take(scores.aspect.equal(COMPOSITE))
-    lead = composite if len(composite) else scores.take(scores.question(scores.questions()[0]))
+    lead = scores.take(scores.question(Question(*column)))
     order = np.argsort(lead.value, kind="stable")  # unknown values last
     worst, rest = order[:WORST], order[WORST:]
     drawn = np.random.default_rng(0).choice(rest, min(DRAWN, len(rest)), replace=False)

@@ -21,6 +21,8 @@ _NAMED = 6
 LEVEL = 0.95
 # The columns people look for first, in the order they read them.
 FIRST = (*COMPOSED, COMPOSITE, "abstractiveness")
+NEUTRAL = frozenset({"abstractiveness"})
+"""Aspects of which more is not better."""
 
 
 class SystemScore(Record):
@@ -112,6 +114,18 @@ class SharedDocuments(NamedTuple):
         return int(self.documents.sum())
 
     @property
+    def own_note(self) -> str | None:
+        """That means over each system's own documents are not over the same ones; None where they are."""
+        if self.note is None:
+            return None
+        counts = {**self.own, **self.left_out}
+        named = list(counts)
+        if len(counts) > _NAMED:
+            named = [choose(counts, key=counts.__getitem__) for choose in (min, max)]
+        told = ", ".join(f"{name} {counts[name]}" for name in named)
+        return f"means are over each system's own documents ({told}), which are not the same"
+
+    @property
     def note(self) -> str | None:
         """Which documents systems are ranked on; None where all ranked systems have the same and none is left out."""
         without = _left_out(self.left_out)
@@ -159,12 +173,23 @@ class Shared(NamedTuple):
 
 
 def leading_column(aspects: Sequence[str]) -> int:
-    """Return which of some columns systems are ranked by: the first composite, else the first.
+    """Return which of some columns systems are ranked by, by their aspects.
 
-    >>> leading_column(["faithfulness", "composite", "composite"]), leading_column(["rouge1", "rouge2"])
-    (1, 0)
+    The first composite, else the best-known aspect, else the first; one of which more is not better only where there
+    is no other.
+
+    >>> leading_column(["faithfulness", "composite", "composite"]), leading_column(["rouge1", "faithfulness"])
+    (1, 1)
+    >>> leading_column(["abstractiveness", "rouge1", "rouge2"])
+    1
     """
-    return aspects.index(COMPOSITE) if COMPOSITE in aspects else 0
+    first = (COMPOSITE, *COMPOSED)
+
+    def rank(place: int) -> int:
+        known = aspects[place] in first
+        return first.index(aspects[place]) if known else len(first) + (aspects[place] in NEUTRAL)
+
+    return min(range(len(aspects)), key=rank)
 
 
 class SystemTable:
