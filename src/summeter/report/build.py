@@ -9,7 +9,7 @@ from pathlib import PurePath
 
 from summeter.meta.results import Study
 from summeter.records import JudgeKey, UsageError, judge_names
-from summeter.report.blocks import ItemList, Page, RunBlock
+from summeter.report.blocks import Page, RunBlock
 from summeter.report.compare import comparisons
 from summeter.report.failures import failures
 from summeter.report.head_to_head import head_to_head
@@ -20,7 +20,7 @@ from summeter.report.reliability import TOLERANCE, agreements, reliabilities
 from summeter.report.strengths import by_domain, panels
 from summeter.report.studies import about, studies
 from summeter.report.views import RunView, Source, sources, views
-from summeter.report.words import Gloss, gloss
+from summeter.report.words import gloss
 from summeter.runs.manifest import JudgeEntry
 from summeter.runs.run import RunFolder
 
@@ -62,7 +62,7 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
         # A sample would say something else of the differences; `meta compare` tells them over all summaries.
         comparisons=() if item_list.sample else comparisons(run_views, judges, items.where),
         sources=tuple(judges),
-        glossary=_glossary(item_list),
+        glossary=tuple(dict.fromkeys(map(gloss, item_list.aspects))),
     )
 
 
@@ -164,7 +164,3 @@ def _replay(view: RunView) -> str | None:
     if options.get("on_overflow", "window") != "window":
         parts += ["--on-overflow", str(options["on_overflow"])]
     return shlex.join([*parts, "--replay", view.name, "-o", f"{view.name}-again"])
-
-
-def _glossary(items: ItemList) -> tuple[Gloss, ...]:
-    return tuple(dict.fromkeys(gloss(aspect) for aspect in items.aspects))

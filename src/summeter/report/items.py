@@ -109,7 +109,10 @@ class ItemListBuilder:
             documents=tuple(self.documents),
             sources=tuple(source.label for source in self.sources),
             signatures=tuple(source.entry.signature for source in self.sources),
-            columns=tuple(self._column(key) for key in self.columns),
+            columns=tuple(
+                Column(gloss(key.aspect), label_of(key, self.views[key.run], self.sources), key.signature)
+                for key in self.columns
+            ),
             views=ItemViews(self.view, len(self.items)),
             systems=self.systems,
             domains=tuple(dict.fromkeys(domain for domain in domains if domain is not None)),
@@ -139,9 +142,6 @@ class ItemListBuilder:
             f"{len(self.items):,} of {total:,} summaries are listed: the {WORST:,} lowest, and {DRAWN:,} drawn at "
             "random. All numbers above are over all summaries."
         )
-
-    def _column(self, key: ColumnKey) -> Column:
-        return Column(gloss(key.aspect), label_of(key, self.views[key.run], self.sources), key.signature)
 
     def view(self, item: int) -> ItemView:
         """A summary with every verdict on it. InputError where the run's files have changed meanwhile."""
@@ -190,7 +190,8 @@ class ItemListBuilder:
         for view in views:
             for row in self._scores[view.place].get((document_id, system), ()):
                 score = view.scores[row]
-                scores[self._columns[_column_key(view, score)]] = score
+                column = ColumnKey(view.place, score.judge, score.signature, score.aspect)
+                scores[self._columns[column]] = score
         return dict(sorted(scores.items()))
 
     def _human(self, item: int) -> list[Judgment]:
@@ -281,10 +282,6 @@ def _columns(views: Sequence[RunView]) -> list[ColumnKey]:
         return key.run, FIRST.index(key.aspect) if key.aspect in FIRST else len(FIRST)
 
     return sorted(keys, key=order)
-
-
-def _column_key(view: RunView, score: Score) -> ColumnKey:
-    return ColumnKey(view.place, score.judge, score.signature, score.aspect)
 
 
 def unit_key(judgment: Judgment) -> UnitKey:

@@ -95,15 +95,16 @@ class Errors:
     def of(self, system: str) -> tuple[ErrorCount, ...]:
         """What each source found in a system's sentences."""
         return tuple(
-            ErrorCount(source, verdicts["wrong"], verdicts.total(), tuple(sorted(types.items(), key=_most_first)))
+            ErrorCount(
+                source,
+                verdicts["wrong"],
+                verdicts.total(),
+                tuple(sorted(types.items(), key=lambda found: (-found[1], found[0]))),
+            )
             for source, systems in self._counts.items()
             for verdicts, types in [systems.get(system, (Counter(), Counter()))]
             if verdicts
         )
-
-
-def _most_first(counted: tuple[str, int]) -> tuple[int, str]:
-    return -counted[1], counted[0]
 
 
 def by_domain(view: RunView, sources: Sequence[Source], systems: Sequence[str]) -> tuple[DomainTable, ...]:
