@@ -30,6 +30,7 @@ from summeter.meta._reliability import self_consistency
 from summeter.meta.gold import gold_scores
 from summeter.meta.inputs import gold_input, judge_input
 from summeter.meta.results import Study
+from summeter.meta.sample import Grid
 from summeter.runs.run import RunFolder
 
 Key = tuple[str, str, str]
@@ -181,8 +182,8 @@ def _tables_21_25(runs: Runs) -> dict[Key, float | None]:
         sides |= {f"chat_{judge}": machine.scores(machine.questions(aspect, judge)[0], Level.SUMMARY)
                   for judge in JUDGES}  # fmt: skip
         for name, series in sides.items():
-            grid = series.grid()
-            means = {system: float(mean) for system, mean in zip(grid.systems, grid.system_means, strict=True)}
+            grid = Grid.of(series)
+            means = {system: float(mean) for system, mean in zip(grid.systems, grid.means[0], strict=True)}
             made |= {("25", system, f"{aspect}.{name}"): mean for system, mean in means.items()}
             made["25", "avg", f"{aspect}.{name}"] = sum(means.values()) / len(means)
             if name == "human":

@@ -77,27 +77,6 @@ PAIRWISE = "pairwise_accuracy"
 """What `correlate` computes besides the coefficients."""
 
 
-class AgreementCoefficient(StrEnum):
-    """How far raters agree; `span_f1` is of what they marked."""
-
-    ALPHA_NOMINAL = "alpha_nominal"
-    ALPHA_ORDINAL = "alpha_ordinal"
-    ALPHA_INTERVAL = "alpha_interval"
-    ALPHA_RATIO = "alpha_ratio"
-    ALPHA_MASI = "alpha_masi"
-    KAPPA_COHEN = "kappa_cohen"
-    KAPPA_FLEISS = "kappa_fleiss"
-    AC1 = "ac1"
-    AC2 = "ac2"
-    ICC = "icc"
-    RATER_DEVIATION = "rater_deviation"
-    IDENTICAL = "identical"
-    MEAN_PAIRWISE_PEARSON = "mean_pairwise_pearson"
-    MEAN_PAIRWISE_SPEARMAN = "mean_pairwise_spearman"
-    MEAN_PAIRWISE_KENDALL_B = "mean_pairwise_kendall_b"
-    SPAN_F1 = "span_f1"
-
-
 class QuestionType(StrEnum):
     """What a question of a campaign's own takes for an answer.
 

@@ -19,6 +19,7 @@ from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.data.dataset import load
 from summeter.meta import Level
 from summeter.meta.inputs import JudgeInput, judge_input
+from summeter.meta.sample import Grid
 from summeter.records import InputError, UsageError
 
 N = 120
@@ -53,7 +54,7 @@ def test_the_width_is_that_of_the_formula_where_the_judge_says_nothing() -> None
     # A correlation of 0 is assumed: people alone, so +- t(.95, 39) s / sqrt 40 with s the spread of the differences.
     machine = judge("one", 0.3)
     found = plan_comparison([machine], ("A", "B"), sizes=(40,), expect=0.0, draws=300)
-    grid = machine.scores(machine.questions()[0], Level.SUMMARY).grid().values
+    grid = Grid.of(machine.scores(machine.questions()[0], Level.SUMMARY)).judge
     spread = float((grid[0] - grid[1]).std(ddof=1))
     assert found.study[0].value == pytest.approx(2.0227 * spread / math.sqrt(40), rel=0.06)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,20 +14,13 @@ from meta.duels import sound
 from meta.makers import judgment, people, ratings, sentences, voted
 
 from summeter.data.dataset import load
-from summeter.meta._agree import (
-    COEFFICIENTS,
-    Measure,
-    agree,
-    export,
-    measured_agreement,
-    override_rate,
-    scale_of,
-    slots,
-    usual,
-)
+from summeter.meta._agree import agree, export, override_rate, usual
+from summeter.meta.measure import estimate
 from summeter.meta.results import Study, resampling
+from summeter.meta.sample import Rater, Sample, Units
+from summeter.meta.statistics import COEFFICIENTS
 from summeter.records import Judgment, Span, Target, UsageError
-from summeter.scoring.table import JudgmentTable
+from summeter.scoring.table import JudgmentTable, Names
 from summeter.stats import fleiss_kappa, gwet_ac1, gwet_ac2, krippendorff_alpha, mean_cohen_kappa
 
 NAN = float("nan")
@@ -38,6 +32,14 @@ LABELS = {
 }
 RATED = {("d1", "A"): {"x": 5, "y": 4}, ("d1", "B"): {"x": 4, "y": 4}, ("d2", "A"): {"x": 2, "y": None},
          ("d2", "B"): {"x": 1, "y": 2}, ("d3", "A"): {"x": 3, "y": 5}}  # fmt: skip
+
+
+def cast(votes: np.ndarray) -> Sample:  # type: ignore[type-arg]
+    """Votes raters x units, each unit a document of its own."""
+    documents = Names.of([f"d{place}" for place in range(votes.shape[1])])
+    units = Units.of_summaries(documents, Names.same("A", votes.shape[1]))
+    raters = [Rater(f"r{place}", "human.ratings|v:1", None, "coherence") for place in range(len(votes))]
+    return Sample.of_values(units, raters, votes)
 
 
 def value(study: Study, statistic: str, **more: object) -> float | None:
@@ -86,18 +88,16 @@ def test_mean_pairwise_pearson_by_document() -> None:
 @pytest.mark.parametrize("name", COEFFICIENTS)
 def test_every_coefficient_survives_nothing_one_item_and_constants(name: str) -> None:
     for votes in (np.full((2, 3), NAN), np.array([[1.0], [1.0]]), np.ones((2, 4)), np.zeros((3, 0))):
-        got = measured_agreement(
-            name, votes, np.arange(votes.shape[1]), Measure(scale_of(votes)), resampling(20)
-        ).estimate
+        got = estimate(cast(votes), name, resampling(20)).estimate
         assert (got.value is None) == (got.status == "undefined")
         assert got.value is not None or got.reason
         assert got.n + got.missing == votes.shape[1]
 
 
 def test_a_vote_off_the_scale_is_told_not_raised() -> None:
-    got = measured_agreement("ac2", np.array([[1.0, 2.5], [1.0, 2.0]]), np.arange(2), Measure((1, 2, 3))).estimate
+    got = estimate(replace(cast(np.array([[1.0, 2.5], [1.0, 2.0]])), scale=(1, 2, 3)), "ac2", resampling(0)).estimate
     assert (got.value, got.reason) == (None, "some votes are not on the scale 1, 2, 3")
-    assert measured_agreement("alpha_ratio", np.array([[-1.0, 2], [1.0, 2]]), np.arange(2), Measure()).estimate.reason
+    assert estimate(cast(np.array([[-1.0, 2], [1.0, 2]])), "alpha_ratio", resampling(0)).estimate.reason
 
 
 def test_the_scale_is_that_of_all_votes() -> None:
@@ -152,7 +152,7 @@ def test_draws_are_what_the_statistic_gives_on_drawn_units(rows: list[list[float
 @given(votes_strategy)
 def test_slots_change_no_anonymous_coefficient(rows: list[list[float]]) -> None:
     votes = np.array(rows).T
-    one, two = krippendorff_alpha(votes, "interval"), krippendorff_alpha(slots(votes), "interval")
+    one, two = krippendorff_alpha(votes, "interval"), krippendorff_alpha(cast(votes).slots, "interval")
     assert (one.value is None) == (two.value is None)
     assert one.value is None or two.value == pytest.approx(one.value, abs=1e-12)
     assert (one.n, one.details.get("votes")) == (two.n, two.details.get("votes"))
@@ -175,17 +175,17 @@ def test_the_order_of_votes_changes_nothing(rows: list[list[float]]) -> None:
 
 
 def test_many_raters_are_spared_the_pairs() -> None:
-    assert "kappa_cohen" not in usual(np.ones((11, 2)))
-    assert "kappa_cohen" in usual(np.ones((10, 2)))
+    assert "kappa_cohen" not in usual(cast(np.ones((11, 2))))
+    assert "kappa_cohen" in usual(cast(np.ones((10, 2))))
 
 
 def test_rater_deviation_is_the_population_one() -> None:
     # Votes 5 4 3: squared deviations 1 0 1, mean 2/3; votes 4 4 4: 0; one vote: none.
     votes = np.array([[5.0, 4, 1], [4, 4, np.nan], [3, 4, np.nan]])
-    got = measured_agreement("rater_deviation", votes, np.arange(3), Measure()).estimate
+    got = estimate(cast(votes), "rater_deviation", resampling(0)).estimate
     assert got.value == pytest.approx((np.sqrt(2 / 3) + 0) / 2)
     assert (got.n, got.missing) == (2, 1)
-    alone = measured_agreement("rater_deviation", np.array([[1.0, 2.0]]), np.arange(2), Measure()).estimate
+    alone = estimate(cast(np.array([[1.0, 2.0]])), "rater_deviation", resampling(0)).estimate
     assert alone.reason == "no item has 2 votes"
 
 

@@ -37,7 +37,7 @@ def composites(judgments: list[Judgment]) -> dict[tuple[str, str, str, str], flo
     found = {}
     for question in read.questions("composite"):
         made = read.scores(question, Level.SUMMARY)
-        rows = zip(made.document.labels(), made.system.labels(), made.value.tolist(), strict=True)
+        rows = zip(made.units.document.labels(), made.units.system.labels(), made.value.tolist(), strict=True)
         found |= {(*question[:2], document, system): value for document, system, value in rows}
     assert found == expected
     return expected

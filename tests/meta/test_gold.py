@@ -13,7 +13,7 @@ from meta.makers import judgment, people, sentences, voted
 
 from summeter.meta import Level, Tie, prefer
 from summeter.meta.gold import Aggregation, aggregate_votes, aspects, blocks, decisions, gold_scores, votes
-from summeter.meta.matrix import Scores
+from summeter.meta.sample import Sample
 from summeter.records import Judgment, UsageError
 from summeter.scoring import JudgmentTable
 
@@ -21,7 +21,7 @@ NAN = math.nan
 ITEM = ("d", "A")
 
 
-def one(judgments: list[Judgment], aspect: str = "coherence", level: Level = Level.SUMMARY, **rule: object) -> Scores:
+def one(judgments: list[Judgment], aspect: str = "coherence", level: Level = Level.SUMMARY, **rule: object) -> Sample:
     (made,) = gold_scores(JudgmentTable.of(judgments), aspect, level, Aggregation(**rule))  # type: ignore[arg-type]
     return made
 
@@ -29,8 +29,8 @@ def one(judgments: list[Judgment], aspect: str = "coherence", level: Level = Lev
 def test_ratings_are_averaged_by_default() -> None:
     got = one(people({ITEM: {"a": 4, "b": 5, "c": None}}))
     assert got.value.tolist() == [4.5]
-    assert got.signature == "human.ratings|merge:mean|v:1"
-    assert got.judge == "people"
+    assert got.judge.signature == "human.ratings|merge:mean|v:1"
+    assert got.judge.judge == "people"
 
 
 def test_means_of_the_same_ratings_tie_in_whatever_order_they_were_given() -> None:
@@ -55,14 +55,14 @@ def test_means_of_the_same_ratings_tie_in_whatever_order_they_were_given() -> No
 def test_mode_else_mean(cast: dict[str, float | None], expected: float) -> None:
     got = one(people({ITEM: cast}), merge="mode_else_mean")
     assert got.value.tolist() == [pytest.approx(expected)]
-    assert got.signature == "human.ratings|merge:mode_else_mean|v:1"
+    assert got.judge.signature == "human.ratings|merge:mode_else_mean|v:1"
 
 
 @pytest.mark.parametrize(("tie", "expected"), [("low", 2), ("high", 5), ("half", 3.5), ("drop", NAN), ("finesure", 2)])
 def test_a_majority_names_what_it_does_with_a_tie(tie: str, expected: float) -> None:
     got = one(people({ITEM: {"a": 5, "b": 5, "c": 2, "d": 2, "e": 1}}), merge="majority", tie=tie)
     np.testing.assert_array_equal(got.value, [expected])
-    assert f"merge:majority|tie:{'low' if tie == 'finesure' else tie}" in got.signature
+    assert f"merge:majority|tie:{'low' if tie == 'finesure' else tie}" in got.judge.signature
 
 
 def test_labels_of_sentences_take_finesures_majority() -> None:
@@ -71,7 +71,7 @@ def test_labels_of_sentences_take_finesures_majority() -> None:
     rows = voted({ITEM: [{"a": 1, "b": 1, "c": 0}, {"a": 1, "b": 0, "c": None}, {"a": 0, "b": None, "c": None}]})
     got = one(rows, "faithfulness", Level.SENTENCE, min_votes=2)
     np.testing.assert_array_equal(got.value, [1, 1, NAN])
-    assert got.signature == "human.sentence_labels|merge:majority|tie:high|min:2|v:1"
+    assert got.judge.signature == "human.sentence_labels|merge:majority|tie:high|min:2|v:1"
     assert list(got.why.labels())[2] == "no vote, or dropped by the merge"
     assert one(rows, "faithfulness", min_votes=2).value.tolist() == [1.0]
     # Without the bound sentence 2 is an error: 2 of 3.
@@ -86,7 +86,7 @@ def test_a_tie_on_a_key_fact_is_absent() -> None:
     ]  # fmt: skip
     got = one(facts, "completeness", Level.KEY_FACT)
     assert got.value.tolist() == [0.0]
-    assert got.signature == "human.key_fact_labels|merge:majority|tie:low|v:1"
+    assert got.judge.signature == "human.key_fact_labels|merge:majority|tie:low|v:1"
 
 
 @given(
@@ -96,7 +96,7 @@ def test_a_tie_on_a_key_fact_is_absent() -> None:
 def test_majorities_against_a_plain_count(cast: list[list[float | None]], tie: Tie, least: int) -> None:
     rows = people({(f"d{i}", "A"): {f"a{j}": vote for j, vote in enumerate(row)} for i, row in enumerate(cast)})
     got = one(rows, merge="majority", tie=tie, min_votes=least)
-    found = dict(zip(got.document.labels(), got.value.tolist(), strict=True))
+    found = dict(zip(got.units.document.labels(), got.value.tolist(), strict=True))
     for i, row in enumerate(cast):
         counts = Counter(vote for vote in row if vote is not None)
         tops = sorted(vote for vote, n in counts.items() if n == max(counts.values()))
@@ -112,7 +112,7 @@ def test_majorities_against_a_plain_count(cast: list[list[float | None]], tie: T
 def test_each_annotator_or_one_by_name() -> None:
     rows = people({ITEM: {"a": 4, "b": 5}})
     both = gold_scores(JudgmentTable.of(rows), "coherence", Level.SUMMARY, Aggregation("each"))
-    assert [(got.judge, got.value.tolist(), got.signature) for got in both] == [
+    assert [(got.judge.judge, got.value.tolist(), got.judge.signature) for got in both] == [
         ("a", [4.0], "human.ratings|annotator:a|v:1"), ("b", [5.0], "human.ratings|annotator:b|v:1"),
     ]  # fmt: skip
     assert one(rows, merge="b").value.tolist() == [5.0]
@@ -125,7 +125,7 @@ def test_a_value_that_came_merged_stands_unless_the_votes_are_there() -> None:
     assert one(merged_only, min_votes=2).value.tolist() == [3.5]
     both = people({ITEM: {"people": 1, "a": 4, "b": 5}, ("d", "B"): {"people": 2}})
     got = one(both)
-    assert dict(zip(got.system.labels(), got.value.tolist(), strict=True)) == {"A": 4.5, "B": 2.0}
+    assert dict(zip(got.units.system.labels(), got.value.tolist(), strict=True)) == {"A": 4.5, "B": 2.0}
 
 
 def test_labels_of_units_come_before_ratings_and_overall_values() -> None:
@@ -137,7 +137,7 @@ def test_labels_of_units_come_before_ratings_and_overall_values() -> None:
     columns = JudgmentTable.of(rows)
     assert blocks(columns) == ["sentence_labels", "ratings", "overall"]
     by_default = one(rows, "faithfulness")
-    assert (by_default.value.tolist(), by_default.signature.split("|")[0]) == ([0.5], "human.sentence_labels")
+    assert (by_default.value.tolist(), by_default.judge.signature.split("|")[0]) == ([0.5], "human.sentence_labels")
     assert gold_scores(columns, "faithfulness", Level.SUMMARY, source="overall")[0].value.tolist() == [0.25]
     assert gold_scores(columns, "faithfulness", Level.SENTENCE, source="overall") == []
     with pytest.raises(UsageError, match="have no 'alignment'; they have: sentence_labels, ratings, overall"):
@@ -169,8 +169,9 @@ def test_votes_are_a_matrix_of_raters_and_units() -> None:
         JudgmentTable.of(voted({ITEM: [{"a": 1, "b": 0}, {"a": None, "b": 1}]})), "faithfulness", Level.SENTENCE
     )
     assert got is not None
-    np.testing.assert_array_equal(got.values, [[1, NAN], [0, 1]])
-    assert (got.raters, got.unit, got.source, got.index.tolist()) == (("a", "b"), "sentence", "sentence_labels", [0, 1])
+    np.testing.assert_array_equal(got.matrix, [[1, NAN], [0, 1]])
+    assert [rater.judge for rater in got.raters] == ["a", "b"]
+    assert (got.level, got.source, got.units.index.tolist()) == ("sentence", "sentence_labels", [0, 1])
     assert votes(JudgmentTable.of([]), "faithfulness", Level.SENTENCE) is None
 
 

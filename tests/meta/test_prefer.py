@@ -14,8 +14,8 @@ from meta.duels import duel, duels, sound
 from meta.makers import people, ratings
 
 from summeter.meta._prefer import chain_of, prefer, ranking_of, verdicts
-from summeter.meta.matrix import ScoreMatrix
 from summeter.meta.results import Row, Study
+from summeter.meta.sample import Grid
 from summeter.records import Judgment, Target, UsageError
 from summeter.scoring import JudgmentTable
 from summeter.stats import compare_pair, points, tally
@@ -250,8 +250,8 @@ def test_people_alone_need_no_run() -> None:
 
 
 def test_ranking_leaves_out_who_lacks_an_aspect() -> None:
-    full = ScoreMatrix(np.array([[1.0, 2.0], [4.0, 3.0]]), ("A", "B"), ("d1", "d2"))
-    part = ScoreMatrix(np.array([[2.0, np.nan]]), ("A",), ("d1", "d2"))
+    full = Grid(("A", "B"), ("d1", "d2"), np.array([[[1.0, 2.0], [4.0, 3.0]]]))
+    part = Grid(("A",), ("d1", "d2"), np.array([[[2.0, np.nan]]]))
     assert ranking_of([full, part]) == {"A": 1.75}
     assert chain_of({"A": 1.75}, ["A", "B"]) == []
 

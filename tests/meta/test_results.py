@@ -184,7 +184,7 @@ def test_files_that_cannot_be_read(content: bytes | None, said: str, tmp_path: P
 
 
 def test_what_the_package_offers_are_studies_and_their_keywords() -> None:
-    plumbing = {"PairedScores", "ScoreMatrix", "Scores", "Votes", "align", "judge_input", "gold_input", "Selection"}
+    plumbing = {"Sample", "Grid", "Rater", "Units", "judge_input", "gold_input", "Selection"}
     assert not plumbing & set(dir(meta))
     assert {"correlate", "protocol", "self_consistency", "Study", "Row", "read_study"} <= set(meta.__all__)
     assert all(hasattr(meta, name) for name in meta.__all__)

@@ -14,10 +14,12 @@ from meta.makers import people, ratings
 from scipy import stats as scipy_stats
 
 from summeter.meta import correlate, prefer
-from summeter.meta._stability import correlate_draws, over_systems, stability, system_correlations
-from summeter.meta.matrix import ScoreMatrix
+from summeter.meta._stability import stability, system_correlations
+from summeter.meta.measure import correlate_draws, over_groups
 from summeter.meta.results import Study, resampling
+from summeter.meta.sample import Grid
 from summeter.records import Judgment, UsageError
+from summeter.stats import Bootstrap
 from summeter.stats import correlate as correlate_values
 
 # On three documents each, a row a system: what people and the judge say.
@@ -156,7 +158,9 @@ def test_by_a_column_and_unknown_coefficients() -> None:
         study(coefficients=("tau",))
     with pytest.raises(UsageError, match="resamples"):
         study(resamples=-1)
-    assert over_systems("pearson", np.zeros(2), np.zeros(2)).n == 2
+    two = np.zeros(2), np.zeros((0, 2))
+    few = over_groups(two, two, np.ones(2, dtype=bool), "pearson", Bootstrap(4, 0))
+    assert (few.n, few.reason) == (2, "2 systems; at least 3 are needed")
 
 
 def test_an_interval_is_the_same_wherever_it_is_printed() -> None:
@@ -192,13 +196,18 @@ def test_the_order_of_judgments_changes_nothing(tables: list[tuple[list[int], li
 def test_correlations_that_are_equal_tie() -> None:
     # Two systems on which the judge is as good, but for the last bit: their P must tie, whatever the rank.
     quality, good = np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.5 + 1e-16, 0.1])
-    assert over_systems("spearman", quality, good + 1e-16).value == over_systems("spearman", quality, good).value
-    assert over_systems("spearman", quality, good).value == pytest.approx(-np.sqrt(3) / 2)
+
+    def of(side: np.ndarray) -> float | None:  # type: ignore[type-arg]
+        nothing = np.zeros((0, 3))
+        kept = np.ones(3, dtype=bool)
+        return over_groups((quality, nothing), (side, nothing), kept, "spearman", Bootstrap(4, 0)).value
+
+    assert of(good + 1e-16) == of(good) == pytest.approx(-np.sqrt(3) / 2)
 
 
 def system_means(values: list[list[float]]) -> list[float]:
     systems, documents = (tuple(map(str, range(size))) for size in np.shape(values))
-    return list(ScoreMatrix(np.array(values), systems, documents).system_means)
+    return list(Grid(systems, documents, np.array([values])).means[0])
 
 
 def test_means_that_are_equal_tie() -> None:

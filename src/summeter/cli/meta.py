@@ -12,7 +12,6 @@ import typer
 from summeter.choices import (
     PAIRWISE,
     USUAL_COEFFICIENTS,
-    AgreementCoefficient,
     Average,
     Coefficient,
     Level,
@@ -133,7 +132,7 @@ def agree(
     given: Given,
     coefficient: Annotated[
         list[str] | None,
-        typer.Option(help=f"{', '.join(AgreementCoefficient)}. Default: those that suit the votes. Repeatable."),
+        typer.Option(help="`summeter meta agree` has all; default: those that suit the votes. Repeatable."),
     ] = None,
     level: Annotated[
         str | None, typer.Option(help="sentence, key_fact or summary (each one's score); default: what was voted on.")
@@ -164,9 +163,11 @@ def agree(
     from summeter.runs.run import RunFolder
 
     data = given.data()
-    votes: dict[str, Any] = {"coefficients": coefficient or (), "level": level, "error_types": error_types}
+    votes: dict[str, Any] = {"level": level, "error_types": error_types}
     how: dict[str, Any] = {"scale": numbers(scale, "--scale"), "weights": weights, "icc_model": icc_model}
-    studies = [study(data, **votes, **how, each=each, judges=given.runs, **given.keywords)]
+    studies = [
+        study(data, coefficients=coefficient or (), **votes, **how, each=each, judges=given.runs, **given.keywords)
+    ]
     if shown is not None:
         labels = data.judgments(shown) if shown in data.judgment_sets else RunFolder(shown)
         studies.append(override_rate(labels, data, level=level or "sentence", **given.keywords))

@@ -6,7 +6,7 @@ module):
     inputs    judge_input(run) -> JudgeInput(table, reduce, context), gold_input(data) -> table, context; a table is a
               scoring.JudgmentTable: one row a question
     gold      people's judgments merged: gold_scores(table, aspect, level, rule, source), votes(...) for agreement
-    matrix    JudgeInput.scores(question, level) x gold -> align() -> PairedScores (x, y; NaN is missing), .at(level)
+    matrix    JudgeInput.scores(question, level) x gold -> align() -> Sample (x, y; NaN is missing), .at(level)
     selection the options all studies share, and all_pairs(...): the pairs of every judge and gold they ask for
     results   Row and Study, which every study returns
 """

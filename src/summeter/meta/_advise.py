@@ -24,10 +24,9 @@ from summeter.meta._compare import (
     judge_differences,
     pair_row,
 )
-from summeter.meta._correlate import rows_interval
 from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import Gold
-from summeter.meta.matrix import PairedScores, are_decisions
+from summeter.meta.measure import estimate
 from summeter.meta.options import Choice, Draws, Families, GoldAtLeast, Selection, Significance, study
 from summeter.meta.results import (
     Row,
@@ -39,7 +38,8 @@ from summeter.meta.results import (
     named,
     status_of,
 )
-from summeter.meta.selection import MetaInput, all_pairs, meta_input, paired_matrices, wanted
+from summeter.meta.sample import Sample, are_decisions
+from summeter.meta.selection import MetaInput, all_pairs, meta_input, summary_groups, wanted
 from summeter.meta.verdicts import (
     ABOVE,
     AGREES_BETTER,
@@ -56,7 +56,7 @@ from summeter.runs.calls import CallStore
 from summeter.runs.run import CALLS, RunFolder
 from summeter.scoring import COMPOSITE
 from summeter.scoring.table import Question
-from summeter.stats import FEWEST, Estimate, PairDifference, classification_interval
+from summeter.stats import FEWEST, Estimate, PairDifference
 from summeter.stats.resample import Resampling
 from summeter.tables import Column, Table, number
 from summeter.tables import interval as shown_interval
@@ -70,7 +70,7 @@ class Candidate(NamedTuple):
     """A judge on one aspect: its agreement, its US dollars per 1,000 summaries (None, and why, where unknown)."""
 
     run: RunFolder
-    pairs: PairedScores
+    pairs: Sample
     statistic: AgreementStatistic
     agreement: Estimate
     cost: float | None
@@ -87,14 +87,14 @@ class Candidate(NamedTuple):
         """Its agreement with people, and why the labels do not show that it is better than chance where they do not."""
         own = self.agreement
         told = agreement(
-            self.statistic, own.value, own.low, own.high, verdict=self.verdict, n=own.n, level=self.pairs.level.value
+            self.statistic, own.value, own.low, own.high, verdict=self.verdict, n=own.n, level=str(self.pairs.level)
         )
         few = f"; {own.clusters} labelled document{'s' * (own.clusters != 1)}, fewer than {FEWEST}"
         return told + (few if own.clusters < FEWEST else "")
 
     def fields(self) -> dict[str, Any]:
         """What names it in a row."""
-        about = {"study": STUDY, "level": self.pairs.level.value, "average": "pooled"}
+        about = {"study": STUDY, "level": str(self.pairs.level), "average": "pooled"}
         return {**named(self.pairs.judge, self.pairs.gold), **about}
 
 
@@ -197,7 +197,7 @@ def _candidates(
     there = list(dict.fromkeys(question.aspect for own in questions.values() for question in own))
     people = judged_aspects(reads[0][1].gold)
     aspects = wanted(options, there, people) if there else []
-    by_level: dict[Level, dict[tuple[str, str, str], tuple[RunFolder, PairedScores]]] = {}
+    by_level: dict[Level, dict[tuple[str, str, str], tuple[RunFolder, Sample]]] = {}
     lost: UsageError | None = None
     for level in [Level(options.level)] if options.level is not None else [Level.SENTENCE, Level.SUMMARY]:
         at_level = by_level.setdefault(level, {})
@@ -240,19 +240,17 @@ def _candidates(
     return found, list(left_out.values())
 
 
-def _key(pairs: PairedScores) -> tuple[str, str, str]:
+def _key(pairs: Sample) -> tuple[str, str, str]:
     """People's aspect, and the judge's signature and aspect: what makes a candidate."""
     return pairs.gold.aspect, pairs.judge.signature, pairs.judge.aspect
 
 
-def _candidate(run: RunFolder, pairs: PairedScores, statistic: AgreementStatistic, resample: Resampling) -> Candidate:
+def _candidate(run: RunFolder, pairs: Sample, statistic: AgreementStatistic, resample: Resampling) -> Candidate:
     return Candidate(run, pairs, statistic, _agreement(pairs, statistic, resample), *_cost(run, pairs.judge.signature))
 
 
-def _agreement(pairs: PairedScores, statistic: AgreementStatistic, resample: Resampling) -> Estimate:
-    if statistic == AUROC:
-        return classification_interval(pairs.y, pairs.x, AUROC, resample(pairs.document.codes))
-    return rows_interval(pairs, SPEARMAN, resample)
+def _agreement(pairs: Sample, statistic: AgreementStatistic, resample: Resampling) -> Estimate:
+    return estimate(pairs, statistic, resample).estimate
 
 
 def _cost(run: RunFolder, signature: str) -> tuple[float | None, str | None]:
@@ -308,7 +306,7 @@ def _of_aspect(
     pairs: dict[tuple[str, str], tuple[PairDifference, dict[str, Any]]] = {}
     if len(ranked) > 1:
         first = named[ranked[0]]
-        task = AgreementTask(first.statistic, first.pairs.level, Average.POOLED, testing)
+        task = AgreementTask(first.statistic, Level(first.pairs.level), Average.POOLED, testing)
         (tested,) = judge_differences([{name: named[name].pairs for name in ranked}], task)
         pairs = {(pair.first, pair.second): (pair, fields) for pair, fields in tested}
     sound = [name for name in ranked if named[name].verdict == ABOVE]
@@ -322,12 +320,12 @@ def _of_aspect(
         details = {"frontier": name in ranked and _on_frontier(own, named.values()), "recommended": name == recommended}
         rows.append(interval_row(own.agreement, own.fields(), statistic=own.statistic, details=details))
         rows.append(
-            Row(**own.fields(), statistic="cost_per_1000", value=own.cost, n=len(own.pairs.document.used()),
+            Row(**own.fields(), statistic="cost_per_1000", value=own.cost, n=len(own.pairs.units.document.used()),
                 status="undefined" if own.cost is None else "ok", reason=own.reason)
         )  # fmt: skip
         seconds = _seconds(own.run, own.pairs.judge.signature)
         rows.append(
-            Row(**own.fields(), statistic="seconds_per_1000", value=seconds, n=len(own.pairs.document.used()),
+            Row(**own.fields(), statistic="seconds_per_1000", value=seconds, n=len(own.pairs.units.document.used()),
                 status="undefined" if seconds is None else "ok",
                 reason="the run says nothing of its time" if seconds is None else None)
         )  # fmt: skip
@@ -371,7 +369,7 @@ def _on_frontier(own: Candidate, others: Any) -> bool:
 
 
 def _by_system(own: Candidate, resample: Resampling) -> Iterator[Row]:
-    if len(own.pairs.system.used()) < 2:
+    if len(own.pairs.units.system.used()) < 2:
         return
     for system, part in own.pairs.split("system"):
         if part.n > 1:
@@ -393,10 +391,10 @@ def _biases(
             dict.fromkeys(f"{own.pairs.judge.aspect}:{own.pairs.gold.aspect}" for own in candidates if own.run is run)
         )
         try:
-            matrices = paired_matrices(read, options.model_copy(update={"aspect": aspects})) if aspects else []
+            matrices = summary_groups(read, options.model_copy(update={"aspect": aspects})) if aspects else []
         except UsageError:
             continue  # people judged no summaries as a whole, or this run has none of their aspects
-        for matrix in (matrix for matrix in matrices if run_of.get(_key(matrix.pairs)) is run):
+        for matrix in (matrix for matrix in matrices if run_of.get(_key(matrix.sample)) is run):
             rows = [row for row in length_rows(matrix, lengths, "words", resample) if row.statistic == "length_gap"]
             if options.families:
                 rows.append(self_preference(matrix, options.families, options.judge_families or {}, resample))

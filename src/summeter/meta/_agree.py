@@ -14,82 +14,56 @@ Rows, all with the units that entered (`n`) and those with too few votes (`missi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import compress
-from typing import Any, NamedTuple, Unpack, assert_never
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from summeter.choices import AggregationRule, AgreementCoefficient, Level, QuestionType, Tie, Use
+from summeter.choices import AggregationRule, Level, QuestionType, Use
 from summeter.data.dataset import Dataset
 from summeter.data.human_judgments import SIGNATURES, SPAN_LABELS
 from summeter.meta.context import Context
-from summeter.meta.gold import (
-    PEOPLE,
-    Votes,
-    aspects,
-    blocks,
-    chosen,
-    gold_scores,
-    merged_votes,
-    summary_votes,
-    votes,
-    votes_of,
-)
+from summeter.meta.gold import PEOPLE, aspects, blocks, chosen, gold_scores, summary_votes, votes, votes_of
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
-from summeter.meta.matrix import Scores, align, parts
+from summeter.meta.measure import measure
 from summeter.meta.results import Row, Study, interval_row, named, resampling
+from summeter.meta.sample import Rater, Sample, parts
 from summeter.meta.selection import (
     OF_PEOPLE,
     Group,
     Selection,
     SelectionArgs,
     check_known,
-    choose,
     golds,
     group_fields,
     groups,
     meta_input,
     takes,
 )
-from summeter.records import Judgment, UsageError, error_types, unnamed
-from summeter.records.taxonomy import SEPARATOR
+from summeter.meta.statistics import COEFFICIENTS, STATISTICS, Statistic, meaning, scale_of
+from summeter.records import Judgment, UsageError, unnamed
 from summeter.scoring import COMPOSITE
 from summeter.scoring.table import JudgmentTable, Names
-from summeter.stats import (
-    Bootstrap,
-    Estimate,
-    Measured,
-    Model,
-    Weights,
-    cohen_kappa,
-    fleiss_kappa,
-    gwet_ac1,
-    gwet_ac2,
-    icc,
-    krippendorff_alpha,
-    masi_alpha,
-    mean_cohen_kappa,
-    mean_of_items,
-    mean_pairwise,
-    span_f1,
-)
-from summeter.stats.base import Bools, Floats, Ints
+from summeter.stats import Model, Weights, span_f1
+from summeter.stats.base import Floats
 from summeter.stats.resample import Resampling
 from summeter.stats.spans import Spans
 from summeter.tables import Table
 
-COEFFICIENTS = tuple(name.value for name in AgreementCoefficient if name is not AgreementCoefficient.SPAN_F1)
-"""Every coefficient of votes; `span_f1` is of spans."""
-SPAN_F1 = AgreementCoefficient.SPAN_F1.value
+SPAN_F1 = "span_f1"
+"""The one coefficient of marked passages; all others are of votes."""
 LEVELS = ("sentence", "key_fact", "summary", "pair")
 FOR_LABELS = ("alpha_nominal", "kappa_fleiss", "kappa_cohen", "ac1")
-FOR_RATINGS = ("alpha_nominal", "alpha_ordinal", "alpha_interval", "ac2", "icc", "mean_pairwise_pearson",
-               "rater_deviation")  # fmt: skip
-OF_PERSONS = frozenset(
-    {"kappa_cohen", "icc", "mean_pairwise_pearson", "mean_pairwise_spearman", "mean_pairwise_kendall_b"}
+FOR_RATINGS = (
+    "alpha_nominal",
+    "alpha_ordinal",
+    "alpha_interval",
+    "ac2",
+    "icc",
+    "mean_pairwise_pearson",
+    "rater_deviation",
 )
-"""Coefficients that follow one person over units; votes without names have none, save for one-way ICCs."""
 FOR_TYPES = ("alpha_nominal", "kappa_fleiss", "ac1", "alpha_masi")
 FOR_QUESTIONS: Mapping[QuestionType, tuple[str, ...]] = {
     QuestionType.SCALE: ("alpha_ordinal", "alpha_interval", "ac2", "icc", "rater_deviation", "identical"),
@@ -99,126 +73,8 @@ FOR_QUESTIONS: Mapping[QuestionType, tuple[str, ...]] = {
     QuestionType.TEXT: (),
 }
 """The coefficients that suit a campaign's own questions, by their level of measurement. Text is not measured."""
-OF_NAMES = frozenset({"alpha_nominal", "kappa_cohen", "kappa_fleiss", "ac1", "identical"})
-"""Coefficients that ask of two votes only whether they are the same."""
-ON_SCALE = frozenset({"kappa_cohen", "kappa_fleiss", "ac1", "ac2"})
-_PAIRED = frozenset({"annotator", "judge_and_people"})
-"""Studies of two raters with a name: one annotator or judge, and the merged votes of people."""
 _MANY_RATERS = 10
-_FEWEST_VOTES = 2
 _NO_DRAWS = resampling(0)
-
-
-@dataclass(frozen=True)
-class Measure:
-    """How a coefficient is computed: the scale all votes are on, the weights of ac2, the form of the ICC.
-
-    `scale` matters for kappas and AC1/AC2: the values that could have been given, in order. By default it is the
-    values given to any unit of the aspect, so that it does not change from one domain to the next. Where votes are
-    names, `names` says which: vote 0 is the first. A name may hold several, joined by "+", a set to alpha_masi.
-    `question` is the type of a campaign's own question, None for any other aspect.
-    """
-
-    scale: tuple[float, ...] = ()
-    weights: str = Weights.QUADRATIC
-    model: str = Model.ICC2
-    names: tuple[str, ...] = ()
-    question: QuestionType | None = None
-
-    def __post_init__(self) -> None:
-        check_known([self.weights], list(Weights), "weights")
-        check_known([self.model], list(Model), "icc_model")
-
-
-@dataclass(frozen=True)
-class _Request:
-    """What `agree` measures; see there."""
-
-    coefficients: Sequence[str]
-    level: str | None
-    error_types: bool
-    how: Measure = field(default_factory=Measure)
-    resample: Resampling = _NO_DRAWS
-
-    def __post_init__(self) -> None:
-        if self.coefficients:
-            check_known(self.coefficients, list(AgreementCoefficient), "coefficient")
-        if self.level is not None and self.level not in LEVELS:
-            raise UsageError(
-                f"there are votes on sentences, key facts, summaries and pairs, not at the level {self.level!r}"
-            )
-
-
-class RatingMatrix(NamedTuple):
-    """The votes on one aspect, what they are called in a row, and how they are measured."""
-
-    aspect: str
-    votes: Votes
-    how: Measure
-    names: tuple[str, ...]
-    resample: Resampling
-
-    @property
-    def alone(self) -> bool:
-        """Whether there is one rater only, or a value that came merged: nobody to agree with."""
-        return len(self.votes.raters) < _FEWEST_VOTES
-
-    @property
-    def who(self) -> str:
-        """Who cast the votes, in words."""
-        if self.alone:
-            return "one annotator only, or merged"
-        if self.votes.exchangeable:
-            return f"up to {self.votes.most} votes a unit, without names"
-        return f"{len(self.votes.raters)} annotators"
-
-    def take(self, units: Bools) -> RatingMatrix:
-        """Some of the units."""
-        return self._replace(votes=self.votes.take(units))
-
-    def fitting(self, values: Floats) -> RatingMatrix:
-        """Without the coefficients of a fixed scale, where the values (means of ratings) are not on it."""
-        if set(scale_of(values)) <= set(self.how.scale):
-            return self
-        return self._replace(names=tuple(name for name in self.names if name not in ON_SCALE))
-
-    @property
-    def rule(self) -> AggregationRule:
-        """How several raters' votes become one: the mean of ratings, the majority of labels, names and sets."""
-        match self.how.question:
-            case None:
-                return AggregationRule.MAJORITY if self.how.names else self.votes.rule
-            case QuestionType.SCALE:
-                return AggregationRule.MEAN
-            case QuestionType.CHOICE | QuestionType.CHOICES | QuestionType.YES_NO | QuestionType.TEXT:
-                return AggregationRule.MAJORITY
-            case question:
-                assert_never(question)
-
-    def merged(self, values: Floats) -> Floats:
-        """Several raters' votes as one, by `rule`; none where a majority is split evenly."""
-        rater, unit = np.nonzero(~np.isnan(values))
-        return merged_votes(unit, values[rater, unit], values.shape[1], self.rule, Tie.DROP)
-
-    def rows(
-        self, study: str, values: Floats | None = None, *, unusable: str | None = None, **fields: Any
-    ) -> Iterator[Row]:
-        """A row a coefficient, of the matrix's own votes or of others on the same units; none has a value where these
-        are `unusable`, and why."""
-        cast, documents = self.votes.values if values is None else values, self.votes.document.codes
-        exchangeable = self.votes.exchangeable and study not in _PAIRED
-        for name in self.names:
-            if unusable is None:
-                got = measured_agreement(name, cast, documents, self.how, self.resample, exchangeable=exchangeable)
-            else:
-                got = measured_agreement(name, cast[:, :0], documents[:0], self.how)
-                got = got._replace(estimate=replace(got.estimate, reason=unusable, missing=cast.shape[1]))
-            about: dict[str, Any] = {
-                "aspect": self.aspect, "gold_aspect": self.aspect, "level": self.votes.unit, "p": got.p,
-                "gold_signature": f"human.{self.votes.source}|merge:none|v:1",
-                "details": got.details,
-            }  # fmt: skip
-            yield interval_row(got.estimate, about, fields, study=study, statistic=name)
 
 
 @takes("aspect judge by", OF_PEOPLE)
@@ -250,30 +106,38 @@ def agree(
     where there are no votes.
     """
     selected = Selection(**selection)
-    how = Measure(tuple(scale), weights, icc_model)
-    request = _Request(coefficients, level, error_types, how, resampling(resamples, confidence, seed))
+    check_known([weights], list(Weights), "weights")
+    check_known([icc_model], list(Model), "icc_model")
+    if coefficients:
+        check_known(coefficients, [*COEFFICIENTS, SPAN_F1], "coefficient")
+    draws = resampling(resamples, confidence, seed)
     records, table, context = _read(gold, selected.judgment_set)
-    matrices = list(_matrices(table, selected, request))
+    samples = [
+        replace(sample, scale=tuple(scale) or scale_of(sample), units=replace(sample.units, context=context))
+        for sample in votes_to_compare(table, selected, level, error_types=error_types)
+    ]
+    by_aspect = [
+        (sample, _statistics(sample, coefficients, weights, icc_model, error_types=error_types)) for sample in samples
+    ]
     rows: list[Row] = []
-    for matrix in matrices:
+    for sample, statistics in by_aspect:
         # Of nobody to agree with there is no row unless asked for.
-        if selected.aspects or not matrix.alone:
-            rows += _groups(matrix, selected.by, context)
-        if each:
-            rows += _each(matrix)
+        if selected.aspects or len(sample.raters) > 1:
+            rows += measure(
+                sample, statistics, study="agreement", draws=draws, by=selected.by, about=_of_people(sample)
+            )
+        if each and not sample.exchangeable:
+            rows += _each(sample, statistics, draws)
     for run in judges:
         machine = judge_input(run)
-        for matrix in matrices:
-            rows += _with_judges(matrix, machine, table, selected)
+        for sample, statistics in by_aspect:
+            rows += _with_judges(sample, statistics, machine, table, selected, draws)
     if SPAN_F1 in coefficients or not coefficients:
-        rows += span_rows(marked_spans(records), context, selected.by, request.resample)
+        rows += span_rows(marked_spans(records), context, selected.by, draws)
     if not rows:
         raise UsageError(f"no votes to compare; people's judgments are: {', '.join(blocks(table)) or 'none'}")
-    notes = [
-        f"{matrix.aspect}: {matrix.who}, {matrix.votes.values.shape[1]} units ({matrix.votes.unit})"
-        for matrix in matrices
-    ]
-    if each and any(matrix.votes.exchangeable for matrix in matrices):
+    notes = [f"{sample.gold.aspect}: {_who(sample)}, {len(sample)} units ({sample.level})" for sample in samples]
+    if each and any(sample.exchangeable for sample in samples):
         notes.append("votes without names are nobody's in particular: there are no rows of single annotators")
     return Study("agree", rows, notes)
 
@@ -286,386 +150,256 @@ def _read(gold: Gold, name: str) -> tuple[Sequence[Judgment], JudgmentTable, Con
     return records, *gold_input(gold if isinstance(gold, Dataset) else records, name)
 
 
-def _matrices(table: JudgmentTable, selected: Selection, request: _Request) -> Iterator[RatingMatrix]:
+def votes_to_compare(
+    table: JudgmentTable, selected: Selection, level: str | None = None, *, error_types: bool = False
+) -> Iterator[Sample]:
+    """The raw votes on each aspect that is asked for, at a level (by default the units that people voted on).
+
+    Raises UsageError for an aspect that nobody voted on, and for another level.
+    """
+    if level is not None and level not in LEVELS:
+        raise UsageError(f"there are votes on sentences, key facts, summaries and pairs, not at the level {level!r}")
     for aspect in selected.gold_aspects or aspects(table):
         if aspect == COMPOSITE and aspect not in table.aspect.names:
             continue
-        cast = _cast(table, aspect, selected.source, request)
-        if cast is None:
-            if selected.aspects:
-                where = f" at the level {request.level}" if request.level else ""
-                there = ", ".join(aspects(table)) or "nothing"
-                raise UsageError(f"people did not vote on {aspect!r}{where}; they judged: {there}")
-            continue
-        votes_cast, question = cast.votes, cast.question
-        names = tuple(name for name in request.coefficients if name != SPAN_F1)
-        if not request.coefficients:
-            if question is not None:
-                names = FOR_QUESTIONS[question]
-            else:
-                names = FOR_TYPES if request.error_types else usual(votes_cast.values, votes_cast.unit)
-            names = tuple(name for name in names if not (votes_cast.exchangeable and _follows(name, request.how)))
-        how = replace(
-            request.how,
-            scale=request.how.scale or scale_of(votes_cast.values),
-            names=cast.names,
-            question=question,
-        )
-        yield RatingMatrix(aspect, votes_cast, how, names, request.resample)
+        cast = _votes(table, aspect, selected.source, level, error_types=error_types)
+        if cast is not None:
+            yield cast
+        elif selected.aspects:
+            where = f" at the level {level}" if level else ""
+            there = ", ".join(aspects(table)) or "nothing"
+            raise UsageError(f"people did not vote on {aspect!r}{where}; they judged: {there}")
 
 
-class _Cast(NamedTuple):
-    """Votes, and what they are where they are no plain labels or ratings (see `Measure`)."""
-
-    votes: Votes
-    names: tuple[str, ...] = ()
-    question: QuestionType | None = None
-
-
-def _cast(table: JudgmentTable, aspect: str, source: str | None, request: _Request) -> _Cast | None:
+def _votes(
+    table: JudgmentTable, aspect: str, source: str | None, level: str | None, *, error_types: bool
+) -> Sample | None:
     """The votes on an aspect: on a campaign's own question where it is one, else labels, ratings or error types."""
     own = question_votes(table, aspect, source)
-    if own is not None and not request.error_types:
-        return own if request.level in (None, own.votes.unit) else None
+    if own is not None and not error_types:
+        return own if level in (None, own.level) else None
     if table.where(aspect=aspect).signature.used() == [SIGNATURES[QuestionType.TEXT.value]]:
         return None  # free text is no vote
-    if request.error_types:
-        return type_votes(table, aspect, Level(request.level or Level.SUMMARY), source)
-    cast = _votes(table, aspect, source, request)
-    return None if cast is None else _Cast(cast)
-
-
-def _votes(table: JudgmentTable, aspect: str, source: str | None, request: _Request) -> Votes | None:
-    """The votes at the level asked for: by default those on the units that people judged, else on pairs."""
-    if request.level == "pair":
+    if error_types:
+        return type_votes(table, aspect, Level(level or Level.SUMMARY), source)
+    if level == "pair":
         return pair_votes(table, aspect)
-    level = Level(request.level or Level.SUMMARY)
-    cast = votes(table, aspect, level, source)
-    if request.level is None:
+    cast = votes(table, aspect, Level(level or Level.SUMMARY), source)
+    if level is None:
         return pair_votes(table, aspect) if cast is None and source in (None, "pairs") else cast
-    if cast is None or cast.unit == request.level:
+    if cast is None or cast.level == level:
         return cast
     # Each annotator's score of a summary: the share of its labels that are 1.
     scores = summary_votes(table, aspect, source)
-    return replace(aligned_votes([(rater.judge, rater) for rater in scores]), source=cast.source)
+    return replace(Sample.join(scores, explain=False), source=cast.source)
 
 
-def _groups(matrix: RatingMatrix, by: str | None, context: Context) -> Iterator[Row]:
-    yield from matrix.rows("agreement")
-    if by is not None:
-        for value, units in parts(context.column(by, matrix.votes.document, matrix.votes.system)):
-            yield from matrix.take(units).rows("agreement", **group_fields(by, value))
+def _statistics(
+    sample: Sample, coefficients: Sequence[str], weights: str, icc_model: str, *, error_types: bool
+) -> list[Statistic]:
+    """The coefficients asked for, else those that suit the votes."""
+    options = {"ac2": {"weights": weights}, "icc": {"model": icc_model}}
+
+    def named_statistic(name: str) -> Statistic:
+        return STATISTICS[name].using(**options[name]) if name in options else STATISTICS[name]
+
+    if coefficients:
+        return [named_statistic(name) for name in coefficients if name != SPAN_F1]
+    if sample.question is not None:
+        names = FOR_QUESTIONS[sample.question]
+    else:
+        names = FOR_TYPES if error_types else usual(sample)
+    suited = map(named_statistic, names)
+    return [statistic for statistic in suited if not (sample.exchangeable and statistic.persons)]
 
 
-def _each(matrix: RatingMatrix) -> Iterator[Row]:
-    """Each annotator beside the others' merged votes, and the others without each; none of votes without names."""
-    if matrix.votes.exchangeable:
+def usual(sample: Sample) -> tuple[str, ...]:
+    """The coefficients that suit votes: those for labels where all are 0 or 1 or on pairs, else those for ratings."""
+    seen = sample.value[~np.isnan(sample.value)]
+    if sample.level != "pair" and not np.isin(seen, (0.0, 1.0)).all():
+        return FOR_RATINGS
+    return tuple(name for name in FOR_LABELS if name != "kappa_cohen" or len(sample.raters) <= _MANY_RATERS)
+
+
+def _who(sample: Sample) -> str:
+    """Who cast the votes, in words."""
+    if len(sample.raters) < 2:
+        return "one annotator only, or merged"
+    if sample.exchangeable:
+        return f"up to {sample.most} votes a unit, without names"
+    return f"{len(sample.raters)} annotators"
+
+
+def _of_people(sample: Sample, **fields: Any) -> dict[str, Any]:
+    """The fields of every row about the votes on an aspect."""
+    aspect = sample.gold.aspect
+    about = {
+        "aspect": aspect,
+        "gold_aspect": aspect,
+        "level": str(sample.level),
+        "gold_signature": f"human.{sample.source}|merge:none|v:1",
+        "average": None,
+    }
+    return {**about, **fields}
+
+
+def _each(sample: Sample, statistics: Sequence[Statistic], draws: Resampling) -> Iterator[Row]:
+    """Each annotator beside the others' merged votes, and the others without each."""
+    if len(sample.raters) < 2:
         return
-    values = matrix.votes.values
-    for place, rater in enumerate(matrix.votes.raters):
-        others = np.delete(values, place, axis=0)
-        if not len(others):
-            continue
-        yield from _beside(matrix, place)
-        if len(others) >= _FEWEST_VOTES:
-            yield from matrix.rows("agreement_without", others, judge=rater)
+    tie = "|tie:drop" if sample.rule is AggregationRule.MAJORITY else ""
+    how = f"human.{sample.source}|merge:{sample.rule}{tie}|v:1"
+    for number, rater in enumerate(sample.raters):
+        pair = beside_others(sample, number)
+        about = _of_people(sample, judge=rater.judge, gold_signature=how)
+        yield from measure(pair, _fitting(pair, statistics), study="annotator", draws=draws, about=about)
+        rest = sample.of(*(other for other in range(len(sample.raters)) if other != number))
+        if len(rest.raters) > 1:
+            about = _of_people(sample, judge=rater.judge)
+            yield from measure(rest, statistics, study="agreement_without", draws=draws, about=about)
 
 
-def _beside(matrix: RatingMatrix, place: int) -> Iterator[Row]:
-    """One annotator beside the merged votes of the others."""
-    own, others = matrix.votes.values[place], np.delete(matrix.votes.values, place, axis=0)
-    pair = np.stack([own, matrix.merged(others)])
-    tie = "|tie:drop" if matrix.rule is AggregationRule.MAJORITY else ""
-    how = f"human.{matrix.votes.source}|merge:{matrix.rule}{tie}|v:1"
-    yield from matrix.fitting(pair).rows("annotator", pair, judge=matrix.votes.raters[place], gold_signature=how)
+def beside_others(sample: Sample, number: int) -> Sample:
+    """One annotator beside the merged votes of the others: a sample of two raters on the same units."""
+    own = sample.rater == number
+    values = np.full((2, len(sample)), np.nan)
+    values[0, sample.unit[own]] = sample.value[own]
+    values[1, sample.unit[own]] = sample.others[own]
+    merged = Rater(PEOPLE, sample.gold.signature, None, sample.gold.aspect)
+    return _pair(sample, [sample.raters[number], merged], values)
 
 
-def _with_judges(matrix: RatingMatrix, machine: JudgeInput, table: JudgmentTable, selected: Selection) -> Iterator[Row]:
+def _pair(sample: Sample, raters: Sequence[Rater], values: Floats) -> Sample:
+    """Two raters on the units of a sample, whose scale and names they share."""
+    whole = Sample.of_values(sample.units, raters, values)
+    return replace(whole, scale=sample.scale, names=sample.names, question=sample.question, rule=sample.rule)
+
+
+def _fitting(sample: Sample, statistics: Sequence[Statistic]) -> list[Statistic]:
+    """The statistics without those of a fixed scale, where the values (means of ratings) are not on it."""
+    on_scale = np.isin(sample.value[~np.isnan(sample.value)], sample.scale).all()
+    return [statistic for statistic in statistics if on_scale or not statistic.on_scale]
+
+
+def _with_judges(
+    sample: Sample,
+    statistics: Sequence[Statistic],
+    machine: JudgeInput,
+    table: JudgmentTable,
+    selected: Selection,
+    draws: Resampling,
+) -> Iterator[Row]:
     """A judge as one more annotator, and beside the merged votes."""
-    if matrix.votes.unit == "pair" or matrix.how.names:
+    if sample.level == "pair" or sample.names:
         return
-    level = Level(matrix.votes.unit)
-    names = [own for own, gold in selected.aspect_pairs if gold == matrix.aspect] or [matrix.aspect]
+    level, aspect = Level(sample.level), sample.gold.aspect
+    names = [own for own, gold in selected.aspect_pairs if gold == aspect] or [aspect]
     for question in machine.questions(judge=selected.judge):
         if question.aspect not in names:
             continue
         scores = machine.scores(question, level, Use.VALUE if level is Level.SUMMARY else Use.LABEL)
         if not len(scores):
             continue
-        values = aligned_values(scores, matrix.votes)
-        units = ~np.isnan(values)
-        part, own = matrix.take(units), values[units]
-        about = named(scores)
-        about["unusable"] = _off_scale(own, matrix.how)
-        for merged in gold_scores(table, matrix.aspect, level, selected.rule, selected.source):
-            pair = np.stack([own, aligned_values(merged, part.votes)])
-            yield from part.fitting(pair).rows("judge_and_people", pair, **about, gold_signature=merged.signature)
-        people = part._replace(resample=_NO_DRAWS).rows("agreement")
-        everyone = part.rows("agreement_with_judge", np.vstack([part.votes.values, own]), **about)
-        for row, alone in zip(everyone, people, strict=True):
-            change = None if alone.value is None or row.value is None else row.value - alone.value
-            yield row.model_copy(update={"details": {**row.details, "people": alone.value, "change": change}})
+        own = scores.on(sample.units)
+        units = ~np.isnan(own)
+        people, own = sample.take(units), own[units]
+        about = _of_people(sample, **named(scores.judge))
+        unusable = _off_scale(own, sample.scale)
+        for merged in gold_scores(table, aspect, level, selected.rule, selected.source):
+            values = np.stack([own, merged.on(people.units)])
+            pair = _pair(people, [scores.judge, merged.gold], values)
+            about["gold_signature"] = merged.gold.signature
+            yield from _rows("judge_and_people", pair, _fitting(pair, statistics), about, unusable, draws)
+        everyone = Sample.of_values(people.units, [*people.raters, scores.judge], np.vstack([people.matrix, own]))
+        everyone = replace(everyone, scale=sample.scale, question=sample.question, rule=sample.rule)
+        about = _of_people(sample, **named(scores.judge))
+        rows = _rows("agreement_with_judge", everyone, statistics, about, unusable, draws)
+        alone = measure(people, statistics, study="agreement", draws=_NO_DRAWS, about=about)
+        for row, before in zip(rows, alone, strict=True):
+            change = None if before.value is None or row.value is None else row.value - before.value
+            yield row.model_copy(update={"details": {**row.details, "people": before.value, "change": change}})
 
 
-def _off_scale(values: Floats, how: Measure) -> str | None:
+def _rows(
+    study: str,
+    sample: Sample,
+    statistics: Sequence[Statistic],
+    about: Mapping[str, Any],
+    unusable: str | None,
+    draws: Resampling,
+) -> Iterator[Row]:
+    """A row a statistic; none has a value where the votes are `unusable`, and why."""
+    rows = measure(sample, statistics, study=study, draws=draws, about=about)
+    if unusable is None:
+        yield from rows
+        return
+    nothing = {"value": None, "low": None, "high": None, "p": None, "interval": None, "n": 0, "missing": len(sample)}
+    for row in rows:
+        details = {name: row.details[name] for name in ("raters", "exchangeable") if name in row.details}
+        yield row.model_copy(update={**nothing, "status": "undefined", "reason": unusable, "details": details})
+
+
+def _off_scale(values: Floats, scale: Sequence[float]) -> str | None:
     """Why a judge's values cannot be set beside people's; None where they can."""
-    if not len(values) or not how.scale:
+    if not len(values) or not scale:
         return "the judge judged none of the units people voted on"
-    if values.min() < min(how.scale) or values.max() > max(how.scale):
-        span = f"{min(how.scale):g} to {max(how.scale):g}"
+    if values.min() < min(scale) or values.max() > max(scale):
+        span = f"{min(scale):g} to {max(scale):g}"
         return f"the judge's values lie outside people's scale ({span}), so they cannot agree"
     return None
 
 
 def export(
-    gold: Gold,
-    *,
-    coefficients: Sequence[str] = (),
-    level: str | None = None,
-    error_types: bool = False,
-    **selection: Unpack[SelectionArgs],
+    gold: Gold, *, level: str | None = None, error_types: bool = False, **selection: Unpack[SelectionArgs]
 ) -> Table:
     """The votes as a table, one row a unit, one column an annotator (None: no vote); keywords as in `agree`."""
     selected = Selection(**selection)
     _, table, _ = _read(gold, selected.judgment_set)
-    matrices = list(_matrices(table, selected, _Request(coefficients, level, error_types)))
-    raters = list(dict.fromkeys(rater for matrix in matrices for rater in matrix.votes.raters))
-    rows = (line for matrix in matrices for line in _lines(matrix, raters))
+    samples = list(votes_to_compare(table, selected, level, error_types=error_types))
+    raters = list(dict.fromkeys(rater.judge for sample in samples for rater in sample.raters))
+    rows = (line for sample in samples for line in _lines(sample, raters))
     return Table.of(["aspect", "unit", "doc_id", "system", "list_id", "index", *raters], rows)
 
 
-def _lines(matrix: RatingMatrix, raters: Sequence[str]) -> Iterator[list[Any]]:
+def _lines(sample: Sample, raters: Sequence[str]) -> Iterator[list[Any]]:
     """One line a unit: aspect, unit, document, system, list, index, and the vote of each of `raters`."""
-    cast, names = matrix.votes, matrix.how.names
-    place = {rater: row for row, rater in enumerate(cast.raters)}
-    units = zip(cast.document.labels(), cast.system.labels(), cast.list_id.labels(), cast.index.tolist(), strict=True)
-    for column, (document, system, list_id, index) in enumerate(units):
-        cells = [cast.values[place[rater], column] if rater in place else np.nan for rater in raters]
+    place = {rater.judge: number for number, rater in enumerate(sample.raters)}
+    units, names = sample.units, sample.names
+    ids = zip(units.document.labels(), units.system.labels(), units.list_id.labels(), units.index.tolist(), strict=True)
+    for column, (document, system, list_id, index) in enumerate(ids):
+        cells = [sample.matrix[place[rater], column] if rater in place else np.nan for rater in raters]
         given = [None if np.isnan(cell) else names[int(cell)] if names else _short(cell) for cell in cells]
-        yield [matrix.aspect, cast.unit, document, system, list_id, None if index < 0 else index, *given]
+        yield [sample.gold.aspect, str(sample.level), document, system, list_id, None if index < 0 else index, *given]
 
 
 def _short(number: float) -> float | int:
     return int(number) if number == int(number) else float(number)
 
 
-# ---- one coefficient ----
+# ---- votes of other kinds: error types, questions, pairs ----
 
 
-class MeasuredAgreement(NamedTuple):
-    """A coefficient with its interval and what it rests on, before it is a row."""
-
-    estimate: Estimate
-    p: float | None
-    details: dict[str, Any]
-
-
-def usual(values: Floats, unit: str = Level.SUMMARY) -> tuple[str, ...]:
-    """The coefficients that suit votes: those for labels where all are 0 or 1 or on pairs, else those for ratings.
-
-    >>> usual(np.array([[1.0, 0.0], [1.0, np.nan]]))[0]
-    'alpha_nominal'
-    """
-    seen = values[~np.isnan(values)]
-    if unit != "pair" and not np.isin(seen, (0.0, 1.0)).all():
-        return FOR_RATINGS
-    return tuple(name for name in FOR_LABELS if name != "kappa_cohen" or len(values) <= _MANY_RATERS)
-
-
-def scale_of(values: Floats) -> tuple[float, ...]:
-    """The values given, in order."""
-    return tuple(np.unique(values[~np.isnan(values)]).tolist())
-
-
-def _follows(name: str, how: Measure) -> bool:
-    """Whether a coefficient follows one person over units."""
-    return name in OF_PERSONS and not (name == AgreementCoefficient.ICC and how.model in {Model.ICC1, Model.ICC1K})
-
-
-def _unsuited(name: str, how: Measure, *, exchangeable: bool) -> str | None:
-    """Why a coefficient is not of such votes; None where it is."""
-    if how.names and name not in OF_NAMES | {AgreementCoefficient.ALPHA_MASI}:
-        return f"{name} needs numbers, and these votes are names"
-    if name == AgreementCoefficient.ALPHA_MASI and not how.names:
-        return "alpha_masi is of names or sets of names, and these votes are numbers"
-    if exchangeable and _follows(name, how):
-        why = f"the votes have no names, and {name} compares annotators; take alpha"
-        return f"{why}, or the icc_model 1,1" if name == AgreementCoefficient.ICC else why
-    return None
-
-
-def measured_agreement(
-    name: str,
-    values: Floats,
-    documents: Ints,
-    how: Measure,
-    resample: Resampling = _NO_DRAWS,
-    *,
-    exchangeable: bool = False,
-) -> MeasuredAgreement:
-    """One coefficient of votes (raters x units), NaN for none, with an interval by document where `resample` draws.
-
-    Of `exchangeable` votes, a row of which is no one person, only coefficients of the votes within units have a value.
-
-    >>> votes = np.array([[0.0, 0, 1, 1], [0, 1, 1, 1]])
-    >>> round(measured_agreement("alpha_nominal", votes, np.arange(4), Measure()).estimate.value, 4)
-    0.5333
-    """
-    bootstrap = resample(documents)
-    details: dict[str, Any] = {"raters": int((~np.isnan(values)).any(axis=1).sum())}
-    details |= {"exchangeable": True} if exchangeable else {}
-    if (why := _unsuited(name, how, exchangeable=exchangeable)) is not None:
-        return _unfit(bootstrap, values, why)._replace(details=details)
-    values = slots(values) if exchangeable else values
-    match kind := choose(AgreementCoefficient, name, "coefficient"):
-        case (
-            AgreementCoefficient.ALPHA_NOMINAL
-            | AgreementCoefficient.ALPHA_ORDINAL
-            | AgreementCoefficient.ALPHA_INTERVAL
-            | AgreementCoefficient.ALPHA_RATIO
-        ):
-            got = _alpha(kind, values, bootstrap)
-        case AgreementCoefficient.ALPHA_MASI:
-            sets = [_meant(name, how.question) for name in how.names]
-            cast = [[None if np.isnan(code) else sets[int(code)] for code in row] for row in slots(values)]
-            got = _agreed(masi_alpha(cast, bootstrap.codes), bootstrap)
-        case (
-            AgreementCoefficient.KAPPA_COHEN
-            | AgreementCoefficient.KAPPA_FLEISS
-            | AgreementCoefficient.AC1
-            | AgreementCoefficient.AC2
-        ):
-            got = _on_scale(kind, values, how, bootstrap)
-        case AgreementCoefficient.ICC:
-            got = _agreed(icc(_who_voted(values), how.model, bootstrap.codes), bootstrap, model=how.model)
-        case AgreementCoefficient.RATER_DEVIATION:
-            got = _agreed(mean_of_items(slots(values), lambda inside: np.nanstd(inside, axis=0)), bootstrap)
-        case AgreementCoefficient.IDENTICAL:
-            got = _agreed(mean_of_items(slots(values), _identical), bootstrap)
-        case (
-            AgreementCoefficient.MEAN_PAIRWISE_PEARSON
-            | AgreementCoefficient.MEAN_PAIRWISE_SPEARMAN
-            | AgreementCoefficient.MEAN_PAIRWISE_KENDALL_B
-        ):
-            means = mean_pairwise(values, kind.removeprefix("mean_pairwise_"), documents)
-            got = _agreed(means, bootstrap)
-        case AgreementCoefficient.SPAN_F1:
-            raise UsageError("span_f1 is of spans, not of votes")
-        case _:
-            assert_never(kind)
-    return got._replace(details={**got.details, **details})
-
-
-def _meant(name: str, question: QuestionType | None) -> frozenset[str]:
-    """The set that a vote names, in whatever order; error types in their canonical spelling. A choice is one name."""
-    match question:
-        case None:
-            return error_types(name)
-        case QuestionType.CHOICES:
-            return frozenset(name.split(SEPARATOR))
-        case _:
-            return frozenset([name])
-
-
-def _agreed(whole: Measured, bootstrap: Bootstrap, **details: Any) -> MeasuredAgreement:
-    """A coefficient with what it rests on."""
-    return MeasuredAgreement(whole.estimate(bootstrap), whole.p, {**details, **whole.details})
-
-
-def _identical(votes: Floats) -> Floats:
-    return np.asarray(np.nanmax(votes, axis=0) == np.nanmin(votes, axis=0), dtype=np.float64)
-
-
-def _unfit(bootstrap: Bootstrap, values: Floats, reason: str) -> MeasuredAgreement:
-    """Votes that cannot be measured so, and why."""
-    return MeasuredAgreement(bootstrap.alone(None, reason, n=0, missing=values.shape[1]), None, {})
-
-
-def _alpha(name: str, values: Floats, bootstrap: Bootstrap) -> MeasuredAgreement:
-    compact = slots(values)
-    if name == "alpha_ratio" and (compact < 0).any():
-        return _unfit(bootstrap, values, "ratio votes must not be negative")
-    return _agreed(krippendorff_alpha(compact, name.removeprefix("alpha_"), bootstrap.codes), bootstrap)
-
-
-def _on_scale(name: str, values: Floats, how: Measure, bootstrap: Bootstrap) -> MeasuredAgreement:
-    """Kappas, AC1 and AC2, which depend on the values there could have been."""
-    if not np.isin(values[~np.isnan(values)], how.scale).all():
-        listed = ", ".join(f"{value:g}" for value in how.scale)
-        return _unfit(bootstrap, values, f"some votes are not on the scale {listed}")
-    scale, clusters, details = how.scale or None, bootstrap.codes, {}
-    match name:
-        case "kappa_cohen":
-            raters = _who_voted(values)
-            kappa = cohen_kappa if len(raters) == 2 else mean_cohen_kappa
-            whole = kappa(raters, scale=scale, clusters=clusters)
-        case "kappa_fleiss":
-            whole = fleiss_kappa(slots(values), scale, clusters)
-        case "ac1":
-            whole = gwet_ac1(slots(values), scale, clusters)
-        case "ac2":
-            whole = gwet_ac2(slots(values), how.weights, scale, clusters)
-            details = {"weights": how.weights}
-        case _:
-            raise ValueError(f"{name} is no coefficient of categories")
-    return _agreed(whole, bootstrap, scale=list(how.scale), **details)
-
-
-def _who_voted(values: Floats) -> Floats:
-    """The rows of raters with a vote."""
-    return values[(~np.isnan(values)).any(axis=1)]
-
-
-def slots(values: Floats) -> Floats:
-    """The votes of each unit pushed together, without the raters' identity: as many rows as the most votes on a unit.
-
-    >>> slots(np.array([[1.0, np.nan], [np.nan, 2.0], [3.0, np.nan]])).tolist()
-    [[1.0, 2.0], [3.0, nan]]
-    """
-    order = np.argsort(np.isnan(values), axis=0, kind="stable")
-    most = int((~np.isnan(values)).sum(axis=0).max(initial=0))
-    return np.asarray(np.take_along_axis(values, order, axis=0)[: max(1, most)])
-
-
-# ---- votes of other kinds: scores, error types, pairs ----
-
-
-def aligned_votes(scores: Sequence[tuple[str, Scores]]) -> Votes:
-    """Scores of one level as the votes of raters, each with its name; a unit that any of them has is a column."""
-    sides = [side for _, side in scores]
-    document, system, list_id = (
-        Names.concat([getattr(side, name) for side in sides]) for name in ("document", "system", "list_id")
-    )
-    value, index = np.concatenate([side.value for side in sides]), np.concatenate([side.index for side in sides])
-    rater, level = Names.of(name for name, side in scores for _ in range(len(side))), sides[0].level
-    labels = level.base is not Level.SUMMARY and np.isin(value[~np.isnan(value)], (0.0, 1.0)).all()
-    return Votes.of(
-        rater, value, unit=Names.same(level.value, len(value)), document=document, system=system, list_id=list_id,
-        index=index, rule=AggregationRule.MAJORITY if labels else AggregationRule.MEAN,
-    )  # fmt: skip
-
-
-def type_votes(table: JudgmentTable, aspect: str, level: Level, source: str | None = None) -> _Cast | None:
+def type_votes(table: JudgmentTable, aspect: str, level: Level, source: str | None = None) -> Sample | None:
     """The error types that annotators named as votes; each name is a number, which means nothing but itself."""
     rows = chosen(table, aspect, level, source)
     return None if rows is None else _votes_of_names(rows, rows.error_type)
 
 
-def _votes_of_names(rows: JudgmentTable, column: Names, question: QuestionType | None = None) -> _Cast | None:
+def _votes_of_names(rows: JudgmentTable, column: Names, question: QuestionType | None = None) -> Sample | None:
     """Names as numbers, the same number for names that mean the same; a number stands for the first such name."""
     spelled: dict[frozenset[str], str] = {}
     for name in column.names:
         if name is not None:
-            spelled.setdefault(_meant(name, question), name)
+            spelled.setdefault(meaning(name, question), name)
     if not spelled:
         return None
-    number = {meaning: float(place) for place, meaning in enumerate(spelled)}
-    code = np.array([np.nan if name is None else number[_meant(name, question)] for name in column.names])
+    number = {meant: float(place) for place, meant in enumerate(spelled)}
+    code = np.array([np.nan if name is None else number[meaning(name, question)] for name in column.names])
     cast = votes_of(replace(rows, value=code[column.codes], label=np.full(len(rows), np.nan)))
-    return _Cast(cast, tuple(spelled.values()), question)
+    return replace(cast, names=tuple(spelled.values()), question=question, rule=AggregationRule.MAJORITY)
 
 
-def question_votes(table: JudgmentTable, aspect: str, source: str | None = None) -> _Cast | None:
+def question_votes(table: JudgmentTable, aspect: str, source: str | None = None) -> Sample | None:
     """The votes on a campaign's own question; None where the aspect is none, or its answers are free text.
 
     A unit is whatever the question was asked of; a pair of summaries is named "A vs B".
@@ -679,11 +413,12 @@ def question_votes(table: JudgmentTable, aspect: str, source: str | None = None)
         rows = replace(rows, system=system)
         if question in {QuestionType.CHOICE, QuestionType.CHOICES}:
             return _votes_of_names(rows, rows.named, question)
-        return _Cast(votes_of(rows), question=question)
+        rule = AggregationRule.MEAN if question is QuestionType.SCALE else AggregationRule.MAJORITY
+        return replace(votes_of(rows), question=question, rule=rule)
     return None
 
 
-def pair_votes(table: JudgmentTable, aspect: str) -> Votes | None:
+def pair_votes(table: JudgmentTable, aspect: str) -> Sample | None:
     """Votes on pairs of summaries (what a pairwise campaign exports): 1 where the first system, in the order of the
     alphabet, is preferred, 0 where its rival is, 0.5 for a tie. A unit is a document and a pair, named "A vs B"."""
     rows = table.where(unit="pair", aspect=aspect)
@@ -696,20 +431,6 @@ def pair_votes(table: JudgmentTable, aspect: str) -> Votes | None:
     return votes_of(
         replace(rows, system=system, value=np.where(turned, 1 - vote, vote), label=np.full(len(rows), np.nan))
     )
-
-
-def aligned_values(scores: Scores, cast: Votes) -> Floats:
-    """The scores on the units of the votes, NaN where there is none."""
-    size = cast.values.shape[1]
-    places = Scores(
-        PEOPLE, "", None, scores.aspect, Level(cast.unit), cast.document, cast.system, cast.list_id, cast.index,
-        np.arange(size, dtype=np.float64), Names.same(None, size),
-    )  # fmt: skip
-    pairs = align(scores, places)
-    values: Floats = np.full(size, np.nan)
-    rows = pairs.kept
-    values[pairs.y[rows].astype(np.int64)] = pairs.x[rows]
-    return values
 
 
 # ---- spans ----
@@ -828,7 +549,7 @@ def override_rate(
                 continue
             labels = read.judge.scores(question, at, Use.LABEL)
             for merged in golds(read.gold, other, at, selected):
-                for group in groups(align(labels, merged, read.context), selected.by):
+                for group in groups(Sample.join([labels, merged], read.context), selected.by):
                     rows += _overridden(group, at, resample)
     if not rows:
         raise UsageError(f"no {level} has both a label that was shown and people's decision on it")
@@ -836,7 +557,7 @@ def override_rate(
 
 
 def _overridden(group: Group, level: Level, resample: Resampling) -> Iterator[Row]:
-    pairs = group.pairs
+    pairs = group.sample
     changed = np.where(pairs.kept, (pairs.x != pairs.y).astype(np.float64), np.nan)
     fields = {**named(pairs.judge, pairs.gold), **group.fields(), "study": "overruled", "statistic": "overruled"}
     details = fields.pop("details", {})
@@ -846,6 +567,6 @@ def _overridden(group: Group, level: Level, resample: Resampling) -> Iterator[Ro
         if label is not None:
             name = ", ".join(filter(None, (details.get("group"), f"shown {label:g}")))
             more |= {"shown": int(label), "group": name}
-        estimate = resample(pairs.document.codes[inside]).mean(changed[inside])
+        estimate = resample(pairs.units.document.codes[inside]).mean(changed[inside])
         reason = "no unit has both labels" if estimate.value is None else None
         yield interval_row(estimate, **fields, level=level.value, reason=reason, details=more)

@@ -27,7 +27,7 @@ from summeter.meta._prefer import Verdicts, verdicts
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.options import By, Choice, Draws, Families, GoldAtLeast, Selection, study
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name
-from summeter.meta.selection import PairedMatrix, meta_input, paired_matrices
+from summeter.meta.selection import Group, meta_input, summary_groups
 from summeter.records import Summary, UsageError
 from summeter.runs.run import RunFolder
 from summeter.stats import OrderEffect, correlate, order_effect
@@ -70,7 +70,7 @@ def bias(run: RunLike, gold: Gold | None, options: BiasOptions) -> Study:
             rows += position_rows(judge, resample)
     lengths = lengths_of(run, gold, options.length)
     try:
-        matrices = paired_matrices(read, options, options.by)
+        matrices = summary_groups(read, options, options.by)
     except UsageError as error:
         matrices = []
         if not rows:
@@ -157,19 +157,18 @@ def sign_p(effect: OrderEffect) -> float | None:
     return min(1.0, 2 * ways / int(2**total))
 
 
-def length_rows(
-    matrix: PairedMatrix, lengths: Mapping[tuple[str, str], int], unit: str, resample: Resampling
-) -> list[Row]:
+def length_rows(matrix: Group, lengths: Mapping[tuple[str, str], int], unit: str, resample: Resampling) -> list[Row]:
     """Rows about length; a summary counts when it has a length and both have scored it."""
-    size = np.array([[lengths.get((doc, system), np.nan) for doc in matrix.documents] for system in matrix.systems])
-    kept = matrix.kept & ~np.isnan(size)
-    judge, gold, words = matrix.judge[kept], matrix.gold[kept], size[kept].astype(np.float64)
+    grid = matrix.grid
+    size = np.array([[lengths.get((doc, system), np.nan) for doc in grid.documents] for system in grid.systems])
+    kept = grid.kept & ~np.isnan(size)
+    judge, gold, words = grid.judge[kept], grid.gold[kept], size[kept].astype(np.float64)
     n = int(kept.sum())
-    about = merged(matrix.fields(), details={"length": unit})
+    about = merged(matrix.about(), details={"length": unit})
     about |= {"study": "length", "level": Level.SUMMARY.value, "average": "pooled", "n": n,
-              "missing": int((~(np.isnan(matrix.judge) & np.isnan(matrix.gold))).sum()) - n}  # fmt: skip
+              "missing": int((~(np.isnan(grid.judge) & np.isnan(grid.gold))).sum()) - n}  # fmt: skip
     by_judge, by_people = correlate(judge, words), correlate(gold, words)
-    bootstrap = resample(np.arange(len(matrix.documents)))
+    bootstrap = resample(np.arange(len(grid.documents)))
     # Clusters without a row are drawn too, so the sums are laid out by document.
     sums = _length_sums(np.stack([judge, words, gold]), np.nonzero(kept)[1].astype(np.int64), bootstrap.units)
     (samples,) = bootstrap.samples(lambda weights: length_statistics(weights @ sums))
@@ -215,25 +214,25 @@ def length_statistics(sums: Floats) -> Floats:
 
 
 def self_preference(
-    matrix: PairedMatrix, families: Mapping[str, str], judge_families: Mapping[str, str], resample: Resampling
+    matrix: Group, families: Mapping[str, str], judge_families: Mapping[str, str], resample: Resampling
 ) -> Row:
     """How far a judge favours its own family's systems beyond people."""
-    judge = matrix.pairs.judge
+    judge, grid = matrix.sample.judge, matrix.grid
     family = family_of(judge.judge, judge.signature, judge.model, families, judge_families)
-    own = np.array([family is not None and families.get(system) == family for system in matrix.systems])
-    kept = matrix.kept
-    names = [system for system, mine in zip(matrix.systems, own, strict=True) if mine]
-    about = merged(matrix.fields(), details={"family": family, "own_systems": names})
+    own = np.array([family is not None and families.get(system) == family for system in grid.systems])
+    kept = grid.kept
+    names = [system for system, mine in zip(grid.systems, own, strict=True) if mine]
+    about = merged(matrix.about(), details={"family": family, "own_systems": names})
     about |= {"study": "self_preference", "level": Level.SUMMARY.value, "statistic": "self_preference",
               "n": int(kept.sum()), "missing": int((~kept).sum())}  # fmt: skip
-    bootstrap = resample(np.arange(len(matrix.documents)))
+    bootstrap = resample(np.arange(len(grid.documents)))
     reason = _no_family(family, own, families)
-    scales = [float(side[kept].std()) if kept.any() else 0.0 for side in (matrix.judge, matrix.gold)]
+    scales = [float(side[kept].std()) if kept.any() else 0.0 for side in (grid.judge, grid.gold)]
     if reason is None and min(scales) < 1e-12:
         reason = "one side gives every summary the same score"
     if reason is not None:
         return interval_row(bootstrap.alone(None, reason), **about)
-    gap = matrix.judge / scales[0] - matrix.gold / scales[1]
+    gap = grid.judge / scales[0] - grid.gold / scales[1]
     sums, counts = (_by_side(part, own) for part in (np.where(kept, gap, 0.0), kept.astype(np.float64)))
     interval = bootstrap.interval(
         lambda weights: _difference(weights @ sums.T, weights @ counts.T),
@@ -242,7 +241,7 @@ def self_preference(
     if interval.value is not None:
         by_judge, by_people = (
             float(_difference(_by_side(np.where(kept, side, 0.0), own).sum(axis=1)[None], counts.sum(axis=1)[None])[0])
-            for side in (matrix.judge, matrix.gold)
+            for side in (grid.judge, grid.gold)
         )
         about = merged(about, details={"judge_difference": by_judge, "people_difference": by_people})
     return interval_row(interval, **about)

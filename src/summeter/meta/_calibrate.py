@@ -10,6 +10,7 @@ the aspect and the data: `gate` refuses it once the judge has changed, and a fil
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -19,19 +20,19 @@ from pydantic import Field, ValidationError
 from summeter._version import __version__
 from summeter.choices import Level, Use
 from summeter.data.atomic import write_text
-from summeter.meta._agree import Measure, measured_agreement
-from summeter.meta.gold import PEOPLE, Votes, decisions, votes
+from summeter.meta.gold import PEOPLE, decisions, votes
 from summeter.meta.inputs import Gold
-from summeter.meta.matrix import PairedScores, are_decisions
+from summeter.meta.measure import estimate
 from summeter.meta.options import Choice, CommandLine, Draws, GoldAtLeast, Selection, study
 from summeter.meta.results import Row, Study, status_of
+from summeter.meta.sample import Sample, are_decisions
 from summeter.meta.selection import MetaInput, all_pairs, dev_split, meta_input
 from summeter.meta.verdicts import ABOVE, against_chance
 from summeter.records import InputError, Judgment, Parameter, Record, UsageError, digest
 from summeter.runs.run import RunFolder
-from summeter.stats import Estimate, classification_interval, decide, tune_threshold
+from summeter.stats import Estimate, decide, tune_threshold
 from summeter.stats import classify as classify_labels
-from summeter.stats.base import Floats, Ints
+from summeter.stats.base import Floats, undefined
 from summeter.stats.resample import Resampling
 from summeter.tables import with_interval
 
@@ -40,6 +41,7 @@ SCHEMA: Final = "summeter-calibration/1"
 FEWEST_LABELS = 50
 """Fewer human labels than this do not make a calibration."""
 RESAMPLES = 1000
+_LABELS = (0.0, 1.0)
 
 
 class Evidence(Record):
@@ -140,7 +142,7 @@ def calibrate(run: RunFolder, gold: Gold, options: CalibrateOptions) -> Calibrat
     read, resample = meta_input(run, gold, options), options.resampling
     pairs = _chosen(read, options, Use.LABEL if options.dev is None else Use.VALUE)
     if options.gold_at_least is None:
-        decisions(pairs.gold)  # raises where people's values are no yes or no
+        decisions(pairs.of(1))  # raises where people's values are no yes or no
     if options.dev is None:
         _check_decisions(pairs)
     if pairs.n < FEWEST_LABELS and not options.allow_few:
@@ -157,7 +159,7 @@ def calibrate(run: RunFolder, gold: Gold, options: CalibrateOptions) -> Calibrat
         if tuned.threshold is None:
             raise UsageError(f"no threshold can be tuned on {split}: {tuned.reason}")
     decided = tested.x if tuned is None else decide(tested.x, tuned.threshold or 0.0)
-    people = votes(read.gold, aspect, pairs.level, options.source)
+    people = votes(read.gold, aspect, Level(pairs.level), options.source)
     differing = disagreements(run, tested, decided, people)
     agreement = _agreement(tested, decided, resample)
     at_least = "" if options.gold_at_least is None else f"|at_least:{options.gold_at_least:g}"
@@ -165,7 +167,7 @@ def calibrate(run: RunFolder, gold: Gold, options: CalibrateOptions) -> Calibrat
         summeter=__version__, judge=judge.judge, signature=judge.signature, model=judge.model,
         prompt=part_of(judge.signature, "prompt"), aspect=judge.aspect, gold_aspect=aspect,
         gold_signature=f"{pairs.gold.signature}{at_least}",
-        level=pairs.level.value, data=run.manifest.data.source, data_hash=run.manifest.data.hash,
+        level=str(pairs.level), data=run.manifest.data.source, data_hash=run.manifest.data.hash,
         dev=split, dev_n=0 if tuned is None else tuned.n, threshold=None if tuned is None else tuned.threshold,
         dev_balanced_accuracy=None if tuned is None else tuned.balanced_accuracy,
         n=agreement["kappa"].n, missing=tested.missing, missing_reasons=tested.missing_reasons, **agreement,
@@ -184,7 +186,7 @@ def part_of(signature: str, key: str) -> str | None:
     return parts.get(key)
 
 
-def _chosen(read: MetaInput, options: CalibrateOptions, use: Use) -> PairedScores:
+def _chosen(read: MetaInput, options: CalibrateOptions, use: Use) -> Sample:
     """The one judge's values beside people's, at the first level at which both are."""
     levels = [Level(options.level)] if options.level is not None else [Level.SENTENCE, Level.KEY_FACT, Level.SUMMARY]
     if levels[0].base is not levels[0]:
@@ -205,7 +207,7 @@ def _chosen(read: MetaInput, options: CalibrateOptions, use: Use) -> PairedScore
     raise lost or UsageError("nothing to calibrate on")
 
 
-def _check_decisions(pairs: PairedScores) -> None:
+def _check_decisions(pairs: Sample) -> None:
     failed = np.isnan(pairs.x).all() and not any("no decision" in why for why in pairs.missing_reasons)
     if not failed and not are_decisions(pairs.x):
         raise UsageError(
@@ -215,37 +217,33 @@ def _check_decisions(pairs: PairedScores) -> None:
         )
 
 
-def _agreement(pairs: PairedScores, decided: Floats, resample: Resampling) -> dict[str, Any]:
+def _agreement(pairs: Sample, decided: Floats, resample: Resampling) -> dict[str, Any]:
     """The judge's decisions beside people's labels, and what a constant answer reaches, as fields of a calibration."""
-    gold, documents = pairs.y, pairs.document.codes
-    kappa, alpha = _coefficients(np.stack([decided, gold]), ("kappa_cohen", "alpha_nominal"), documents, resample)
-    bootstrap = resample(documents)
-    rates = {
-        name: classification_interval(gold, decided, name, bootstrap) for name in ("accuracy", "balanced_accuracy")
-    }
+    gold = pairs.y
+    both = replace(Sample.of_values(pairs.units, pairs.raters, np.stack([decided, gold])), scale=_LABELS)
+    kappa, alpha, accuracy, balanced = (
+        estimate(both, name, resample).estimate
+        for name in ("kappa_cohen", "alpha_nominal", "accuracy", "balanced_accuracy")
+    )
     kept = gold[~np.isnan(gold)]
     constant = int(kept.mean() >= 0.5) if len(kept) else 1
     always = np.where(np.isnan(decided), np.nan, float(constant))
     baseline = classify_labels(gold, always).accuracy.value
-    return {"kappa": kappa, "alpha": alpha, **rates, "baseline_label": constant, "baseline_accuracy": baseline}
+    return {
+        "kappa": kappa, "alpha": alpha, "accuracy": accuracy, "balanced_accuracy": balanced,
+        "baseline_label": constant, "baseline_accuracy": baseline,
+    }  # fmt: skip
 
 
-def _ceiling(people: Votes | None, at_least: float | None, resample: Resampling) -> dict[str, Any]:
+def _ceiling(people: Sample | None, at_least: float | None, resample: Resampling) -> dict[str, Any]:
     """What people reach among themselves, on all units that two or more of them judged."""
     raters = 0 if people is None else people.most if people.exchangeable else len(people.raters)
     if people is None or raters < 2:
-        alone = Estimate(value=None, n=0, reason="fewer than 2 annotators: people's own agreement is not known")
+        alone = undefined("fewer than 2 annotators: people's own agreement is not known")
         return {"ceiling_kappa": alone, "ceiling_alpha": alone, "annotators": raters}
-    cast = people.values
-    if at_least is not None:
-        cast = np.where(np.isnan(cast), np.nan, (cast >= at_least).astype(np.float64))
-    kappa, alpha = _coefficients(cast, ("kappa_fleiss", "alpha_nominal"), people.document.codes, resample)
+    labels = replace(people if at_least is None else decisions(people, at_least), scale=_LABELS)
+    kappa, alpha = (estimate(labels, name, resample).estimate for name in ("kappa_fleiss", "alpha_nominal"))
     return {"ceiling_kappa": kappa, "ceiling_alpha": alpha, "annotators": raters}
-
-
-def _coefficients(cast: Floats, names: Sequence[str], documents: Ints, resample: Resampling) -> list[Estimate]:
-    how = Measure((0.0, 1.0))
-    return [measured_agreement(name, cast, documents, how, resample).estimate for name in names]
 
 
 def save_calibration(calibration: Calibration, file: str | Path) -> None:
@@ -333,13 +331,14 @@ def _worst(listed: Sequence[Disagreement], total: int) -> Iterator[str]:
 _Key = tuple[str | None, str | None, int]
 
 
-def disagreements(run: RunFolder, pairs: PairedScores, decided: Floats, people: Votes | None) -> list[Disagreement]:
+def disagreements(run: RunFolder, pairs: Sample, decided: Floats, people: Sample | None) -> list[Disagreement]:
     """Units where the decision and people's label `pairs.y` differ: the surest errors first, then those on
     which most annotators agree."""
     rows = np.flatnonzero(~np.isnan(decided + pairs.y) & (decided != pairs.y)).tolist()
     if not rows:
         return []
-    keys: list[_Key] = list(zip(pairs.document.labels(), pairs.system.labels(), pairs.index.tolist(), strict=True))
+    units = pairs.units
+    keys: list[_Key] = list(zip(units.document.labels(), units.system.labels(), units.index.tolist(), strict=True))
     records = _records(run.judgments(), pairs, {keys[row] for row in rows})
     cast = _cast(people)
     texts = _Texts(run)
@@ -348,8 +347,8 @@ def disagreements(run: RunFolder, pairs: PairedScores, decided: Floats, people: 
         (document, system, index), record, gold = keys[row], records.get(keys[row]), int(pairs.y[row])
         decision, score = int(decided[row]), None if record is None else record.value
         return Disagreement(
-            document_id=document or "", system=system or "", unit=pairs.level.value,
-            index=None if index < 0 else index, text=texts.unit(keys[row], pairs.level), score=score,
+            document_id=document or "", system=system or "", unit=str(pairs.level),
+            index=None if index < 0 else index, text=texts.unit(keys[row], Level(pairs.level)), score=score,
             decision=decision, gold=gold, distance=abs((decision if score is None else score) - gold),
             votes=cast.get(keys[row], {}), reason=None if record is None else record.reason,
             evidence=() if record is None else tuple(texts.evidence(record)),
@@ -362,26 +361,27 @@ def disagreements(run: RunFolder, pairs: PairedScores, decided: Floats, people: 
     return sorted(map(differing, rows), key=order)
 
 
-def _records(judgments: Iterable[Judgment], pairs: PairedScores, wanted: set[_Key]) -> Mapping[_Key, Judgment]:
+def _records(judgments: Iterable[Judgment], pairs: Sample, wanted: set[_Key]) -> Mapping[_Key, Judgment]:
     records: dict[_Key, Judgment] = {}
     for judgment in judgments:
         target = judgment.target
         key = (target.document_id, target.system, -1 if target.index is None else target.index)
         fits = judgment.signature == pairs.judge.signature and judgment.aspect == pairs.judge.aspect
-        if fits and target.unit == pairs.level.value and key in wanted:
+        if fits and target.unit == str(pairs.level) and key in wanted:
             records[key] = judgment
     return records
 
 
-def _cast(people: Votes | None) -> dict[_Key, dict[str, float]]:
+def _cast(people: Sample | None) -> dict[_Key, dict[str, float]]:
     if people is None:
         return {}
-    keys = zip(people.document.labels(), people.system.labels(), people.index.tolist(), strict=True)
-    votes_of = (zip(people.raters, column, strict=True) for column in people.values.T.tolist())
-    return {
-        key: {rater: vote for rater, vote in cast if not np.isnan(vote)}
-        for key, cast in zip(keys, votes_of, strict=True)
-    }  # fmt: skip
+    units = people.units
+    keys = list(zip(units.document.labels(), units.system.labels(), units.index.tolist(), strict=True))
+    cast: dict[_Key, dict[str, float]] = {key: {} for key in keys}
+    for unit, rater, vote in zip(people.unit.tolist(), people.rater.tolist(), people.value.tolist(), strict=True):
+        if not np.isnan(vote):
+            cast[keys[unit]][people.raters[rater].judge] = vote
+    return cast
 
 
 class _Texts:

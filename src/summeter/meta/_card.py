@@ -29,9 +29,9 @@ from summeter.meta.context import Context
 from summeter.meta.gold import PEOPLE, gold_scores
 from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import context_of, gold_input, judge_input
-from summeter.meta.matrix import Scores, align, parts
 from summeter.meta.options import LISTED, CommandLine, Draws, Selection, study
 from summeter.meta.results import Row, Study, interval_row, judge_key, judge_labels, merged, named
+from summeter.meta.sample import Grid, Sample, parts
 from summeter.meta.selection import Group, group_fields
 from summeter.records import UsageError, error_types, judge_names
 from summeter.records.taxonomy import NO_ERROR
@@ -117,15 +117,15 @@ def card(run: RunFolder | None, gold: Dataset | None, options: CardOptions) -> S
     rows.extend(_abstractness(series, context))
     domains = len({name for name in context.domains.values() if name is not None})
     note = f"domain stability is 100 - (max - min) of a system's domain means in %; there are {domains} domains"
-    notes, labels = [note], judge_names(map(judge_key, series))
+    notes, labels = [note], judge_names(judge_key(scores.judge) for scores in series)
     for scores in series:
-        grid = scores.grid()
-        if unlike := shared_documents(dict(zip(grid.systems, grid.values, strict=True))).own_note:
-            notes.append(f"{scores.aspect} by {labels[judge_key(scores)]}: {unlike}")
+        grid = Grid.of(scores)
+        if unlike := shared_documents(dict(zip(grid.systems, grid.judge, strict=True))).own_note:
+            notes.append(f"{scores.judge.aspect} by {labels[judge_key(scores.judge)]}: {unlike}")
     return Study(STUDY, rows, notes)
 
 
-def _series(run: RunFolder | None, gold: Dataset | None, options: CardOptions) -> list[Scores]:
+def _series(run: RunFolder | None, gold: Dataset | None, options: CardOptions) -> list[Sample]:
     """The scores of summaries of every judge, then people's, on the aspects that were chosen."""
     chosen = options.aspects
     series, there = [], []
@@ -144,7 +144,7 @@ def _series(run: RunFolder | None, gold: Dataset | None, options: CardOptions) -
             if not chosen or aspect in chosen:
                 series += gold_scores(columns, aspect, Level.SUMMARY, options.rule, options.source)
     series = [scores for scores in series if len(scores)]
-    lost = [name for name in chosen if name not in {scores.aspect for scores in series}]
+    lost = [name for name in chosen if name not in {scores.judge.aspect for scores in series}]
     if lost or not series:
         where = "the run" if run is not None else "the data"
         known = ", ".join(sorted(set(there))) or "none"
@@ -168,7 +168,7 @@ def _everything(size: int) -> _Part:
 
 
 def _score_rows(
-    scores: Scores,
+    scores: Sample,
     context: Context,
     columns: Sequence[str],
     across: Sequence[str],
@@ -176,11 +176,11 @@ def _score_rows(
     resample: Resampling,
 ) -> Iterator[Row]:
     """Everything about one judge's aspect."""
-    about = merged(named(scores), study=STUDY)
-    by = {name: _parts(name, context.column(name, scores.document, scores.system)) for name in columns}
+    about = merged(named(scores.judge), study=STUDY)
+    by = {name: _parts(name, context.column(name, scores.units.document, scores.units.system)) for name in columns}
 
     def mean(rows: Bools, *fields: Mapping[str, Any]) -> Row:
-        estimate = resample(scores.document.take(rows).codes).mean(scores.value[rows])
+        estimate = resample(scores.units.document.take(rows).codes).mean(scores.x[rows])
         return interval_row(estimate, about, *fields, level="summary", statistic="mean")
 
     for system, rows in by["system"]:
@@ -188,17 +188,17 @@ def _score_rows(
         means = [mean(rows & inside, system, domain) for domain, inside in by["domain"] if (rows & inside).any()]
         yield from means
         if means:
-            yield from _over_groups(merged(about, system), [row.value for row in means], scores.value, "domain")
+            yield from _over_groups(merged(about, system), [row.value for row in means], scores.x, "domain")
         for name in across:
             own = merged(about, system, details={"by": name})
-            values = parts(context.column(name, scores.document, scores.system))
+            values = parts(context.column(name, scores.units.document, scores.units.system))
             means = [
                 mean(rows & inside, own, {"details": {"group": value}})
                 for value, inside in values
                 if (rows & inside).any()
             ]
             yield from means
-            yield from _over_groups(own, [row.value for row in means], scores.value, "group")
+            yield from _over_groups(own, [row.value for row in means], scores.x, "group")
     for name in columns[1:]:
         for fields, rows in by[name]:
             yield mean(rows, fields)
@@ -245,7 +245,7 @@ def domain_stability(
 
 
 def _redaction(
-    scores: Scores, context: Context, groups: Sequence[_Part], column: str | None, resample: Resampling
+    scores: Sample, context: Context, groups: Sequence[_Part], column: str | None, resample: Resampling
 ) -> Iterator[Row]:
     """Redacted minus unredacted, over all and by system. A copy is resampled with the document that it is a copy of
     (column `original`), so that the interval is that of pairs."""
@@ -253,12 +253,12 @@ def _redaction(
     if marked is None:
         return
     name, is_redacted = marked
-    values = context.column(name, scores.document, scores.system)
+    values = context.column(name, scores.units.document, scores.units.system)
     states = [is_redacted(value) for value in values.names]
     marks = np.array([np.nan if state is None else float(state) for state in states])[values.codes]
     for fields, rows in groups:
-        inside = rows & ~np.isnan(scores.value + marks)
-        value, mark = scores.value[inside], marks[inside]
+        inside = rows & ~np.isnan(scores.x + marks)
+        value, mark = scores.x[inside], marks[inside]
         counts = {"redacted": int((mark == 1).sum()), "unredacted": int((mark == 0).sum())}
         means = {f"mean_{kind}": _mean_where(value, mark == number) for kind, number in _REDACTION.items()}
         originals = _originals(scores, context).take(inside)
@@ -269,7 +269,7 @@ def _redaction(
             undefined=f"{name} does not tell redacted from unredacted summaries here",
         )  # fmt: skip
         yield interval_row(
-            estimate, named(scores), fields, study=STUDY, level="summary", statistic="redaction_delta",
+            estimate, named(scores.judge), fields, study=STUDY, level="summary", statistic="redaction_delta",
             details={"column": name, **counts, **means, "pairs": pairs},
         )  # fmt: skip
 
@@ -281,12 +281,12 @@ def _mean_where(values: Floats, rows: Bools) -> float | None:
     return float(values[rows].mean()) if rows.any() else None
 
 
-def _originals(scores: Scores, context: Context) -> Names:
+def _originals(scores: Sample, context: Context) -> Names:
     """The document of each row; of a copy, the one that it is a copy of."""
     if ORIGINAL not in context.extra:
-        return scores.document
-    originals = context.column(ORIGINAL, scores.document, scores.system).labels()
-    pairs = zip(originals, scores.document.labels(), strict=True)
+        return scores.units.document
+    originals = context.column(ORIGINAL, scores.units.document, scores.units.system).labels()
+    pairs = zip(originals, scores.units.document.labels(), strict=True)
     return Names.of([original or document for original, document in pairs])
 
 
@@ -374,18 +374,18 @@ def _distribution(
 # ---- abstractiveness against faithfulness ----
 
 
-def _abstractness(series: Sequence[Scores], context: Context) -> Iterator[Row]:
+def _abstractness(series: Sequence[Sample], context: Context) -> Iterator[Row]:
     """Abstractiveness against faithfulness: over all summaries, within systems and domains, and over systems."""
-    novel = next((scores for scores in series if scores.aspect == ABSTRACTIVENESS), None)
+    novel = next((scores for scores in series if scores.judge.aspect == ABSTRACTIVENESS), None)
     if novel is None:
         return
-    for faithful in (scores for scores in series if scores.aspect == FAITHFULNESS):
-        pairs = align(novel, faithful, context)
-        about = merged(named(novel, faithful), study=STUDY, average="pooled")
+    for faithful in (scores for scores in series if scores.judge.aspect == FAITHFULNESS):
+        pairs = Sample.join([novel, faithful], context)
+        about = merged(named(novel.judge, faithful.judge), study=STUDY, average="pooled")
         parts_of = [Group(name, value, part) for name in ("system", "domain") for value, part in pairs.split(name)]
         for group in (Group(None, None, pairs), *parts_of):
             for coefficient in (Coefficient.PEARSON, Coefficient.SPEARMAN):
-                got = correlate(group.pairs.x, group.pairs.y, coefficient)
+                got = correlate(group.sample.x, group.sample.y, coefficient)
                 yield interval_row(got, about, group.fields(), level="summary", statistic=coefficient.value)
         means = pairs.at(Level.SYSTEM)
         got = correlate(means.x, means.y, Coefficient.SPEARMAN)

@@ -4,7 +4,7 @@ Label 1 is the positive class: supported, present, consistent. So sensitivity is
 that the judge calls supported, specificity the share of errors it finds, and balanced accuracy their mean:
 FineSurE's (|hit 1| / |1| + 1 - |false 1| / |0|) / 2, whichever class is called positive.
 
-A decision is the judge's label (or a value that is 0 or 1). Scores become decisions by a threshold: a given one, or
+A decision is the judge's label (or a value that is 0 or 1). Sample become decisions by a threshold: a given one, or
 one tuned on a named part of the data that is then left out of the test (AggreFact's percentile protocol), a single
 one or one for each value of a column.
 """
@@ -19,8 +19,8 @@ import numpy as np
 from summeter.choices import Level, Use
 from summeter.meta.gold import decisions
 from summeter.meta.inputs import Gold, RunLike
-from summeter.meta.matrix import ABSENT, OTHER_LIST, PairedScores, are_decisions
 from summeter.meta.results import Row, Study, resampling
+from summeter.meta.sample import ABSENT, OTHER_LIST, Sample, are_decisions
 from summeter.meta.selection import (
     OF_PEOPLE,
     Group,
@@ -59,7 +59,7 @@ NEEDS_THRESHOLD = "its scores are no decisions: give a threshold, or tune one on
 class Decided(NamedTuple):
     """Test rows with decisions (NaN where there is none), scores, and how the decisions were made."""
 
-    pairs: PairedScores
+    pairs: Sample
     labels: Floats
     scores: Floats
     reason: str | None
@@ -108,7 +108,7 @@ def classify(
     read = meta_input(run, gold, chosen)
     scored = list(all_pairs(read, where, chosen))
     for pairs in scored:
-        decisions(pairs.gold)  # raises where people's values are no yes or no
+        decisions(pairs.of(1))  # raises where people's values are no yes or no
     labelled = list(all_pairs(read, where, chosen, Use.LABEL))
     rows: list[Row] = []
     for scores, labels in zip(scored, labelled, strict=True):
@@ -125,14 +125,14 @@ def classify(
     return Study(STUDY, rows, notes(read, chosen, where, scored))
 
 
-def _labelled(scores: PairedScores, labels: PairedScores) -> Decided:
+def _labelled(scores: Sample, labels: Sample) -> Decided:
     """The judge's own labels as decisions. Shares of labels are none, except where they are all 0 or 1."""
     if are_decisions(labels.x):
         return Decided(scores, labels.x, scores.x, None, {})
     return Decided(scores, np.full(len(scores), np.nan), scores.x, NEEDS_THRESHOLD, {})
 
 
-def _tuned(scores: PairedScores, tune: str, thresholds_by: str | None) -> Decided:
+def _tuned(scores: Sample, tune: str, thresholds_by: str | None) -> Decided:
     name, dev, test = dev_split(scores, tune)
     about: dict[str, Any] = {"tuned_on": name, "tuned_n": dev.n}
     if thresholds_by is None:
@@ -142,8 +142,8 @@ def _tuned(scores: PairedScores, tune: str, thresholds_by: str | None) -> Decide
             why = f"no threshold could be tuned: {tuned.reason}"
             return Decided(test, np.full(len(test), np.nan), test.x, why, about)
         return Decided(test, decide(test.x, tuned.threshold), test.x, None, about)
-    by_group = tune_thresholds(dev.y, dev.x, list(dev.column(thresholds_by).labels()))
-    of_test = list(test.column(thresholds_by).labels())
+    by_group = tune_thresholds(dev.y, dev.x, list(dev.units.column(thresholds_by).labels()))
+    of_test = list(test.units.column(thresholds_by).labels())
     accuracy = grouped_accuracy(test.y, test.x, of_test, by_group)
     # A group without a threshold decides nothing: its rows are missing.
     limits = [by_group[group].threshold if group in by_group else None for group in of_test]
@@ -159,8 +159,8 @@ def _tuned(scores: PairedScores, tune: str, thresholds_by: str | None) -> Decide
 
 
 def _rows(group: Group, decided: Decided, resample: Resampling) -> Iterator[Row]:
-    rows = slice(None) if group.column is None else decided.pairs.column(group.column).equal(group.value)
-    gold, labels, scores = group.pairs.y, decided.labels[rows], decided.scores[rows]
+    rows = slice(None) if group.column is None else decided.pairs.units.column(group.column).equal(group.value)
+    gold, labels, scores = group.sample.y, decided.labels[rows], decided.scores[rows]
     rates = classify_labels(gold, labels)
     for name in STATISTICS:
         if name == "auroc":
@@ -186,9 +186,9 @@ def _row(
     undecided: str | None = None,
     **details: Any,
 ) -> Row:
-    part, estimate = group.pairs, None
+    part, estimate = group.sample, None
     reason = undecided or rate.reason if rate.value is None else rate.reason
-    bootstrap = resample(part.document.codes)
+    bootstrap = resample(part.units.document.codes)
     if rate.value is not None:
         estimate = classification_interval(part.y, used, name, bootstrap)
         if name == "balanced_accuracy":
@@ -200,12 +200,13 @@ def _row(
     )  # fmt: skip
 
 
-def _success(pairs: PairedScores) -> Row:
+def _success(pairs: Sample) -> Row:
     """The share of judged summaries with a usable verdict on every unit people were shown, and on no other."""
-    items = Groups.by(pairs.document, pairs.system)
-    whys = [why or "" for why in pairs.why.names]
-    no_judge = np.array([f"judge: {ABSENT}" in why or "judge: skipped" in why for why in whys])[pairs.why.codes]
-    no_gold = np.array([any(f"gold: {why}" in text for why in (ABSENT, OTHER_LIST)) for text in whys])[pairs.why.codes]
+    items = Groups.by(pairs.units.document, pairs.units.system)
+    reasons = pairs.reasons
+    whys = [why or "" for why in reasons.names]
+    no_judge = np.array([f"judge: {ABSENT}" in why or "judge: skipped" in why for why in whys])[reasons.codes]
+    no_gold = np.array([any(f"gold: {why}" in text for why in (ABSENT, OTHER_LIST)) for text in whys])[reasons.codes]
     judged, shown, bad = (items.count(rows) > 0 for rows in (~no_judge, ~no_gold, np.isnan(pairs.x) | no_gold))
     counted = judged & shown
     n = int(counted.sum())

@@ -22,11 +22,10 @@ import numpy as np
 from pydantic import Field
 
 from summeter.choices import Average, Coefficient, Documents, Level
-from summeter.meta._correlate import Options, measured_correlation, of_means
 from summeter.meta.context import Context
 from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
-from summeter.meta.matrix import PairedScores, Scores, parts
+from summeter.meta.measure import estimate, measured
 from summeter.meta.options import Aspects, By, Choice, GoldAtLeast, Judges, Selection, Significance, study
 from summeter.meta.results import (
     Row,
@@ -41,7 +40,9 @@ from summeter.meta.results import (
     status_of,
     told_apart,
 )
+from summeter.meta.sample import Grid, Sample, parts
 from summeter.meta.selection import Group, all_pairs, check, golds, group_fields, groups, meta_input, notes
+from summeter.meta.statistics import STATISTICS
 from summeter.meta.verdicts import AGREES_BETTER, Comparison
 from summeter.records import Judgment, Message, Parameter, UsageError, judge_names
 from summeter.runs.run import RunFolder
@@ -55,7 +56,6 @@ from summeter.stats import (
     areas,
     corrected,
     correlation_by_group,
-    correlation_of,
     enough_permutations,
     least_p,
     paired_differences,
@@ -65,8 +65,6 @@ from summeter.stats import (
     williams,
 )
 from summeter.stats.base import Floats, Values
-from summeter.stats.classification import Area
-from summeter.stats.resample import Weighted
 from summeter.tables import Table, interval, number
 
 STUDY = "compare"
@@ -159,29 +157,30 @@ def compare_by_people(gold: Gold, options: ComparePeopleOptions) -> Study:
 
 
 def _compare(
-    series: Sequence[Scores], context: Context, options: CompareSystemsOptions | ComparePeopleOptions
+    series: Sequence[Sample], context: Context, options: CompareSystemsOptions | ComparePeopleOptions
 ) -> Study:
-    usable = [scores for scores in series if len(scores.system.used()) > 1]
+    usable = [scores for scores in series if len(scores.units.system.used()) > 1]
     if not usable:
         raise UsageError("to compare systems, a judge must have scored the summaries of at least 2 of them")
     rows: list[Row] = []
     notes: list[str] = []
     labels = {
-        scores.aspect: judge_names(judge_key(rival) for rival in usable if rival.aspect == scores.aspect)
-        for scores in usable
+        aspect: judge_names(judge_key(scores.judge) for scores in usable if scores.judge.aspect == aspect)
+        for aspect in dict.fromkeys(scores.judge.aspect for scores in usable)
     }
     for scores in usable:
-        label = labels[scores.aspect][judge_key(scores)]
+        judge = scores.judge
+        label = labels[judge.aspect][judge_key(judge)]
         for parts_of in _families(scores, context, options.by):
-            grids = [part.grid() for _, part in parts_of]
-            tables = [dict(zip(grid.systems, grid.values, strict=True)) for grid in grids]
+            grids = [Grid.of(part) for _, part in parts_of]
+            tables = [dict(zip(grid.systems, grid.judge, strict=True)) for grid in grids]
             pairs = paired_differences(tables, options.alpha, options.permutations, options.seed)
             for (fields, _), table, differences in zip(parts_of, tables, pairs, strict=True):
-                about = merged(named(scores), fields, study=STUDY, level=Level.SUMMARY.value)
+                about = merged(named(judge), fields, study=STUDY, level=Level.SUMMARY.value)
                 means, note = _means(table, about, options)
                 values = {name: row.value for name, row in means.items()}
                 scoreless = [name for name, row in means.items() if not row.details["own_documents"]]
-                compared = Comparison(values, differences, scores.aspect, options.alpha, scoreless=scoreless)
+                compared = Comparison(values, differences, judge.aspect, options.alpha, scoreless=scoreless)
                 family = _Family(means, compared, about, options, "mean_difference")
                 rows += family.rows()
                 group = next((str(value) for key, value in fields.items() if key != "details"), None)
@@ -190,15 +189,15 @@ def _compare(
     return Study(STUDY, rows, notes)
 
 
-def _families(scores: Scores, context: Context, by: str | None) -> Iterator[list[tuple[dict[str, Any], Scores]]]:
+def _families(scores: Sample, context: Context, by: str | None) -> Iterator[list[tuple[dict[str, Any], Sample]]]:
     """All rows, and, as one family of tests, the rows of each value of a column."""
     yield [({}, scores)]
     if by is None:
         return
     family = [
         (group_fields(by, value), part)
-        for value, rows in parts(context.column(by, scores.document, scores.system))
-        if len((part := scores.take(rows)).system.used()) > 1
+        for value, rows in parts(context.column(by, scores.units.document, scores.units.system))
+        if len((part := scores.take(rows)).units.system.used()) > 1
     ]
     if not family:
         raise UsageError(f"no value of {by!r} has summaries of 2 systems to compare")
@@ -392,7 +391,7 @@ def compare_evaluators(runs: RunLike | Sequence[RunLike], gold: Gold, options: C
     check(level, average)
     task = AgreementTask(Coefficient(options.coefficient), level, average, options)
     sentences: list[str] = []
-    by_gold: dict[tuple[str, str], list[PairedScores]] = {}
+    by_gold: dict[tuple[str, str], list[Sample]] = {}
     for run in _several(runs):
         read = meta_input(run, gold, options)
         here = list(all_pairs(read, level, options))
@@ -422,17 +421,17 @@ def _several(runs: RunLike | Sequence[RunLike]) -> list[RunLike]:
     return cast("list[RunLike]", several)
 
 
-_Part = tuple[Group, dict[str, PairedScores]]
+_Part = tuple[Group, dict[str, Sample]]
 
 
-def _judge_families(judges: Mapping[str, PairedScores], by: str | None) -> Iterator[list[_Part]]:
+def _judge_families(judges: Mapping[str, Sample], by: str | None) -> Iterator[list[_Part]]:
     """All rows, and, as one family of tests, those of each value of a column that several judges have."""
     whole: dict[str | None, _Part] = {}
     split: dict[str | None, _Part] = {}
     for name, pairs in judges.items():
         for group in groups(pairs, by):
             part = whole if group.column is None else split
-            part.setdefault(group.value, (group, {}))[1][name] = group.pairs
+            part.setdefault(group.value, (group, {}))[1][name] = group.sample
     yield list(whole.values())
     yield [part for part in split.values() if len(part[1]) > 1]
 
@@ -458,7 +457,7 @@ def _of_judges(family: Sequence[_Part], task: AgreementTask) -> Iterator[tuple[_
 
 
 def judge_differences(
-    families: Sequence[Mapping[str, PairedScores]], task: AgreementTask
+    families: Sequence[Mapping[str, Sample]], task: AgreementTask
 ) -> list[list[tuple[PairDifference, dict[str, Any]]]]:
     """The difference of every two judges of each family (name -> scores beside people's), with fields of its row.
 
@@ -471,55 +470,40 @@ def judge_differences(
     return [[(next(whole), fields) for _, fields in tested] for tested in tests]
 
 
-def _value_row(name: str, pairs: PairedScores, about: Mapping[str, Any], task: AgreementTask) -> Row:
+def _value_row(name: str, pairs: Sample, about: Mapping[str, Any], task: AgreementTask) -> Row:
     testing = task.testing
-    options = Options(resampling(min(testing.resamples, _RESAMPLES), testing.confidence, testing.seed))
-    got = measured_correlation(pairs.at(task.level), task.coefficient, task.average, options)
-    result = got.interval or Estimate(got.value, got.n, got.missing, reason=got.reason)
-    return interval_row(
-        result, about, named(pairs.judge), statistic=task.coefficient, n=got.n, missing=got.missing, p=got.p,
-        details={**got.details, "name": name},
-    )  # fmt: skip
+    draws = resampling(min(testing.resamples, _RESAMPLES), testing.confidence, testing.seed)
+    got = estimate(pairs.at(task.level), task.coefficient, draws, task.average)
+    details = {**got.details, "name": name}
+    return interval_row(got.estimate, about, named(pairs.judge), statistic=task.coefficient, details=details)
 
 
 def _tested(
-    name: str, a: PairedScores, other: str, b: PairedScores, task: AgreementTask, family: int
+    name: str, a: Sample, other: str, b: Sample, task: AgreementTask, family: int
 ) -> tuple[PairDifference, dict[str, Any]]:
     """The difference of two judges before the correction over `family` pairs, and fields of its row."""
-    first, second = common(a, b)
+    whole = common(a, b)
+    both = whole.take(whole.kept)
+    first, second = both.of(0, 2), both.of(1, 2)
     test = _pooled if task.average is Average.POOLED else _averaged
     pair, details = test((name, other), first, second, task, family)
     signatures = {"first_signature": a.judge.signature, "second_signature": b.judge.signature}
-    lost = len({key for side in (a, b) for key in _keys(side.take(~np.isnan(side.y)))}) - len(first)
+    lost = int((~np.isnan(whole.y)).sum()) - len(both)
     fields = {"signature": " vs ".join(signatures.values()), "details": {**details, **signatures}}
     return pair._replace(missing=lost), fields
 
 
-def common(a: PairedScores, b: PairedScores) -> tuple[PairedScores, PairedScores]:
-    """Two judges' pairs with the same gold, cut to the rows that people and both judges have, in one order.
-
-    Raises UsageError where a row is not one (the same key fact number in two lists of one document).
-    """
-    left, right = a.take(a.kept), b.take(b.kept)
-    here, there = _keys(left), _keys(right)
-    place = {key: row for row, key in enumerate(there)}
-    if len(place) < len(there) or len(set(here)) < len(here):
-        raise UsageError("people judged two lists of key facts of one document; compare judges a summary instead")
-    rows = [(row, place[key]) for row, key in enumerate(here) if key in place]
-    rows_left, rows_right = (np.array([both[side] for both in rows], np.int64) for side in (0, 1))
-    return left.take(rows_left), right.take(rows_right)
-
-
-def _keys(pairs: PairedScores) -> list[tuple[Any, Any, int]]:
-    return list(zip(pairs.document.labels(), pairs.system.labels(), pairs.index.tolist(), strict=True))
+def common(a: Sample, b: Sample) -> Sample:
+    """Two judges and people (a sample of three raters) on every unit that people judged or either judge did."""
+    return Sample.join([a.of(0), b.of(0), b.of(1)], a.units.context, explain=False)
 
 
 def _pooled(
-    names: tuple[str, str], first: PairedScores, second: PairedScores, task: AgreementTask, family: int
+    names: tuple[str, str], first: Sample, second: Sample, task: AgreementTask, family: int
 ) -> tuple[PairDifference, dict[str, Any]]:
     kind, testing = task.coefficient, task.testing
     left, right = first.at(task.level), second.at(task.level)
-    documents = left.document.codes if left.source is None else None
+    documents = left.units.document.codes if left.summaries is None else None
     units, by = (len(left), task.level.value) if documents is None else (len(np.unique(documents)), "document")
     most = testing.permutations if kind is Coefficient.PEARSON else min(testing.permutations, _RANK_EXCHANGES)
     most = max(most, enough_permutations(family, testing.alpha, 1))  # each costs a correlation
@@ -545,31 +529,21 @@ def _pooled(
     return pair, details
 
 
-def _interval(first: PairedScores, second: PairedScores, task: AgreementTask, family: int) -> Estimate:
+def _interval(first: Sample, second: Sample, task: AgreementTask, family: int) -> Estimate:
     """The difference over drawn documents; means of systems are formed anew in each draw."""
     testing = task.testing
-    rows = first if task.level is Level.SYSTEM else first.at(task.level)
-    draws = min(testing.resamples, _RESAMPLES)
-    bootstrap = Bootstrap(rows.document.codes, draws, 1 - testing.alpha / family, testing.seed)
-    left, right = (_weighted(side, task, bootstrap) for side in (first, second))
-    return bootstrap.interval(lambda weights: left(weights) - right(weights), width=len(rows))
-
-
-def _weighted(pairs: PairedScores, task: AgreementTask, bootstrap: Bootstrap) -> Weighted:
-    """The agreement of a judge with people as a function of the weights of documents."""
-    at = pairs.at(task.level)
-    if task.coefficient == AUROC:
-        return Area(at.y, at.x, bootstrap.codes)
-    if task.level is Level.SYSTEM:
-        return of_means(pairs, task.coefficient, bootstrap)
-    return correlation_of(at.x, at.y, bootstrap.codes, task.coefficient)
+    (left, clusters), (right, _) = (
+        measured(side.at(task.level), STATISTICS[task.coefficient]) for side in (first, second)
+    )
+    bootstrap = Bootstrap(clusters, min(testing.resamples, _RESAMPLES), 1 - testing.alpha / family, testing.seed)
+    return bootstrap.interval(lambda weights: left.weighted(weights) - right.weighted(weights), width=len(clusters))
 
 
 def _averaged(
-    names: tuple[str, str], first: PairedScores, second: PairedScores, task: AgreementTask, family: int
+    names: tuple[str, str], first: Sample, second: Sample, task: AgreementTask, family: int
 ) -> tuple[PairDifference, dict[str, Any]]:
     """Correlations within each document (or system), exchanged as a whole."""
-    over = {Average.DOCUMENT: first.document, Average.SYSTEM: first.system}[task.average]
+    over = {Average.DOCUMENT: first.units.document, Average.SYSTEM: first.units.system}[task.average]
     labels, by = list(over.labels()), task.average.value
     left, right = (correlation_by_group(side.x, side.y, labels, task.coefficient) for side in (first, second))
     a, b = (np.array([by_group[key].value for key in left], dtype=np.float64) for by_group in (left, right))

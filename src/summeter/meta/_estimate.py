@@ -24,10 +24,10 @@ from pydantic import Field
 
 from summeter.choices import Level, Population
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, context_of
-from summeter.meta.matrix import PairedScores
 from summeter.meta.options import By, Choice, CommandLine, GoldAtLeast, Options, Pairs, Selection, study
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, status_of
-from summeter.meta.selection import Group, PairedMatrix, all_pairs, meta_input, paired_matrices, row
+from summeter.meta.sample import Sample
+from summeter.meta.selection import Group, all_pairs, meta_input, row, summary_groups
 from summeter.records import JudgeKey, UsageError, judge_names
 from summeter.runs.run import CascadeSample, RunFolder
 from summeter.stats import Bootstrap, PpiMean, correlate, labels_needed, ppi_mean
@@ -90,14 +90,15 @@ def estimate(run: RunLike, gold: Gold, options: EstimateOptions) -> Study:
         read = read._replace(context=read.judge.context)
     rows: list[Row] = []
     notes: list[str] = []
-    matrices = paired_matrices(read, options, options.by)
-    names = judge_names(JudgeKey(scores.judge, scores.signature) for scores in (part.pairs.judge for part in matrices))
+    matrices = summary_groups(read, options, options.by)
+    names = judge_names(JudgeKey(scores.judge, scores.signature) for scores in (part.sample.judge for part in matrices))
     for matrix in matrices:
-        for system in matrix.systems:
-            rows += _system_rows(matrix.group, system, options)
+        systems = matrix.grid.systems
+        for system in systems:
+            rows += _system_rows(matrix, system, options)
         rows += _pair_rows(matrix, options)
-        judge = matrix.pairs.judge
-        notes += _warnings(matrix.group, matrix.systems, names[JudgeKey(judge.judge, judge.signature)])
+        judge = matrix.sample.judge
+        notes += _warnings(matrix, systems, names[JudgeKey(judge.judge, judge.signature)])
     verdicts = [
         _verdict(row, names[JudgeKey(row.judge or "", row.signature or "")])
         for row in rows
@@ -128,19 +129,19 @@ def estimate_last_judge(run: RunFolder, samples: Iterable[CascadeSample], option
     return Study.join(studies)
 
 
-def _of(group: Group, system: str) -> PairedScores:
-    return group.pairs.take(group.pairs.system.equal(system))
+def _of(group: Group, system: str) -> Sample:
+    return group.sample.take(group.sample.units.system.equal(system))
 
 
 def _row(group: Group, statistic: str, value: float | None, **more: Any) -> Row:
     """A row about these summaries; people's missing labels are the design, so `missing` is the machine's alone."""
     about = {"study": STUDY, "statistic": statistic, "value": value, "level": Level.SYSTEM.value}
-    return Row(**merged(named(group.pairs.judge, group.pairs.gold), about, group.fields(), more))
+    return Row(**merged(named(group.sample.judge, group.sample.gold), about, group.fields(), more))
 
 
 def _system_rows(group: Group, system: str, options: IntervalOptions) -> Iterator[Row]:
     part = _of(group, system)
-    got = ppi_mean(part.y, part.x, part.document.codes, options.confidence, options.tuned)
+    got = ppi_mean(part.y, part.x, part.units.document.codes, options.confidence, options.tuned)
     yield _row(
         group, "ppi_mean", got.value, system=system, **_ends(got.low, got.high, options.interval()), n=got.n,
         missing=got.missing, status=status_of(got.value, got.status), reason=got.reason,
@@ -148,11 +149,11 @@ def _system_rows(group: Group, system: str, options: IntervalOptions) -> Iterato
                  "narrower": _narrower(got)},
     )  # fmt: skip
     # Labels where the machine has no score count for people alone, so this is not always the sample above.
-    yield _labelled_mean(group, "labelled_mean", system, part.y, part.document.codes, options)
-    machine = Bootstrap(part.document.codes, RESAMPLES, options.confidence).mean(part.x)
-    about = merged(named(group.pairs.judge, group.pairs.gold), group.fields(), study=STUDY, system=system)
+    yield _labelled_mean(group, "labelled_mean", system, part.y, part.units.document.codes, options)
+    machine = Bootstrap(part.units.document.codes, RESAMPLES, options.confidence).mean(part.x)
+    about = merged(named(group.sample.judge, group.sample.gold), group.fields(), study=STUDY, system=system)
     yield interval_row(machine, about, statistic="machine_mean", level=Level.SYSTEM.value)
-    bias = _labelled_mean(group, "machine_bias", system, part.x - part.y, part.document.codes, options)
+    bias = _labelled_mean(group, "machine_bias", system, part.x - part.y, part.units.document.codes, options)
     yield bias.model_copy(update={"missing": got.missing})
 
 
@@ -180,13 +181,14 @@ def _narrower(got: PpiMean) -> float | None:
     return (got.high - got.low) / alone if alone > 0 else None
 
 
-def _pair_rows(matrix: PairedMatrix, options: LastJudgeOptions) -> Iterator[Row]:
-    given = options.pairs_of(matrix.systems)
-    wanted = list(combinations(matrix.systems, 2)) if given is None else given
+def _pair_rows(matrix: Group, options: LastJudgeOptions) -> Iterator[Row]:
+    grid = matrix.grid
+    given = options.pairs_of(grid.systems)
+    wanted = list(combinations(grid.systems, 2)) if given is None else given
     for pair in wanted:
-        first, second = map(matrix.systems.index, pair)
-        human, machine = (side[first] - side[second] for side in (matrix.gold, matrix.judge))
-        yield from _difference(matrix.group, pair_name(*pair), human, machine, len(wanted), options)
+        first, second = map(grid.systems.index, pair)
+        human, machine = (side[first] - side[second] for side in (grid.gold, grid.judge))
+        yield from _difference(matrix, pair_name(*pair), human, machine, len(wanted), options)
 
 
 def _difference(
@@ -238,13 +240,14 @@ def _warnings(group: Group, systems: Sequence[str], judge: str) -> Iterator[str]
         part = _of(group, system)
         about = f"{judge}, {part.gold.aspect}{where}, {system}"
         yield from (f"warning: {about}: {text}" for text in sample_warnings(part.y, part.x))
-    labelled = group.pairs.take(~np.isnan(group.pairs.y))
+    labelled = group.sample.take(~np.isnan(group.sample.y))
     every, seen = (
-        {value for value in pairs.column("domain").labels() if value is not None} for pairs in (group.pairs, labelled)
+        {value for value in part.units.column("domain").labels() if value is not None}
+        for part in (group.sample, labelled)
     )
     if seen and every - seen:
         lost = ", ".join(sorted(every - seen))
-        yield f"warning: {group.pairs.gold.aspect}{where}: no label in the domains {lost}: is the sample random?"
+        yield f"warning: {group.sample.gold.aspect}{where}: no label in the domains {lost}: is the sample random?"
 
 
 def sample_warnings(human: Floats, machine: Floats) -> list[str]:
@@ -394,12 +397,12 @@ def simulate(run: RunLike, gold: Gold, labels: int, options: SimulateOptions) ->
     rows: list[Row] = []
     for pairs in all_pairs(read, Level.SUMMARY, options):
         whole = Group(None, None, pairs)
-        systems = [str(name) for name in pairs.system.used()]
+        systems = [str(name) for name in pairs.units.system.used()]
         parts = [Group("system", system, _of(whole, system)) for system in systems] if len(systems) > 1 else []
         for group in (whole, *parts):
-            part = group.pairs
+            part = group.sample
             try:
-                got = coverage(part.y, part.x, labels, options, part.document.codes)
+                got = coverage(part.y, part.x, labels, options, part.units.document.codes)
             except UsageError as error:
                 rows.append(row(STUDY, group, "coverage", None, n=0, missing=part.missing, reason=str(error)))
                 continue

@@ -10,28 +10,24 @@ from typing import Unpack
 
 from summeter.choices import Coefficient, Level, Use
 from summeter.data.dataset import Dataset
-from summeter.meta._correlate import rows_interval
 from summeter.meta.gold import aspects
 from summeter.meta.inputs import Gold, RunLike, TooLargeError, gold_input, judge_input
-from summeter.meta.matrix import PairedScores, align, are_decisions
-from summeter.meta.results import Row, Study, judge_labels, resampling
+from summeter.meta.measure import estimate, pair_fields
+from summeter.meta.results import Row, Study, interval_row, judge_labels, resampling
+from summeter.meta.sample import Sample, are_decisions
 from summeter.meta.selection import (
     OF_PEOPLE,
-    Group,
     MetaInput,
     Selection,
     SelectionArgs,
     check_known,
     golds,
-    row,
     takes,
 )
 from summeter.meta.verdicts import CHANCE, against_chance, agreement
 from summeter.records import UsageError
 from summeter.runs.run import RunFolder
 from summeter.scoring.table import Question
-from summeter.stats import Estimate, classification_interval
-from summeter.stats import correlate as correlate_values
 from summeter.stats.resample import Resampling
 
 STUDY = "agreement_with_people"
@@ -103,43 +99,32 @@ def _read(run: RunLike, gold: Gold | None, chosen: Selection) -> MetaInput | Non
     return MetaInput(machine, people, context if context.domains else machine.context)
 
 
-def _pairs(read: MetaInput, question: Question, aspect: str, chosen: Selection) -> Iterator[tuple[PairedScores, bool]]:
+def _pairs(read: MetaInput, question: Question, aspect: str, chosen: Selection) -> Iterator[tuple[Sample, bool]]:
     """The judge beside people, and whether both sides are decisions: at the lowest level at which they are."""
     for level in _LEVELS:
         labels = read.judge.scores(question, level, Use.LABEL)
         if not are_decisions(labels.value):
             continue
-        sides = [align(labels, gold, read.context) for gold in golds(read.gold, aspect, level, chosen)]
-        if sides and all(pairs.n and are_decisions(pairs.gold.value) for pairs in sides):
+        sides = [Sample.join([labels, gold], read.context) for gold in golds(read.gold, aspect, level, chosen)]
+        if sides and all(pairs.n and are_decisions(pairs.y) for pairs in sides):
             yield from ((pairs, True) for pairs in sides)
             return
     scores = read.judge.scores(question, Level.SUMMARY)
     if len(scores):
         for gold in golds(read.gold, aspect, Level.SUMMARY, chosen):
-            yield align(scores, gold, read.context), False
+            yield Sample.join([scores, gold], read.context), False
 
 
-def _row(pairs: PairedScores, decided: bool, resample: Resampling) -> Row:  # noqa: FBT001 - which of two statistics
-    estimate: Estimate | None = None
-    if decided:
-        name, p = "balanced_accuracy", None
-        estimate = classification_interval(pairs.y, pairs.x, name, resample(pairs.document.codes))
-        value, reason = estimate.value, estimate.reason
-    else:
-        name = Coefficient.SPEARMAN.value
-        whole = correlate_values(pairs.x, pairs.y, name)
-        value, p, reason = whole.value, whole.p, whole.reason
-        if value is not None:
-            estimate = rows_interval(pairs, name, resample)
-            reason = estimate.reason
+def _row(pairs: Sample, decided: bool, resample: Resampling) -> Row:  # noqa: FBT001 - which of two statistics
+    statistic = "balanced_accuracy" if decided else Coefficient.SPEARMAN.value
+    got = estimate(pairs, statistic, resample)
     verdict = None
-    if estimate is not None and estimate.value is not None:
-        verdict = against_chance(estimate.low, estimate.high, CHANCE[name], estimate.clusters)
-    details = {"chance": CHANCE[name], "verdict": verdict}
-    return row(
-        STUDY, Group(None, None, pairs), name, value, estimate, n=pairs.n, missing=pairs.missing, p=p, reason=reason,
-        average="pooled", details=details,
-    )  # fmt: skip
+    if got.estimate.value is not None:
+        verdict = against_chance(got.estimate.low, got.estimate.high, CHANCE[statistic], got.estimate.clusters)
+    details = {**got.details, "chance": CHANCE[statistic], "verdict": verdict}
+    return interval_row(
+        got.estimate, pair_fields(pairs), study=STUDY, statistic=statistic, average="pooled", details=details
+    )
 
 
 def agreement_lines(study: Study) -> list[str]:

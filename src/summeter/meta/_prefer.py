@@ -25,10 +25,10 @@ from pydantic import Field
 from summeter.choices import AggregationRule, Level
 from summeter.meta.gold import PEOPLE, Aggregation, aspects, block_of, check_named, gold_scores
 from summeter.meta.inputs import Gold, RunLike, gold_input
-from summeter.meta.matrix import ScoreMatrix, Scores, model_names, rounded
 from summeter.meta.options import By, Draws, Pairs, Selection, study
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, status_of
-from summeter.meta.selection import MetaInput, PairedMatrix, meta_input, paired_matrices, wanted
+from summeter.meta.sample import Grid, Rater, Sample, model_names, rounded
+from summeter.meta.selection import Group, MetaInput, meta_input, summary_groups, wanted
 from summeter.records import UsageError
 from summeter.scoring.table import JudgmentTable
 from summeter.stats import (
@@ -69,7 +69,7 @@ def prefer(run: RunLike | None, gold: Gold, options: PreferOptions) -> Study:
     """Ask whether judges prefer the systems people prefer: correct preferences, win rates, Bradley-Terry. Without a
     run: win rates and strengths by people's own judgments.
 
-    Scores of summaries and head-to-head verdicts are both used, whichever the run and people have (people's scores
+    Sample of summaries and head-to-head verdicts are both used, whichever the run and people have (people's scores
     first; source="pairs" for their verdicts). `pairs` are those to compare, named as given. The chain of closest
     systems follows people's ranking: by the mean over all aspects of the block (Shen et al. rank by the average of
     four ratings). Raises UsageError where there is nothing to compare or a system is unknown.
@@ -80,27 +80,24 @@ def prefer(run: RunLike | None, gold: Gold, options: PreferOptions) -> Study:
     rows: list[Row] = []
     shown: set[tuple[str, ...]] = set()
     try:
-        matrices, why = paired_matrices(read, options, options.by), None
+        matrices, why = summary_groups(read, options, options.by), None
     except UsageError as error:  # a run of verdicts only has no scores, which is no fault
         matrices, why = [], error
     for matrix in matrices:
-        if len(matrix.systems) > 1:
-            judge, people = (
-                ScoreMatrix(side, matrix.systems, matrix.documents) for side in (matrix.judge, matrix.gold)
-            )
-            ranking = _ranking(read.gold, matrix.pairs.gold, options)
-            rows += _contest_rows(
-                judge, people, matrix.fields(), systems=matrix.systems, ranking=ranking, options=options
-            )
+        systems = matrix.grid.systems
+        if len(systems) > 1:
+            judge, people = (Grid.of(matrix.sample.of(number)) for number in (0, 1))
+            ranking = _ranking(read.gold, matrix.sample.gold, options)
+            rows += _contest_rows(judge, people, matrix.about(), systems=systems, ranking=ranking, options=options)
             rows += _ranking_rows(matrix, options, shown) if options.strengths else []
     for verdicts_of_judge, scores in _verdicts_and_scores(read, options):
-        rows += _verdict_rows(verdicts_of_judge, scores, _ranking(read.gold, scores, options), options)
+        rows += _verdict_rows(verdicts_of_judge, scores, _ranking(read.gold, scores.gold, options), options)
     for either, verdicts_of_people in _against_verdicts(read, options, compared=bool(rows)):
         rows += _verdict_rows(either, verdicts_of_people, verdicts_of_people.ranking(), options)
     if not rows:
         if matrices:
-            systems = ", ".join(dict.fromkeys(name for matrix in matrices for name in matrix.systems))
-            raise UsageError(f"preferences are between systems, and there is only {systems}; give data of 2 or more")
+            there = ", ".join(dict.fromkeys(name for matrix in matrices for name in matrix.grid.systems))
+            raise UsageError(f"preferences are between systems, and there is only {there}; give data of 2 or more")
         raise why or UsageError("no verdicts on pairs of systems that people judged too")
     return Study("prefer", rows)
 
@@ -111,9 +108,9 @@ def _people_alone(columns: JudgmentTable, options: PreferOptions) -> Study:
     names = options.gold_aspects or aspects(columns)
     for aspect in names:
         for scores in gold_scores(columns, aspect, Level.SUMMARY, options.rule, options.source):
-            matrix = scores.grid()
-            if len(matrix.systems) > 1:
-                rows += _system_rows(named(scores, scores), matrix.systems, matrix.values, options)
+            grid = Grid.of(scores)
+            if len(grid.systems) > 1:
+                rows += _system_rows(named(scores.judge, scores.gold), grid.systems, grid.gold, options)
         for verdicts in people_verdicts(columns, aspect, options.rule):
             rows += _strengths_of(verdicts.pairs, _points(verdicts, verdicts.pairs), named(verdicts), options)
     if not rows:
@@ -122,13 +119,13 @@ def _people_alone(columns: JudgmentTable, options: PreferOptions) -> Study:
 
 
 def _verdict_rows(
-    judge: Verdicts | Scores, gold: Verdicts | Scores, ranking: Mapping[str, float], options: PreferOptions
+    judge: Verdicts | Sample, gold: Verdicts | Sample, ranking: Mapping[str, float], options: PreferOptions
 ) -> list[Row]:
     """Rows of head-to-head verdicts, the judge's or people's, against either."""
-    mine, people = (side if isinstance(side, Verdicts) else side.grid() for side in (judge, gold))
+    mine, people = (side if isinstance(side, Verdicts) else Grid.of(side) for side in (judge, gold))
     pairs = next(side.pairs for side in (people, mine) if isinstance(side, Verdicts))
     systems = list(dict.fromkeys(name for pair in pairs for name in pair))
-    fields = named(judge, gold)
+    fields = named(_rater(judge), _rater(gold))
     rows = list(_contest_rows(mine, people, fields, systems=systems, ranking=ranking, options=options))
     if options.strengths:
         chosen = _chosen_pairs(pairs, ranking, options, systems)
@@ -139,19 +136,21 @@ def _verdict_rows(
     return rows
 
 
-def _points(
-    side: Verdicts | ScoreMatrix, pairs: Sequence[tuple[str, str]], documents: Sequence[str] | None = None
-) -> Floats:
+def _rater(side: Verdicts | Sample) -> Verdicts | Rater:
+    return side if isinstance(side, Verdicts) else side.judge
+
+
+def _points(side: Verdicts | Grid, pairs: Sequence[tuple[str, str]], documents: Sequence[str] | None = None) -> Floats:
     """The points of each pair's first system on each document (pairs x documents); NaN where there are none."""
     documents = side.documents if documents is None else documents
     if isinstance(side, Verdicts):
         rows = [side.points(pair, documents) for pair in pairs]
     else:
-        rows = [points(*side.over(pair, documents)) for pair in pairs]
+        rows = [points(*side.over(pair, documents).judge) for pair in pairs]
     return np.array(rows).reshape(len(pairs), len(documents))
 
 
-def _verdicts_and_scores(read: MetaInput, options: Selection) -> list[tuple[Verdicts, Scores]]:
+def _verdicts_and_scores(read: MetaInput, options: Selection) -> list[tuple[Verdicts, Sample]]:
     """Every head-to-head judge's verdicts on an aspect beside people's scores on it."""
     judges = list(verdicts(read.judge.table, options.judge))
     known = [name for name in aspects(read.gold) if not _only_pairs(read.gold, name)]
@@ -167,43 +166,43 @@ def _verdicts_and_scores(read: MetaInput, options: Selection) -> list[tuple[Verd
 
 def _against_verdicts(
     read: MetaInput, options: Selection, *, compared: bool
-) -> Iterator[tuple[Verdicts | Scores, Verdicts]]:
+) -> Iterator[tuple[Verdicts | Sample, Verdicts]]:
     """Every judge beside people's own verdicts on pairs, where people have no scores or these were asked for."""
     if (compared and options.source is None) or options.source not in (None, _BLOCK):
         return
     there = [name for name in aspects(read.gold) if len(_pair_rows(read.gold, name))]
-    judges: list[Verdicts | Scores] = list(verdicts(read.judge.table, options.judge))
+    judges: list[Verdicts | Sample] = list(verdicts(read.judge.table, options.judge))
     scores = (read.judge.scores(question, Level.SUMMARY) for question in read.judge.questions(judge=options.judge))
     judges += [series for series in scores if len(series)]
     if not there or not judges:
         return
-    names = wanted(options, list(dict.fromkeys(judge.aspect for judge in judges)), there)
+    names = wanted(options, list(dict.fromkeys(_rater(judge).aspect for judge in judges)), there)
     for judge in judges:
         for own, other in names:
-            if own == judge.aspect:
+            if own == _rater(judge).aspect:
                 yield from ((judge, gold) for gold in people_verdicts(read.gold, other, options.rule))
 
 
-def _ranking(columns: JudgmentTable, gold: Scores, options: Selection) -> dict[str, float]:
+def _ranking(columns: JudgmentTable, gold: Rater, options: Selection) -> dict[str, float]:
     """People's mean of each system over the aspects of the block of ratings that `gold` is of."""
     every = (
         scores
         for name in aspects(columns)
         for scores in gold_scores(columns, name, Level.SUMMARY, options.rule, options.source)
     )
-    block = [scores for scores in every if block_of(scores.signature) == block_of(gold.signature)]
-    return ranking_of([scores.grid() for scores in block])
+    block = [scores for scores in every if block_of(scores.gold.signature) == block_of(gold.signature)]
+    return ranking_of([Grid.of(scores) for scores in block])
 
 
-def ranking_of(grids: Sequence[ScoreMatrix]) -> dict[str, float]:
+def ranking_of(grids: Sequence[Grid]) -> dict[str, float]:
     """The mean over aspects of each system's mean over documents, for systems that have all of them.
 
-    >>> ranking_of([ScoreMatrix(np.array([[1.0, 2.0], [4.0, 3.0]]), ("A", "B"), ("d1", "d2"))])
+    >>> ranking_of([Grid(("A", "B"), ("d1", "d2"), np.array([[[1.0, 2.0], [4.0, 3.0]]]))])
     {'A': 1.5, 'B': 3.5}
     """
     means: dict[str, list[float]] = {}
     for grid in grids:
-        for name, mean in zip(grid.systems, grid.system_means, strict=True):
+        for name, mean in zip(grid.systems, grid.means[0], strict=True):
             if not np.isnan(mean):
                 means.setdefault(name, []).append(float(mean))
     ranking = {name: np.mean(values) for name, values in means.items() if len(values) == len(grids)}
@@ -230,8 +229,8 @@ def _chosen_pairs(
 
 
 def _contest_rows(
-    judge: Verdicts | ScoreMatrix,
-    gold: Verdicts | ScoreMatrix,
+    judge: Verdicts | Grid,
+    gold: Verdicts | Grid,
     fields: Mapping[str, Any],
     *,
     systems: Sequence[str],
@@ -291,14 +290,14 @@ def _samples(gold: Floats, judge: Floats, bootstrap: Bootstrap) -> list[Floats]:
     return bootstrap.samples(by_pair, right, width=len(kept))
 
 
-def _ranking_rows(matrix: PairedMatrix, options: PreferOptions, shown: set[tuple[str, ...]]) -> list[Row]:
+def _ranking_rows(matrix: Group, options: PreferOptions, shown: set[tuple[str, ...]]) -> list[Row]:
     """Win rates, best rates and strengths by a judge's scores; people's too, once an aspect (kept in `shown`)."""
-    gold = matrix.pairs.gold
-    rows = list(_system_rows(matrix.fields(), matrix.systems, matrix.judge, options))
-    mark = gold.judge, gold.signature, gold.aspect, str(matrix.group.value)
+    gold, grid = matrix.sample.gold, matrix.grid
+    rows = list(_system_rows(matrix.about(), grid.systems, grid.judge, options))
+    mark = gold.judge, gold.signature, gold.aspect, str(matrix.value)
     if mark not in shown:
         shown.add(mark)
-        rows += _system_rows(merged(named(gold), matrix.group.fields()), matrix.systems, matrix.gold, options)
+        rows += _system_rows(merged(named(gold), matrix.fields()), grid.systems, grid.gold, options)
     return rows
 
 

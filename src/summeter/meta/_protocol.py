@@ -30,9 +30,9 @@ from pydantic import Field
 from summeter.choices import Level
 from summeter.meta._compare import pair_row
 from summeter.meta.inputs import Gold, RunLike, judge_input
-from summeter.meta.matrix import PairedScores
 from summeter.meta.options import Selection, Significance, study
 from summeter.meta.results import Row, Study, interval_row, named, told_apart
+from summeter.meta.sample import Sample
 from summeter.meta.selection import all_pairs, meta_input
 from summeter.records import UsageError
 from summeter.scoring.scores import COMPOSITE
@@ -243,7 +243,7 @@ def protocol(runs: Sequence[RunLike], gold: Gold, how: Protocol, options: Protoc
     return Study(STUDY, rows, notes)
 
 
-def _pairs(run: RunLike, gold: Gold, aspects: Sequence[str]) -> Iterator[PairedScores]:
+def _pairs(run: RunLike, gold: Gold, aspects: Sequence[str]) -> Iterator[Sample]:
     """Every judge of the run beside people: by faithfulness where it judges that, else by whatever it judges."""
     read = judge_input(run)
     judged: dict[tuple[str, str], list[str]] = {}
@@ -291,7 +291,7 @@ class _Benchmark(NamedTuple):
 
 class _Judge(NamedTuple):
     name: str
-    pairs: PairedScores
+    pairs: Sample
     scores: Floats
 
 
@@ -356,7 +356,7 @@ class _Board(NamedTuple):
         (samples,) = self.bootstrap.samples(accuracies, width=accuracies.width)
         return _Result(decisions, counts, accuracy_of(totals, recalls), samples, recalls)
 
-    def fields(self, pairs: PairedScores, at: Mapping[str, str], **details: Any) -> dict[str, Any]:
+    def fields(self, pairs: Sample, at: Mapping[str, str], **details: Any) -> dict[str, Any]:
         """The fields of every row about a cell or a mean."""
         group = {"by": "dataset", "group": at["dataset"]} if "dataset" in at else {}
         return {
@@ -394,18 +394,18 @@ class _Target(NamedTuple):
         return np.where(np.isnan(values), 0.0, weights)
 
 
-def _keys(pairs: PairedScores) -> list[tuple[str | None, str | None]]:
-    return list(zip(pairs.document.labels(), pairs.system.labels(), strict=True))
+def _keys(pairs: Sample) -> list[tuple[str | None, str | None]]:
+    return list(zip(pairs.units.document.labels(), pairs.units.system.labels(), strict=True))
 
 
-def _benchmark(pairs: PairedScores, how: Protocol) -> _Benchmark:
+def _benchmark(pairs: Sample, how: Protocol) -> _Benchmark:
     """The labelled rows, from any judge beside people. Raises UsageError as `protocol` does."""
     rows = pairs.take(~np.isnan(pairs.y))
     if not np.isin(rows.y, (0.0, 1.0)).all():
         raise UsageError("people's faithfulness is not 0 or 1 here; a protocol needs a yes or no for each summary")
     names = {how.dev[0], how.test[0], *(name for table in how.tables for name in table.cells + table.tuned)}
     names |= {name for table in how.tables for name, _ in table.keep}
-    columns = {name: np.array(list(rows.column(name).labels()), dtype=object) for name in sorted(names)}
+    columns = {name: np.array(list(rows.units.column(name).labels()), dtype=object) for name in sorted(names)}
     nothing = np.zeros(len(rows), dtype=np.bool_)
     data = _Benchmark(_keys(rows), rows.y, columns, nothing, nothing, np.full(len(rows), -1, np.int64), 0)
     dev, test = data.rows_with(*how.dev), data.rows_with(*how.test)
@@ -415,11 +415,11 @@ def _benchmark(pairs: PairedScores, how: Protocol) -> _Benchmark:
             raise UsageError(
                 f"no row is of the {split} split ({name} = {value}); give that file too, or a number as the threshold"
             )
-    documents, data.unit[test] = np.unique(rows.document.codes[test], return_inverse=True)
+    documents, data.unit[test] = np.unique(rows.units.document.codes[test], return_inverse=True)
     return data._replace(dev=dev, test=test, documents=len(documents))
 
 
-def _judges(scores: Sequence[PairedScores], data: _Benchmark) -> list[_Judge]:
+def _judges(scores: Sequence[Sample], data: _Benchmark) -> list[_Judge]:
     """The judges by the shortest names that tell them apart, their scores in the order of the data's rows."""
     judges = []
     for name, pairs in zip(told_apart([pairs.judge for pairs in scores]), scores, strict=True):

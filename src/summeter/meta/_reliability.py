@@ -20,8 +20,6 @@ import numpy as np
 from pydantic import Field
 
 from summeter.choices import Level, Use
-from summeter.meta._agree import Measure, aligned_votes, measured_agreement, scale_of
-from summeter.meta._correlate import rows_interval
 from summeter.meta._stability import (
     SystemCorrelations,
     over_systems_row,
@@ -30,13 +28,13 @@ from summeter.meta._stability import (
 )
 from summeter.meta.gold import aspects, gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
-from summeter.meta.matrix import Scores, align
+from summeter.meta.measure import measure
 from summeter.meta.options import LISTED, Choice, CommandLine, Draws, Judges, Selection, Together, study
-from summeter.meta.results import Row, Study, interval_row, merged, named, told_apart
+from summeter.meta.results import Row, Study, merged, named, told_apart
+from summeter.meta.sample import Grid, Sample
 from summeter.records import Parameter, UsageError
 from summeter.runs.run import RunFolder
 from summeter.scoring.table import JudgmentTable
-from summeter.stats import correlate
 from summeter.stats.base import Floats
 from summeter.stats.resample import Resampling
 
@@ -48,15 +46,15 @@ FOR_SCORES = ("identical", "alpha_interval", "rater_deviation")
 class _Two(NamedTuple):
     """Two judges' and people's scores on the same systems and documents (people's None without a gold)."""
 
-    first: Scores
-    second: Scores
-    gold: Scores | None
+    first: Sample
+    second: Sample
+    gold: Sample | None
     systems: tuple[str, ...]
     grids: tuple[Floats, ...]
 
     def fields(self) -> dict[str, Any]:
         """Both judges, joined by a plus, as the fields of a row."""
-        first, second = named(self.first), named(self.second)
+        first, second = named(self.first.judge), named(self.second.judge)
         both = {name: f"{first[name]} + {second[name]}" for name in ("judge", "signature")}
         models = dict.fromkeys(model for model in (first["model"], second["model"]) if model)
         return {**first, **both, "model": " + ".join(models) or None}
@@ -126,7 +124,7 @@ def _twos(machine: JudgeInput, people: JudgmentTable | None, options: Reliabilit
     for own, gold_aspect in dict.fromkeys(options.aspect_pairs or every):
         series = (machine.scores(question, Level.SUMMARY) for question in machine.questions(own, options.judge))
         usable = [scores for scores in series if len(scores)]
-        golds: list[Scores | None] = [None]
+        golds: list[Sample | None] = [None]
         if people is not None:
             golds = [*gold_scores(people, gold_aspect, Level.SUMMARY, options.rule, options.source)] or golds
         for first, second in _pairs(usable, options.judges):
@@ -134,19 +132,19 @@ def _twos(machine: JudgeInput, people: JudgmentTable | None, options: Reliabilit
                 yield _two(first, second, gold)
 
 
-def _pairs(scores: Sequence[Scores], judges: tuple[str, str] | None) -> list[tuple[Scores, Scores]]:
+def _pairs(scores: Sequence[Sample], judges: tuple[str, str] | None) -> list[tuple[Sample, Sample]]:
     if judges is None:
         return list(combinations(scores, 2))
-    sides = [[first for first in scores if name in (first.judge, first.signature)] for name in judges]
+    sides = [[first for first in scores if name in (first.judge.judge, first.judge.signature)] for name in judges]
     return [(first, second) for first in sides[0] for second in sides[1] if first is not second]
 
 
-def _two(first: Scores, second: Scores, gold: Scores | None) -> _Two:
+def _two(first: Sample, second: Sample, gold: Sample | None) -> _Two:
     series = [scores for scores in (first, second, gold) if scores is not None]
-    grids = [scores.grid() for scores in series]
+    grids = [Grid.of(scores) for scores in series]
     systems = tuple(name for name in grids[0].systems if name in grids[1].systems)
     documents = tuple(dict.fromkeys(name for grid in grids for name in grid.documents))
-    return _Two(first, second, gold, systems, tuple(grid.over(systems, documents) for grid in grids))
+    return _Two(first, second, gold, systems, tuple(grid.over(systems, documents).judge for grid in grids))
 
 
 def _verdict(two: _Two, reliable: SystemCorrelations, name: str, tolerance: float, notes: list[str]) -> list[Row]:
@@ -160,9 +158,9 @@ def _verdict(two: _Two, reliable: SystemCorrelations, name: str, tolerance: floa
             **two.fields(), study="verdict", statistic="needs_people", level=Level.SYSTEM.value, system=system,
             value=float(need), n=stat.n, missing=stat.missing, reason=stat.reason, details=details,
         ))  # fmt: skip
-    first, second = told_apart([two.first, two.second])
+    first, second = told_apart([two.first.judge, two.second.judge])
     notes.append(
-        f"{first} and {second} on {two.first.aspect}: at {name} < {tolerance:g} people are "
+        f"{first} and {second} on {two.first.judge.aspect}: at {name} < {tolerance:g} people are "
         f"needed for {len(needed)} of {len(rows)} systems ({', '.join(needed) or 'none'})"
     )
     return rows
@@ -175,7 +173,7 @@ def _checks(
     if two.gold is None:
         return
     for place, (judge, other) in enumerate(((two.first, two.second), (two.second, two.first))):
-        about = merged(named(judge, two.gold), details={"with_judge": other.signature})
+        about = merged(named(judge.judge, two.gold.gold), details={"with_judge": other.judge.signature})
         with_people = system_correlations(two.systems, two.grids[place], two.grids[2], coefficients, resample)
         for name in coefficients:
             kept = reliable.defined(name, together=together) & with_people.defined(name, together=together)
@@ -192,7 +190,7 @@ def aspect_correlations(
     the aspect `A+B`; people's own have the judge `people`.
     """
     names = options.judge_aspects
-    own: dict[tuple[str, str], list[Scores]] = {}
+    own: dict[tuple[str, str], list[Sample]] = {}
     for question in machine.questions(judge=options.judge):
         if not names or question.aspect in names:
             series = machine.scores(question, Level.SUMMARY)
@@ -201,8 +199,8 @@ def aspect_correlations(
     human: dict[str, float] = {}
     if people is not None:
         golds = [gold_scores(people, aspect, Level.SUMMARY, options.rule, options.source) for aspect in aspects(people)]
-        wanted = {scores.aspect for series in own.values() for scores in series}
-        merged = [series[0] for series in golds if series and series[0].aspect in wanted]
+        wanted = {scores.judge.aspect for series in own.values() for scores in series}
+        merged = [series[0] for series in golds if series and series[0].judge.aspect in wanted]
         for row in _between(merged, coefficient, resample, {}):
             if row.value is not None:
                 human[row.aspect or ""] = row.value
@@ -211,20 +209,18 @@ def aspect_correlations(
         yield from _between(of_judge, coefficient, resample, human)
 
 
-def _between(series: Sequence[Scores], name: str, resample: Resampling, human: dict[str, float]) -> Iterator[Row]:
+def _between(series: Sequence[Sample], name: str, resample: Resampling, human: dict[str, float]) -> Iterator[Row]:
     for first, second in combinations(series, 2):
-        pairs = align(first, second)
-        stat = correlate(pairs.x, pairs.y, name)
-        aspect = f"{first.aspect}+{second.aspect}"
-        by_people = human.get(aspect, human.get(f"{second.aspect}+{first.aspect}"))
-        details = {}
-        if by_people is not None and stat.value is not None:
-            details = {"people": by_people, "above": stat.value - by_people}
-        yield interval_row(
-            rows_interval(pairs, name, resample), named(first), study="dependence", statistic=name, aspect=aspect,
-            level=Level.SUMMARY.value, average="pooled", n=stat.n, missing=stat.missing, p=stat.p, reason=stat.reason,
-            details=details,
-        )  # fmt: skip
+        one, two = first.judge, second.judge
+        aspect = f"{one.aspect}+{two.aspect}"
+        by_people = human.get(aspect, human.get(f"{two.aspect}+{one.aspect}"))
+        about = merged(named(one), aspect=aspect, level=Level.SUMMARY.value)
+        for row in measure(Sample.join([first, second]), [name], study="dependence", draws=resample, about=about):
+            if by_people is None or row.value is None:
+                yield row
+            else:
+                details = {**row.details, "people": by_people, "above": row.value - by_people}
+                yield row.model_copy(update={"details": details})
 
 
 # ---- one judge with itself ----
@@ -259,12 +255,12 @@ def self_consistency(runs: Sequence[RunLike], options: SelfConsistencyOptions) -
     return Study("self_consistency", rows)
 
 
-def _repeats(runs: Sequence[JudgeInput], options: Judges, level: Level) -> list[list[Scores]]:
+def _repeats(runs: Sequence[JudgeInput], options: Judges, level: Level) -> list[list[Sample]]:
     """The series of each judge and aspect over the runs, those with two or more."""
     use = Use.VALUE if level is Level.SUMMARY else Use.LABEL
     names = options.judge_aspects
-    by_signature: dict[tuple[str | None, ...], list[Scores]] = {}
-    by_judge: dict[tuple[str | None, ...], list[Scores]] = {}
+    by_signature: dict[tuple[str | None, ...], list[Sample]] = {}
+    by_judge: dict[tuple[str | None, ...], list[Sample]] = {}
     for run in runs:
         for question in run.questions(judge=options.judge):
             if names and question.aspect not in names:
@@ -274,7 +270,7 @@ def _repeats(runs: Sequence[JudgeInput], options: Judges, level: Level) -> list[
                 by_signature.setdefault((question.judge, repeated(question.signature), question.aspect), []).append(
                     series
                 )
-                by_judge.setdefault((series.judge, series.model, series.aspect), []).append(series)
+                by_judge.setdefault((question.judge, series.judge.model, question.aspect), []).append(series)
     same = [series for series in by_signature.values() if len(series) > 1]
     return same or [series for series in by_judge.values() if len(series) > 1 and len(runs) > 1]
 
@@ -288,16 +284,13 @@ def repeated(signature: str) -> str:
     return _REPEAT.sub("", signature)
 
 
-def _rows(repeats: Sequence[Scores], level: Level, resample: Resampling) -> list[Row]:
-    votes = aligned_votes([(f"repeat {number}", scores) for number, scores in enumerate(repeats, 1)])
-    seen = votes.values[~np.isnan(votes.values)]
+def _rows(repeats: Sequence[Sample], level: Level, resample: Resampling) -> Iterator[Row]:
+    sample = Sample.join(repeats, explain=False)
+    seen = sample.value[~np.isnan(sample.value)]
     names = FOR_LABELS if np.isin(seen, (0.0, 1.0)).all() and level is not Level.SUMMARY else FOR_SCORES
-    rows = []
-    for name in names:
-        got = measured_agreement(name, votes.values, votes.document.codes, Measure(scale_of(votes.values)), resample)
-        row = interval_row(
-            got.estimate, named(repeats[0]), study="self_consistency", signature=repeated(repeats[0].signature),
-            level=level.value, statistic=name, details={**got.details, "repeats": len(repeats)},
-        )  # fmt: skip
-        rows.append(row)
-    return rows
+    judge = repeats[0].judge
+    about = merged(
+        named(judge), signature=repeated(judge.signature), level=level.value, details={"repeats": len(repeats)}
+    )
+    about["average"] = None
+    return measure(sample, names, study="self_consistency", draws=resample, about=about)

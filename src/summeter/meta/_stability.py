@@ -16,24 +16,23 @@ import numpy as np
 
 from summeter.choices import USUAL_COEFFICIENTS, Coefficient, Level
 from summeter.meta.inputs import Gold, RunLike
-from summeter.meta.matrix import rounded
+from summeter.meta.measure import over_groups
 from summeter.meta.results import Row, Study, interval_row, merged, resampling
 from summeter.meta.selection import (
     OF_PEOPLE,
-    PairedMatrix,
+    Group,
     Selection,
     SelectionArgs,
     check_known,
     meta_input,
-    paired_matrices,
+    summary_groups,
     takes,
 )
 from summeter.stats import Bootstrap, Estimate, correlate
-from summeter.stats.base import Bools, Floats, mean_present, ratio, undefined
+from summeter.stats.base import Bools, Floats, mean_present, ratio
 from summeter.stats.correlation import weighted_correlations
 from summeter.stats.resample import Resampling
 
-FEWEST_SYSTEMS = 3
 _TOO_FEW = "too few documents for an interval"
 
 
@@ -78,9 +77,10 @@ def stability(
     check_known(coefficients, list(Coefficient), "coefficient")
     chosen, resample = Selection(**selection), resampling(resamples, confidence, seed)
     rows: list[Row] = []
-    for matrix in paired_matrices(meta_input(run, gold, chosen), chosen, chosen.by):
-        got = system_correlations(matrix.systems, matrix.judge, matrix.gold, coefficients, resample)
-        rows += per_system_rows("per_candidate", matrix.fields(), got)
+    for matrix in summary_groups(meta_input(run, gold, chosen), chosen, chosen.by):
+        grid = matrix.grid
+        got = system_correlations(grid.systems, grid.judge, grid.gold, coefficients, resample)
+        rows += per_system_rows("per_candidate", matrix.about(), got)
         for name in coefficients:
             rows += _spread(matrix, got, name)
             rows.append(_meta(matrix, got, name, together=together))
@@ -129,17 +129,17 @@ def per_system_rows(study: str, fields: dict[str, Any], got: SystemCorrelations)
     return rows
 
 
-def _spread(matrix: PairedMatrix, got: SystemCorrelations, name: str) -> Iterator[Row]:
+def _spread(matrix: Group, got: SystemCorrelations, name: str) -> Iterator[Row]:
     """How far the systems' correlations lie apart: their range and their standard deviation (population)."""
     values = got.values(name)
     kept = ~np.isnan(values)
     n = int(kept.sum())
     about = merged(
-        matrix.fields(), study="candidate_spread", level=Level.SYSTEM.value, n=n, missing=len(values) - n,
+        matrix.about(), study="candidate_spread", level=Level.SYSTEM.value, n=n, missing=len(values) - n,
         details={"coefficient": name},
     )  # fmt: skip
     if n >= 2:
-        ends = matrix.systems[int(np.nanargmin(values))], matrix.systems[int(np.nanargmax(values))]
+        ends = got.systems[int(np.nanargmin(values))], got.systems[int(np.nanargmax(values))]
         about = merged(about, details=dict(zip(("lowest", "highest"), ends, strict=True)))
     spreads: dict[str, Callable[..., Any]] = {"range": np.ptp, "deviation": np.std}
     for what, spread in spreads.items():
@@ -150,12 +150,13 @@ def _spread(matrix: PairedMatrix, got: SystemCorrelations, name: str) -> Iterato
         yield interval_row(interval, about, statistic=f"{what}_{name}")
 
 
-def _meta(matrix: PairedMatrix, got: SystemCorrelations, name: str, *, together: bool) -> Row:
+def _meta(matrix: Group, got: SystemCorrelations, name: str, *, together: bool) -> Row:
     """M = rho(Q, P) over the systems on which P is defined."""
-    quality = mean_present(matrix.gold, axis=1), got.bootstrap.samples(partial(_means, matrix.gold))[0]
+    gold = matrix.grid.gold
+    quality = mean_present(gold, axis=1), got.bootstrap.samples(partial(_means, gold))[0]
     kept = got.defined(name, together=together) & ~np.isnan(quality[0])
     trust = got.values(name), got.samples[name]
-    return over_systems_row(got, name, kept, quality, trust, matrix.fields(), "meta_correlation")
+    return over_systems_row(got, name, kept, quality, trust, matrix.about(), "meta_correlation")
 
 
 def over_systems_row(
@@ -167,43 +168,14 @@ def over_systems_row(
     about: Mapping[str, Any],
     study: str,
 ) -> Row:
-    """The row of a correlation over systems, those that are not `kept` dropped.
-
-    A side is the systems' values and their samples (draws x systems).
-    """
-    stat = over_systems(name, first[0][kept], second[0][kept])
-    samples = correlate_draws(first[1][:, kept], second[1][:, kept], name)
+    """The row of a correlation over systems, those that are not `kept` dropped (see `over_groups`)."""
+    estimate = over_groups(first, second, kept, name, got.bootstrap)
     dropped = [system for system, here in zip(got.systems, kept, strict=True) if not here]
-    own = {"statistic": name, "n": stat.n, "missing": len(dropped), "p": stat.p, "reason": stat.reason}
-    details = {"k": stat.n, "dropped": dropped}
-    interval = got.bootstrap.of_samples(stat.value, samples)
-    return interval_row(interval, about, own, study=study, level=Level.SYSTEM.value, details=details)
-
-
-def over_systems(name: str, first: Floats, second: Floats) -> Estimate:
-    """A correlation over systems; with fewer than three it says nothing, and is undefined.
-
-    The values are correlations and means themselves: what is equal in exact arithmetic must tie, so they are rounded.
-    """
-    if len(first) < FEWEST_SYSTEMS:
-        reason = f"{len(first)} systems; at least {FEWEST_SYSTEMS} are needed"
-        return undefined(reason, len(first))
-    return correlate(rounded(first), rounded(second), name)
+    details = {"k": estimate.n, "dropped": dropped}
+    return interval_row(estimate, about, study=study, statistic=name, level=Level.SYSTEM.value, details=details)
 
 
 def _means(values: Floats, weights: Floats) -> Floats:
     """The mean of each system in each draw (draws x systems)."""
     there = ~np.isnan(values)
     return ratio(weights @ np.where(there, values, 0.0).T, weights @ there.T.astype(np.float64))
-
-
-def correlate_draws(first: Floats, second: Floats, name: str) -> Floats:
-    """Row by row, the correlation of two matrices draws x systems, over the systems that have both; NaN where none.
-
-    >>> correlate_draws(np.array([[1.0, 2.0, 3.0]]), np.array([[2.0, 4.0, 5.0]]), "spearman").round(12).tolist()
-    [1.0]
-    """
-    left, right = rounded(first), rounded(second)
-    there = ~(np.isnan(left) | np.isnan(right))
-    values = weighted_correlations(left, right, there.astype(np.float64), Coefficient(name))
-    return np.asarray(np.where(there.sum(axis=1) >= FEWEST_SYSTEMS, values, np.nan))

@@ -14,12 +14,12 @@ from typing import NamedTuple, assert_never
 import numpy as np
 
 from summeter.choices import AggregationRule, Level, QuestionType, Tie
-from summeter.meta.matrix import Scores, composite_scores, scores_of
+from summeter.meta.sample import Rater, Sample, Units, composite_sample, sample_of
 from summeter.records import UNNAMED, Parameter, UsageError, unnamed
 from summeter.scoring import COMPOSED, COMPOSITE
 from summeter.scoring.scores import Composite, exact_means
 from summeter.scoring.table import JudgmentTable, Names, Question, row_keys
-from summeter.stats.base import Bools, Floats, Ints, ratio
+from summeter.stats.base import Floats, Ints, ratio
 
 PEOPLE = "people"
 """The judge of a value that is already merged over annotators, and of every merged value here."""
@@ -69,57 +69,6 @@ class Aggregation:
         return str(merge), tie, parts
 
 
-@dataclass(frozen=True)
-class Votes:
-    """The raw votes on one aspect: a matrix raters x units, NaN for no vote, with what each row and column is.
-
-    `rule` says how several votes on a unit become one.
-    """
-
-    values: Floats
-    raters: tuple[str, ...]
-    document: Names
-    system: Names
-    list_id: Names
-    index: Ints
-    unit: str
-    rule: AggregationRule
-    source: str
-
-    @property
-    def exchangeable(self) -> bool:
-        """Whether votes have no names: one row is then no one person, and only their multiset on a unit counts."""
-        return any(unnamed(rater) for rater in self.raters)
-
-    @property
-    def most(self) -> int:
-        """The most votes on a unit."""
-        return int((~np.isnan(self.values)).sum(axis=0).max(initial=0))
-
-    @classmethod
-    def of(
-        cls, rater: Names, vote: Floats, *, unit: Names, document: Names, system: Names, list_id: Names, index: Ints,
-        rule: AggregationRule, source: str = "",
-    ) -> Votes:  # fmt: skip
-        """The matrix of votes in rows: who cast it on which unit. Of two votes by one rater the later counts."""
-        keys = row_keys(document, system, unit, list_id, index + 1)
-        _, first, place = np.unique(keys, return_index=True, return_inverse=True)
-        rater = rater.dense()
-        values = np.full((len(rater.names), len(first)), np.nan)
-        values[rater.codes, place] = vote
-        return cls(
-            values, tuple(map(str, rater.names)), document.take(first), system.take(first), list_id.take(first),
-            index[first], unit.take(first).used()[0] or "", rule, source,
-        )  # fmt: skip
-
-    def take(self, units: Bools) -> Votes:
-        """Some of the units."""
-        return replace(
-            self, values=self.values[:, units], document=self.document.take(units), system=self.system.take(units),
-            list_id=self.list_id.take(units), index=self.index[units],
-        )  # fmt: skip
-
-
 def blocks(table: JudgmentTable) -> list[str]:
     """The blocks of judgments there are: "ratings" for the signature `human.ratings|v:1`, in order of preference."""
     names = dict.fromkeys(block_of(name or "") for name in table.signature.used())
@@ -151,8 +100,8 @@ def aspects(table: JudgmentTable) -> list[str]:
 
 def gold_scores(
     table: JudgmentTable, aspect: str, level: Level, rule: Aggregation | None = None, source: str | None = None
-) -> list[Scores]:
-    """People's values of an aspect at a level: one `Scores`, or one an annotator with `merge="each"`.
+) -> list[Sample]:
+    """People's values of an aspect at a level: a sample of people merged, or with `merge="each"` one an annotator.
 
     Without a `source` the first block that has the aspect at that level is taken: labels of units before ratings
     before overall values. Empty where people did not judge the aspect at that level. Raises UsageError for an
@@ -173,16 +122,16 @@ def gold_scores(
         )
     if rule.merge == AggregationRule.EACH:
         return _of_each(rows, aspect, level)
-    return [_of_people(scores_of(*_aggregated(rows, aspect, rule), level, {}))]
+    return [_of_people(sample_of(*_aggregated(rows, aspect, rule), level, {}))]
 
 
-def _of_each(rows: JudgmentTable, aspect: str, level: Level) -> list[Scores]:
+def _of_each(rows: JudgmentTable, aspect: str, level: Level) -> list[Sample]:
     rows = of_annotators(rows)
     rules = [Aggregation(name or "") for name in rows.judge.used()]
-    return [_of_people(scores_of(*_aggregated(rows, aspect, rule), level, {})) for rule in rules]
+    return [_of_people(sample_of(*_aggregated(rows, aspect, rule), level, {})) for rule in rules]
 
 
-def summary_votes(table: JudgmentTable, aspect: str, source: str | None = None) -> list[Scores]:
+def summary_votes(table: JudgmentTable, aspect: str, source: str | None = None) -> list[Sample]:
     """Each annotator's score of each summary, from votes on its units; also of annotators who are not known, for
     whom a name holds within a summary."""
     rows = chosen(table, aspect, Level.SUMMARY, source)
@@ -262,10 +211,10 @@ def _aggregated(rows: JudgmentTable, aspect: str, rule: Aggregation) -> tuple[Ju
     return replace(table, signature=Names.same(signature, len(table))), Question(judge, signature, aspect)
 
 
-def _of_people(scores: Scores) -> Scores:
+def _of_people(sample: Sample) -> Sample:
     """`skipped` of people is a vote that was not cast (or that a rule dropped)."""
-    names = (name and name.replace("skipped", "no vote, or dropped by the merge") for name in scores.why.names)
-    return replace(scores, why=scores.why._replace(names=tuple(names)))
+    names = (name and name.replace("skipped", "no vote, or dropped by the merge") for name in sample.why.names)
+    return replace(sample, why=sample.why._replace(names=tuple(names)))
 
 
 def aggregate_votes(rows: JudgmentTable, merge: str, tie: Tie | None = None, min_votes: int = 1) -> JudgmentTable:
@@ -350,7 +299,7 @@ def _majority(most: _Modes, tie: Tie) -> Floats:
     return {Tie.LOW: most.low, Tie.HIGH: most.high, Tie.HALF: most.mean, Tie.DROP: dropped}[tie].copy()
 
 
-def _composites(table: JudgmentTable, level: Level, rule: Aggregation, source: str | None) -> list[Scores]:
+def _composites(table: JudgmentTable, level: Level, rule: Aggregation, source: str | None) -> list[Sample]:
     """People's composite: the mean of the three aspects, where a summary has all three (UniSumEval)."""
     if level.base is not Level.SUMMARY or rule.merge == AggregationRule.EACH:
         return []
@@ -361,11 +310,11 @@ def _composites(table: JudgmentTable, level: Level, rule: Aggregation, source: s
         merged, question = _aggregated(rows, aspect, rule)
         tables.append(merged)
         parts[aspect] = (question,)
-    return [_of_people(composite_scores(tables, Composite(PEOPLE, parts), {}))]
+    return [_of_people(composite_sample(tables, Composite(PEOPLE, parts), {}))]
 
 
-def votes(table: JudgmentTable, aspect: str, level: Level, source: str | None = None) -> Votes | None:
-    """The raw votes on an aspect as a matrix raters x units, for agreement; None where there are none.
+def votes(table: JudgmentTable, aspect: str, level: Level, source: str | None = None) -> Sample | None:
+    """The raw votes of all annotators on an aspect, for agreement; None where there are none.
 
     At the summary level these are the votes on whole summaries; a source of labels of units gives its units.
     """
@@ -373,31 +322,34 @@ def votes(table: JudgmentTable, aspect: str, level: Level, source: str | None = 
     return None if rows is None else votes_of(rows)
 
 
-def votes_of(rows: JudgmentTable) -> Votes:
+def votes_of(rows: JudgmentTable) -> Sample:
     """The votes that judgments of one aspect are; of names, those that their label or value stands for.
 
     Values that came merged are nobody's votes, unless there are no others.
     """
     rows = of_annotators(rows)
-    return Votes.of(
-        rows.judge, _cast(rows), unit=rows.unit, document=rows.document, system=rows.system, list_id=rows.list_id,
-        index=rows.index, rule=usual_rule(rows), source=_block(rows),
-    )  # fmt: skip
+    rater, kind = rows.judge.dense(), rows.unit.used()[0] or ""
+    every = Units(kind, rows.document, rows.system, rows.list_id, rows.index)
+    units, (place,) = Units.united([every])
+    aspect = rows.aspect.used()[0] or ""
+    raters = tuple(Rater(name or "", _signature(rows), None, aspect) for name in rater.names)
+    nobody = Names.same(None, len(rows))
+    return Sample(units, raters, place, rater.codes, _cast(rows), nobody, usual_rule(rows), _block(rows))
 
 
-def decisions(gold: Scores, at_least: float | None = None) -> Scores:
-    """A gold series as labels 0 and 1: as they are, or 1 where the value is at least `at_least`.
+def decisions(sample: Sample, at_least: float | None = None) -> Sample:
+    """People's values as labels 0 and 1: as they are, or 1 where the value is at least `at_least`.
 
     Raises UsageError where a value is neither 0 nor 1 and no bound is given.
     """
-    value = gold.value
+    value, people = sample.value, sample.gold
     if at_least is not None:
-        value = np.where(np.isnan(value), np.nan, (value >= at_least).astype(np.float64))
-    elif not np.isin(value[~np.isnan(value)], (0.0, 1.0)).all():
+        return replace(sample, value=np.where(np.isnan(value), np.nan, (value >= at_least).astype(np.float64)))
+    if not np.isin(value[~np.isnan(value)], (0.0, 1.0)).all():
         raise UsageError(
-            f"people's {gold.aspect} ({gold.signature}) is not a yes or no at the level {gold.level}; "
+            f"people's {people.aspect} ({people.signature}) is not a yes or no at the level {sample.level}; "
             "say from which value on it counts as yes (",
             Parameter("gold_at_least", "..."),
             ")",
         )
-    return replace(gold, value=value)
+    return sample

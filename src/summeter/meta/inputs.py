@@ -13,7 +13,7 @@ from summeter.choices import Level, Use
 from summeter.data.dataset import Dataset
 from summeter.data.human import RAW
 from summeter.meta.context import Context
-from summeter.meta.matrix import Scores, composite_scores, model_names, scores_of
+from summeter.meta.sample import Sample, composite_sample, model_names, sample_of
 from summeter.records import Judgment, UsageError
 from summeter.runs.run import RunFolder
 from summeter.runs.totals import without
@@ -53,12 +53,12 @@ class JudgeInput:
         """Who answered a question, on what, as fields of a row."""
         return {**question._asdict(), "model": model_names(self.table.take(self.rows[question]).model)}
 
-    def scores(self, question: Question, level: Level, use: Use = Use.VALUE) -> Scores:
+    def scores(self, question: Question, level: Level, use: Use = Use.VALUE) -> Sample:
         """One judge's values at a level; a composite is the mean of its three aspects' scores of summaries."""
         if (composite := self.composites.get(question)) is not None:
             parts = [self.table.take(self.rows[part]) for questions in composite.parts.values() for part in questions]
-            return composite_scores(parts, composite, self.reduce)
-        return scores_of(self.table.take(self.rows[question]), question, level, self.reduce, use)
+            return composite_sample(parts, composite, self.reduce)
+        return sample_of(self.table.take(self.rows[question]), question, level, self.reduce, use)
 
 
 RunLike = RunFolder | JudgeInput | JudgmentTable | Iterable[Judgment]

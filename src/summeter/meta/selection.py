@@ -8,21 +8,19 @@ from enum import StrEnum
 from functools import wraps
 from typing import Any, NamedTuple, NoReturn, ParamSpec, TypedDict, TypeVar
 
-import numpy as np
 from pydantic import ValidationError
 
 from summeter.choices import AggregationRule, Average, Level, Use
 from summeter.meta.context import Context
 from summeter.meta.gold import Aggregation, aspects, block_of, blocks, decisions, gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
-from summeter.meta.matrix import PairedScores, ScoreMatrix, Scores, align
 from summeter.meta.options import By, GoldAtLeast, Judges, JudgmentSet, MinItems, People, explained
 from summeter.meta.options import Selection as SelectionOptions
 from summeter.meta.results import Row, merged, named, status_of
+from summeter.meta.sample import Grid, Sample
 from summeter.records import Message, Parameter, UsageError, nearest
 from summeter.scoring.table import JudgmentTable
 from summeter.stats import Estimate
-from summeter.stats.base import Bools, Floats
 
 OF_PEOPLE = "judgment_set source merge tie min_votes"
 """The shared keywords that choose and merge people's judgments."""
@@ -114,15 +112,24 @@ def check_known(values: Sequence[str], known: Sequence[str], name: str) -> None:
 
 
 class Group(NamedTuple):
-    """The rows of one value of a column; both None for all rows."""
+    """The votes on the units with one value of a column; both None for all units."""
 
     column: str | None
     value: str | None
-    pairs: PairedScores
+    sample: Sample
+
+    @property
+    def grid(self) -> Grid:
+        """The votes as tables systems x documents."""
+        return Grid.of(self.sample)
 
     def fields(self) -> dict[str, Any]:
         """The grouping keys of a `Row`."""
         return {} if self.column is None or self.value is None else group_fields(self.column, self.value)
+
+    def about(self) -> dict[str, Any]:
+        """Judge, people and the grouping keys, as fields of a `Row`."""
+        return merged(named(self.sample.judge, self.sample.gold), self.fields())
 
 
 def group_fields(column: str, value: str) -> dict[str, Any]:
@@ -178,7 +185,7 @@ def _names(names: Sequence[str]) -> str:
     return ", ".join(names) or "none"
 
 
-def golds(gold: JudgmentTable, aspect: str, level: Level, options: People) -> list[Scores]:
+def golds(gold: JudgmentTable, aspect: str, level: Level, options: People) -> list[Sample]:
     """People's values of an aspect as the options ask for them: merged, from one source, as yes and no."""
     merged_scores = gold_scores(gold, aspect, level, options.rule, options.source)
     if isinstance(options, GoldAtLeast) and options.gold_at_least is not None:
@@ -186,7 +193,7 @@ def golds(gold: JudgmentTable, aspect: str, level: Level, options: People) -> li
     return merged_scores
 
 
-def all_pairs(read: MetaInput, level: Level, options: SelectionOptions, use: Use = Use.VALUE) -> Iterator[PairedScores]:
+def all_pairs(read: MetaInput, level: Level, options: SelectionOptions, use: Use = Use.VALUE) -> Iterator[Sample]:
     """Paired scores of every judge and gold that the options ask for, at the level that judgments are read at.
 
     Judges that have the aspect but nothing at the level are passed over. Raises UsageError where nothing is left.
@@ -207,76 +214,46 @@ def all_pairs(read: MetaInput, level: Level, options: SelectionOptions, use: Use
                 scores = read.judge.scores(question, level, use)
                 if len(scores):
                     some = True
-                    yield align(scores, gold, read.context)
+                    yield Sample.join([scores, gold], read.context)
                 else:
                     empty.append(f"{question.judge} judged {judge_aspect} at no {level.base}")
     if not some:
         raise UsageError("; ".join(dict.fromkeys(empty)) or "nothing to study")
 
 
-class PairedMatrix(NamedTuple):
-    """Scores of summaries by a judge and by people, systems x documents; NaN is missing on that side."""
-
-    group: Group
-    systems: tuple[str, ...]
-    documents: tuple[str, ...]
-    judge: Floats
-    gold: Floats
-
-    @property
-    def pairs(self) -> PairedScores:
-        """What the table was made of."""
-        return self.group.pairs
-
-    @property
-    def kept(self) -> Bools:
-        """The cells that both have."""
-        return ~(np.isnan(self.judge) | np.isnan(self.gold))
-
-    def fields(self) -> dict[str, Any]:
-        """The fields that every row about this table has."""
-        return merged(named(self.pairs.judge, self.pairs.gold), self.group.fields())
-
-
-def paired_matrices(read: MetaInput, options: SelectionOptions, by: str | None = None) -> list[PairedMatrix]:
-    """The matrices of every judge, aspect and gold, and of each value of the column to break down by.
+def summary_groups(read: MetaInput, options: SelectionOptions, by: str | None = None) -> list[Group]:
+    """The votes on summaries of every judge beside people, and of each value of the column to break down by.
 
     Studies of systems (`prefer`, `stability`, `bias`) start here. Raises UsageError where nobody judged summaries on
     what is asked (see `all_pairs`).
     """
-    matrices = []
-    for whole in all_pairs(read, Level.SUMMARY, options):
-        for group in groups(whole, by):
-            pairs = group.pairs
-            judge, gold = (ScoreMatrix.of(pairs.system, pairs.document, side) for side in (pairs.x, pairs.y))
-            matrices.append(PairedMatrix(group, judge.systems, judge.documents, judge.values, gold.values))
-    return matrices
+    return [group for whole in all_pairs(read, Level.SUMMARY, options) for group in groups(whole, by)]
 
 
-def groups(pairs: PairedScores, by: str | None) -> Iterator[Group]:
-    """All rows, then those of each value of a column."""
-    yield Group(None, None, pairs)
+def groups(sample: Sample, by: str | None) -> Iterator[Group]:
+    """All votes, then those on the units with each value of a column."""
+    yield Group(None, None, sample)
     if by is not None:
-        for value, part in pairs.split(by):
+        for value, part in sample.split(by):
             yield Group(by, value, part)
 
 
-def dev_split(pairs: PairedScores, dev: str) -> tuple[str, PairedScores, PairedScores]:
+def dev_split(sample: Sample, dev: str) -> tuple[str, Sample, Sample]:
     """The name ("split=dev") and the rows of a dev split (COLUMN=VALUE, or a value of `split`), and the other rows.
 
     Raises UsageError where there are none on a side.
     """
     name = dev if "=" in dev else f"split={dev}"
     column, _, value = name.partition("=")
-    rows = pairs.column(column).equal(value)
+    rows = sample.units.column(column).equal(value)
     if not rows.any() or rows.all():
-        there = ", ".join(str(name) for name in pairs.column(column).used() if name is not None) or "none"
+        there = ", ".join(str(name) for name in sample.units.column(column).used() if name is not None) or "none"
         rest = "nothing is left to measure on" if rows.any() else f"no row has {name}; there are: {there}"
         raise UsageError(f"no threshold can be tuned on {name}: {rest}")
-    return name, pairs.take(rows), pairs.take(~rows)
+    return name, sample.take(rows), sample.take(~rows)
 
 
-def notes(read: MetaInput, options: People, level: Level, studied: Sequence[PairedScores]) -> list[str]:
+def notes(read: MetaInput, options: People, level: Level, studied: Sequence[Sample]) -> list[str]:
     """What was chosen where there was a choice."""
     chosen: list[str] = []
     if options.source is not None:
@@ -307,13 +284,13 @@ def row(
 
     `details` are added to the group's.
     """
-    pairs = group.pairs
-    about: dict[str, Any] = {"study": study, "statistic": statistic, "value": value, "level": pairs.level.value}
+    sample = group.sample
+    about: dict[str, Any] = {"study": study, "statistic": statistic, "value": value, "level": str(sample.level)}
     about["status"] = status_of(value, None if estimate is None else estimate.status)
     if estimate is not None:
         about |= {"low": estimate.low, "high": estimate.high, "interval": estimate.interval}
         more = {**more, "reason": more.get("reason") or estimate.reason}
-    details: dict[str, Any] = {"missing_reasons": reasons} if (reasons := pairs.missing_reasons) else {}
-    if pairs.source is not None:
-        details |= {"items": pairs.source.n, "items_missing": pairs.source.missing}
-    return Row(**merged(named(pairs.judge, pairs.gold), about, group.fields(), more, details=details))
+    details: dict[str, Any] = {"missing_reasons": reasons} if (reasons := sample.missing_reasons) else {}
+    if sample.summaries is not None:
+        details |= {"items": sample.summaries.n, "items_missing": sample.summaries.missing}
+    return Row(**merged(group.about(), about, more, details=details))

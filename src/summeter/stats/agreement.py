@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from summeter.choices import Coefficient
 
-from .base import CONSTANT, Floats, Ints, as_pairs, f_tail, floats, mean_present, split_rows
+from .base import CONSTANT, Floats, Ints, f_tail, floats, mean_present, split_rows
 from .correlation import raw
 from .resample import Measured, of_rows
 
@@ -631,12 +631,14 @@ def mean_pairwise(votes: Votes, coefficient: str = Coefficient.PEARSON, clusters
     n = int(((~np.isnan(matrix)).sum(axis=0) >= 2).sum())
     of_document = np.zeros(items, np.int64) if clusters is None else clusters
     means: list[float] = []
-    for rows in (rows for _, rows in split_rows(of_document)):
-        values = [
-            value
-            for left, right in combinations(matrix[:, rows], 2)
-            if (value := raw(*as_pairs(left, right)[:2], kind)) is not None
-        ]
+    for _, rows in split_rows(of_document):
+        own = matrix[:, rows]
+        voting = own[(~np.isnan(own)).any(axis=1)]
+        values = []
+        for left, right in combinations(voting, 2):
+            both = ~(np.isnan(left) | np.isnan(right))
+            if (value := raw(left[both], right[both], kind)) is not None:
+                values.append(value)
         means += [float(np.mean(values))] if values else []
     documents = len(np.unique(of_document))
     details = {"documents": len(means), "undefined_documents": documents - len(means)}

@@ -22,7 +22,7 @@ from summeter.meta import Level, Row, Study, Use
 from summeter.meta._estimate import CoverageOptions, coverage
 from summeter.meta.gold import gold_scores
 from summeter.meta.inputs import JudgeInput, gold_input
-from summeter.meta.matrix import Scores
+from summeter.meta.sample import Sample
 from summeter.meta.verdicts import POWER, labels_sentence
 from summeter.records import Parameter, UsageError
 from summeter.scoring.table import Question
@@ -183,7 +183,7 @@ def _questions(runs: Sequence[JudgeInput], how: _Settings) -> list[tuple[JudgeIn
 def _tables(
     runs: Sequence[JudgeInput], how: _Settings
 ) -> tuple[list[tuple[Question, dict[Item, float]]], dict[Item, float]]:
-    """Scores of summaries by judge, and people's; what has no score is left out."""
+    """Sample of summaries by judge, and people's; what has no score is left out."""
     questions = _questions(runs, how)
     judged = [(question, _scores(run.scores(question, Level.SUMMARY, Use.VALUE))) for run, question in questions]
     if how.gold is None:
@@ -193,8 +193,8 @@ def _tables(
     return judged, _scores(merged[0]) if merged else {}
 
 
-def _scores(series: Scores) -> dict[Item, float]:
-    rows = zip(series.document.labels(), series.system.labels(), series.value.tolist(), strict=True)
+def _scores(series: Sample) -> dict[Item, float]:
+    rows = zip(series.units.document.labels(), series.units.system.labels(), series.x.tolist(), strict=True)
     return {(document, system): value for document, system, value in rows if not np.isnan(value)}
 
 

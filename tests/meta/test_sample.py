@@ -14,7 +14,7 @@ from meta.makers import judgment, ratings, sentences
 from summeter.meta import Level, Use
 from summeter.meta.context import Context
 from summeter.meta.inputs import JudgeInput
-from summeter.meta.matrix import OTHER_LIST, PairedScores, Scores, align, group_means
+from summeter.meta.sample import OTHER_LIST, Grid, Sample, group_means
 from summeter.records import Judgment, UsageError
 from summeter.scoring import summary_scores
 from summeter.scoring.table import JudgmentTable
@@ -24,15 +24,15 @@ NAN = math.nan
 
 def only(
     judgments: list[Judgment], level: Level = Level.SUMMARY, use: Use = Use.VALUE, reduce: str = "share"
-) -> Scores:
+) -> Sample:
     """The series of judgments that are all one judge's on one aspect."""
     judged = JudgeInput(JudgmentTable.of(judgments), {judgments[0].judge: reduce})
     (question,) = judged.questions()
     return judged.scores(question, level, use)
 
 
-def values(pairs: PairedScores) -> dict[tuple[str | None, ...], tuple[float, float]]:
-    keys = zip(pairs.document.labels(), pairs.system.labels(), pairs.index.tolist(), strict=True)
+def values(pairs: Sample) -> dict[tuple[str | None, ...], tuple[float, float]]:
+    keys = zip(pairs.units.document.labels(), pairs.units.system.labels(), pairs.units.index.tolist(), strict=True)
     return {
         key: (float(x), float(y)) for key, x, y in zip(keys, pairs.x, pairs.y, strict=True)
     }  # fmt: skip
@@ -92,7 +92,7 @@ def test_summary_values_equal_scoring(rows: list[tuple[str, str, str, int, int |
     ]  # fmt: skip
     expected = {(one.doc_id, one.system): one.value for one in summary_scores(made, {"j": reduce})}
     got = only(made, reduce=reduce)
-    items = zip(got.document.labels(), got.system.labels(), strict=True)
+    items = zip(got.units.document.labels(), got.units.system.labels(), strict=True)
     found = {item: None if math.isnan(value) else value for item, value in zip(items, got.value.tolist(), strict=True)}
     assert found == {key: None if value is None else pytest.approx(value, abs=1e-12) for key, value in expected.items()}
 
@@ -118,9 +118,9 @@ def test_the_worst_status_says_why_a_score_is_missing() -> None:
 
 
 def test_a_grid_is_systems_by_documents() -> None:
-    grid = only(ratings({"d1": {"A": 1, "B": 2}, "d2": {"A": 3}})).grid()
+    grid = Grid.of(only(ratings({"d1": {"A": 1, "B": 2}, "d2": {"A": 3}})))
     assert (grid.systems, grid.documents) == (("A", "B"), ("d1", "d2"))
-    np.testing.assert_array_equal(grid.values, [[1, 3], [2, NAN]])
+    np.testing.assert_array_equal(grid.values, [[[1, 3], [2, NAN]]])
 
 
 # ---- pairs
@@ -129,7 +129,7 @@ def test_a_grid_is_systems_by_documents() -> None:
 def test_summaries_meet_by_document_and_system_in_any_order() -> None:
     judge = only(ratings({"d2": {"B": 4, "A": 3}, "d1": {"A": 1}}))
     gold = only(ratings({"d1": {"A": 10, "B": 20}, "d2": {"A": 30}}, judge="people"))
-    pairs = align(judge, gold)
+    pairs = Sample.join([judge, gold])
     got = values(pairs)
     assert got["d1", "A", -1] == (1, 10)
     assert got["d2", "A", -1] == (3, 30)
@@ -140,7 +140,7 @@ def test_summaries_meet_by_document_and_system_in_any_order() -> None:
 def test_both_sides_missing_is_one_missing_row_with_both_reasons() -> None:
     judge = only([judgment("d", "A", None, status="unparsed"), judgment("d", "B", 1.0)])
     gold = only([judgment("d", "A", None, judge="p"), judgment("d", "B", 2.0, judge="p")])
-    assert align(judge, gold).missing_reasons == {"judge: unparsed; gold: skipped": 1}
+    assert Sample.join([judge, gold]).missing_reasons == {"judge: unparsed; gold: skipped": 1}
 
 
 def test_key_facts_meet_within_one_list_only() -> None:
@@ -155,7 +155,7 @@ def test_key_facts_meet_within_one_list_only() -> None:
          *sentences({("d2", "A"): [0]}, "p", unit="key_fact", list_id="own2", aspect="completeness")],
         Level.KEY_FACT,
     )  # fmt: skip
-    pairs = align(judge, gold)
+    pairs = Sample.join([judge, gold])
     assert pairs.n == 2
     assert pairs.missing_reasons == {f"judge: {OTHER_LIST}": 1, f"gold: {OTHER_LIST}": 1}
 
@@ -163,7 +163,7 @@ def test_key_facts_meet_within_one_list_only() -> None:
 def test_numbered_key_facts_without_a_list_are_of_the_list_people_judged() -> None:
     judge = only(sentences({("d1", "A"): [1, 0]}, unit="key_fact"), Level.KEY_FACT)
     gold = only(sentences({("d1", "A"): [1, 1]}, "p", unit="key_fact", list_id="x"), Level.KEY_FACT)
-    assert align(judge, gold).n == 2
+    assert Sample.join([judge, gold]).n == 2
 
 
 def test_a_summary_that_failed_whole_names_the_failure_for_its_sentences() -> None:
@@ -172,17 +172,17 @@ def test_a_summary_that_failed_whole_names_the_failure_for_its_sentences() -> No
         judgment("d2", "A", None, aspect="faithfulness", status="refused"),
     ]
     gold = only(sentences({("d1", "A"): [1], ("d2", "A"): [0, 1]}, "p"), Level.SENTENCE)
-    pairs = align(only(rows, Level.SENTENCE), gold)
+    pairs = Sample.join([only(rows, Level.SENTENCE), gold])
     assert pairs.missing_reasons == {"judge: refused": 2}
 
 
 def test_levels_do_not_mix() -> None:
     gold = only(ratings({"d": {"A": 1}}))
     with pytest.raises(UsageError, match="cannot be set beside"):
-        align(only(sentences({("d", "A"): [1]}), Level.SENTENCE), gold)
+        Sample.join([only(sentences({("d", "A"): [1]}), Level.SENTENCE), gold])
     sentence = only(sentences({("d", "A"): [1]}), Level.SENTENCE)
     with pytest.raises(UsageError, match="made of summaries"):
-        align(sentence, sentence).at(Level.SYSTEM)
+        Sample.join([sentence, sentence]).at(Level.SYSTEM)
 
 
 def test_means_are_over_common_items() -> None:
@@ -192,12 +192,12 @@ def test_means_are_over_common_items() -> None:
     # d2     -    4       30   40
     judge = only(ratings({"d1": {"A": 1, "B": 2}, "d2": {"B": 4}}))
     gold = only(ratings({"d1": {"A": 10, "B": 20}, "d2": {"A": 30, "B": 40}}, judge="p"))
-    pairs = align(judge, gold)
+    pairs = Sample.join([judge, gold])
     common = pairs.at(Level.SYSTEM)
-    assert list(common.system.labels()) == ["A", "B"]
+    assert list(common.units.system.labels()) == ["A", "B"]
     assert (common.x.tolist(), common.y.tolist()) == ([1, 3], [10, 30])
     assert common.missing_reasons == {"judge: no judgment": 1}
-    assert common.document.labels().tolist() == [None, None]
+    assert common.units.document.labels().tolist() == [None, None]
     by_document = pairs.at(Level.DOCUMENT)
     assert (by_document.x.tolist(), by_document.y.tolist()) == ([1.5, 4], [15, 40])
     few = pairs.at(Level.SYSTEM, min_items=2)
@@ -221,7 +221,7 @@ def test_rows_split_by_any_column_of_the_data() -> None:
         extra={"year": {("d2", "B"): "2023"}},
     )
     side = only(ratings({"d1": {"A": 1, "B": 2}, "d2": {"B": 4}}))
-    pairs = align(side, side, context)
+    pairs = Sample.join([side, side], context)
     assert {name: part.n for name, part in pairs.split("domain")} == {"news": 2}
     assert {name: part.n for name, part in pairs.split("system")} == {"A": 1, "B": 2}
     assert {name: part.n for name, part in pairs.split("category")} == {"extractive": 1}
@@ -234,9 +234,10 @@ def test_rows_split_by_any_column_of_the_data() -> None:
 def test_the_order_of_judgments_does_not_matter(order: list[int]) -> None:
     rows = ratings({f"d{i}": {system: float(7 * i % 5 + j) for j, system in enumerate("ABC")} for i in range(4)})
     gold = only(ratings({f"d{i}": {system: float(3 * i % 4 + j) for j, system in enumerate("ABC")} for i in range(4)}))
-    straight, shuffled = align(only(rows), gold), align(only([rows[i] for i in order]), gold)
+    straight = Sample.join([only(rows), gold])
+    shuffled = Sample.join([only([rows[i] for i in order]), gold])
     assert values(straight) == values(shuffled)
-    means = [dict(zip(one.system.labels(), one.x, strict=True)) for one in
+    means = [dict(zip(one.units.system.labels(), one.x, strict=True)) for one in
              (straight.at(Level.SYSTEM), shuffled.at(Level.SYSTEM))]  # fmt: skip
     assert means[0] == means[1]
 

@@ -1,0 +1,247 @@
+"""One measurement: a statistic of a sample, pooled or averaged within documents or systems, by groups, with intervals.
+
+estimate       a statistic of a sample as an `Estimate`, with what it rests on
+measure        the rows of several statistics, of all units and of each value of a column
+by_group       a statistic on each value of a column, with its draws
+over_groups    a statistic over groups: meta-correlation, the check of a reliability
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from summeter.choices import PAIRWISE, Average, Coefficient, Level
+from summeter.meta.results import Row, interval_row, merged, named
+from summeter.meta.sample import Sample, parts, rounded
+from summeter.meta.selection import groups
+from summeter.meta.statistics import STATISTICS, Statistic
+from summeter.scoring.table import Names
+from summeter.stats import (
+    Bootstrap,
+    Estimate,
+    Measured,
+    calibrate_ties,
+    correlate,
+    correlation_by_group,
+    pairwise_accuracy,
+)
+from summeter.stats.base import CONSTANT, EMPTY, Bools, Floats, Ints, mean_present, undefined
+from summeter.stats.correlation import weighted_correlations
+from summeter.stats.resample import Resampling
+
+FEWEST_GROUPS = 3
+"""Of fewer groups a correlation says nothing."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A statistic of a sample: the estimate, what it rests on, and of an average the estimate of each group."""
+
+    estimate: Estimate
+    details: Mapping[str, Any] = field(default_factory=dict)
+    by_group: Mapping[str, Estimate] = field(default_factory=dict)
+
+
+def measured(sample: Sample, statistic: Statistic) -> tuple[Measured, Ints]:
+    """A statistic of all units together, and the cluster (document) of each row that is drawn again."""
+    if (why := statistic.unsuited(sample)) is not None:
+        return Measured(None, 0, len(sample), reason=why, details=_raters(sample)), np.zeros(0, np.int64)
+    used = sample.take(sample.kept) if statistic.two else sample
+    if used.level == Level.SYSTEM and used.summaries is not None:
+        # Of means of systems the documents are drawn that they are made of.
+        rows = used.summaries.take(used.summaries.kept & used.summaries.units.system.equal(*used.units.system.used()))
+        used = replace(used, summaries=rows)
+        drawn = rows.units.document.codes
+    else:
+        drawn = used.units.document.codes
+    clusters = np.unique(drawn, return_inverse=True)[1].astype(np.int64)
+    whole = statistic.of(used, clusters)
+    if not statistic.two:
+        return replace(whole, details={**whole.details, **_raters(sample)}), clusters
+    return replace(whole, missing=sample.missing), clusters
+
+
+def _raters(sample: Sample) -> dict[str, Any]:
+    voted = len(np.unique(sample.rater[~np.isnan(sample.value)]))
+    return {"raters": voted, **({"exchangeable": True} if sample.exchangeable else {})}
+
+
+def estimate(
+    sample: Sample,
+    statistic: Statistic | str,
+    draws: Resampling,
+    within: Average = Average.POOLED,
+    *,
+    only_significant: float | None = None,
+) -> Measurement:
+    """A statistic of a sample, of all units together or as the mean of its values `within` each document or system.
+
+    Intervals draw documents: `draws` makes the bootstrap of their labels. `only_significant` keeps, in a mean over
+    groups, those whose own p-value is at most this. Groups without a value are left out and counted in `details`.
+    """
+    how = STATISTICS[statistic] if isinstance(statistic, str) else statistic
+    if within is Average.POOLED:
+        whole, clusters = measured(sample, how)
+        return Measurement(whole.estimate(draws(clusters)), whole.details)
+    if how.name == PAIRWISE:
+        return _pairwise_within(sample, how, draws, within)
+    labels = {Average.DOCUMENT: sample.units.document, Average.SYSTEM: sample.units.system}[within]
+    with_p = within is Average.SYSTEM or only_significant is not None
+    inside = _of_groups(sample, how, list(labels.labels()), with_p=with_p)
+    defined = {group: got for group, got in inside.items() if got.value is not None}
+    entering = {
+        group: got
+        for group, got in defined.items()
+        if only_significant is None or (got.p is not None and got.p <= only_significant)
+    }
+    values = [got.value for got in entering.values() if got.value is not None]
+    constant = sum(got.reason == CONSTANT for got in inside.values())
+    too_small = len(inside) - len(defined) - constant
+    details: dict[str, Any] = {"groups": len(values), "constant_groups": constant, "groups_too_small": too_small}
+    if only_significant is not None:
+        details |= {
+            "only_significant": only_significant,
+            "groups_not_significant": len(defined) - len(entering),
+        }
+    if not values:
+        why = f"no {within.value} has a correlation: {constant} constant, {too_small} too small"
+        return Measurement(undefined(why, sample.n, sample.missing), details, inside)
+    whole = Measured(float(np.mean(values)), sample.n, sample.missing)
+    if within is Average.DOCUMENT:
+        return Measurement(replace(whole, rows=np.array(values)).estimate(draws(len(values))), details, inside)
+    if only_significant is not None:
+        why = "no interval of a mean of significant groups: which they are changes from draw to draw"
+        return Measurement(draws(0).alone(whole.value, why, n=whole.n, missing=whole.missing), details, inside)
+    kept = sample.take(sample.kept)
+    clusters = np.unique(kept.units.document.codes, return_inverse=True)[1].astype(np.int64)
+    parts = [np.flatnonzero(kept.units.system.codes == code) for code in np.unique(kept.units.system.codes)]
+    of_parts = [(how.of(kept.take(rows), _dense(clusters[rows])), np.unique(clusters[rows])) for rows in parts]
+
+    def mean(weights: Floats) -> Floats:
+        return mean_present(np.array([part.weighted(weights[:, own]) for part, own in of_parts]))
+
+    return Measurement(replace(whole, weighted=mean, width=len(kept)).estimate(draws(clusters)), details, inside)
+
+
+def _dense(clusters: Ints) -> Ints:
+    return np.unique(clusters, return_inverse=True)[1].astype(np.int64)
+
+
+def _of_groups(sample: Sample, how: Statistic, labels: Sequence[Any], *, with_p: bool) -> dict[str, Estimate]:
+    """The statistic on the units of each label."""
+    if how.name in tuple(Coefficient):
+        got = correlation_by_group(sample.x, sample.y, labels, how.name, with_p=with_p)
+        return {str(group): each for group, each in got.items()}
+    column = Names.of(labels)
+    whole = {group: measured(sample.take(rows), how)[0] for group, rows in parts(column)}
+    return {
+        group: undefined(got.reason or EMPTY, got.n, got.missing)
+        if got.value is None
+        else Estimate(got.value, got.n, got.missing, p=got.p)
+        for group, got in whole.items()
+    }
+
+
+def _pairwise_within(sample: Sample, how: Statistic, draws: Resampling, within: Average) -> Measurement:
+    """Pairwise accuracy of the pairs within documents or systems; a difference that counts as a tie is that of all."""
+    calibrate = bool(getattr(how.of, "keywords", {}).get("calibrate"))
+    labels = {Average.DOCUMENT: sample.units.document, Average.SYSTEM: sample.units.system}[within].codes
+    got = (
+        calibrate_ties(sample.y, sample.x, labels, "group")
+        if calibrate
+        else pairwise_accuracy(sample.y, sample.x, labels, 0.0, "group")
+    )
+    details = {
+        "epsilon": got.epsilon,
+        "pairs": got.pairs,
+        "ties": "calibrated" if calibrate else "exact",
+        "groups": got.groups,
+        "groups_too_small": got.groups_without_pairs,
+    }
+    if got.value is None:
+        return Measurement(undefined(got.reason or EMPTY, got.n, got.missing), details)
+    whole = Measured(got.value, got.n, got.missing, reason="no interval of a mean over systems")
+    if within is Average.DOCUMENT:
+        each = (pairwise_accuracy(part.y, part.x, None, got.epsilon).value for _, part in sample.split("document"))
+        values = np.array([value for value in each if value is not None])
+        whole = replace(whole, rows=values, reason=None)
+    return Measurement(whole.estimate(draws(0 if whole.rows is None else len(whole.rows))), details)
+
+
+def measure(
+    sample: Sample,
+    statistics: Iterable[Statistic | str],
+    *,
+    study: str,
+    draws: Resampling,
+    by: str | None = None,
+    within: Average = Average.POOLED,
+    level: Level | None = None,
+    min_items: int = 1,
+    only_significant: float | None = None,
+    about: Mapping[str, Any] | None = None,
+) -> Iterator[Row]:
+    """A row a statistic: of all units, then of the units of each value of the column `by` ("a*b" crosses two).
+
+    Documents or systems (`level`) are means of summaries. With an average within systems each system has a row too.
+    `about` are the fields that every row has, by default judge and people.
+    """
+    for group in groups(sample, by):
+        part = group.sample if level is None else group.sample.at(level, min_items=min_items)
+        fields = merged({"average": within.value}, pair_fields(part) if about is None else about, group.fields())
+        for each in statistics:
+            name = each if isinstance(each, str) else each.name
+            got = estimate(part, each, draws, within, only_significant=only_significant)
+            yield interval_row(got.estimate, fields, study=study, statistic=name, details=dict(got.details))
+            if within is Average.SYSTEM and group.column is None:
+                for system, inside in got.by_group.items():
+                    own = pair_fields(part.take(part.units.system.equal(system)))
+                    yield interval_row(
+                        inside, own, study=study, statistic=name, average=Average.POOLED.value, system=system
+                    )
+
+
+def pair_fields(sample: Sample) -> dict[str, Any]:
+    """The fields of a row about a judge beside people: both, the level, and why units are missing."""
+    details: dict[str, Any] = {"missing_reasons": reasons} if (reasons := sample.missing_reasons) else {}
+    if sample.summaries is not None:
+        details |= {"items": sample.summaries.n, "items_missing": sample.summaries.missing}
+    fields = named(sample.judge, sample.gold)
+    return merged(fields, level=str(sample.level), details=details)
+
+
+# ---- statistics over groups ----
+
+
+def over_groups(
+    first: tuple[Floats, Floats], second: tuple[Floats, Floats], kept: Bools, name: str, bootstrap: Bootstrap
+) -> Estimate:
+    """A correlation over groups of two statistics of each: meta-correlation, or the check of a reliability.
+
+    A side is the groups' values and their samples (draws x groups); groups that are not `kept` are dropped. With fewer
+    than three groups it says nothing, and is undefined. What is equal in exact arithmetic must tie, so values are
+    rounded.
+    """
+    one, two = rounded(first[0][kept]), rounded(second[0][kept])
+    if len(one) < FEWEST_GROUPS:
+        return undefined(f"{len(one)} systems; at least {FEWEST_GROUPS} are needed", len(one), int((~kept).sum()))
+    whole = correlate(one, two, name)
+    samples = correlate_draws(first[1][:, kept], second[1][:, kept], name)
+    got = bootstrap.of_samples(whole.value, samples, n=whole.n, missing=int((~kept).sum()))
+    return replace(got, p=whole.p, reason=whole.reason if whole.value is None else got.reason)
+
+
+def correlate_draws(first: Floats, second: Floats, name: str) -> Floats:
+    """Row by row, the correlation of two matrices draws x groups, over the groups that have both; NaN where none.
+
+    >>> correlate_draws(np.array([[1.0, 2.0, 3.0]]), np.array([[2.0, 4.0, 5.0]]), "spearman").round(12).tolist()
+    [1.0]
+    """
+    left, right = rounded(first), rounded(second)
+    there = ~(np.isnan(left) | np.isnan(right))
+    values = weighted_correlations(left, right, there.astype(np.float64), Coefficient(name))
+    return np.asarray(np.where(there.sum(axis=1) >= FEWEST_GROUPS, values, np.nan))

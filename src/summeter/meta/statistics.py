@@ -1,0 +1,263 @@
+"""STATISTICS: every coefficient and rate of a sample, a row each.
+
+A statistic of two raters is of a judge beside people (or beside another judge), on the units that both have; one of
+many raters is of all the votes there are. Either is a function of the weights of documents, so every interval is drawn
+in one way (see `measure`). A new one is a row of this table and its test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from summeter.choices import PAIRWISE, Coefficient, Level, QuestionType
+from summeter.meta.sample import Sample, rounded
+from summeter.records import error_types
+from summeter.records.taxonomy import SEPARATOR
+from summeter.stats import (
+    Bootstrap,
+    Measured,
+    Model,
+    Weights,
+    auroc,
+    calibrate_ties,
+    classify,
+    cohen_kappa,
+    correlate,
+    correlation_of,
+    fleiss_kappa,
+    gwet_ac1,
+    gwet_ac2,
+    icc,
+    krippendorff_alpha,
+    masi_alpha,
+    mean_cohen_kappa,
+    mean_of_items,
+    mean_pairwise,
+    of_rows,
+    pairwise_accuracy,
+)
+from summeter.stats.base import Floats, Ints, ratio
+from summeter.stats.classification import RATES, Area, confusion_by_unit, rate_of
+from summeter.stats.correlation import weighted_correlations
+from summeter.stats.resample import Weighted
+
+AUROC = "auroc"
+_PAIRWISE_ROWS = 200
+_MOST_PAIRS = 20_000_000
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """How a number is computed of a sample.
+
+    `of` maps a sample and the clusters of its units (0, 1, ...; of means of systems, those of the summaries behind
+    them) to the statistic. One of `two` raters gets the units that both judged. `on_scale` depends on the values that
+    could have been given, `named` is also of names, `sets` only of names or sets of names, and `persons` follows one
+    person over units, so that votes without names have none. `chance` is its value for guessing.
+    """
+
+    name: str
+    of: Callable[..., Measured]
+    two: bool = False
+    on_scale: bool = False
+    named: bool = False
+    sets: bool = False
+    persons: bool = False
+    chance: float | None = None
+
+    def using(self, **options: Any) -> Statistic:
+        """The same with options of its own: the weights of ac2, the form of the ICC, ties of pairwise accuracy."""
+        follows = self.persons and options.get("model") not in {Model.ICC1, Model.ICC1K}
+        return replace(self, of=partial(self.of, **options), persons=follows)
+
+    def unsuited(self, sample: Sample) -> str | None:
+        """Why a sample cannot be measured so; None where it can."""
+        if sample.names and not (self.named or self.sets):
+            return f"{self.name} needs numbers, and these votes are names"
+        if self.sets and not sample.names:
+            return f"{self.name} is of names or sets of names, and these votes are numbers"
+        if self.persons and sample.exchangeable:
+            why = f"the votes have no names, and {self.name} compares annotators; take alpha"
+            return f"{why}, or the icc_model 1,1" if self.name == "icc" else why
+        if self.on_scale and not np.isin(sample.value[~np.isnan(sample.value)], scale_of(sample)).all():
+            listed = ", ".join(f"{value:g}" for value in scale_of(sample))
+            return f"some votes are not on the scale {listed}"
+        return None
+
+
+def scale_of(sample: Sample) -> tuple[float, ...]:
+    """The values that could have been given: the sample's scale, else those that were, in order."""
+    return sample.scale or tuple(np.unique(sample.value[~np.isnan(sample.value)]).tolist())
+
+
+# ---- two raters ----
+
+
+def _correlation(sample: Sample, clusters: Ints, *, kind: Coefficient) -> Measured:
+    got = correlate(sample.x, sample.y, kind)
+    of_means = sample.level == Level.SYSTEM and sample.summaries is not None
+    weighted = _of_means(sample, clusters, kind) if of_means else correlation_of(sample.x, sample.y, clusters, kind)
+    return Measured(got.value, got.n, p=got.p, reason=got.reason, weighted=weighted, width=len(sample))
+
+
+def _of_means(sample: Sample, clusters: Ints, kind: Coefficient) -> Weighted:
+    """The correlation of the means of systems, formed anew in each draw, as a function of the weights of documents."""
+    rows = sample.summaries or sample
+    group = rows.units.system.dense().codes
+    member = np.zeros((len(group), int(group.max(initial=-1)) + 1))
+    member[np.arange(len(group)), group] = 1.0
+    by_document = Bootstrap(clusters)
+    counts, *sums = (by_document.sums(member * side[:, None]) for side in (np.ones(len(group)), rows.x, rows.y))
+
+    def correlation(weights: Floats) -> Floats:
+        times = weights @ counts
+        x, y = (rounded(ratio(weights @ side, times)) for side in sums)
+        return weighted_correlations(x, y, (times > 0).astype(np.float64), kind)
+
+    return correlation
+
+
+def _pairwise(sample: Sample, clusters: Ints, *, calibrate: bool = False) -> Measured:
+    """The share of pairs of units ordered, or tied, as people have them (Deutsch et al., 2023)."""
+    size = len(sample)
+    if size * (size - 1) // 2 > _MOST_PAIRS:
+        return Measured(None, size, reason=f"more than {_MOST_PAIRS:,} pairs; average by document")
+    got = calibrate_ties(sample.y, sample.x) if calibrate else pairwise_accuracy(sample.y, sample.x)
+    details = {
+        "epsilon": got.epsilon, "pairs": got.pairs, "ties": "calibrated" if calibrate else "exact",
+        "groups": got.groups, "groups_too_small": got.groups_without_pairs,
+    }  # fmt: skip
+    whole = Measured(got.value, got.n, reason=got.reason, details=details)
+    if size > _PAIRWISE_ROWS or sample.summaries is not None:
+        return whole
+    columns = [sample.x, sample.y]
+    drawn = of_rows(lambda x, y: pairwise_accuracy(y, x, None, got.epsilon).value, columns, clusters)
+    return replace(whole, weighted=drawn)
+
+
+def _rate(sample: Sample, clusters: Ints, *, name: str) -> Measured:
+    table = classify(sample.y, sample.x)
+    got = getattr(table, name)
+    counts = confusion_by_unit(sample.y, sample.x, clusters, int(clusters.max(initial=-1)) + 1)
+    details = {key: count for key, count in table.confusion._asdict().items() if key != "missing"}
+    return Measured(
+        got.value, got.n, reason=got.reason, weighted=lambda weights: rate_of(name, weights @ counts), details=details
+    )
+
+
+def _auroc(sample: Sample, clusters: Ints) -> Measured:
+    got, area = auroc(sample.y, sample.x), Area(sample.y, sample.x, clusters)
+    return Measured(got.value, got.n, reason=got.reason, weighted=area, width=area.width)
+
+
+# ---- many raters ----
+
+
+def _alpha(sample: Sample, clusters: Ints, *, level: str) -> Measured:
+    if level == "ratio" and (sample.value < 0).any():
+        return Measured(None, 0, len(sample), reason="ratio votes must not be negative")
+    return krippendorff_alpha(sample.slots, level, clusters)
+
+
+def _masi(sample: Sample, clusters: Ints) -> Measured:
+    sets = [meaning(name, sample.question) for name in sample.names]
+    return masi_alpha([[None if np.isnan(code) else sets[int(code)] for code in row] for row in sample.slots], clusters)
+
+
+def meaning(name: str, question: QuestionType | None) -> frozenset[str]:
+    """The set that a vote names, in whatever order; error types in their canonical spelling. A choice is one name."""
+    match question:
+        case None:
+            return error_types(name)
+        case QuestionType.CHOICES:
+            return frozenset(name.split(SEPARATOR))
+        case _:
+            return frozenset([name])
+
+
+def _voting(sample: Sample) -> Floats:
+    """The votes of raters with any."""
+    return sample.matrix[(~np.isnan(sample.matrix)).any(axis=1)]
+
+
+def _cohen(sample: Sample, clusters: Ints) -> Measured:
+    raters = _voting(sample)
+    kappa = cohen_kappa if len(raters) == 2 else mean_cohen_kappa
+    return _with(kappa(raters, scale=scale_of(sample) or None, clusters=clusters), scale=list(scale_of(sample)))
+
+
+def _fleiss(sample: Sample, clusters: Ints) -> Measured:
+    return _with(fleiss_kappa(sample.slots, scale_of(sample) or None, clusters), scale=list(scale_of(sample)))
+
+
+def _ac1(sample: Sample, clusters: Ints) -> Measured:
+    return _with(gwet_ac1(sample.slots, scale_of(sample) or None, clusters), scale=list(scale_of(sample)))
+
+
+def _ac2(sample: Sample, clusters: Ints, *, weights: str = Weights.QUADRATIC) -> Measured:
+    whole = gwet_ac2(sample.slots, weights, scale_of(sample) or None, clusters)
+    return _with(whole, scale=list(scale_of(sample)), weights=weights)
+
+
+def _icc(sample: Sample, clusters: Ints, *, model: str = Model.ICC2) -> Measured:
+    votes = sample.slots if sample.exchangeable else _voting(sample)
+    return _with(icc(votes, model, clusters), model=model)
+
+
+def _deviation(sample: Sample, clusters: Ints) -> Measured:  # noqa: ARG001 - one signature for all
+    return mean_of_items(sample.slots, lambda votes: np.nanstd(votes, axis=0))
+
+
+def _identical(sample: Sample, clusters: Ints) -> Measured:  # noqa: ARG001
+    def same(votes: Floats) -> Floats:
+        return np.asarray(np.nanmax(votes, axis=0) == np.nanmin(votes, axis=0), dtype=np.float64)
+
+    return mean_of_items(sample.slots, same)
+
+
+def _mean_pairwise(sample: Sample, clusters: Ints, *, kind: Coefficient) -> Measured:
+    return mean_pairwise(sample.matrix, kind, clusters)
+
+
+def _with(whole: Measured, **details: Any) -> Measured:
+    return replace(whole, details={**details, **whole.details})
+
+
+_CHANCE = {"balanced_accuracy": 0.5}
+_ALPHAS = ("nominal", "ordinal", "interval", "ratio")
+_MEAN_PAIRWISE = (Coefficient.PEARSON, Coefficient.SPEARMAN, Coefficient.KENDALL_B)
+
+STATISTICS: Mapping[str, Statistic] = {
+    statistic.name: statistic
+    for statistic in (
+        *(Statistic(kind.value, partial(_correlation, kind=kind), two=True, chance=0.0) for kind in Coefficient),
+        Statistic(PAIRWISE, _pairwise, two=True),
+        *(Statistic(name, partial(_rate, name=name), two=True, chance=_CHANCE.get(name)) for name in RATES),
+        Statistic(AUROC, _auroc, two=True, chance=0.5),
+        *(
+            Statistic(f"alpha_{level}", partial(_alpha, level=level), named=level == "nominal", chance=0.0)
+            for level in _ALPHAS
+        ),
+        Statistic("alpha_masi", _masi, sets=True, chance=0.0),
+        Statistic("kappa_cohen", _cohen, on_scale=True, named=True, persons=True, chance=0.0),
+        Statistic("kappa_fleiss", _fleiss, on_scale=True, named=True, chance=0.0),
+        Statistic("ac1", _ac1, on_scale=True, named=True, chance=0.0),
+        Statistic("ac2", _ac2, on_scale=True, chance=0.0),
+        Statistic("icc", _icc, persons=True, chance=0.0),
+        Statistic("rater_deviation", _deviation),
+        Statistic("identical", _identical, named=True),
+        *(
+            Statistic(f"mean_pairwise_{kind}", partial(_mean_pairwise, kind=kind), persons=True, chance=0.0)
+            for kind in _MEAN_PAIRWISE
+        ),
+    )
+}
+"""Every statistic of a sample by its name."""
+
+COEFFICIENTS = tuple(name for name, statistic in STATISTICS.items() if not statistic.two)
+"""The coefficients of the votes of many raters."""
