@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -168,6 +169,25 @@ def test_the_whole_way_and_what_is_refused(tmp_path: Path) -> None:
             early = await anna.post("/api/batch/finish", json={}, headers=head)
             assert (early.status, (await early.json())["error"]["code"]) == (409, "unfinished")
             assert (await (await anna.post("/api/return", json={}, headers=head)).json())["returned"] > 0
+
+        run(body)
+
+
+def test_the_styles_that_a_page_names_are_served(tmp_path: Path) -> None:
+    with opened(made.make(tmp_path)) as run:
+
+        async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
+            client = browser()
+            page = await (await client.get("/")).text()
+            styles = re.findall(r'<link rel="stylesheet" href="([^"]+)">', page)
+            assert len(styles) == 2
+            for path in styles:
+                reply = await client.get(path)
+                assert (reply.status, reply.content_type, reply.headers["Cache-Control"]) == (
+                    200,
+                    "text/css",
+                    "no-cache",
+                )
 
         run(body)
 
