@@ -43,7 +43,6 @@ from summeter.meta.selection import MetaInput, all_pairs, meta_input, summary_gr
 from summeter.meta.verdicts import (
     ABOVE,
     AGREES_BETTER,
-    CHANCE,
     POWER,
     Comparison,
     against_chance,
@@ -80,7 +79,7 @@ class Candidate(NamedTuple):
     def verdict(self) -> str:
         """Whether the labels tell the judge from chance."""
         own = self.agreement
-        return against_chance(own.low, own.high, CHANCE[self.statistic], own.clusters)
+        return against_chance(self.statistic, own.low, own.high, own.clusters)
 
     @property
     def words(self) -> str:

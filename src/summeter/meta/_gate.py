@@ -156,7 +156,7 @@ def _notes(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> Iterator[str
     if run.manifest.status != "complete":
         yield f"warning: the run is {run.manifest.status}, not complete"
     for calibration in by_aspect.values():
-        told = against_chance(calibration.kappa.low, calibration.kappa.high)
+        told = against_chance("kappa_cohen", calibration.kappa.low, calibration.kappa.high)
         if told != ABOVE:
             that = "that " if told == NOT_TOLD else ""
             yield f"warning: {calibration.judge} was calibrated on {calibration.aspect} with a kappa {that}{told}"

@@ -24,7 +24,8 @@ from summeter.meta.selection import (
     golds,
     takes,
 )
-from summeter.meta.verdicts import CHANCE, against_chance, agreement
+from summeter.meta.statistics import STATISTICS
+from summeter.meta.verdicts import against_chance, agreement
 from summeter.records import UsageError
 from summeter.runs.run import RunFolder
 from summeter.scoring.table import Question
@@ -120,8 +121,8 @@ def _row(pairs: Sample, decided: bool, resample: Resampling) -> Row:  # noqa: FB
     got = estimate(pairs, statistic, resample)
     verdict = None
     if got.estimate.value is not None:
-        verdict = against_chance(got.estimate.low, got.estimate.high, CHANCE[statistic], got.estimate.clusters)
-    details = {**got.details, "chance": CHANCE[statistic], "verdict": verdict}
+        verdict = against_chance(statistic, got.estimate.low, got.estimate.high, got.estimate.clusters)
+    details = {**got.details, "chance": STATISTICS[statistic].chance, "verdict": verdict}
     return interval_row(
         got.estimate, pair_fields(pairs), study=STUDY, statistic=statistic, average="pooled", details=details
     )

@@ -13,6 +13,8 @@ Key = TypeVar("Key")
 
 KNOWN = ("system", "domain", "category", "split", "document")
 """Columns that every data set can have; others come from the data's own extra columns."""
+CROSSED = " * "
+"""What divides the values of two columns that are crossed."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,17 @@ class Context:
         raise UsageError(f"the data have no column {column!r} to group by; there are: {known}")
 
     def column(self, name: str, document: Names, system: Names) -> Names:
-        """The value of a column for each row."""
+        """The value of a column for each row; "a*b" crosses two columns.
+
+        >>> context = Context(domains={"d1": "news", "d2": None})
+        >>> context.column("domain*system", Names.of(["d1", "d2"]), Names.of(["A", "A"])).names
+        ('news * A', None)
+        """
+        if "*" in name:
+            columns = [self.column(part.strip(), document, system) for part in name.split("*")]
+            crossed = Groups.by(*columns)
+            labels = zip(*(column.take(crossed.first).labels() for column in columns), strict=True)
+            return Names.of(None if None in label else CROSSED.join(label) for label in labels).take(crossed.of)
         look = self.lookup(name)
         items = Groups.by(document, system)
         pairs = zip(document.take(items.first).labels(), system.take(items.first).labels(), strict=True)

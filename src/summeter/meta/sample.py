@@ -90,7 +90,7 @@ class Units:
         )
 
     def column(self, name: str) -> Names:
-        """A column to group by, a value a unit; `a*b` crosses two columns.
+        """A column to group by, a value a unit (see `Context.column`).
 
         >>> units = Units.of_summaries(Names.of(["d1", "d1"]), Names.of(["A", "B"]))
         >>> units.column("system").names

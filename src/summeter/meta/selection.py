@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, NoReturn, ParamSpec, TypedDict, TypeVar
 from pydantic import ValidationError
 
 from summeter.choices import AggregationRule, Average, Level, Use
-from summeter.meta.context import Context
+from summeter.meta.context import CROSSED, Context
 from summeter.meta.gold import Aggregation, aspects, block_of, blocks, decisions, gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.options import By, GoldAtLeast, Judges, JudgmentSet, MinItems, People, explained
@@ -133,10 +133,15 @@ class Group(NamedTuple):
 
 
 def group_fields(column: str, value: str) -> dict[str, Any]:
-    """The fields of a `Row` about the rows with one value of a column."""
-    if column in {"system", "domain", "category"}:
-        return {column: value}
-    return {"details": {"by": column, "group": value}}
+    """The fields of a `Row` about the rows with one value of a column, or of several that are crossed ("a*b").
+
+    >>> group_fields("domain*length", "news * short")
+    {'domain': 'news', 'details': {'by': 'domain*length', 'group': 'news * short'}}
+    """
+    names, values = [name.strip() for name in column.split("*")], value.split(CROSSED)
+    own = dict(zip(names, values, strict=True)) if len(names) == len(values) else {column: value}
+    fields: dict[str, Any] = {name: own[name] for name in own if name in {"system", "domain", "category"}}
+    return fields if len(fields) == len(own) else {**fields, "details": {"by": column, "group": value}}
 
 
 class MetaInput(NamedTuple):

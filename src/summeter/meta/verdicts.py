@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
 
+from summeter.meta.statistics import STATISTICS
 from summeter.pages.numbers import count
 from summeter.scoring.systems import NEUTRAL, SystemScore, SystemTable
 from summeter.stats import FEWEST, PairDifference, clusters_of_equals, error_to_find, labels_to_find
@@ -350,22 +351,21 @@ class Comparison:
 # ---- agreement with people ----
 
 
-CHANCE = {"auroc": 0.5, "balanced_accuracy": 0.5, "spearman": 0.0}
-"""The value that guessing reaches, by statistic."""
 ABOVE, BELOW, NOT_TOLD = "above chance", "below chance", "cannot be told from chance"
 UNITS = {"sentence": "sentences", "key_fact": "key facts", "summary": "summaries"}
 """What agreement with people is counted in, by level."""
 
 
-def against_chance(low: float | None, high: float | None, chance: float = 0.0, documents: int | None = None) -> str:
-    """Return `ABOVE`, `BELOW` or `NOT_TOLD`: where an interval lies beside the value of guessing.
+def against_chance(statistic: str, low: float | None, high: float | None, documents: int | None = None) -> str:
+    """Return `ABOVE`, `BELOW` or `NOT_TOLD`: where the interval of a statistic lies beside its value for guessing.
 
     Without an interval, and with fewer than 6 `documents` (None: their number is not known), it cannot be told.
 
-    >>> against_chance(0.1, 0.3), against_chance(-0.3, -0.1), against_chance(0.0, 0.3), against_chance(0.1, 0.3, 0.0, 5)
-    ('above chance', 'below chance', 'cannot be told from chance', 'cannot be told from chance')
+    >>> against_chance("spearman", 0.1, 0.3), against_chance("auroc", 0.1, 0.3), against_chance("spearman", 0.1, 0.3, 5)
+    ('above chance', 'below chance', 'cannot be told from chance')
     """
-    if low is None or high is None or (documents is not None and documents < FEWEST):
+    chance = STATISTICS[statistic].chance
+    if low is None or high is None or chance is None or (documents is not None and documents < FEWEST):
         return NOT_TOLD
     return ABOVE if low > chance else BELOW if high < chance else NOT_TOLD
 

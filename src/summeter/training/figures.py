@@ -10,7 +10,7 @@ import numpy as np
 
 from summeter.choices import Coefficient
 from summeter.interrupt import checkpoint
-from summeter.meta.verdicts import ABOVE, CHANCE, against_chance
+from summeter.meta.verdicts import ABOVE, against_chance
 from summeter.records import Record
 from summeter.stats import Bootstrap, Estimate, classification_interval, correlate, correlation_of, krippendorff_alpha
 from summeter.stats.base import Bools, Floats
@@ -251,7 +251,7 @@ def warnings(listed: Sequence[Figure]) -> list[str]:
     texts = []
     for figure in listed:
         if figure.of == JUDGE and figure.statistic == AUROC:
-            told = against_chance(figure.low, figure.high, CHANCE[AUROC])
+            told = against_chance(AUROC, figure.low, figure.high)
             texts += [f"{figure.aspect}: the yes/no output {told}"] if told != ABOVE else []
         if not figure.statistic.startswith(BEYOND) or figure.domain is not None:
             continue

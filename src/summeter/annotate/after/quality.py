@@ -315,7 +315,7 @@ def in_words(row: Row) -> str:
     """
     if row.value is None:
         return f"cannot be said: {row.reason}"
-    if (told := against_chance(row.low, row.high)) != ABOVE:
+    if (told := against_chance(row.statistic, row.low, row.high)) != ABOVE:
         return told
     if row.value >= 0.8:
         return "good"

@@ -1,0 +1,108 @@
+"""One measurement: any statistic of the table, pooled, averaged and by groups; a new one is a row of the table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from meta.makers import people, ratings
+
+from summeter.choices import Average, Level
+from summeter.meta import agree, correlate, statistics
+from summeter.meta.context import Context
+from summeter.meta.gold import gold_scores
+from summeter.meta.inputs import judge_input
+from summeter.meta.measure import estimate, measure
+from summeter.meta.results import resampling
+from summeter.meta.sample import Rater, Sample, Units
+from summeter.meta.statistics import STATISTICS, Statistic
+from summeter.scoring.table import JudgmentTable, Names
+from summeter.stats import Measured
+from summeter.stats.base import Floats, Ints
+
+JUDGED = {f"d{i}": {"A": float(i), "B": float(6 - i), "C": float(i * i % 7)} for i in range(6)}
+RATED = {(d, s): {"x": value + (1 if s == "B" else 0)} for d, row in JUDGED.items() for s, value in row.items()}
+DRAWS = resampling(200)
+
+
+def both() -> Sample:
+    """A judge beside people, who agree on A and C and differ by one on B."""
+    judge = judge_input(ratings(JUDGED))
+    gold = gold_scores(JudgmentTable.of(people(RATED)), "coherence", Level.SUMMARY)[0]
+    return Sample.join([judge.scores(judge.questions()[0], Level.SUMMARY), gold])
+
+
+def mean_gap(sample: Sample, clusters: Ints) -> Measured:
+    """How much higher the judge is than people, in the mean."""
+    gaps = sample.x - sample.y
+    sums = np.stack([np.bincount(clusters, weights=side) for side in (gaps, np.ones(len(gaps)))], axis=1)
+
+    def weighted(weights: Floats) -> Floats:
+        total, n = (weights @ sums).T
+        return np.asarray(total / n)
+
+    return Measured(float(gaps.mean()), len(gaps), weighted=weighted)
+
+
+def spread(sample: Sample, clusters: Ints) -> Measured:
+    """The largest difference of two votes on a unit, in the mean over units."""
+    gaps = np.ptp(sample.slots, axis=0)
+    return Measured(float(gaps.mean()), len(sample), rows=gaps)
+
+
+class TestANewStatistic:
+    """One row of the table makes it known to the studies, with interval, groups and averages."""
+
+    def test_of_a_judge_and_people(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(STATISTICS, "mean_gap", Statistic("mean_gap", mean_gap, two=True, chance=0.0))  # type: ignore[arg-type]
+        rows = list(measure(both(), ["mean_gap"], study="gaps", draws=DRAWS, by="system"))
+        # On B people say one more; a third of the summaries is B's.
+        assert [(row.system, row.value) for row in rows] == [
+            (None, pytest.approx(-1 / 3)), ("A", 0.0), ("B", -1.0), ("C", 0.0),
+        ]  # fmt: skip
+        assert (rows[0].n, rows[0].judge, rows[0].gold_aspect) == (18, "j", "coherence")
+        assert (rows[0].low, rows[0].high) == (pytest.approx(-1 / 3), pytest.approx(-1 / 3))  # each document has all
+        within = estimate(both(), "mean_gap", DRAWS, Average.SYSTEM)
+        assert within.estimate.value == pytest.approx(-1 / 3)
+        assert {system: got.value for system, got in within.by_group.items()} == {"A": 0.0, "B": -1.0, "C": 0.0}
+
+    def test_of_many_raters(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(STATISTICS, "spread", Statistic("spread", spread))  # type: ignore[arg-type]
+        monkeypatch.setattr(statistics, "COEFFICIENTS", (*statistics.COEFFICIENTS, "spread"))
+        votes = people({("d1", "A"): {"x": 1, "y": 3}, ("d2", "A"): {"x": 4, "y": 4}})
+        row = agree(votes, coefficients=("alpha_interval",), resamples=50).one(statistic="alpha_interval")
+        sample = next(_samples(votes))
+        got = estimate(sample, "spread", DRAWS).estimate
+        assert (got.value, got.n, got.low, got.high) == (1.0, 2, 0.0, 2.0)
+        assert row.n == 2
+
+
+def _samples(votes: list[object]) -> object:
+    from summeter.meta._agree import votes_to_compare
+    from summeter.meta.selection import Selection
+
+    return votes_to_compare(JudgmentTable.of(votes), Selection())  # type: ignore[arg-type]
+
+
+def test_a_classifier_within_documents_is_the_mean_of_documents() -> None:
+    # d1: TPR 1, TNR 0 -> .5; d2: all right -> 1; d3 has one class and no value.
+    labels = {"d1": ([1, 1], [1, 0]), "d2": ([1, 0], [1, 0]), "d3": ([1, 1], [1, 1])}
+    documents = Names.of([d for d in labels for _ in range(2)])
+    units = Units(Level.SENTENCE, documents, Names.same("A", 6), Names.same(None, 6), np.array([0, 1] * 3))
+    values = np.array([[v for judge, _ in labels.values() for v in judge], [v for _, g in labels.values() for v in g]])
+    raters = [Rater("j", "j|v:1", None, "faithfulness"), Rater("people", "human|v:1", None, "faithfulness")]
+    sample = Sample.of_values(units, raters, values.astype(float))
+    got = estimate(sample, "balanced_accuracy", DRAWS, Average.DOCUMENT)
+    assert got.estimate.value == pytest.approx(0.75)
+    assert (got.details["groups"], got.details["groups_too_small"]) == (2, 1)
+
+
+def test_two_columns_are_crossed() -> None:
+    sample = both()
+    domains = {document: "news" if document < "d3" else "talk" for document in JUDGED}
+    sample = Sample.join([sample.of(0), sample.of(1)], Context(domains=domains))
+    rows = list(measure(sample, ["pearson"], study="correlation", draws=resampling(0), by="domain*system"))
+    assert len(rows) == 1 + 2 * 3
+    assert (rows[1].domain, rows[1].system, rows[1].n) == ("news", "A", 3)
+    study = correlate(ratings(JUDGED), people(RATED), by="system*document", coefficients=("pearson",), resamples=0)
+    crossed = study.rows[1]
+    assert (crossed.system, crossed.details["by"], crossed.details["group"]) == ("A", "system*document", "A * d0")
