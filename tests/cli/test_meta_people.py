@@ -13,9 +13,10 @@ from typer.testing import CliRunner, Result
 
 from summeter.cli.common import assignments
 from summeter.cli.main import app
-from summeter.cli.study_command import numbers, two_names
 from summeter.data.dataset import load
 from summeter.engine.outputs import import_outputs
+from summeter.meta._agree import AgreeOptions
+from summeter.meta._reliability import ReliabilityOptions
 from summeter.meta.results import CONTRACT
 from summeter.records import UsageError
 
@@ -183,12 +184,12 @@ def test_bias(run: str) -> None:
 
 
 def test_options_that_make_no_sense() -> None:
-    assert two_names("a, b") == ("a", "b")
-    assert numbers("1,2.5") == (1.0, 2.5)
+    assert ReliabilityOptions.of({"judges": "a, b"}).judges == ("a", "b")
+    assert AgreeOptions.of({"scale": "1,2.5"}).scale == [1.0, 2.5]
     assert assignments(["a=b=c"], "--x", last=True) == {"a=b": "c"}
     slips: list[tuple[Callable[[], object], str]] = [
-        (lambda: two_names("a"), "two names"),
-        (lambda: numbers("one"), "is not a list of numbers"),
+        (lambda: ReliabilityOptions.of({"judges": "a"}), "judges"),
+        (lambda: AgreeOptions.of({"scale": "one"}), "scale must be a valid number.* not 'one'"),
         (lambda: assignments(["a"], "--family"), "NAME=VALUE"),
         (lambda: assignments(["a=b", "a=c"], "--family"), "names a twice, as 'b' and as 'c'"),
     ]

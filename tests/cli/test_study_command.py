@@ -6,19 +6,24 @@ import inspect
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 import typer
+from pydantic import Field
 from typer.testing import CliRunner
 
 import summeter as sm
 from summeter.cli.main import app, main
 from summeter.cli.meta import app as meta
-from summeter.cli.study_command import SELECTION, SHARED, study_command
-from summeter.meta.selection import Selection, SelectionArgs
+from summeter.cli.studies import Given, study_command
+from summeter.data.dataset import Dataset
+from summeter.meta import Study
+from summeter.meta.options import LISTED, Choice, CommandLine, Draws, Judges, study
 from summeter.records import UsageError
+from summeter.runs.run import RunFolder
 
 STUDIES = {
     "correlate", "classify", "errors", "prefer", "stability", "reliability", "agree", "estimate", "calibrate",
@@ -28,12 +33,6 @@ STUDIES = {
 
 def test_there_is_a_command_a_study() -> None:
     assert set(typer.main.get_command(meta).commands) == STUDIES  # type: ignore[attr-defined]
-
-
-def test_shared_options_are_the_keywords_of_the_studies_with_their_defaults() -> None:
-    assert set(SELECTION) == set(SelectionArgs.__annotations__)
-    defaults: dict[str, Any] = {name: SHARED[name].default for name in SELECTION}
-    assert Selection(**defaults) == Selection()
 
 
 @pytest.mark.parametrize(
@@ -52,19 +51,41 @@ def test_a_study_refuses_a_shared_keyword_that_it_would_ignore(study: Any, keywo
         study([], [], **{keyword: "domain"})
 
 
-def test_a_command_takes_the_shared_options_it_names_and_its_own_first() -> None:
-    group = typer.Typer()
+class RankOptions(Judges, Draws):
+    """Options of a study of these tests."""
 
-    @study_command(group, "runs gold judge seed")
-    def study(given: Any, seed: int = 7, level: str = "summary") -> list[Any]:
-        """A study."""
+    seed: int = Field(7, description="Random seed.")
+    levels: Annotated[Sequence[float], LISTED] = Field((), description="Levels.")
+    order: Annotated[str, Choice(("up", "down"), "order")] = Field("up", description="Order.")
+    secret: Annotated[str, CommandLine(python_only=True)] = Field("x", description="Only in Python.")
+
+
+def test_a_command_has_the_options_of_its_study_and_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    group, seen = typer.Typer(), []
+
+    monkeypatch.setattr("summeter.meta.options.STUDIES", found := {})
+    monkeypatch.setattr("summeter.cli.studies.STUDIES", found)
+
+    @study(RankOptions)
+    def rank(run: RunFolder, gold: Dataset, options: RankOptions) -> Study:
+        """Rank things."""
+        return Study("rank", [])
+
+    @study_command(group, "rank", runs="[RUN]")
+    def command(given: Given, order: str = "own") -> list[Study]:
+        seen.append((given.values, order))
         return []
 
-    (command,) = group.registered_commands
-    assert command.callback is not None
-    parameters = inspect.signature(command.callback).parameters
-    assert list(parameters) == ["runs", "gold", "seed", "level", "judge", "map_", "preset", "format_", "as_json"]
-    assert parameters["seed"].default == 7
+    (registered,) = group.registered_commands
+    assert registered.callback is not None
+    assert list(inspect.signature(registered.callback).parameters) == [
+        "runs", "gold", "order", "seed", "levels", "aspect", "judge", "resamples", "confidence", "map_", "preset",
+        "format_", "as_json",
+    ]  # fmt: skip
+    done = CliRunner().invoke(group, ["--levels", "1,2", "--aspect", "a", "--aspect", "b:c", "--seed", "7", "--json"])
+    assert done.exit_code == 0, done.output
+    assert seen == [({"levels": "1,2", "aspect": ["a", "b:c"]}, "own")]
+    assert "Rank things." in CliRunner().invoke(group, ["--help"]).output
 
 
 def test_messages_about_keywords_are_about_options_on_the_command_line(
@@ -138,6 +159,8 @@ def test_studies_of_people_need_no_run(command: tuple[str, ...], rated: Path) ->
         ("reliability --repeats", "--tie low", "--tie does nothing with --repeats"),
         ("estimate --simulate 3", "--by system", "--by does nothing with --simulate"),
         ("estimate --last-judge", "--aspect coherence", "--aspect does nothing with --last-judge"),
+        ("estimate", "--draws 3", "--draws does nothing without --simulate"),
+        ("reliability", "--level sentence", "--level does nothing without --repeats"),
     ],
 )
 def test_a_command_refuses_an_option_that_it_would_ignore(

@@ -14,7 +14,7 @@ from meta.duels import sound
 from meta.makers import judgment, people, ratings, sentences, voted
 
 from summeter.data.dataset import load
-from summeter.meta._agree import agree, export, override_rate, usual
+from summeter.meta._agree import AgreeOptions, agree, export, override_rate, usual
 from summeter.meta.measure import estimate
 from summeter.meta.results import Study, resampling
 from summeter.meta.sample import Rater, Sample, Units
@@ -269,7 +269,7 @@ def test_scores_of_summaries_from_labels() -> None:
     study = agree(voted(LABELS), level="summary", coefficients=("rater_deviation",), resamples=0)
     row = study.one(statistic="rater_deviation")
     assert (row.value, row.n, row.level) == (0.125, 2, "summary")
-    with pytest.raises(UsageError, match="not at the level 'document'"):
+    with pytest.raises(UsageError, match="no level 'document'; there are: sentence, key_fact, summary, pair"):
         agree(voted(LABELS), level="document")
 
 
@@ -298,7 +298,7 @@ def test_types_agree_whatever_their_spelling_and_order() -> None:
     study = agree(rows, error_types=True, resamples=0)
     # o o, er er, e e, o e: observed 2/8; of eight votes o 3, er 2, e 3: expected 1 - (3 * 2 + 2 * 1 + 3 * 2) / (8 * 7).
     assert study.one(statistic="alpha_nominal").value == pytest.approx(1 - (2 / 8) / (42 / 56))
-    given = [row[6:] for row in export(rows, error_types=True).rows]
+    given = [row[6:] for row in export(rows, AgreeOptions(error_types=True)).rows]
     assert given[0] == ("OutE", "OutE")
 
 
@@ -390,7 +390,7 @@ def test_votes_on_pairs_by_hand() -> None:
     row = study.one(statistic="kappa_cohen")
     assert row.value == pytest.approx((2 / 3 - 4 / 9) / (5 / 9))
     assert (row.n, row.level, row.gold_signature) == (3, "pair", "human.pairs|merge:none|v:1")
-    assert ("overall", "pair", "d1", "A vs B", None, None, 1, 1) in export(cast).rows
+    assert ("overall", "pair", "d1", "A vs B", None, None, 1, 1) in export(cast, AgreeOptions()).rows
     # Ratings of the same aspect go first, unless pairs are asked for.
     both = [*cast, *people({("d1", "A"): {"x": 1, "y": 2}, ("d2", "A"): {"x": 2, "y": 2}}, "overall")]
     assert {row.level for row in agree(both, resamples=0)} == {"summary"}
@@ -398,7 +398,7 @@ def test_votes_on_pairs_by_hand() -> None:
 
 
 def test_export_is_the_raw_matrix() -> None:
-    table = export(people(RATED))
+    table = export(people(RATED), AgreeOptions())
     assert table.heads == ["aspect", "unit", "doc_id", "system", "list_id", "index", "x", "y"]
     assert ("coherence", "summary", "d2", "A", None, None, 2, None) in table.rows
     assert len(table.rows) == 5

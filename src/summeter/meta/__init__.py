@@ -30,7 +30,6 @@ from summeter.meta._protocol import protocol, protocol_named
 from summeter.meta._reliability import reliability, self_consistency
 from summeter.meta._stability import stability
 from summeter.meta.results import Row, Study, read_study
-from summeter.meta.selection import SelectionArgs
 
 __all__ = [
     "AggregationRule",
@@ -38,7 +37,6 @@ __all__ = [
     "Calibration",
     "Level",
     "Row",
-    "SelectionArgs",
     "Study",
     "Tie",
     "Use",

@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
-from typing import Any, NamedTuple, Unpack
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from pydantic import Field, SkipValidation
 
 from summeter.choices import AggregationRule, Level, QuestionType, Use
 from summeter.data.dataset import Dataset
@@ -27,20 +28,10 @@ from summeter.meta.context import Context
 from summeter.meta.gold import PEOPLE, aspects, blocks, chosen, gold_scores, summary_votes, votes, votes_of
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.measure import measure
+from summeter.meta.options import LISTED, By, Choice, CommandLine, Draws, Selection, study
 from summeter.meta.results import Row, Study, interval_row, named, resampling
 from summeter.meta.sample import Rater, Sample, parts
-from summeter.meta.selection import (
-    OF_PEOPLE,
-    Group,
-    Selection,
-    SelectionArgs,
-    check_known,
-    golds,
-    group_fields,
-    groups,
-    meta_input,
-    takes,
-)
+from summeter.meta.selection import Group, golds, group_fields, groups, meta_input
 from summeter.meta.statistics import COEFFICIENTS, STATISTICS, Statistic, meaning, scale_of
 from summeter.records import Judgment, UsageError, unnamed
 from summeter.scoring import COMPOSITE
@@ -77,67 +68,76 @@ _MANY_RATERS = 10
 _NO_DRAWS = resampling(0)
 
 
-@takes("aspect judge by", OF_PEOPLE)
-def agree(
-    gold: Gold,
-    *,
-    coefficients: Sequence[str] = (),
-    level: str | None = None,
-    scale: Sequence[float] = (),
-    weights: str = Weights.QUADRATIC,
-    icc_model: str = Model.ICC2,
-    error_types: bool = False,
-    each: bool = False,
-    judges: Sequence[RunLike] = (),
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
-    **selection: Unpack[SelectionArgs],
-) -> Study:
-    """How far the annotators of `gold` agree on each aspect, and how far each judge of `judges` agrees with them.
+class VotesOptions(Selection):
+    """Which votes are compared."""
 
-    `coefficients` are from COEFFICIENTS and `span_f1`; by default those that suit the votes (see `usual`) and, where
-    people marked spans, `span_f1`. `level` is sentence, key_fact, summary (each annotator's score) or pair; by default
-    the units people voted on. `scale` lists all values there could be, `weights` are those of ac2, `icc_model` is the
-    form of the ICC. `error_types` compares the names of errors rather than the labels. `each` adds the rows of single
-    annotators, each beside the others' mean rating or majority (a tie is left out). Intervals at `confidence` draw
-    documents (`resamples`=0: none). Of the other keywords (`SelectionArgs`) `merge`, `tie` and `min_votes` are for
-    people beside a judge. Coefficients of span overlap need the judgments themselves or a data set. Raises UsageError
-    where there are no votes.
+    level: Annotated[str | None, Choice(LEVELS, "level")] = Field(
+        None, description="sentence, key_fact, summary (each annotator's score) or pair; default: what was voted on."
+    )
+    error_types: bool = Field(default=False, description="Compare the names of errors, not the labels.")
+
+
+class AgreeOptions(VotesOptions, By, Draws):
+    """The options of `agree`."""
+
+    coefficients: Annotated[
+        Sequence[Annotated[str, Choice((*COEFFICIENTS, SPAN_F1), "coefficient")]],
+        CommandLine(("--coefficient", "--coefficients")),
+    ] = Field(
+        (),
+        description=f"{', '.join((*COEFFICIENTS, SPAN_F1))}. Default: those that suit the votes, and span_f1 where "
+        "people marked spans. Repeatable.",
+    )
+    scale: Annotated[Sequence[float], LISTED, CommandLine(metavar="1,2,3,4,5")] = Field(
+        (), description="All values there could be, in order; default: those seen."
+    )
+    weights: Annotated[str, Choice(Weights, "weights")] = Field(
+        Weights.QUADRATIC, description="Weights of ac2: linear, quadratic or ordinal."
+    )
+    icc_model: Annotated[str, Choice(Model, "icc_model"), CommandLine(("--icc", "--icc-model"))] = Field(
+        Model.ICC2, description="Form of the ICC (Shrout and Fleiss)."
+    )
+    each: bool = Field(
+        default=False,
+        description="Leave-one-annotator-out agreement, and each annotator beside the others' mean rating or majority "
+        "(a tie is left out).",
+    )
+    judges: Annotated[SkipValidation[Sequence[RunLike]], CommandLine(python_only=True)] = Field(
+        (), description="Runs whose judges are measured beside people."
+    )
+
+
+@study(AgreeOptions)
+def agree(gold: Gold, options: AgreeOptions) -> Study:
+    """Measure how far annotators agree, and how far judges agree with them in the same coefficients.
+
+    `merge`, `tie` and `min_votes` are for people beside a judge. Coefficients of span overlap need the judgments
+    themselves or a data set. Raises UsageError where there are no votes.
     """
-    selected = Selection(**selection)
-    check_known([weights], list(Weights), "weights")
-    check_known([icc_model], list(Model), "icc_model")
-    if coefficients:
-        check_known(coefficients, [*COEFFICIENTS, SPAN_F1], "coefficient")
-    draws = resampling(resamples, confidence, seed)
-    records, table, context = _read(gold, selected.judgment_set)
+    draws = options.resampling
+    records, table, context = _read(gold, options.judgment_set)
     samples = [
-        replace(sample, scale=tuple(scale) or scale_of(sample), units=replace(sample.units, context=context))
-        for sample in votes_to_compare(table, selected, level, error_types=error_types)
+        replace(sample, scale=tuple(options.scale) or scale_of(sample), units=replace(sample.units, context=context))
+        for sample in votes_to_compare(table, options)
     ]
-    by_aspect = [
-        (sample, _statistics(sample, coefficients, weights, icc_model, error_types=error_types)) for sample in samples
-    ]
+    by_aspect = [(sample, _statistics(sample, options)) for sample in samples]
     rows: list[Row] = []
     for sample, statistics in by_aspect:
         # Of nobody to agree with there is no row unless asked for.
-        if selected.aspects or len(sample.raters) > 1:
-            rows += measure(
-                sample, statistics, study="agreement", draws=draws, by=selected.by, about=_of_people(sample)
-            )
-        if each and not sample.exchangeable:
+        if options.aspects or len(sample.raters) > 1:
+            rows += measure(sample, statistics, study="agreement", draws=draws, by=options.by, about=_of_people(sample))
+        if options.each and not sample.exchangeable:
             rows += _each(sample, statistics, draws)
-    for run in judges:
+    for run in options.judges:
         machine = judge_input(run)
         for sample, statistics in by_aspect:
-            rows += _with_judges(sample, statistics, machine, table, selected, draws)
-    if SPAN_F1 in coefficients or not coefficients:
-        rows += span_rows(marked_spans(records), context, selected.by, draws)
+            rows += _with_judges(sample, statistics, machine, table, options, draws)
+    if SPAN_F1 in options.coefficients or not options.coefficients:
+        rows += span_rows(marked_spans(records), context, options.by, draws)
     if not rows:
         raise UsageError(f"no votes to compare; people's judgments are: {', '.join(blocks(table)) or 'none'}")
     notes = [f"{sample.gold.aspect}: {_who(sample)}, {len(sample)} units ({sample.level})" for sample in samples]
-    if each and any(sample.exchangeable for sample in samples):
+    if options.each and any(sample.exchangeable for sample in samples):
         notes.append("votes without names are nobody's in particular: there are no rows of single annotators")
     return Study("agree", rows, notes)
 
@@ -150,37 +150,32 @@ def _read(gold: Gold, name: str) -> tuple[Sequence[Judgment], JudgmentTable, Con
     return records, *gold_input(gold if isinstance(gold, Dataset) else records, name)
 
 
-def votes_to_compare(
-    table: JudgmentTable, selected: Selection, level: str | None = None, *, error_types: bool = False
-) -> Iterator[Sample]:
+def votes_to_compare(table: JudgmentTable, options: VotesOptions) -> Iterator[Sample]:
     """The raw votes on each aspect that is asked for, at a level (by default the units that people voted on).
 
-    Raises UsageError for an aspect that nobody voted on, and for another level.
+    Raises UsageError for an aspect that nobody voted on.
     """
-    if level is not None and level not in LEVELS:
-        raise UsageError(f"there are votes on sentences, key facts, summaries and pairs, not at the level {level!r}")
-    for aspect in selected.gold_aspects or aspects(table):
+    for aspect in options.gold_aspects or aspects(table):
         if aspect == COMPOSITE and aspect not in table.aspect.names:
             continue
-        cast = _votes(table, aspect, selected.source, level, error_types=error_types)
+        cast = _votes(table, aspect, options)
         if cast is not None:
             yield cast
-        elif selected.aspects:
-            where = f" at the level {level}" if level else ""
+        elif options.aspects:
+            where = f" at the level {options.level}" if options.level else ""
             there = ", ".join(aspects(table)) or "nothing"
             raise UsageError(f"people did not vote on {aspect!r}{where}; they judged: {there}")
 
 
-def _votes(
-    table: JudgmentTable, aspect: str, source: str | None, level: str | None, *, error_types: bool
-) -> Sample | None:
+def _votes(table: JudgmentTable, aspect: str, options: VotesOptions) -> Sample | None:
     """The votes on an aspect: on a campaign's own question where it is one, else labels, ratings or error types."""
+    level, source = options.level, options.source
     own = question_votes(table, aspect, source)
-    if own is not None and not error_types:
+    if own is not None and not options.error_types:
         return own if level in (None, own.level) else None
     if table.where(aspect=aspect).signature.used() == [SIGNATURES[QuestionType.TEXT.value]]:
         return None  # free text is no vote
-    if error_types:
+    if options.error_types:
         return type_votes(table, aspect, Level(level or Level.SUMMARY), source)
     if level == "pair":
         return pair_votes(table, aspect)
@@ -194,21 +189,19 @@ def _votes(
     return replace(Sample.join(scores, explain=False), source=cast.source)
 
 
-def _statistics(
-    sample: Sample, coefficients: Sequence[str], weights: str, icc_model: str, *, error_types: bool
-) -> list[Statistic]:
+def _statistics(sample: Sample, options: AgreeOptions) -> list[Statistic]:
     """The coefficients asked for, else those that suit the votes."""
-    options = {"ac2": {"weights": weights}, "icc": {"model": icc_model}}
+    settings = {"ac2": {"weights": options.weights}, "icc": {"model": options.icc_model}}
 
     def named_statistic(name: str) -> Statistic:
-        return STATISTICS[name].using(**options[name]) if name in options else STATISTICS[name]
+        return STATISTICS[name].using(**settings[name]) if name in settings else STATISTICS[name]
 
-    if coefficients:
-        return [named_statistic(name) for name in coefficients if name != SPAN_F1]
+    if options.coefficients:
+        return [named_statistic(name) for name in options.coefficients if name != SPAN_F1]
     if sample.question is not None:
         names = FOR_QUESTIONS[sample.question]
     else:
-        names = FOR_TYPES if error_types else usual(sample)
+        names = FOR_TYPES if options.error_types else usual(sample)
     suited = map(named_statistic, names)
     return [statistic for statistic in suited if not (sample.exchangeable and statistic.persons)]
 
@@ -286,15 +279,15 @@ def _with_judges(
     statistics: Sequence[Statistic],
     machine: JudgeInput,
     table: JudgmentTable,
-    selected: Selection,
+    options: AgreeOptions,
     draws: Resampling,
 ) -> Iterator[Row]:
     """A judge as one more annotator, and beside the merged votes."""
     if sample.level == "pair" or sample.names:
         return
     level, aspect = Level(sample.level), sample.gold.aspect
-    names = [own for own, gold in selected.aspect_pairs if gold == aspect] or [aspect]
-    for question in machine.questions(judge=selected.judge):
+    names = [own for own, gold in options.aspect_pairs if gold == aspect] or [aspect]
+    for question in machine.questions(judge=options.judge):
         if question.aspect not in names:
             continue
         scores = machine.scores(question, level, Use.VALUE if level is Level.SUMMARY else Use.LABEL)
@@ -305,7 +298,7 @@ def _with_judges(
         people, own = sample.take(units), own[units]
         about = _of_people(sample, **named(scores.judge))
         unusable = _off_scale(own, sample.scale)
-        for merged in gold_scores(table, aspect, level, selected.rule, selected.source):
+        for merged in gold_scores(table, aspect, level, options.rule, options.source):
             values = np.stack([own, merged.on(people.units)])
             pair = _pair(people, [scores.judge, merged.gold], values)
             about["gold_signature"] = merged.gold.signature
@@ -349,13 +342,10 @@ def _off_scale(values: Floats, scale: Sequence[float]) -> str | None:
     return None
 
 
-def export(
-    gold: Gold, *, level: str | None = None, error_types: bool = False, **selection: Unpack[SelectionArgs]
-) -> Table:
-    """The votes as a table, one row a unit, one column an annotator (None: no vote); keywords as in `agree`."""
-    selected = Selection(**selection)
-    _, table, _ = _read(gold, selected.judgment_set)
-    samples = list(votes_to_compare(table, selected, level, error_types=error_types))
+def export(gold: Gold, options: VotesOptions) -> Table:
+    """The votes as a table, one row a unit, one column an annotator (None: no vote)."""
+    _, table, _ = _read(gold, options.judgment_set)
+    samples = list(votes_to_compare(table, options))
     raters = list(dict.fromkeys(rater.judge for sample in samples for rater in sample.raters))
     rows = (line for sample in samples for line in _lines(sample, raters))
     return Table.of(["aspect", "unit", "doc_id", "system", "list_id", "index", *raters], rows)
@@ -519,40 +509,35 @@ def span_rows(marked: Iterable[MarkedSpans], context: Context, by: str | None, r
 # ---- what people made of the labels they were shown ----
 
 
-@takes("aspect judge by", OF_PEOPLE)
-def override_rate(
-    shown: RunLike,
-    gold: Gold,
-    *,
-    level: str = "sentence",
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
-    **selection: Unpack[SelectionArgs],
-) -> Study:
-    """How often people decided against the machine label they were shown (UniSumEval, Table 12), both ways.
+class OverrideOptions(Selection, By, Draws):
+    """The options of `override_rate`."""
+
+    level: Annotated[str, Choice(("sentence", "key_fact", "summary"), "level")] = Field(
+        "sentence", description="What was shown: sentence, key_fact or summary."
+    )
+
+
+@study(OverrideOptions)
+def override_rate(shown: RunLike, gold: Gold, options: OverrideOptions) -> Study:
+    """Measure how often people decided against the machine label they were shown (UniSumEval, Table 12), both ways.
 
     `shown` are the machine's judgments, of any judge. Rows of the study "overruled": the share of units overruled, of
     all units, and of those shown as 1 and as 0 (`details.shown`), also by a column; `n` units have both labels.
-    `level` is sentence, key_fact or summary. Intervals at `confidence` draw documents; the other keywords are those
-    of `SelectionArgs`. Raises UsageError where no unit has both.
+    Raises UsageError where no unit has both.
     """
-    selected, resample = Selection(**selection), resampling(resamples, confidence, seed)
-    if level not in LEVELS[:3]:
-        raise UsageError(f"there are labels of sentences, key facts and summaries, not at the level {level!r}")
-    at = Level(level)
-    read = meta_input(shown, gold, selected)
+    at = Level(options.level)
+    read = meta_input(shown, gold, options)
     rows: list[Row] = []
-    for question in read.judge.questions(judge=selected.judge):
-        for own, other in selected.aspect_pairs or [(question.aspect, question.aspect)]:
+    for question in read.judge.questions(judge=options.judge):
+        for own, other in options.aspect_pairs or [(question.aspect, question.aspect)]:
             if own != question.aspect:
                 continue
             labels = read.judge.scores(question, at, Use.LABEL)
-            for merged in golds(read.gold, other, at, selected):
-                for group in groups(Sample.join([labels, merged], read.context), selected.by):
-                    rows += _overridden(group, at, resample)
+            for merged in golds(read.gold, other, at, options):
+                for group in groups(Sample.join([labels, merged], read.context), options.by):
+                    rows += _overridden(group, at, options.resampling)
     if not rows:
-        raise UsageError(f"no {level} has both a label that was shown and people's decision on it")
+        raise UsageError(f"no {at} has both a label that was shown and people's decision on it")
     return Study("overruled", rows)
 
 

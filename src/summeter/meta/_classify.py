@@ -12,29 +12,18 @@ one or one for each value of a column.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Unpack
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from pydantic import Field
 
 from summeter.choices import Level, Use
 from summeter.meta.gold import decisions
 from summeter.meta.inputs import Gold, RunLike
-from summeter.meta.results import Row, Study, resampling
+from summeter.meta.options import By, Choice, CommandLine, Draws, GoldAtLeast, Selection, study
+from summeter.meta.results import Row, Study
 from summeter.meta.sample import ABSENT, OTHER_LIST, Sample, are_decisions
-from summeter.meta.selection import (
-    OF_PEOPLE,
-    Group,
-    Selection,
-    SelectionArgs,
-    all_pairs,
-    choose,
-    dev_split,
-    groups,
-    meta_input,
-    notes,
-    row,
-    takes,
-)
+from summeter.meta.selection import Group, all_pairs, dev_split, groups, meta_input, notes, row
 from summeter.records import Parameter, UsageError
 from summeter.scoring.table import Groups
 from summeter.stats import (
@@ -66,27 +55,27 @@ class Decided(NamedTuple):
     details: Mapping[str, Any]
 
 
-@takes("aspect judge by gold_at_least", OF_PEOPLE)
-def classify(
-    run: RunLike,
-    gold: Gold,
-    *,
-    level: str = Level.SENTENCE,
-    threshold: float | None = None,
-    tune: str | None = None,
-    thresholds_by: str | None = None,
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
-    **select: Unpack[SelectionArgs],
-) -> Study:
-    """How well do the judges of a run decide what people decided?
+class ClassifyOptions(Selection, GoldAtLeast, By, Draws):
+    """The options of `classify`."""
 
-    `level` is sentence, key_fact or summary. At the summary level people's values must be 0 or 1, or `gold_at_least`
-    says from which value on they count as 1 (`gold_at_least=1.0`: all sentences supported). A score above `threshold`
-    is decided 1. `tune` names the dev split ("column=value", or a value of the column `split`): the threshold is
-    tuned there and everything else is measured; `thresholds_by` tunes one for each value of that column. `resamples`
-    of the bootstrap by document, 0 for no interval.
+    level: Annotated[str, Choice(Level, "level")] = Field(
+        Level.SENTENCE, description="What is decided: sentence, key_fact or summary."
+    )
+    threshold: float | None = Field(None, description="A score above it is decided 1.")
+    tune: Annotated[str | None, CommandLine(metavar="[COLUMN=]VALUE")] = Field(
+        None, description="Tune the threshold on this split, and measure on the rest."
+    )
+    thresholds_by: Annotated[str | None, CommandLine(metavar="COLUMN")] = Field(
+        None, description="Tune one threshold for each value of this column."
+    )
+
+
+@study(ClassifyOptions)
+def classify(run: RunLike, gold: Gold, options: ClassifyOptions) -> Study:
+    """Measure judges as classifiers: balanced accuracy, sensitivity, specificity, precision, recall, F1, AUROC.
+
+    At the summary level people's values must be 0 or 1, or `gold_at_least` says from which value on they count as 1
+    (`gold_at_least=1.0`: all sentences supported).
 
     Rows have the study "classification" and the statistics of STATISTICS, each in [0, 1], with `success_ratio`: the
     share of judged summaries whose verdicts are usable and complete (as many as people's, on the same units).
@@ -95,34 +84,34 @@ def classify(
 
         sm.meta.classify(run, data.judgments("human.raw"), level="sentence")
     """
-    where = choose(Level, level, "level")
-    if where.base is not where:
-        raise UsageError(f"means of the level {where} are no decisions; give sentence, key_fact or summary")
+    level, threshold, tune = Level(options.level), options.threshold, options.tune
+    if level.base is not level:
+        raise UsageError(f"means of the level {level} are no decisions; give sentence, key_fact or summary")
     if threshold is not None and tune is not None:
         raise UsageError("give a threshold or a split to tune it on, not both")
-    if thresholds_by is not None and tune is None:
+    if options.thresholds_by is not None and tune is None:
         raise UsageError(
             "thresholds by a column are tuned: name the dev split as well (", Parameter("tune", "..."), ")"
         )
-    chosen, resample = Selection(**select), resampling(resamples, confidence, seed)
-    read = meta_input(run, gold, chosen)
-    scored = list(all_pairs(read, where, chosen))
+    resample = options.resampling
+    read = meta_input(run, gold, options)
+    scored = list(all_pairs(read, level, options))
     for pairs in scored:
         decisions(pairs.of(1))  # raises where people's values are no yes or no
-    labelled = list(all_pairs(read, where, chosen, Use.LABEL))
+    labelled = list(all_pairs(read, level, options, Use.LABEL))
     rows: list[Row] = []
     for scores, labels in zip(scored, labelled, strict=True):
         if tune is not None:
-            decided = _tuned(scores, tune, thresholds_by)
+            decided = _tuned(scores, tune, options.thresholds_by)
         elif threshold is not None:
             by_threshold = decide(scores.x, threshold)
             decided = Decided(scores, by_threshold, scores.x, None, {"threshold": threshold})
         else:
             decided = _labelled(scores, labels)
-        for group in groups(decided.pairs, chosen.by):
+        for group in groups(decided.pairs, options.by):
             rows.extend(_rows(group, decided, resample))
         rows.append(_success(scores))
-    return Study(STUDY, rows, notes(read, chosen, where, scored))
+    return Study(STUDY, rows, notes(read, options, level, scored))
 
 
 def _labelled(scores: Sample, labels: Sample) -> Decided:

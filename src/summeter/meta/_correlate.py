@@ -11,23 +11,16 @@ A group in which one side is constant has no correlation; it is left out of the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Unpack
+from typing import Annotated
+
+from pydantic import Field
 
 from summeter.choices import PAIRWISE, USUAL_COEFFICIENTS, Average, Coefficient, Level
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.measure import measure
-from summeter.meta.results import Row, Study, resampling
-from summeter.meta.selection import (
-    Selection,
-    SelectionArgs,
-    all_pairs,
-    check,
-    check_known,
-    checks_keywords,
-    choose,
-    meta_input,
-    notes,
-)
+from summeter.meta.options import By, Choice, CommandLine, Draws, GoldAtLeast, MinItems, Selection, study
+from summeter.meta.results import Row, Study
+from summeter.meta.selection import all_pairs, check, meta_input, notes
 from summeter.meta.statistics import STATISTICS
 from summeter.records import UsageError
 
@@ -35,49 +28,50 @@ STUDY = "correlation"
 COEFFICIENTS = (*(coefficient.value for coefficient in Coefficient), PAIRWISE)
 
 
-@checks_keywords
-def correlate(
-    run: RunLike,
-    gold: Gold,
-    *,
-    level: str = Level.SUMMARY,
-    average: str = Average.POOLED,
-    coefficients: Sequence[str] = USUAL_COEFFICIENTS,
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
-    only_significant: float | None = None,
-    calibrate_ties: bool = False,
-    **selection: Unpack[SelectionArgs],
-) -> Study:
-    """How well do the judges of a run agree with people?
+class CorrelateOptions(Selection, GoldAtLeast, By, MinItems, Draws):
+    """The options of `correlate`."""
 
-    `run` is a run's folder or judgments, `gold` a data set with people's judgments or a judgment set. `aspect` is a
-    name, `JUDGE:GOLD` for unlike ones, or several; without it every aspect both have. The other shared keywords
-    (`SelectionArgs`) say which judge and gold, how annotators are merged, and by which column rows are broken down.
+    level: Annotated[str, Choice(Level, "level")] = Field(Level.SUMMARY, description="What is correlated.")
+    average: Annotated[str, Choice(Average, "average")] = Field(
+        Average.POOLED, description="Correlate all rows at once, or within each document or system and average."
+    )
+    coefficients: Annotated[
+        Sequence[Annotated[str, Choice(COEFFICIENTS, "coefficient")]], CommandLine(("--coefficient", "--coefficients"))
+    ] = Field(
+        USUAL_COEFFICIENTS,
+        min_length=1,
+        description="pearson, spearman, kendall_b (these by default), kendall_c, pairwise_accuracy. Repeatable.",
+    )
+    only_significant: Annotated[float | None, CommandLine(metavar="P")] = Field(
+        None,
+        description="Average only groups whose own p-value is at most this (REALSumm: .05, which reports the documents "
+        "that agree well).",
+    )
+    calibrate_ties: bool = Field(
+        default=False, description="Pairwise accuracy: find the difference under which scores count as tied."
+    )
 
-    `coefficients` are from COEFFICIENTS. `resamples` of the bootstrap by document (0: no intervals), with intervals at
-    `confidence`. `only_significant` keeps, in an average over groups, those whose own p-value is at most this
-    (REALSumm's recipe is .05: it reports the documents that agree well, so it is named in `details`).
-    `calibrate_ties` finds, for pairwise accuracy, the difference under which scores count as tied.
+
+@study(CorrelateOptions)
+def correlate(run: RunLike, gold: Gold, options: CorrelateOptions) -> Study:
+    """Correlate judges with people.
+
+    `run` is a run's folder or judgments, `gold` a data set with people's judgments or a judgment set.
 
     Rows have the study "correlation". Values lie in [-1, 1] (pairwise accuracy in [0, 1]); a correlation that does
     not exist has the value None and the reason. Raises UsageError where there is nothing to correlate.
 
         sm.meta.correlate(run, data.judgments("human.raw"), level="summary", average="document")
     """
-    where, how = choose(Level, level, "level"), choose(Average, average, "average")
-    chosen = Selection(**selection)
-    check_known(coefficients, COEFFICIENTS, "coefficient")
-    resample = resampling(resamples, confidence, seed)
-    check(where, how)
-    if where is Level.SYSTEM and chosen.by == "system":
+    level, average = Level(options.level), Average(options.average)
+    check(level, average)
+    if level is Level.SYSTEM and options.by == "system":
         raise UsageError("at the system level there is nothing to break down by system; give another column")
-    read = meta_input(run, gold, chosen)
-    studied = list(all_pairs(read, where, chosen))
+    read = meta_input(run, gold, options)
+    studied = list(all_pairs(read, level, options))
     statistics = [
-        STATISTICS[name].using(calibrate=calibrate_ties) if name == PAIRWISE else STATISTICS[name]
-        for name in coefficients
+        STATISTICS[name].using(calibrate=options.calibrate_ties) if name == PAIRWISE else STATISTICS[name]
+        for name in options.coefficients
     ]
     rows: list[Row] = []
     for sample in studied:
@@ -85,11 +79,11 @@ def correlate(
             sample,
             statistics,
             study=STUDY,
-            draws=resample,
-            by=chosen.by,
-            within=how,
-            level=where,
-            min_items=chosen.min_items,
-            only_significant=only_significant,
+            draws=options.resampling,
+            by=options.by,
+            within=average,
+            level=level,
+            min_items=options.min_items,
+            only_significant=options.only_significant,
         )
-    return Study(STUDY, rows, notes(read, chosen, where, studied))
+    return Study(STUDY, rows, notes(read, options, level, studied))

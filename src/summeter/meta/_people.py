@@ -6,24 +6,16 @@ A report shows it beside a judge's numbers, unasked, wherever the data hold peop
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Unpack
 
 from summeter.choices import Coefficient, Level, Use
 from summeter.data.dataset import Dataset
 from summeter.meta.gold import aspects
 from summeter.meta.inputs import Gold, RunLike, TooLargeError, gold_input, judge_input
 from summeter.meta.measure import estimate, pair_fields
-from summeter.meta.results import Row, Study, interval_row, judge_labels, resampling
+from summeter.meta.options import Draws, GoldAtLeast, Selection, study
+from summeter.meta.results import Row, Study, interval_row, judge_labels
 from summeter.meta.sample import Sample, are_decisions
-from summeter.meta.selection import (
-    OF_PEOPLE,
-    MetaInput,
-    Selection,
-    SelectionArgs,
-    check_known,
-    golds,
-    takes,
-)
+from summeter.meta.selection import MetaInput, check_known, golds
 from summeter.meta.statistics import STATISTICS
 from summeter.meta.verdicts import against_chance, agreement
 from summeter.records import UsageError
@@ -35,17 +27,13 @@ STUDY = "agreement_with_people"
 _LEVELS = (Level.SENTENCE, Level.KEY_FACT, Level.SUMMARY)
 
 
-@takes("aspect judge gold_at_least", OF_PEOPLE)
-def agreement_with_people(
-    run: RunLike,
-    gold: Gold | None = None,
-    *,
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
-    **select: Unpack[SelectionArgs],
-) -> Study:
-    """How far do the judges of a run agree with people on this very data?
+class AgreementOptions(Selection, GoldAtLeast, Draws):
+    """The options of `agreement_with_people`."""
+
+
+@study(AgreementOptions)
+def agreement_with_people(run: RunLike, gold: Gold | None, options: AgreementOptions) -> Study:
+    """Measure how far the judges of a run agree with people on this very data.
 
     `gold` is by default the run's own data. One row a judge and an aspect that people judged too, of the study
     "agreement_with_people": `balanced_accuracy` of decisions on sentences, else key facts, else summaries, where both
@@ -56,42 +44,40 @@ def agreement_with_people(
 
         sm.meta.agreement_with_people(run).rows
     """
-    chosen, resample = Selection(**select), resampling(resamples, confidence, seed)
     if gold is None and isinstance(run, RunFolder):  # asked for by the terminal, and by the page behind it
-        key = STUDY, resamples, confidence, seed, repr(sorted(select.items()))
-        return run.once(key, lambda: _study(run, None, chosen, resample))
-    return _study(run, gold, chosen, resample)
+        return run.once((STUDY, repr(options)), lambda: _study(run, None, options))
+    return _study(run, gold, options)
 
 
-def _study(run: RunLike, gold: Gold | None, chosen: Selection, resample: Resampling) -> Study:
+def _study(run: RunLike, gold: Gold | None, options: AgreementOptions) -> Study:
     try:
-        read = _read(run, gold, chosen)
+        read = _read(run, gold, options)
     except TooLargeError as error:  # a run's page is drawn all the same
         return Study(STUDY, [], [str(error)])
     if read is None:
         return Study(STUDY, [])
     questions = read.judge.rows
-    if chosen.judge is not None:
+    if options.judge is not None:
         names = dict.fromkeys(name for question in questions for name in (question.judge, question.signature))
-        check_known([chosen.judge], list(names), "judge")
+        check_known([options.judge], list(names), "judge")
     return Study(STUDY, [
-        _row(pairs, decided, resample)
-        for question in questions if chosen.judge in {None, question.judge, question.signature}
-        for own, aspect in chosen.aspect_pairs or [(question.aspect, question.aspect)] if own == question.aspect
-        for pairs, decided in _pairs(read, question, aspect, chosen)
+        _row(pairs, decided, options.resampling)
+        for question in questions if options.judge in {None, question.judge, question.signature}
+        for own, aspect in options.aspect_pairs or [(question.aspect, question.aspect)] if own == question.aspect
+        for pairs, decided in _pairs(read, question, aspect, options)
     ])  # fmt: skip
 
 
-def _read(run: RunLike, gold: Gold | None, chosen: Selection) -> MetaInput | None:
+def _read(run: RunLike, gold: Gold | None, options: AgreementOptions) -> MetaInput | None:
     """Judges and people; None where people judged nothing that a judge of the run did."""
     if gold is None:
         if not isinstance(run, RunFolder):
             raise UsageError("judgments alone have no data: give people's judgments as gold")
         gold = run.data
-    if isinstance(gold, Dataset) and chosen.judgment_set not in gold.judgment_sets:
+    if isinstance(gold, Dataset) and options.judgment_set not in gold.judgment_sets:
         return None
-    people, context = gold_input(gold, chosen.judgment_set)
-    if isinstance(run, RunFolder) and not chosen.aspects:
+    people, context = gold_input(gold, options.judgment_set)
+    if isinstance(run, RunFolder) and not options.aspects:
         # Reading a large run for nothing takes seconds.
         judged = {aspect for judge in run.manifest.judges for aspect in judge.aspects}
         if not judged.intersection(aspects(people)):
@@ -100,19 +86,21 @@ def _read(run: RunLike, gold: Gold | None, chosen: Selection) -> MetaInput | Non
     return MetaInput(machine, people, context if context.domains else machine.context)
 
 
-def _pairs(read: MetaInput, question: Question, aspect: str, chosen: Selection) -> Iterator[tuple[Sample, bool]]:
+def _pairs(
+    read: MetaInput, question: Question, aspect: str, options: AgreementOptions
+) -> Iterator[tuple[Sample, bool]]:
     """The judge beside people, and whether both sides are decisions: at the lowest level at which they are."""
     for level in _LEVELS:
         labels = read.judge.scores(question, level, Use.LABEL)
         if not are_decisions(labels.value):
             continue
-        sides = [Sample.join([labels, gold], read.context) for gold in golds(read.gold, aspect, level, chosen)]
+        sides = [Sample.join([labels, gold], read.context) for gold in golds(read.gold, aspect, level, options)]
         if sides and all(pairs.n and are_decisions(pairs.y) for pairs in sides):
             yield from ((pairs, True) for pairs in sides)
             return
     scores = read.judge.scores(question, Level.SUMMARY)
     if len(scores):
-        for gold in golds(read.gold, aspect, Level.SUMMARY, chosen):
+        for gold in golds(read.gold, aspect, Level.SUMMARY, options):
             yield Sample.join([scores, gold], read.context), False
 
 

@@ -10,24 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from summeter.choices import USUAL_COEFFICIENTS, Coefficient, Level
+from summeter.choices import Coefficient, Level
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.measure import over_groups
-from summeter.meta.results import Row, Study, interval_row, merged, resampling
-from summeter.meta.selection import (
-    OF_PEOPLE,
-    Group,
-    Selection,
-    SelectionArgs,
-    check_known,
-    meta_input,
-    summary_groups,
-    takes,
-)
+from summeter.meta.options import By, Draws, GoldAtLeast, Selection, Together, study
+from summeter.meta.results import Row, Study, interval_row, merged
+from summeter.meta.selection import Group, meta_input, summary_groups
 from summeter.stats import Bootstrap, Estimate, correlate
 from summeter.stats.base import Bools, Floats, mean_present, ratio
 from summeter.stats.correlation import weighted_correlations
@@ -54,36 +46,27 @@ class SystemCorrelations(NamedTuple):
         return np.asarray(~np.any([np.isnan(self.values(coefficient)) for coefficient in names], axis=0))
 
 
-@takes("aspect judge by gold_at_least", OF_PEOPLE)
-def stability(
-    run: RunLike,
-    gold: Gold,
-    *,
-    coefficients: Sequence[str] = USUAL_COEFFICIENTS,
-    together: bool = True,
-    resamples: int = 1000,
-    confidence: float = 0.95,
-    seed: int = 0,
-    **selection: Unpack[SelectionArgs],
-) -> Study:
-    """Correlations of every judge and aspect on each system, and the meta-correlation.
+class StabilityOptions(Selection, GoldAtLeast, By, Together, Draws):
+    """The options of `stability`."""
 
-    `coefficients` are computed each with itself in both steps. `together` drops a system on which any of them is
-    undefined from all of them (as Shen et al. do), so that all rest on the same systems; else each drops its own.
-    Intervals at `confidence` draw documents, the same ones for all systems, and compute everything anew
-    (`resamples`=0: none). The p-value of the meta-correlation is that of a correlation of k systems. The other
-    keywords are those of `SelectionArgs`. Raises UsageError where there is nothing to correlate.
+
+@study(StabilityOptions)
+def stability(run: RunLike, gold: Gold, options: StabilityOptions) -> Study:
+    """Ask whether judges are as good on good systems as on bad ones: per-candidate and meta-correlation.
+
+    Each coefficient is computed with itself in both steps. Intervals draw documents, the same ones for all systems,
+    and compute everything anew. The p-value of the meta-correlation is that of a correlation of k systems. Raises
+    UsageError where there is nothing to correlate.
     """
-    check_known(coefficients, list(Coefficient), "coefficient")
-    chosen, resample = Selection(**selection), resampling(resamples, confidence, seed)
+    coefficients = options.coefficients
     rows: list[Row] = []
-    for matrix in summary_groups(meta_input(run, gold, chosen), chosen, chosen.by):
+    for matrix in summary_groups(meta_input(run, gold, options), options, options.by):
         grid = matrix.grid
-        got = system_correlations(grid.systems, grid.judge, grid.gold, coefficients, resample)
+        got = system_correlations(grid.systems, grid.judge, grid.gold, coefficients, options.resampling)
         rows += per_system_rows("per_candidate", matrix.about(), got)
         for name in coefficients:
             rows += _spread(matrix, got, name)
-            rows.append(_meta(matrix, got, name, together=together))
+            rows.append(_meta(matrix, got, name, together=options.together))
     return Study("stability", rows)
 
 

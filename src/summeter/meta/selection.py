@@ -2,104 +2,19 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from enum import StrEnum
-from functools import wraps
-from typing import Any, NamedTuple, NoReturn, ParamSpec, TypedDict, TypeVar
-
-from pydantic import ValidationError
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from summeter.choices import AggregationRule, Average, Level, Use
 from summeter.meta.context import CROSSED, Context
 from summeter.meta.gold import Aggregation, aspects, block_of, blocks, decisions, gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
-from summeter.meta.options import By, GoldAtLeast, Judges, JudgmentSet, MinItems, People, explained
-from summeter.meta.options import Selection as SelectionOptions
+from summeter.meta.options import GoldAtLeast, Judges, JudgmentSet, People, Selection
 from summeter.meta.results import Row, merged, named, status_of
 from summeter.meta.sample import Grid, Sample
 from summeter.records import Message, Parameter, UsageError, nearest
 from summeter.scoring.table import JudgmentTable
 from summeter.stats import Estimate
-
-OF_PEOPLE = "judgment_set source merge tie min_votes"
-"""The shared keywords that choose and merge people's judgments."""
-
-Choice = TypeVar("Choice", bound=StrEnum)
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-class SelectionArgs(TypedDict, total=False):
-    """The shared keywords of the studies, all optional; `Selection` gives the defaults and the checks.
-
-    `aspect` is a name, `JUDGE:GOLD` for unlike ones, or several of these. `judge` is a judge's name or signature.
-    `judgment_set` and `source` choose people's judgments; `merge`, `tie` and `min_votes` say how annotators become
-    one value; `gold_at_least` turns their values into yes and no. `by` breaks the rows down by a column as well.
-    `min_items` is for means of documents and systems. A study refuses those that it has no use for.
-    """
-
-    aspect: str | Sequence[str] | None
-    judge: str | None
-    judgment_set: str
-    source: str | None
-    merge: str
-    tie: str
-    min_votes: int
-    gold_at_least: float | None
-    by: str | None
-    min_items: int
-
-
-class Selection(SelectionOptions, By, GoldAtLeast, MinItems):
-    """The values of `SelectionArgs`. Raises UsageError for a value that a keyword does not have."""
-
-    def __init__(self, **keywords: Any) -> None:
-        try:
-            super().__init__(**keywords)
-        except ValidationError as error:
-            raise UsageError(explained(error.errors(include_url=False)[0])) from error
-
-
-def takes(*names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Makes a keyword that a study does not take a UsageError that names the nearest one.
-
-    `names` are those of `SelectionArgs` that it takes where its signature has `**selection`, each one or several
-    divided by blanks.
-    """
-
-    def decorate(study: Callable[P, R]) -> Callable[P, R]:
-        parameters = inspect.signature(study).parameters
-        known = [name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY]
-        known += " ".join(names).split()
-
-        @wraps(study)
-        def checked(*args: P.args, **keywords: P.kwargs) -> R:
-            for name in keywords:
-                if name not in known and name not in parameters:
-                    _refuse(name, known)
-            return study(*args, **keywords)
-
-        return checked
-
-    return decorate
-
-
-def checks_keywords(study: Callable[P, R]) -> Callable[P, R]:
-    """The same for a study that takes all of `SelectionArgs`, or none."""
-    varies = any(each.kind is each.VAR_KEYWORD for each in inspect.signature(study).parameters.values())
-    return takes(*(SelectionArgs.__annotations__ if varies else ()))(study)
-
-
-def _refuse(keyword: str, known: Iterable[str]) -> NoReturn:
-    names = list(known)
-    raise UsageError(f"there is no keyword {keyword!r}{nearest(keyword, names)}; there are: {', '.join(names)}")
-
-
-def choose(kind: type[Choice], value: str, name: str) -> Choice:
-    """The member of an enumeration. Raises UsageError naming the keyword `name` and the nearest member."""
-    check_known([value], [member.value for member in kind], name)
-    return kind(value)
 
 
 def check_known(values: Sequence[str], known: Sequence[str], name: str) -> None:
@@ -198,7 +113,7 @@ def golds(gold: JudgmentTable, aspect: str, level: Level, options: People) -> li
     return merged_scores
 
 
-def all_pairs(read: MetaInput, level: Level, options: SelectionOptions, use: Use = Use.VALUE) -> Iterator[Sample]:
+def all_pairs(read: MetaInput, level: Level, options: Selection, use: Use = Use.VALUE) -> Iterator[Sample]:
     """Paired scores of every judge and gold that the options ask for, at the level that judgments are read at.
 
     Judges that have the aspect but nothing at the level are passed over. Raises UsageError where nothing is left.
@@ -226,7 +141,7 @@ def all_pairs(read: MetaInput, level: Level, options: SelectionOptions, use: Use
         raise UsageError("; ".join(dict.fromkeys(empty)) or "nothing to study")
 
 
-def summary_groups(read: MetaInput, options: SelectionOptions, by: str | None = None) -> list[Group]:
+def summary_groups(read: MetaInput, options: Selection, by: str | None = None) -> list[Group]:
     """The votes on summaries of every judge beside people, and of each value of the column to break down by.
 
     Studies of systems (`prefer`, `stability`, `bias`) start here. Raises UsageError where nobody judged summaries on
