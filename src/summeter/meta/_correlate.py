@@ -18,7 +18,17 @@ from pydantic import Field
 from summeter.choices import PAIRWISE, USUAL_COEFFICIENTS, Average, Coefficient, Level
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.measure import measure
-from summeter.meta.options import By, Choice, CommandLine, Draws, GoldAtLeast, MinItems, Selection, study
+from summeter.meta.options import (
+    By,
+    Choice,
+    CommandLine,
+    Draws,
+    GoldAtLeast,
+    MinItems,
+    Selection,
+    coefficients_help,
+    study,
+)
 from summeter.meta.results import Row, Study
 from summeter.meta.selection import all_pairs, check, meta_input, notes
 from summeter.meta.statistics import STATISTICS
@@ -40,7 +50,7 @@ class CorrelateOptions(Selection, GoldAtLeast, By, MinItems, Draws):
     ] = Field(
         USUAL_COEFFICIENTS,
         min_length=1,
-        description="pearson, spearman, kendall_b (these by default), kendall_c, pairwise_accuracy. Repeatable.",
+        description=coefficients_help(COEFFICIENTS),
     )
     only_significant: Annotated[float | None, CommandLine(metavar="P")] = Field(
         None,

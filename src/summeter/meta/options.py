@@ -302,6 +302,12 @@ class Significance(Draws):
     )
 
 
+def coefficients_help(known: Iterable[str]) -> str:
+    """The help of an option for coefficients: those computed by default, then the others."""
+    others = [str(name) for name in known if name not in USUAL_COEFFICIENTS]
+    return f"{', '.join(USUAL_COEFFICIENTS)} (these by default), {', '.join(others)}. Repeatable."
+
+
 class Coefficients(Options):
     """Correlation coefficients."""
 
@@ -310,7 +316,7 @@ class Coefficients(Options):
     ] = Field(
         USUAL_COEFFICIENTS,
         min_length=1,
-        description="pearson, spearman, kendall_b (these by default), kendall_c. Repeatable.",
+        description=coefficients_help(Coefficient),
     )
 
 
