@@ -20,28 +20,27 @@ from pydantic import Field
 from summeter.choices import Level, Use
 from summeter.meta.gold import decisions
 from summeter.meta.inputs import Gold, RunLike
+from summeter.meta.measure import estimate, pair_fields
 from summeter.meta.options import By, Choice, CommandLine, Draws, GoldAtLeast, Selection, study
-from summeter.meta.results import Row, Study
+from summeter.meta.results import Row, Study, interval_row, merged
 from summeter.meta.sample import ABSENT, OTHER_LIST, Sample, are_decisions
-from summeter.meta.selection import Group, all_pairs, dev_split, groups, meta_input, notes, row
+from summeter.meta.selection import Group, all_pairs, dev_split, groups, meta_input, notes
+from summeter.meta.statistics import AUROC
 from summeter.records import Parameter, UsageError
 from summeter.scoring.table import Groups
 from summeter.stats import (
     Estimate,
-    auroc,
     bootstrap_deviation,
-    classification_interval,
     decide,
     grouped_accuracy,
     tune_threshold,
     tune_thresholds,
 )
-from summeter.stats import classify as classify_labels
-from summeter.stats.base import Floats
+from summeter.stats.base import Floats, undefined
 from summeter.stats.resample import Resampling
 
 STUDY = "classification"
-STATISTICS = ("balanced_accuracy", "sensitivity", "specificity", "precision", "recall", "f1", "auroc")
+STATISTICS = ("balanced_accuracy", "sensitivity", "specificity", "precision", "recall", "f1", AUROC)
 NEEDS_THRESHOLD = "its scores are no decisions: give a threshold, or tune one on a dev split"
 
 
@@ -147,46 +146,27 @@ def _tuned(scores: Sample, tune: str, thresholds_by: str | None) -> Decided:
     return Decided(test, decided, test.x, None, about)
 
 
-def _rows(group: Group, decided: Decided, resample: Resampling) -> Iterator[Row]:
+def _rows(group: Group, decided: Decided, draws: Resampling) -> Iterator[Row]:
+    """A row a statistic: of decisions, and AUROC of the scores that they were made of."""
+    part = group.sample
     rows = slice(None) if group.column is None else decided.pairs.units.column(group.column).equal(group.value)
-    gold, labels, scores = group.sample.y, decided.labels[rows], decided.scores[rows]
-    rates = classify_labels(gold, labels)
+    about = merged(pair_fields(part), group.fields(), study=STUDY, average="pooled")
     for name in STATISTICS:
-        if name == "auroc":
-            yield _row(group, name, auroc(gold, scores), scores, resample)
-        else:
-            table = {key: count for key, count in rates.confusion._asdict().items() if key != "missing"}
-            yield _row(group, name, getattr(rates, name), labels, resample, decided.reason, **decided.details, **table)
+        of_scores = name == AUROC
+        values = (decided.scores if of_scores else decided.labels)[rows]
+        got = estimate(Sample.of_values(part.units, part.raters, np.stack([values, part.y])), name, draws)
+        details = dict(got.details) if of_scores else {**decided.details, **got.details}
+        if name == "balanced_accuracy" and got.estimate.value is not None:
+            bootstrap = draws(0)
+            spread = bootstrap_deviation(part.y, values, 0.5, bootstrap.resamples, bootstrap.seed)
+            details |= {"bootstrap_mean": spread.mean, "bootstrap_deviation": spread.deviation}
+        undecided = None if of_scores else decided.reason
+        yield interval_row(got.estimate, about, statistic=name, reason=undecided, details=details)
     mean = decided.details.get("mean_balanced_accuracy_of_groups")
     if mean is not None and group.column is None:
         weight = decided.details["groups_weight"]
-        yield row(
-            STUDY, group, "grouped_balanced_accuracy", mean, average="pooled", n=weight, missing=len(gold) - weight,
-            details=dict(decided.details),
-        )  # fmt: skip
-
-
-def _row(
-    group: Group,
-    name: str,
-    rate: Estimate,
-    used: Floats,
-    resample: Resampling,
-    undecided: str | None = None,
-    **details: Any,
-) -> Row:
-    part, estimate = group.sample, None
-    reason = undecided or rate.reason if rate.value is None else rate.reason
-    bootstrap = resample(part.units.document.codes)
-    if rate.value is not None:
-        estimate = classification_interval(part.y, used, name, bootstrap)
-        if name == "balanced_accuracy":
-            spread = bootstrap_deviation(part.y, used, 0.5, bootstrap.resamples, bootstrap.seed)
-            details |= {"bootstrap_mean": spread.mean, "bootstrap_deviation": spread.deviation}
-    return row(
-        STUDY, group, name, rate.value, estimate, average="pooled", n=rate.n, missing=rate.missing,
-        reason=reason, details=details,
-    )  # fmt: skip
+        whole = Estimate(mean, weight, len(part) - weight)
+        yield interval_row(whole, about, statistic="grouped_balanced_accuracy", details=dict(decided.details))
 
 
 def _success(pairs: Sample) -> Row:
@@ -200,8 +180,8 @@ def _success(pairs: Sample) -> Row:
     counted = judged & shown
     n = int(counted.sum())
     value = float((counted & ~bad).sum() / n) if n else None
-    return row(
-        STUDY, Group(None, None, pairs), "success_ratio", value, average="pooled", n=n,
-        missing=int((shown & ~judged).sum()),
-        reason=None if n else "no summary was judged by both", details={"usable": int((counted & ~bad).sum())},
-    )  # fmt: skip
+    missing = int((shown & ~judged).sum())
+    share = Estimate(value, n, missing) if n else undefined("no summary was judged by both", 0, missing)
+    about = merged(pair_fields(pairs), study=STUDY, average="pooled")
+    details = {"usable": int((counted & ~bad).sum())}
+    return interval_row(share, about, statistic="success_ratio", details=details)

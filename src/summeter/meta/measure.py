@@ -29,7 +29,7 @@ from summeter.stats import (
     correlation_by_group,
     pairwise_accuracy,
 )
-from summeter.stats.base import CONSTANT, EMPTY, Bools, Floats, Ints, mean_present, undefined
+from summeter.stats.base import ALL_MISSING, CONSTANT, EMPTY, Bools, Floats, Ints, mean_present, undefined
 from summeter.stats.correlation import weighted_correlations
 from summeter.stats.resample import Resampling
 
@@ -62,7 +62,8 @@ def measured(sample: Sample, statistic: Statistic) -> tuple[Measured, Ints]:
     whole = statistic.of(used, clusters)
     if not statistic.two:
         return replace(whole, details={**whole.details, **_raters(sample)}), clusters
-    return replace(whole, missing=sample.missing), clusters
+    reason = ALL_MISSING if whole.reason == EMPTY and sample.missing else whole.reason
+    return replace(whole, missing=sample.missing, reason=reason), clusters
 
 
 def _raters(sample: Sample) -> dict[str, Any]:
