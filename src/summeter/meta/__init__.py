@@ -3,12 +3,16 @@
 The way through this room, for whoever adds a study (what is here is what a user needs; the rest is imported from its
 module):
 
-    inputs    judge_input(run) -> JudgeInput(table, reduce, context), gold_input(data) -> table, context; a table is a
-              scoring.JudgmentTable: one row a question
-    gold      people's judgments merged: gold_scores(table, aspect, level, rule, source), votes(...) for agreement
-    matrix    JudgeInput.scores(question, level) x gold -> align() -> Sample (x, y; NaN is missing), .at(level)
-    selection the options all studies share, and all_pairs(...): the pairs of every judge and gold they ask for
-    results   Row and Study, which every study returns
+    inputs      judge_input(run) -> JudgeInput(table, reduce, context), gold_input(data) -> table, context; a table is a
+                scoring.JudgmentTable: one row a question
+    gold        people's judgments merged: gold_scores(table, aspect, level, rule, source); votes(...) for agreement
+    sample      Sample: votes of judges and people, joined; .at(level) makes means of documents or systems
+    statistics  STATISTICS: a row a coefficient or rate
+    measure     measure(sample, statistics, by=, within=) -> rows; estimate(...) -> one number
+    options     models of options and @study, which makes a function of inputs and options a study and a command
+    selection   all_pairs(...): a judge beside people, for every judge and aspect that is asked for
+    verdicts    who is better, who leads, above chance or not: decided and worded
+    results     Row and Study, which every study returns
 """
 
 from summeter.choices import AggregationRule, Average, Level, Tie, Use
