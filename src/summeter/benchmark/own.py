@@ -26,7 +26,7 @@ from summeter.engine.progress import Progress
 from summeter.meta import card, correlate
 from summeter.meta._card import across_tables, mean_tables
 from summeter.meta.inputs import context_of
-from summeter.meta.results import Row, Study, judge_labels, payload
+from summeter.meta.results import Row, Study, judge_labels, payload, pivot
 from summeter.records import Record, UsageError, canonical, nearest
 from summeter.runs.run import RunFolder
 from summeter.tables import Table, escape_markdown, number, with_interval, with_missing
@@ -195,13 +195,21 @@ def _evaluator_tables(study: Study) -> Iterator[Table]:
         rows = [row for row in study if (row.gold_aspect or row.aspect, row.level, row.statistic) ==
                 (aspect, level, statistic)]  # fmt: skip
         groups = sorted(dict.fromkeys(map(_group, rows)), key=lambda group: group == "all")
-        cells = {(row.judge, row.signature, row.aspect, _group(row)): row for row in rows}
-        lines = []
-        for judge, signature, own in dict.fromkeys((row.judge, row.signature, row.aspect) for row in rows):
-            name = str(labels[judge, signature]) + ("" if own == aspect else f" ({own})")
-            lines.append([name, *(_value(cells.get((judge, signature, own, group))) for group in groups)])
-        title = f"{aspect}: {statistic} of evaluators with people, {level} level"
-        yield Table.of(["evaluator", *groups], lines, align="lr", title=title)
+        names = {
+            (row.judge, row.signature, row.aspect): str(labels[row.judge, row.signature])
+            + ("" if row.aspect == aspect else f" ({row.aspect})")
+            for row in rows
+        }
+        yield pivot(
+            rows,
+            line=lambda row: (row.judge, row.signature, row.aspect),
+            column=_group,
+            show=_value,
+            lines=names,
+            columns={group: group for group in groups},
+            heads=["evaluator"],
+            title=f"{aspect}: {statistic} of evaluators with people, {level} level",
+        )
 
 
 def _group(row: Row) -> str:

@@ -30,7 +30,7 @@ from summeter.meta.gold import PEOPLE, gold_scores
 from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import context_of, gold_input, judge_input
 from summeter.meta.options import LISTED, CommandLine, Draws, Selection, study
-from summeter.meta.results import Row, Study, interval_row, judge_key, judge_labels, merged, named
+from summeter.meta.results import Row, Study, interval_row, judge_key, judge_labels, merged, named, pivot
 from summeter.meta.sample import Grid, Sample, parts
 from summeter.meta.selection import Group, group_fields
 from summeter.records import UsageError, error_types, judge_names
@@ -408,43 +408,41 @@ def markdown(study: Study, title: str = "Benchmark card") -> str:
 
 def mean_tables(study: Study) -> Iterator[Table]:
     """A table a judge and aspect: systems by domains, with their average and stability."""
-    means = study.where(statistic="mean")
-    domains = list(dict.fromkeys(row.domain for row in means if row.domain is not None))
-    heads = [*domains, *(["average of domains", "domain stability (%)"] if domains else []), "all"]
-    wanted: list[tuple[str, str | None]] = [("mean", domain) for domain in domains]
-    wanted += [("domain_average", None), ("domain_stability", None)] if domains else []
+    domains = dict.fromkeys(row.domain for row in study if row.statistic == "mean" and row.domain is not None)
+    columns: dict[tuple[str, str | None], str] = {("mean", domain): domain for domain in domains}
+    if domains:
+        columns |= {("domain_average", None): "average of domains", ("domain_stability", None): "domain stability (%)"}
+    columns["mean", None] = "all"
     for (judge, signature, aspect), label in _labels(study.where(statistic="mean")).items():
-        cells = {
-            (row.system, row.statistic, row.domain): row
-            for row in study.where(judge=judge, signature=signature, aspect=aspect, category=None)
-            if "group" not in row.details and row.system is not None
-        }
-        lines = [
-            [system, *(_cell(cells.get((system, *key))) for key in (*wanted, ("mean", None)))]
-            for system in dict.fromkeys(system for system, *_ in cells)
-        ]
-        yield Table.of(["system", *heads], lines, align="lr", title=f"{aspect} by {label}")
+        own = study.where(judge=judge, signature=signature, aspect=aspect, category=None)
+        yield pivot(
+            (row for row in own if "group" not in row.details and row.system is not None),
+            line="system",
+            column=lambda row: (row.statistic, row.domain),
+            show=_cell,
+            columns=columns,
+            heads=["system"],
+            title=f"{aspect} by {label}",
+        )
 
 
 def across_tables(study: Study) -> Iterator[Table]:
     """A table a judge, aspect and column of `card`'s `across`: systems by its values, with average and stability."""
-    rows = study.where(statistic="group_stability")
-    for name in dict.fromkeys(str(row.details["by"]) for row in rows):
-        own = [row for row in study if row.details.get("by") == name and row.system is not None]
-        values = list(dict.fromkeys(str(row.details["group"]) for row in own if row.statistic == "mean"))
+    for name in dict.fromkeys(str(row.details["by"]) for row in study.where(statistic="group_stability")):
+        own = Study(STUDY, [row for row in study if row.details.get("by") == name and row.system is not None])
+        values = dict.fromkeys(str(row.details["group"]) for row in own.where(statistic="mean"))
+        columns: dict[tuple[str, str | None], str] = {("mean", value): value for value in values}
+        columns |= {("group_average", None): "average", ("group_stability", None): "stability (%)"}
         for (judge, signature, aspect), label in _labels(study.where(statistic="mean")).items():
-            cells = {
-                (row.system, row.statistic, row.details.get("group")): row
-                for row in own
-                if (row.judge, row.signature, row.aspect) == (judge, signature, aspect)
-            }
-            wanted = [*(("mean", value) for value in values), ("group_average", None), ("group_stability", None)]
-            lines = [
-                [system, *(_cell(cells.get((system, *key))) for key in wanted)]
-                for system in dict.fromkeys(system for system, *_ in cells)
-            ]
-            heads = ["system", *values, "average", "stability (%)"]
-            yield Table.of(heads, lines, align="lr", title=f"{aspect} by {label}, by {name}")
+            yield pivot(
+                own.where(judge=judge, signature=signature, aspect=aspect),
+                line="system",
+                column=lambda row: (row.statistic, row.details.get("group")),
+                show=_cell,
+                columns=columns,
+                heads=["system"],
+                title=f"{aspect} by {label}, by {name}",
+            )
 
 
 _Judge = tuple[str | None, str | None, str | None]
@@ -464,53 +462,54 @@ def _cell(row: Row | None) -> str:
     return with_missing(number(row.value, 1 if str(row.statistic).endswith("_stability") else 3), row.missing)
 
 
-def _group(row: Row) -> tuple[str, str] | None:
-    """(column, value) of the one group a row is about; None where it is about all or about several."""
-    groups = [(name, value) for name in _NAMED if (value := getattr(row, name)) is not None]
+def _groups(row: Row) -> dict[str, str]:
+    """The value of each column by which a row is grouped."""
+    groups = {name: value for name in _NAMED if (value := getattr(row, name)) is not None}
     if "group" in row.details:
-        groups.append((str(row.details["by"]), str(row.details["group"])))
-    return groups[0] if len(groups) == 1 else None
+        groups[str(row.details["by"])] = str(row.details["group"])
+    return groups
 
 
 def _place(row: Row) -> str:
-    group = _group(row)
-    return "everything" if group is None else ": ".join(group)
+    groups = [": ".join(group) for group in _groups(row).items()]
+    return groups[0] if len(groups) == 1 else "everything"
 
 
 def _group_tables(study: Study) -> Iterator[Table]:
     """A table a column to group by: its values by judge and aspect."""
     judges = _labels(study.where(statistic="mean"))
-    columns: dict[str, dict[str, dict[tuple[str | None, ...], Row]]] = {}
+    grouped: dict[str, list[Row]] = {}
     for row in study.where(statistic="mean", system=None):
-        if group := _group(row):
-            cells = columns.setdefault(group[0], {}).setdefault(group[1], {})
-            cells[row.judge, row.signature, row.aspect] = row
-    for name, values in columns.items():
-        heads = [name, *(f"{aspect} ({label})" for (_, _, aspect), label in judges.items())]
-        lines = [[value, *(_cell(cells.get(key)) for key in judges)] for value, cells in values.items()]
-        yield Table.of(heads, lines, align="lr", title=f"By {name}")
+        if len(groups := _groups(row)) == 1:
+            grouped.setdefault(next(iter(groups)), []).append(row)
+    for name, rows in grouped.items():
+        yield pivot(
+            rows,
+            line=lambda row: next(iter(_groups(row).values())),
+            column=lambda row: (row.judge, row.signature, row.aspect),
+            show=_cell,
+            columns={key: f"{key[2]} ({label})" for key, label in judges.items()},
+            heads=[name],
+            title=f"By {name}",
+        )
 
 
 def _error_tables(study: Study) -> Iterator[Table]:
     """A table a judge: the share of each type among all errors, over all and by group, with the number of errors."""
     shares = study.where(statistic="error_share")
     for (judge, signature, _), label in _labels(shares).items():
-        places: dict[str, dict[str, Row]] = {}
-        for row in shares.where(judge=judge, signature=signature):
-            places.setdefault(_place(row), {})[str(row.details["error_type"])] = row
-        types = list(dict.fromkeys(kind for cells in places.values() for kind in cells))
-        lines = []
-        for place, cells in places.items():
-            first = next(iter(cells.values()))
-            shown = ["-" if cells[kind].value is None else _share(cells[kind]) for kind in types]
-            units = with_missing(str(first.details["units"]), first.missing)
-            lines.append([place, *shown, first.n, units])
-        heads = ["where", *types, "errors", "of units"]
-        yield Table.of(heads, lines, align="lr", title=f"Types of error by {label}")
-
-
-def _share(row: Row) -> str:
-    return with_missing(number(row.value), row.missing)
+        yield pivot(
+            shares.where(judge=judge, signature=signature),
+            line=_place,
+            column=lambda row: str(row.details["error_type"]),
+            show=lambda row: with_missing(number(row.value), row.missing) if row and row.value is not None else "-",
+            heads=["where"],
+            after={
+                "errors": lambda rows: rows[0].n,
+                "of units": lambda rows: with_missing(str(rows[0].details["units"]), rows[0].missing),
+            },
+            title=f"Types of error by {label}",
+        )
 
 
 def _abstractness_table(study: Study) -> Table:

@@ -7,10 +7,11 @@ missing the cell says how many, and a value that does not exist is a dash with a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from summeter.meta._protocol import ACCURACY, AREA, DIFFERENCE, MEAN
-from summeter.meta.results import Row, Study
+from summeter.meta.results import Row, Study, pivot
 from summeter.tables import Table, escape_markdown, interval, number, p_value, with_missing
 
 FORMATS = ("markdown", "csv", "latex")
@@ -69,10 +70,9 @@ def tables(study: Study) -> Iterator[Table]:
     """The tables of the study, one after the other."""
     for table in dict.fromkeys(row.details["table"] for row in study):
         rows = [row for row in study if row.details["table"] == table]
-        judges = list(dict.fromkeys(row.details["name"] for row in rows if "name" in row.details))
         title = rows[0].details["title"]
-        yield _grid(f"{title}: balanced accuracy, %", rows, judges, ACCURACY)
-        yield _grid(f"{title}: AUROC, %", rows, judges, AREA)
+        yield _grid(f"{title}: balanced accuracy, %", rows, ACCURACY)
+        yield _grid(f"{title}: AUROC, %", rows, AREA)
         if pairs := [row for row in rows if row.statistic == DIFFERENCE]:
             yield _pairs(f"{title}: differences, points", pairs)
 
@@ -81,46 +81,36 @@ def _place(row: Row) -> tuple[Any, ...]:
     return row.details["table"], row.details.get("name"), tuple(row.details["cell"].items())
 
 
-def _grid(title: str, rows: Sequence[Row], judges: Sequence[str], statistic: str) -> Table:
-    cells = list(dict.fromkeys(tuple(row.details["cell"].items()) for row in rows if row.statistic == statistic))
-    names, letters = [name for name, _ in cells[0]], _Letters()
-    lines = [[*_label(names, cell), *_values(_at(rows, statistic, cell), judges, letters)] for cell in cells]
-    breaks: tuple[int, ...] = ()
-    if statistic == ACCURACY:
-        means = dict.fromkeys(
-            (tuple(row.details["cell"].items()), row.details["weight"]) for row in rows if row.statistic == MEAN
-        )
-        breaks = (len(lines),) if means else ()
-        lines += [
-            [*_label(names, cell, weight), *_values(_at(rows, MEAN, cell), judges, letters)] for cell, weight in means
-        ]
-    head = [*(_HEADS.get(name, name) for name in names), "n", *judges]
-    align = "l" * len(names) + "r"
-    return Table.of(head, lines, align=align, title=title, rules=breaks, notes=letters.notes)
+def _grid(title: str, rows: Sequence[Row], statistic: str) -> Table:
+    cells = [row for row in rows if row.statistic == statistic]
+    means = [row for row in rows if row.statistic == MEAN and statistic == ACCURACY]
+    names, letters = list(cells[0].details["cell"]), _Letters()
+    sizes: dict[tuple[str, ...], int] = {}
+    for row in (*cells, *means):
+        label = _label(row, names)
+        sizes[label] = max(sizes.get(label, 0), row.n + row.missing)
+    judges = dict.fromkeys(row.details["name"] for row in rows if "name" in row.details)
+    table = pivot(
+        (*cells, *means),
+        line=lambda row: _label(row, names),
+        column=lambda row: row.details["name"],
+        show=lambda row: _value(row, letters),
+        lines={label: (*label, str(size)) for label, size in sizes.items()},
+        columns={name: name for name in judges},
+        heads=[*(_HEADS.get(name, name) for name in names), "n"],
+        align="l" * len(names) + "r",
+        title=title,
+    )
+    breaks = (len({_label(row, names) for row in cells}),) if means else ()
+    return replace(table, rules=breaks, notes=letters.notes)
 
 
-_Cell = tuple[tuple[str, str], ...]
-
-
-def _at(rows: Sequence[Row], statistic: str, cell: _Cell) -> dict[str, Row]:
-    """The rows of a cell by judge."""
-    return {
-        row.details["name"]: row for row in rows
-        if row.statistic == statistic and tuple(row.details["cell"].items()) == cell
-    }  # fmt: skip
-
-
-def _label(names: Sequence[str], cell: _Cell, weight: str | None = None) -> list[str]:
-    at = dict(cell)
-    label = [at.get(name, "") for name in names]
-    if weight is not None:
-        label[next((place for place, text in enumerate(label) if not text), -1)] = _WEIGHTS[weight]
-    return label
-
-
-def _values(here: dict[str, Row], judges: Sequence[str], letters: _Letters) -> list[str]:
-    size = max((row.n + row.missing for row in here.values()), default=0)
-    return [str(size), *(_value(here.get(name), letters) for name in judges)]
+def _label(row: Row, names: Sequence[str]) -> tuple[str, ...]:
+    """The cell of a row, by column; of a mean, how it is weighted stands where the cell has no value."""
+    label = [row.details["cell"].get(name, "") for name in names]
+    if row.statistic == MEAN:
+        label[label.index("") if "" in label else -1] = _WEIGHTS[row.details["weight"]]
+    return tuple(label)
 
 
 def _value(row: Row | None, letters: _Letters) -> str:

@@ -5,7 +5,8 @@ The names are a public contract: `--json` prints them, reports and other people'
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self
 
@@ -17,7 +18,7 @@ from summeter.scoring import to_frame
 from summeter.stats import Bootstrap, Estimate
 from summeter.stats import Status as StatStatus
 from summeter.stats.resample import Resampling
-from summeter.tables import Column, Table, interval, number, p_value
+from summeter.tables import Cell, Column, Table, interval, number, p_value
 
 RowStatus = Literal["ok", "no_interval", "undefined"]
 
@@ -223,6 +224,54 @@ def judge_labels(rows: Sequence[Row]) -> list[str | None]:
         here = [key for row, key in zip(rows, keys, strict=True) if key is not None and row.aspect == aspect]
         shown |= {(aspect, key): name for key, name in judge_names(here).items()}
     return [None if key is None else shown[row.aspect, key] for row, key in zip(rows, keys, strict=True)]
+
+
+Key = str | Callable[[Row], Hashable]
+"""A field of a row, or a function of the row."""
+
+
+def pivot(
+    rows: Iterable[Row],
+    line: Key,
+    column: Key,
+    show: Callable[[Row | None], Cell],
+    *,
+    lines: Mapping[Any, str | tuple[str, ...]] | None = None,
+    columns: Mapping[Any, str] | None = None,
+    heads: Sequence[str] = ("",),
+    after: Mapping[str, Callable[[Sequence[Row]], Cell]] | None = None,
+    align: str = "lr",
+    title: str | None = None,
+) -> Table:
+    """Rows as a table: one line for each value of `line`, one column for each value of `column`.
+
+    `show` writes the row at a line and column, the last one if there are several, or None if there is none. `lines` and
+    `columns` map the values to show to their labels; by default every value is shown, in order of first appearance, and
+    is its own label. A label that is a tuple fills several cells, one for each of `heads`. `after` holds further
+    columns, each a function of the rows of a line.
+
+    >>> rows = [Row(study="card", system=system, domain=domain, statistic="mean", value=value, n=9)
+    ...         for system, domain, value in [("aster", "news", 0.8), ("aster", "law", 0.5), ("birch", "law", 0.25)]]
+    >>> shown = lambda row: number(row and row.value, 2)
+    >>> print(pivot(rows, "system", "domain", shown, after={"n": lambda here: sum(row.n for row in here)}).text())
+           news   law   n
+    aster  0.80  0.50  18
+    birch     -  0.25   9
+    """
+    line_of, column_of = (attrgetter(key) if isinstance(key, str) else key for key in (line, column))
+    cells: dict[Any, dict[Any, Row]] = {}
+    for row in rows:
+        cells.setdefault(line_of(row), {})[column_of(row)] = row
+    lines = {key: key for key in cells} if lines is None else lines
+    columns = {key: key for here in cells.values() for key in here} if columns is None else columns
+    after = after or {}
+    body = []
+    for key, label in lines.items():
+        here = cells.get(key, {})
+        values = [show(here.get(other)) for other in columns]
+        further = [value(list(here.values())) for value in after.values()]
+        body.append([*(label if isinstance(label, tuple) else (label,)), *values, *further])
+    return Table.of([*heads, *columns.values(), *after], body, align=align, title=title)
 
 
 def _constant(row: Row) -> int | None:

@@ -17,7 +17,7 @@ from summeter.annotate.after.quality import crowd_votes
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.tasks.base import AssistedKind
 from summeter.annotate.tasks.task import Task
-from summeter.meta.results import Row, Study, interval_row
+from summeter.meta.results import Row, Study, interval_row, pivot
 from summeter.records import UsageError
 from summeter.stats import Bootstrap, Estimate
 from summeter.stats.base import Floats, ratio
@@ -104,17 +104,17 @@ def arm_names(services: Sequence[CampaignService]) -> dict[str, CampaignService]
 
 def table(study: Study) -> Table:
     """The rows of `arms` as a table: a line a statistic, a column an arm."""
-    names = list(dict.fromkeys(row.details["arm"] for row in study))
-    lines = list(dict.fromkeys((row.aspect, row.statistic) for row in study))
-    at = {(row.details["arm"], row.aspect, row.statistic): row for row in study}
-    cells = [
-        [
-            f"{aspect}: {statistic}" if aspect else statistic.replace("_", " "),
-            *(_cell(at.get((name, aspect, statistic))) for name in names),
-        ]
-        for aspect, statistic in lines
-    ]
-    return Table.of(["", *(name.replace("_", " ") for name in names)], cells, align="l" + "r" * len(names))
+    labels = {
+        (row.aspect, row.statistic): f"{row.aspect}: {row.statistic}" if row.aspect else row.statistic.replace("_", " ")
+        for row in study
+    }
+    return pivot(
+        study,
+        line=lambda row: (row.aspect, row.statistic),
+        column=lambda row: row.details["arm"].replace("_", " "),
+        show=_cell,
+        lines=labels,
+    )
 
 
 def _cell(row: Row | None) -> str:
