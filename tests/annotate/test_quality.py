@@ -14,7 +14,6 @@ from annotate.test_cli import run
 
 from summeter.annotate.after.adjudicate import Decision, adjudicate
 from summeter.annotate.after.aggregate import dataset_of
-from summeter.annotate.after.agreement import beside_others
 from summeter.annotate.after.automation_bias import automation_bias, cases, endorsement_rate
 from summeter.annotate.after.exclusion import Rules, exclude, proposals, reinstate_rule
 from summeter.annotate.after.quality import Quality, agreement, crowd_of, quality, standings
@@ -23,6 +22,7 @@ from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.simulate.script import crowd, simulate
 from summeter.annotate.tasks.simulation import Truth
 from summeter.meta import agree
+from summeter.meta._agree import leave_one_out
 from summeter.records import Judgment, Target, UsageError
 from summeter.scoring.table import JudgmentTable
 
@@ -50,26 +50,6 @@ def test_agreement_is_that_of_meta_and_by_domain_and_length(tmp_path: Path) -> N
     assert sum(row.statistic == "alpha_nominal" for row in found) == 1 + 2 + 3
 
 
-@pytest.mark.parametrize("coefficient", ["alpha_nominal", "alpha_ordinal", "alpha_interval"])
-def test_an_annotator_beside_the_others_is_that_of_meta_also_in_tenths(coefficient: str) -> None:
-    # Means of the others that are equal must be one value: .1 + .2 + .3 in another order is another float.
-    marks = [
-        (0.1, 0.2, 0.3, 0.2),
-        (0.3, 0.2, 0.1, 0.2),
-        (0.7, 0.7, 0.1, 0.3),
-        (0.3, 0.1, 0.7, 0.7),
-        (0.2, 0.3, 0.1, 0.6),
-    ]
-    votes = [
-        Judgment(target=Target(document_id=f"d{i}", system="A"), aspect="overall", judge=who,
-                 signature="human.ratings|v:1", value=mark)
-        for i, cast in enumerate(marks) for who, mark in zip("wxyz", cast, strict=True)
-    ]  # fmt: skip
-    found = {each.annotator: each.value for each in beside_others(crowd_of(JudgmentTable.of(votes)), coefficient)}
-    same = agree(votes, coefficients=[coefficient], each=True, resamples=0).where(study="annotator")
-    assert found == {str(row.judge): pytest.approx(row.value) for row in same}
-
-
 def test_an_annotator_beside_the_others_is_that_of_meta_also_on_pairs() -> None:
     # Of three others a majority says what a pair is, 0, 1/2 or 1; the mean of 1, 1 and 0 would agree with nobody.
     verdicts = [(1, 1, 1, 0), (0, 0, 0, 0), (1, 0.5, 0.5, 0.5), (0, 1, 1, 1), (0.5, 0.5, 0.5, 1), (1, 1, 0, 0)]
@@ -80,9 +60,9 @@ def test_an_annotator_beside_the_others_is_that_of_meta_also_on_pairs() -> None:
         )
         for i, cast in enumerate(verdicts) for who, vote in zip("wxyz", cast, strict=True)
     ]  # fmt: skip
-    found = {beside.annotator: beside for beside in beside_others(crowd_of(JudgmentTable.of(votes)), "alpha_nominal")}
+    found = {each.annotator: each for each in leave_one_out(crowd_of(JudgmentTable.of(votes)), "alpha_nominal")}
     same = agree(votes, coefficients=["alpha_nominal"], each=True, resamples=0).where(study="annotator")
-    assert {who: (beside.value, beside.n) for who, beside in found.items()} == {
+    assert {who: (each.value, each.n) for who, each in found.items()} == {
         str(row.judge): (pytest.approx(row.value), row.n) for row in same
     }
     # x, 1 0 1/2 1 1/2 1, beside 1 0 1/2 1 1/2 0: observed 2/12, expected 1 - (5 * 4 + 3 * 2 + 4 * 3) / (12 * 11).

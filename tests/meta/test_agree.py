@@ -14,7 +14,7 @@ from meta.duels import sound
 from meta.makers import judgment, people, ratings, sentences, voted
 
 from summeter.data.dataset import load
-from summeter.meta._agree import AgreeOptions, agree, export, override_rate, usual
+from summeter.meta._agree import AgreeOptions, agree, export, leave_one_out, override_rate, usual
 from summeter.meta.measure import estimate
 from summeter.meta.results import Study, resampling
 from summeter.meta.sample import Rater, Sample, Units
@@ -201,6 +201,49 @@ def test_each_annotator_and_leave_one_out() -> None:
     assert (alone.value, alone.n, alone.missing) == (None, 1, 2)
     assert alone.gold_signature == "human.sentence_labels|merge:majority|tie:drop|v:1"
     assert study.one(study="agreement_without", judge="z").gold_signature == "human.sentence_labels|merge:none|v:1"
+
+
+TENTHS = [(0.1, 0.2, 0.3, 0.2), (0.3, 0.2, 0.1, 0.2), (0.7, 0.7, 0.1, 0.3), (0.3, 0.1, 0.7, 0.7), (0.2, 0.3, 0.1, 0.6)]
+"""Means of three that are equal must be one value: .1 + .2 + .3 in another order is another float."""
+DECISIONS = [(1, 1, 0, 1), (0, 0, 0, 1), (1, 0, 0, NAN), (1, 1, 1, 1), (0, 1, 0, 0), (NAN, 0, 1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("marks", "coefficient"),
+    [
+        *((TENTHS, f"alpha_{level}") for level in ("nominal", "ordinal", "interval", "ratio")),
+        (TENTHS, "icc"),
+        (TENTHS, "rater_deviation"),
+        *((DECISIONS, name) for name in ("alpha_nominal", "kappa_cohen", "kappa_fleiss", "ac1", "identical")),
+    ],
+)
+def test_all_annotators_at_once_agree_with_the_others_as_one_by_one(
+    marks: list[tuple[float, ...]], coefficient: str
+) -> None:
+    rows = [
+        judgment(
+            f"d{number}",
+            "A",
+            mark,
+            judge=who,
+            signature="human.ratings|v:1",
+            label=mark if marks is DECISIONS else None,
+        )
+        for number, cast_votes in enumerate(marks)
+        for who, mark in zip("wxyz", cast_votes, strict=True)
+        if not np.isnan(mark)
+    ]
+    study = agree(rows, coefficients=[coefficient], each=True, resamples=0).where(study="annotator")
+    found = {each.annotator: (each.value, each.n) for each in leave_one_out(JudgmentTable.of(rows), coefficient)}
+    assert found == {row.judge: (pytest.approx(row.value), row.n) for row in study}
+    assert len(found) == 4
+
+
+def test_one_annotator_alone_has_no_others() -> None:
+    rows = [judgment(f"d{number}", "A", number % 2, signature="human.ratings|v:1") for number in range(4)]
+    assert list(leave_one_out(JudgmentTable.of(rows), "alpha_nominal")) == []
+    with pytest.raises(UsageError, match="span_f1 is not a coefficient of votes"):
+        list(leave_one_out(JudgmentTable.of(rows), "span_f1"))
 
 
 def test_each_rater_of_ratings_beside_the_mean_of_the_others() -> None:

@@ -22,7 +22,6 @@ from pydantic import Field, ValidationError, model_validator
 
 from summeter.annotate.after.adjudicate import Decision, adjudicate, disputes
 from summeter.annotate.after.aggregate import MERGED, judgments_of, merge, merged_of
-from summeter.annotate.after.agreement import headline
 from summeter.annotate.after.arms import arms
 from summeter.annotate.after.key_facts import CHANGES, Change, changes_of, with_changes, write_changes
 from summeter.annotate.after.quality import crowd_votes
@@ -59,7 +58,7 @@ from summeter.data.folder import file_hash
 from summeter.data.human import RAW
 from summeter.data.human_judgments import list_id_of
 from summeter.engine.sync import run_sync
-from summeter.meta.results import Row
+from summeter.meta import Row, agree
 from summeter.models.base import Embedder
 from summeter.records import Document, InputError, Judgment, Record, Span, UsageError, digest
 from summeter.text.split import split
@@ -687,7 +686,7 @@ def _row(service: CampaignService, arm: Show | None) -> Json:
 def _agreement(service: CampaignService) -> Iterator[str]:
     """The coefficient of each aspect, in words."""
     try:
-        rows: list[Row] = headline(crowd_votes(service), service.kind.coefficients[0], 0)
+        rows = agree(crowd_votes(service), coefficients=service.kind.coefficients[:1], resamples=0)
     except UsageError:
         return
     for row in rows:

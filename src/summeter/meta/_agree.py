@@ -27,7 +27,7 @@ from summeter.data.human_judgments import SIGNATURES, SPAN_LABELS
 from summeter.meta.context import Context
 from summeter.meta.gold import PEOPLE, aspects, blocks, chosen, gold_scores, summary_votes, votes, votes_of
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
-from summeter.meta.measure import measure
+from summeter.meta.measure import measure, measured
 from summeter.meta.options import LISTED, By, Choice, CommandLine, Draws, Selection, study
 from summeter.meta.results import Row, Study, interval_row, named, resampling
 from summeter.meta.sample import Rater, Sample, parts
@@ -38,7 +38,7 @@ from summeter.scoring import COMPOSITE
 from summeter.scoring.table import JudgmentTable, Names
 from summeter.stats import Model, Weights, span_f1
 from summeter.stats.base import Floats
-from summeter.stats.resample import Resampling
+from summeter.stats.resample import Resampling, nowhere
 from summeter.stats.spans import Spans
 from summeter.tables import Table
 
@@ -65,6 +65,7 @@ FOR_QUESTIONS: Mapping[QuestionType, tuple[str, ...]] = {
 }
 """The coefficients that suit a campaign's own questions, by their level of measurement. Text is not measured."""
 _MANY_RATERS = 10
+_CELLS = 1_000_000  # numbers in memory at a time
 _NO_DRAWS = resampling(0)
 
 
@@ -242,8 +243,9 @@ def _each(sample: Sample, statistics: Sequence[Statistic], draws: Resampling) ->
         return
     tie = "|tie:drop" if sample.rule is AggregationRule.MAJORITY else ""
     how = f"human.{sample.source}|merge:{sample.rule}{tie}|v:1"
+    beside = beside_others(sample)
     for number, rater in enumerate(sample.raters):
-        pair = beside_others(sample, number)
+        pair = _of_annotator(sample, beside, number)
         about = _of_people(sample, judge=rater.judge, gold_signature=how)
         yield from measure(pair, _fitting(pair, statistics), study="annotator", draws=draws, about=about)
         rest = sample.of(*(other for other in range(len(sample.raters)) if other != number))
@@ -252,14 +254,60 @@ def _each(sample: Sample, statistics: Sequence[Statistic], draws: Resampling) ->
             yield from measure(rest, statistics, study="agreement_without", draws=draws, about=about)
 
 
-def beside_others(sample: Sample, number: int) -> Sample:
-    """One annotator beside the merged votes of the others: a sample of two raters on the same units."""
+def beside_others(sample: Sample) -> Sample:
+    """Each vote beside the merged votes of the others on its unit: a sample of two raters whose units are votes."""
+    votes = replace(sample, units=sample.units.take(sample.unit))
+    aspect, signature = sample.gold.aspect, sample.gold.signature
+    raters = [Rater("annotator", signature, None, aspect), Rater(PEOPLE, signature, None, aspect)]
+    return _pair(votes, raters, np.stack([sample.value, sample.others]))
+
+
+def _of_annotator(sample: Sample, beside: Sample, number: int) -> Sample:
+    """One annotator's votes and those `beside` them, on the units of the sample."""
     own = sample.rater == number
     values = np.full((2, len(sample)), np.nan)
-    values[0, sample.unit[own]] = sample.value[own]
-    values[1, sample.unit[own]] = sample.others[own]
-    merged = Rater(PEOPLE, sample.gold.signature, None, sample.gold.aspect)
-    return _pair(sample, [sample.raters[number], merged], values)
+    values[:, sample.unit[own]] = beside.matrix[:, own]
+    return _pair(sample, [sample.raters[number], beside.gold], values)
+
+
+class LeaveOneOut(NamedTuple):
+    """The agreement of an annotator with the merged votes of the others, on the `n` units that others judged too."""
+
+    annotator: str
+    aspect: str
+    value: float | None
+    n: int
+
+
+def leave_one_out(table: JudgmentTable, coefficient: str) -> Iterator[LeaveOneOut]:
+    """The values of the rows `annotator` of `agree`, without intervals, for hundreds of annotators at once.
+
+    A coefficient is a function of the weights of clusters. With annotators as the clusters of votes, a weight of 1 for
+    one annotator and of 0 for all others gives that annotator's value. Raises UsageError for a coefficient that is not
+    of votes.
+    """
+    if coefficient not in COEFFICIENTS:
+        raise UsageError(f"{coefficient} is not a coefficient of votes; there are: {', '.join(COEFFICIENTS)}")
+    statistic = STATISTICS[coefficient]
+    for cast in votes_to_compare(table, VotesOptions()):
+        sample = replace(cast, scale=scale_of(cast))
+        beside = beside_others(sample)
+        voted = np.unique(sample.rater[~np.isnan(sample.value)]).tolist()
+        if len(voted) < 2 or sample.exchangeable or statistic.unsuited(beside) is not None:
+            continue
+        raters = len(sample.raters)
+        whole = statistic.of(beside, sample.rater)
+        if whole.weighted is nowhere:
+            alone = (measured(_of_annotator(sample, beside, number), statistic)[0] for number in range(raters))
+            values = [one.value for one in alone]
+        else:
+            blocks_of_weights = np.array_split(np.eye(raters), max(1, raters * max(raters, whole.width) // _CELLS))
+            drawn = np.concatenate([whole.weighted(weights) for weights in blocks_of_weights])
+            values = [None if np.isnan(value) else value for value in drawn.tolist()]
+        n = np.bincount(sample.rater[~np.isnan(beside.matrix).any(axis=0)], minlength=raters)
+        for number in voted:
+            rater = sample.raters[number]
+            yield LeaveOneOut(rater.judge, rater.aspect, values[number], int(n[number]))
 
 
 def _pair(sample: Sample, raters: Sequence[Rater], values: Floats) -> Sample:

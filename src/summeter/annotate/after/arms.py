@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from summeter.annotate.after.agreement import headline
 from summeter.annotate.after.automation_bias import STUDY
 from summeter.annotate.after.quality import crowd_votes
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.tasks.base import AssistedKind
 from summeter.annotate.tasks.task import Task
+from summeter.meta import agree
 from summeter.meta.results import Row, Study, interval_row, pivot
 from summeter.records import UsageError
 from summeter.stats import Bootstrap, Estimate
@@ -56,7 +56,9 @@ def arms(services: Mapping[str, CampaignService], *, resamples: int = RESAMPLES,
         about = {"arm": arm}
         rows += (
             row.model_copy(update={"study": STUDY, "details": {**row.details, **about}})
-            for row in headline(crowd_votes(service), service.kind.coefficients[0], resamples, seed=seed)
+            for row in agree(
+                crowd_votes(service), coefficients=service.kind.coefficients[:1], resamples=resamples, seed=seed
+            )
             if row.aspect not in service.kind.side_aspects
         )
         shares = _shares(service)

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from summeter.annotate.after.aggregate import QUESTIONS, judgments_of, question_votes_of, votes_of
-from summeter.annotate.after.agreement import CrowdVotes, beside_others, headline
 from summeter.annotate.after.automation_bias import Case, automation_bias, cases, endorsement_rate
 from summeter.annotate.after.status import facts
 from summeter.annotate.campaign.service import CampaignService
@@ -25,6 +24,7 @@ from summeter.choices import QuestionType
 from summeter.data.dataset import Dataset
 from summeter.data.human import RAW
 from summeter.meta import agree
+from summeter.meta._agree import leave_one_out
 from summeter.meta.results import Row, Study
 from summeter.meta.verdicts import ABOVE, against_chance
 from summeter.records import Judgment, Summary, UsageError
@@ -168,10 +168,10 @@ def _parts(kind: Kind, votes: Sequence[Judgment]) -> Iterator[tuple[list[Judgmen
         yield questions, ()
 
 
-def _headline(service: CampaignService, crowd: CrowdVotes, resamples: int) -> Study:
+def _headline(service: CampaignService, crowd: JudgmentTable, resamples: int) -> Study:
     """Agreement of all, by the first coefficient of the kind."""
-    _check_any(crowd.table)
-    rows = list(headline(crowd, service.kind.coefficients[0], resamples))
+    _check_any(crowd)
+    rows = list(agree(crowd, coefficients=service.kind.coefficients[:1], resamples=resamples))
     questions = [_on_one_unit(vote) for vote in question_votes_of(service) if vote.signature in MEASURED]
     if questions:
         rows += agree(questions, resamples=resamples)
@@ -188,21 +188,21 @@ def _check_any(votes: Sized) -> None:
         raise UsageError("nobody has answered yet")
 
 
-def crowd_votes(service: CampaignService) -> CrowdVotes:
+def crowd_votes(service: CampaignService) -> JudgmentTable:
     """The counted answers."""
     return crowd_of(votes_of(service))
 
 
-def crowd_of(table: JudgmentTable) -> CrowdVotes:
+def crowd_of(table: JudgmentTable) -> JudgmentTable:
     """Votes, each pair of summaries as one unit."""
     pairs = ~table.rival.equal(None)
     if not pairs.any():
-        return CrowdVotes(table)
+        return table
     names = zip(table.system.labels(), table.rival.labels(), pairs, strict=True)
     system = Names.of(f"{system} vs {rival}" if pair else system for system, rival, pair in names)
     unit = Names.of("summary" if pair else name for name, pair in zip(table.unit.labels(), pairs, strict=True))
     label = np.where(pairs, table.value, table.label)  # one of three verdicts, no number to average
-    return CrowdVotes(replace(table, system=system, rival=Names.same(None, len(table)), unit=unit, label=label))
+    return replace(table, system=system, rival=Names.same(None, len(table)), unit=unit, label=label)
 
 
 def _panel(service: CampaignService, votes: Sequence[Judgment]) -> Dataset:
@@ -243,7 +243,7 @@ def _bands(lengths: dict[str, int]) -> dict[str, str]:
 
 
 def standings(
-    service: CampaignService, wrong: list[Case] | None = None, crowd: CrowdVotes | None = None
+    service: CampaignService, wrong: list[Case] | None = None, crowd: JudgmentTable | None = None
 ) -> list[Standing]:
     """Every annotator, in order of joining.
 
@@ -277,15 +277,14 @@ def standings(
 
 
 def _agreement_by_annotator(
-    service: CampaignService, crowd: CrowdVotes
+    service: CampaignService, crowd: JudgmentTable
 ) -> tuple[dict[str, dict[str, float | None]], str]:
     """By annotator and aspect: the coefficient with the merged votes of the others, as `meta agree` has it."""
     agreed: dict[str, dict[str, float | None]] = {}
     try:
-        _check_any(crowd.table)
-        for beside in beside_others(crowd, service.kind.coefficients[0]):
-            value = beside.value if beside.n >= FEWEST else None
-            agreed.setdefault(beside.annotator, {})[beside.aspect] = value
+        _check_any(crowd)
+        for each in leave_one_out(crowd, service.kind.coefficients[0]):
+            agreed.setdefault(each.annotator, {})[each.aspect] = each.value if each.n >= FEWEST else None
     except UsageError as error:
         return {}, str(error)
     return agreed, f"fewer than {FEWEST} answers that others gave too, or all are the same"
