@@ -24,8 +24,6 @@ _HOMES = {
     "kind_named": "summeter.annotate.tasks",
     "merge": "summeter.annotate.after.aggregate",
     "merged_of": "summeter.annotate.after.aggregate",
-    "plan_calibration": "summeter.annotate.after.plan",
-    "plan_comparison": "summeter.annotate.after.plan",
     "platform_named": "summeter.annotate.platforms",
     "proposals": "summeter.annotate.after.exclusion",
     "quality": "summeter.annotate.after.quality",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from summeter.annotate.after.quality import Quality
     from summeter.annotate.campaign.folder import CampaignFolder
     from summeter.annotate.campaign.service import CampaignService
+    from summeter.meta._plan import Proposal
     from summeter.meta.results import Row
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -277,9 +279,11 @@ def plan(
     judge: Annotated[str | None, typer.Option(help="compare: whose scores help people; default: the first's.")] = None,
     gold: GoldData = None,
     labels: Annotated[
-        int | None, typer.Option(help="How many to propose; default: the least that should settle it.")
+        int | None, typer.Option(min=2, help="How many to propose; default: the least that should settle it.")
     ] = None,
-    sizes: Annotated[list[int] | None, typer.Option("--at", help="A number of labels to look at. Repeatable.")] = None,
+    sizes: Annotated[
+        list[int] | None, typer.Option("--at", min=2, help="A number of labels to look at. Repeatable.")
+    ] = None,
     expect: Annotated[
         float, typer.Option(help="The correlation with people assumed where nothing is known of it.", min=0, max=1)
     ] = 0.5,
@@ -291,9 +295,9 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Say how wide an interval will be after k labels, and propose the items that people should judge."""
-    from summeter.annotate.after.plan import PlanArgs, plan_calibration, plan_comparison
     from summeter.data.atomic import write_lines
     from summeter.data.dataset import load
+    from summeter.meta import plan_calibration, plan_comparison
     from summeter.meta.inputs import judge_input
     from summeter.records import UsageError
     from summeter.runs.run import RunFolder
@@ -306,13 +310,14 @@ def plan(
         raise UsageError(f"{question}: give one run or more, then {'two systems' if systems else 'the judge'}")
     runs = [judge_input(RunFolder(run)) for run in words[:-names]]
     known = None if gold is None else load(gold)
-    options = PlanArgs(
+    propose: Callable[..., Proposal] = (
+        partial(plan_comparison, runs, (words[-2], words[-1]), judge=judge)
+        if systems
+        else partial(plan_calibration, runs, words[-1])
+    )
+    proposal = propose(
         aspect=aspect, gold=known, expect=expect, labels=labels, sizes=tuple(sizes or ()), draws=draws, seed=seed
     )
-    if systems:
-        proposal = plan_comparison(runs, (words[-2], words[-1]), judge=judge, **options)
-    else:
-        proposal = plan_calibration(runs, words[-1], **options)
     if output is not None:
         write_lines(output, proposal.lines())
     if as_json:

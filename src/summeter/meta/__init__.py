@@ -29,6 +29,7 @@ from summeter.meta._estimate import estimate, estimate_last_judge, simulate
 from summeter.meta._gate import gate
 from summeter.meta._overlap import easiness, overlap
 from summeter.meta._people import agreement_lines, agreement_with_people
+from summeter.meta._plan import plan_calibration, plan_comparison
 from summeter.meta._prefer import prefer
 from summeter.meta._protocol import protocol, protocol_named
 from summeter.meta._reliability import reliability, self_consistency
@@ -66,6 +67,8 @@ __all__ = [
     "load_calibration",
     "overlap",
     "override_rate",
+    "plan_calibration",
+    "plan_comparison",
     "prefer",
     "protocol",
     "protocol_named",

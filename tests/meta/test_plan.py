@@ -13,11 +13,10 @@ from annotate.test_aggregate import command
 from annotate.test_cli import run
 from meta.makers import judgment
 
-from summeter.annotate.after.plan import plan_calibration, plan_comparison
 from summeter.annotate.campaign.build import build
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.data.dataset import load
-from summeter.meta import Level
+from summeter.meta import Level, plan_calibration, plan_comparison
 from summeter.meta.inputs import JudgeInput, judge_input
 from summeter.meta.sample import Grid
 from summeter.records import InputError, UsageError
@@ -120,8 +119,8 @@ def test_faults_are_named() -> None:
         ),
         (lambda: plan_calibration([one], "two"), "no judge 'two' in the runs; they have: one"),
         (lambda: plan_comparison([one], ("A", "B"), labels=500), "120 items to draw from"),
-        (lambda: plan_comparison([one], ("A", "B"), labels=1), "at least 2 labels"),
-        (lambda: plan_comparison([one], ("A", "B"), expect=2), "between 0 and 1"),
+        (lambda: plan_comparison([one], ("A", "B"), labels=1), "labels must be at least 2, not 1"),
+        (lambda: plan_comparison([one], ("A", "B"), expect=2), "expect must be at most 1, not 2"),
         (lambda: plan_comparison([judge("one", 0.3, size=3)], ("A", "B")), "at least 4"),
     ):
         with pytest.raises(UsageError, match=why):

@@ -1,27 +1,28 @@
-"""Where to spend the next human hour: which items to have judged, and how far that settles the question.
+"""How many items people should judge, and which, to settle a question that judges have judged already.
 
-Judges are cheap and disagree; people are dear. Before anybody is asked, the judgments at hand say how wide an interval
-will be after k labels: some stand-in takes the part of people (the labels there are already, else another judge, else
-an assumed correlation), k items are drawn, the estimate of `meta estimate` is made, and this is done many times
-(`meta.simulate`). The items proposed are a systematic random sample along the judges' disagreement: every item has the
-same chance, so the estimate stays unbiased, and sure and doubtful items are in it in their true proportions.
+A simulation estimates how wide the interval will be after k labels: a proxy takes the part of people (the labels there
+are already, else another judge, else an assumed correlation), k items are drawn, the estimate of `meta estimate` is
+made, and this is repeated (`coverage`). The items proposed are a systematic random sample along the judges'
+disagreement: every item has the same probability, so the estimate is unbiased.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
-from typing import NamedTuple, TypedDict, Unpack
+from typing import Annotated, NamedTuple
 
 import numpy as np
+from pydantic import Field
 
+from summeter.choices import Level, Use
 from summeter.data.dataset import Dataset
-from summeter.meta import Level, Row, Study, Use
 from summeter.meta._estimate import CoverageOptions, coverage
 from summeter.meta.gold import gold_scores
 from summeter.meta.inputs import JudgeInput, gold_input
+from summeter.meta.options import Options, study
+from summeter.meta.results import Row, Study
 from summeter.meta.sample import Sample
 from summeter.meta.verdicts import POWER, labels_sentence
 from summeter.records import Parameter, UsageError
@@ -37,43 +38,35 @@ NEAR = 5
 Item = tuple[str, str]
 
 
-class PlanArgs(TypedDict, total=False):
-    """How the planning is done; all are optional.
+class PlanOptions(Options):
+    """The options of `plan_calibration`."""
 
-    `aspect` chooses among what the runs hold. `gold` are the labels there are already (a data set).
-    `expect` is the correlation of judge and people that is assumed where there are neither labels nor a second judge
-    (0.5). `labels` is the size of the sample to propose; by default the smallest that settles the question, else the
-    largest looked at. `sizes` are the numbers of labels to look at. `draws` is how often each size is simulated (100),
-    from `seed`, and `level` that of the intervals (0.95).
-    """
+    aspect: str | None = Field(None, description="The aspect; needed where the runs have several.")
+    gold: Dataset | None = Field(None, description="Data with the labels that there are already.")
+    expect: float = Field(
+        0.5,
+        ge=0,
+        le=1,
+        description="Assumed correlation of judge and people where there are neither labels nor a second judge.",
+    )
+    labels: int | None = Field(
+        None,
+        ge=2,
+        description="Number of items to propose; default: the smallest that settles the question, else the largest "
+        "of `sizes`.",
+    )
+    sizes: Sequence[Annotated[int, Field(ge=2)]] = Field(
+        (), description="Numbers of labels to simulate; default: up to eight from 25 to 5,000."
+    )
+    draws: int = Field(100, ge=1, description="Simulations of each number of labels.")
+    seed: int = Field(0, description="Random seed.")
+    level: float = Field(0.95, gt=0, lt=1, description="Level of the intervals.")
 
-    aspect: str | None
-    gold: Dataset | None
-    expect: float
-    labels: int | None
-    sizes: tuple[int, ...]
-    draws: int
-    seed: int
-    level: float
 
+class PlanComparisonOptions(PlanOptions):
+    """The options of `plan_comparison`."""
 
-@dataclass(frozen=True)
-class _Settings:
-    aspect: str | None = None
-    judge: str | None = None
-    gold: Dataset | None = None
-    expect: float = 0.5
-    labels: int | None = None
-    sizes: tuple[int, ...] = ()
-    draws: int = 100
-    seed: int = 0
-    level: float = 0.95
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.expect <= 1:
-            raise UsageError(f"the expected correlation lies between 0 and 1, got {self.expect}")
-        if any(size < 2 for size in (*self.sizes, *([self.labels] if self.labels is not None else []))):
-            raise UsageError("an interval needs at least 2 labels")
+    judge: str | None = Field(None, description="The judge whose scores help people; default: the first one.")
 
 
 class Proposal(NamedTuple):
@@ -104,20 +97,18 @@ class _Units(NamedTuple):
     domains: tuple[str, ...]
 
 
-def plan_comparison(
-    runs: Sequence[JudgeInput], systems: tuple[str, str], *, judge: str | None = None, **args: Unpack[PlanArgs]
-) -> Proposal:
-    """Which documents to have judged to say which of two systems is better. One label is one document, read with
-    both systems' summaries.
+@study(PlanComparisonOptions)
+def plan_comparison(runs: Sequence[JudgeInput], systems: tuple[str, str], options: PlanComparisonOptions) -> Proposal:
+    """Propose the documents that people should judge to say which of two systems is better.
 
-    Raises UsageError where no run judged the aspect or a system.
+    One label is one document, read with both systems' summaries. The command is `summeter annotate plan`. Raises
+    UsageError where no run judged the aspect or a system.
     """
-    how = _Settings(judge=judge, **args)
-    scores = _differences(runs, systems, how)
-    stand_ins = _stand_ins(scores, how)
-    steps = _steps(scores.machine, stand_ins, how)
+    scores = _differences(runs, systems, options)
+    stand_ins = _stand_ins(scores, options)
+    steps = _steps(scores.machine, stand_ins, options)
     gap, size = float(scores.machine.mean()), len(scores.machine)
-    settled = _settled(steps, abs(gap), how)
+    settled = _settled(steps, abs(gap), options)
     lead, behind = systems if gap >= 0 else systems[::-1]
     notes = [
         f"{scores.judge} puts {lead} {abs(gap):.3f} above {behind} on {scores.aspect}, over {size} documents",
@@ -126,22 +117,22 @@ def plan_comparison(
         if settled is None
         else f"{labels_sentence(settled)}, if people see the same difference",
     ]
-    proposal = _proposal(scores, steps, settled, how, notes, pair="-".join(systems))
+    proposal = _proposal(scores, steps, settled, options, notes, pair="-".join(systems))
     return proposal._replace(items=tuple((document, system) for document, _ in proposal.items for system in systems))
 
 
-def plan_calibration(runs: Sequence[JudgeInput], judge: str, **args: Unpack[PlanArgs]) -> Proposal:
-    """Which summaries to have judged to say whether a judge is calibrated: its mean less people's, plus or minus.
+@study(PlanOptions)
+def plan_calibration(runs: Sequence[JudgeInput], judge: str, options: PlanOptions) -> Proposal:
+    """Propose the summaries that people should judge to say how far a judge's mean lies from theirs.
 
-    One label is one summary. Raises UsageError for an unknown judge or aspect.
+    One label is one summary. The command is `summeter annotate plan`. Raises UsageError for an unknown judge or aspect.
     """
-    how = _Settings(judge=judge, **args)
-    scores = _aligned(runs, *_tables(runs, how))
-    stand_ins = _stand_ins(scores, how)
+    scores = _aligned(runs, *_tables(runs, judge, options))
+    stand_ins = _stand_ins(scores, options)
     errors = {name: scores.machine - values for name, values in stand_ins.items()}
-    steps = _steps(np.zeros(len(scores.machine)), errors, how)
+    steps = _steps(np.zeros(len(scores.machine)), errors, options)
     gap = max(abs(float(np.nanmean(error))) for error in errors.values())
-    settled = _settled(steps, gap, how) if scores.others or (~np.isnan(scores.people)).sum() >= PILOT else None
+    settled = _settled(steps, gap, options) if scores.others or (~np.isnan(scores.people)).sum() >= PILOT else None
     mean, size = float(scores.machine.mean()), len(scores.machine)
     notes = [
         f"{scores.judge} gives {scores.aspect} a mean of {mean:.3f} over {size} summaries; how far is people's?",
@@ -150,7 +141,7 @@ def plan_calibration(runs: Sequence[JudgeInput], judge: str, **args: Unpack[Plan
     if settled is not None:
         bias = labels_sentence(settled, f"show a bias of {gap:.3f}", "summaries")
         notes.append(f"{bias}, as the stand-ins have it")
-    return _proposal(scores, steps, settled, how, notes)
+    return _proposal(scores, steps, settled, options, notes)
 
 
 class _Step(NamedTuple):
@@ -161,34 +152,35 @@ class _Step(NamedTuple):
     alone: float
 
 
-def _questions(runs: Sequence[JudgeInput], how: _Settings) -> list[tuple[JudgeInput, Question]]:
+def _questions(runs: Sequence[JudgeInput], judge: str | None, aspect: str | None) -> list[tuple[JudgeInput, Question]]:
     """Every judge of the aspect, the one asked about first."""
     every = [(run, question) for run in runs for question in run.questions()]
-    names = list(dict.fromkeys(question[2] for _, question in every if how.judge is None or how.judge in question[:2]))
-    if how.judge is not None and not names:
+    names = list(dict.fromkeys(question[2] for _, question in every if judge is None or judge in question[:2]))
+    if judge is not None and not names:
         known = ", ".join(dict.fromkeys(question[0] for _, question in every))
-        raise UsageError(f"no judge {how.judge!r} in the runs; they have: {known}")
-    if how.aspect is None and len(names) > 1:
+        raise UsageError(f"no judge {judge!r} in the runs; they have: {known}")
+    if aspect is None and len(names) > 1:
         raise UsageError(
             "the runs judged several aspects; choose one with ", Parameter("aspect"), f": {', '.join(names)}"
         )
-    aspect = how.aspect if how.aspect is not None else next(iter(names), "")
+    if aspect is None:
+        aspect = next(iter(names), "")
     chosen = [(run, question) for run, question in every if question[2] == aspect]
     if not chosen:
         judged = ", ".join(dict.fromkeys(question[2] for _, question in every))
         raise UsageError(f"no run judged {aspect!r}; they judged: {judged}")
-    return sorted(chosen, key=lambda both: how.judge is not None and how.judge not in both[1][:2])
+    return sorted(chosen, key=lambda both: judge is not None and judge not in both[1][:2])
 
 
 def _tables(
-    runs: Sequence[JudgeInput], how: _Settings
+    runs: Sequence[JudgeInput], judge: str | None, options: PlanOptions
 ) -> tuple[list[tuple[Question, dict[Item, float]]], dict[Item, float]]:
     """Sample of summaries by judge, and people's; what has no score is left out."""
-    questions = _questions(runs, how)
+    questions = _questions(runs, judge, options.aspect)
     judged = [(question, _scores(run.scores(question, Level.SUMMARY, Use.VALUE))) for run, question in questions]
-    if how.gold is None:
+    if options.gold is None:
         return judged, {}
-    columns, _ = gold_input(how.gold)
+    columns, _ = gold_input(options.gold)
     merged = gold_scores(columns, questions[0][1][2], Level.SUMMARY)
     return judged, _scores(merged[0]) if merged else {}
 
@@ -198,8 +190,8 @@ def _scores(series: Sample) -> dict[Item, float]:
     return {(document, system): value for document, system, value in rows if not np.isnan(value)}
 
 
-def _differences(runs: Sequence[JudgeInput], systems: tuple[str, str], how: _Settings) -> _Units:
-    judged, labels = _tables(runs, how)
+def _differences(runs: Sequence[JudgeInput], systems: tuple[str, str], options: PlanComparisonOptions) -> _Units:
+    judged, labels = _tables(runs, options.judge, options)
     there = list(dict.fromkeys(system for _, system in judged[0][1]))
     for system in systems:
         if system not in there:
@@ -239,17 +231,17 @@ def _aligned(
     )
 
 
-def _stand_ins(scores: _Units, how: _Settings) -> dict[str, Floats]:
+def _stand_ins(scores: _Units, options: PlanOptions) -> dict[str, Floats]:
     """Who takes people's part: their own labels so far, else each other judge, else the machine with noise."""
-    rng = np.random.default_rng(how.seed)
+    rng = np.random.default_rng(options.seed)
     known = np.flatnonzero(~np.isnan(scores.people))
     if len(known) >= PILOT:
         return {f"{len(known)} labels there are": _borrowed(scores, known, rng)}
     if scores.others:
         return dict(scores.others)
     size = len(scores.machine)
-    mixed = np.where(rng.random(size) < how.expect, scores.machine, rng.permutation(scores.machine))
-    return {f"an assumed correlation of {how.expect:g}": mixed}
+    mixed = np.where(rng.random(size) < options.expect, scores.machine, rng.permutation(scores.machine))
+    return {f"an assumed correlation of {options.expect:g}": mixed}
 
 
 def _borrowed(scores: _Units, known: np.ndarray[tuple[int], np.dtype[np.intp]], rng: np.random.Generator) -> Floats:
@@ -261,51 +253,53 @@ def _borrowed(scores: _Units, known: np.ndarray[tuple[int], np.dtype[np.intp]], 
     return values
 
 
-def _steps(machine: Floats, stand_ins: Mapping[str, Floats], how: _Settings) -> list[_Step]:
+def _steps(machine: Floats, stand_ins: Mapping[str, Floats], options: PlanOptions) -> list[_Step]:
     """The half-width after each number of labels, averaged over the stand-ins."""
     most = min(int((~np.isnan(values)).sum()) for values in stand_ins.values())
     usual = [size for size in LADDER if size < most] or sorted({max(2, most * part // 4) for part in (1, 2, 3)})
-    wanted = {*(how.sizes or usual), *([how.labels] if how.labels is not None else [])}
+    wanted = {*(options.sizes or usual), *([options.labels] if options.labels is not None else [])}
     sizes = sorted(size for size in wanted if size < most)
     if not sizes:
         raise UsageError(f"there are {most} items to draw from; ask for fewer labels than that")
-    options = CoverageOptions(draws=how.draws, seed=how.seed, confidence=how.level)
+    simulation = CoverageOptions(draws=options.draws, seed=options.seed, confidence=options.level)
     steps = []
     for size in sizes:
-        simulated = [coverage(values, machine, size, options) for values in stand_ins.values()]
+        simulated = [coverage(values, machine, size, simulation) for values in stand_ins.values()]
         halves = [result.width / 2 for result in simulated]
         alone = fmean(result.human_width / 2 for result in simulated)
         steps.append(_Step(size, fmean(halves), min(halves), max(halves), alone))
     return steps
 
 
-def _settled(steps: Sequence[_Step], gap: float, how: _Settings) -> int | None:
+def _settled(steps: Sequence[_Step], gap: float, options: PlanOptions) -> int | None:
     """The smallest number of labels whose interval leaves out 0 with the chance POWER, for a difference of `gap`."""
-    wanted = error_to_find(gap, how.level, POWER)
-    return next((step.labels for step in steps if error_to_find(step.half_width, how.level) <= wanted), None)
+    wanted = error_to_find(gap, options.level, POWER)
+    return next((step.labels for step in steps if error_to_find(step.half_width, options.level) <= wanted), None)
 
 
 def _proposal(
-    scores: _Units, steps: Sequence[_Step], settled: int | None, how: _Settings, notes: list[str], **pair: str
+    scores: _Units, steps: Sequence[_Step], settled: int | None, options: PlanOptions, notes: list[str], **pair: str
 ) -> Proposal:
     """The items to have judged, with the widths; `notes` and which sizes asked for cannot be drawn."""
-    if how.labels is not None and how.labels >= len(scores.machine):
+    if options.labels is not None and options.labels >= len(scores.machine):
         raise UsageError(f"there are {len(scores.machine)} items to draw from; ask for fewer labels than that")
-    labels = how.labels or settled or steps[-1].labels
+    labels = options.labels or settled or steps[-1].labels
     drawn = {step.labels for step in steps}
-    notes += [f"{size} labels: there are not that many items to draw from" for size in how.sizes if size not in drawn]
-    rows = [_row(scores, step, how, **pair) for step in steps]
-    return Proposal(Study("plan", rows, notes), tuple(_sample(scores, labels, how.seed)), labels, settled)
+    notes += [
+        f"{size} labels: there are not that many items to draw from" for size in options.sizes if size not in drawn
+    ]
+    rows = [_row(scores, step, options, **pair) for step in steps]
+    return Proposal(Study("plan", rows, notes), tuple(_sample(scores, labels, options.seed)), labels, settled)
 
 
-def _row(scores: _Units, step: _Step, how: _Settings, **more: str) -> Row:
+def _row(scores: _Units, step: _Step, options: PlanOptions, **more: str) -> Row:
     details = {
         "least": step.least,
         "most": step.most,
         "labels_alone": step.alone,
-        "draws": how.draws,
-        "seed": how.seed,
-        "level": how.level,
+        "draws": options.draws,
+        "seed": options.seed,
+        "level": options.level,
     }
     return Row(
         study="plan",
