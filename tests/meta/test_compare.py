@@ -19,6 +19,7 @@ from summeter.meta._compare import (
     compare_scores,
     compare_systems,
     matrices,
+    pair_sentence,
 )
 from summeter.meta.results import CONTRACT
 from summeter.records import Judgment, UsageError
@@ -57,7 +58,10 @@ class TestSystems:
         assert (row.n, row.missing, row.value) == (2, 2, 0.5)  # documents 0 and 3: (1 + 0) / 2
         mean = study.one(statistic="mean", system="a")
         assert (mean.value, mean.n, mean.missing, mean.details["own_documents"]) == (0.5, 2, 2, 3)
-        assert ", 2 without both scores" in row.details["verdict"]
+        assert pair_sentence(row) == (
+            "a and b cannot be told apart on faithfulness: +0.50, 2 documents are too few for a verdict "
+            "(at least 6 are needed), 2 without both scores"
+        )
 
     def test_means_are_over_shared_documents_or_over_all(self) -> None:
         table: dict[str, list[float | None]] = {"a": [1, 1, None, None], "b": [0, 1, 1, 1], "c": [None, 1, 1, 0]}

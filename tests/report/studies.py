@@ -31,12 +31,15 @@ def correlation() -> Study:
 
 
 def comparison() -> Study:
-    """Rows with verdicts in words, and one whose value is a count."""
-    said = {"verdict": "A is ahead of B."}
+    """Pairs of systems, one of them also within a domain, and rows whose value is a count."""
+    test = {"comparisons": 2, "alpha": 0.05, "least_p": 0.004, "units": 9, "unit": "document", "first": "A"}
+    alike = {**test, "second": "B", "p_holm": 0.4, "better": None}
+    better = {**test, "second": "C", "p_holm": 0.01, "better": "A"}
+    ends = {"low": -0.1, "high": 0.2}
     rows = [
-        row("compare", "mean_difference", 0.04, pair="A-B", p=0.2, low=-0.1, high=0.2, interval=INTERVAL, details=said),
-        row("compare", "mean_difference", 0.05, pair="A-C", details={"verdict": "A and C are not told apart."}),
-        row("compare", "mean_difference", 0.05, pair="A-D", details=said),
+        row("compare", "mean_difference", 0.04, pair="A-B", p=0.2, **ends, interval=INTERVAL, details=alike),
+        row("compare", "mean_difference", 0.05, pair="A-C", details=better),
+        row("compare", "mean_difference", 0.04, pair="A-B", domain="news", **ends, details=alike),
         row("compare", "cluster", 1.0, system="A"),
         row("compare", "cluster", 1.5, system="B"),
     ]

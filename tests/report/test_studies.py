@@ -54,7 +54,10 @@ def test_a_study_is_one_table_with_what_its_rows_are_about() -> None:
 
 def test_verdicts_stand_once_and_counts_are_whole() -> None:
     found = block(made.comparison())
-    assert found.verdicts == ("A is ahead of B.", "A and C are not told apart.")
+    assert found.verdicts == (
+        "A and B cannot be told apart on coherence: +0.04 [-0.10, 0.20], p = .40 after Holm over 2 pairs",
+        "A is better than C on coherence: +0.05, p = .010 after Holm over 2 pairs",
+    )
     # A cluster is a number of a group; the mean of two of them would not be.
     assert [digits(row) for row in found.tables[0].rows] == [3, 3, 3, 0, 3]
 
@@ -120,7 +123,7 @@ def test_a_page_of_studies_alone(tmp_path: Path) -> None:
     assert "0.512 [0.200, 0.800] 0.031 1,200 3" in said
     assert "−0.250 no interval too few documents &lt;.001 9 0" in said
     assert "no number: the judge&#39;s values are all the same" in said
-    assert "A is ahead of B." in said
+    assert "A is better than C on coherence: +0.05, p = .010 after Holm over 2 pairs" in said
     for line in ("rts|v:1", made.PEOPLE, made.INTERVAL, "fluency was left out: people gave no votes"):
         assert line in said
 

@@ -68,6 +68,7 @@ from summeter.stats.base import Floats, Values
 from summeter.tables import Table, interval, number
 
 STUDY = "compare"
+SYSTEM_DIFFERENCE = "mean_difference"
 _RANK_EXCHANGES = 1000
 """Exchanges of a test of rank correlations, which are computed one by one."""
 _RESAMPLES = 1000
@@ -181,7 +182,7 @@ def _compare(
                 values = {name: row.value for name, row in means.items()}
                 scoreless = [name for name, row in means.items() if not row.details["own_documents"]]
                 compared = Comparison(values, differences, judge.aspect, options.alpha, scoreless=scoreless)
-                family = _Family(means, compared, about, options, "mean_difference")
+                family = _Family(means, compared, about, options, SYSTEM_DIFFERENCE)
                 rows += family.rows()
                 group = next((str(value) for key, value in fields.items() if key != "details"), None)
                 group = group or fields.get("details", {}).get("group")
@@ -253,9 +254,9 @@ class _Family:
         compared = self.comparison
         yield from self.members.values()
         for place, pair in enumerate(compared.pairs):
-            words = {"method": pair.method, "verdict": compared.sentence(pair)}
+            test = {"method": pair.method, "units": pair.units, "unit": pair.by}
             own = self.fields[place : place + 1]
-            yield pair_row(pair, self.testing, self.about, *own, statistic=self.statistic, details=words)
+            yield pair_row(pair, self.testing, self.about, *own, statistic=self.statistic, details=test)
         parted = [{pair.first, pair.second} for pair in compared.across_clusters]
         for name, row in self.members.items():
             number = compared.clusters[name]
@@ -306,6 +307,31 @@ def pair_row(pair: PairDifference, testing: Significance, *about: Mapping[str, A
         reason=pair.reason or (None if pair.difference is not None else "not tested"),
         interval=pair.text,
     )
+
+
+def pair_sentence(row: Row) -> str:
+    """Return the verdict on the pair of a row of "compare", in words."""
+    about = row.details
+    pair = PairDifference(
+        first=about["first"],
+        second=about["second"],
+        difference=row.value,
+        low=row.low,
+        high=row.high,
+        p=row.p,
+        p_holm=about["p_holm"],
+        family=about["comparisons"],
+        n=row.n,
+        missing=row.missing,
+        units=about["units"],
+        least_p=about["least_p"],
+        better=about["better"],
+        reason=row.reason,
+        by=about["unit"],
+    )
+    verb = None if row.statistic == SYSTEM_DIFFERENCE else AGREES_BETTER
+    aspect = row.gold_aspect or row.aspect or ""
+    return Comparison({}, [pair], aspect, about["alpha"], verb=verb).sentence(pair)
 
 
 # ---- as a matrix ----

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import NamedTuple
 
-from summeter.meta._compare import matrices
+from summeter.meta._compare import STUDY as COMPARE
+from summeter.meta._compare import matrices, pair_sentence
 from summeter.meta.results import Row, Study
 from summeter.report.blocks import StudyBlock, StudyTable
 
@@ -60,6 +61,8 @@ def _distinct(texts: Iterable[str | None]) -> tuple[str, ...]:
 
 
 def _verdict(row: Row) -> str | None:
+    if row.study == COMPARE and "p_holm" in row.details:
+        return pair_sentence(row)
     verdict = row.details.get("verdict")
     return verdict if isinstance(verdict, str) else None
 
