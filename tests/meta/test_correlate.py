@@ -113,7 +113,7 @@ def test_constants_one_item_and_nothing_at_all_have_no_value_but_a_reason() -> N
     single = correlate(*both({"d": {"A": 1}}, {"d": {"A": 1}}), **PLAIN)
     assert {row.reason for row in single} == {"fewer than 2 pairs"}
     apart = correlate(*both({"d": {"A": 1}}, {"e": {"A": 1}}), average="document", **ONE)[0]
-    assert (apart.n, apart.missing, apart.reason) == (0, 2, "no document has a correlation: 0 constant, 2 too small")
+    assert (apart.n, apart.missing, apart.reason) == (0, 2, "no document has a value: 0 constant, 2 too small")
 
 
 def test_unlike_aspects_on_purpose() -> None:

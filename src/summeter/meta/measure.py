@@ -2,7 +2,6 @@
 
 estimate       a statistic of a sample as an `Estimate`, with what it rests on
 measure        the rows of several statistics, of all units and of each value of a column
-by_group       a statistic on each value of a column, with its draws
 over_groups    a statistic over groups: meta-correlation, the check of a reliability
 """
 
@@ -109,7 +108,7 @@ def estimate(
             "groups_not_significant": len(defined) - len(entering),
         }
     if not values:
-        why = f"no {within.value} has a correlation: {constant} constant, {too_small} too small"
+        why = f"no {within.value} has a value: {constant} constant, {too_small} too small"
         return Measurement(undefined(why, sample.n, sample.missing), details, inside)
     whole = Measured(float(np.mean(values)), sample.n, sample.missing)
     if within is Average.DOCUMENT:

@@ -203,7 +203,8 @@ class By(Options):
     """A column by which results are broken down."""
 
     by: Annotated[str | None, CommandLine(metavar="COLUMN")] = Field(
-        None, description="Also a row for each value of this column: domain, category, system, split..."
+        None,
+        description="Also a row for each value of this column: domain, category, system, split... a*b crosses two columns.",
     )
 
 

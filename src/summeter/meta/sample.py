@@ -265,10 +265,6 @@ class Sample:
             why=self.why.take(votes),
         )
 
-    def with_values(self, value: Floats) -> Sample:
-        """The same votes with other values."""
-        return replace(self, value=value)
-
     def split(self, column: str) -> Iterator[tuple[str, Sample]]:
         """The votes on the units of each value of a column, in order of first appearance; units without a value of the
         column are left out."""
