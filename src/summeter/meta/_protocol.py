@@ -32,7 +32,7 @@ from summeter.meta._compare import pair_row
 from summeter.meta.inputs import Gold, RunLike, judge_input
 from summeter.meta.options import Selection, Significance, study
 from summeter.meta.results import Row, Study, interval_row, named, told_apart
-from summeter.meta.sample import Sample
+from summeter.meta.sample import Sample, Units
 from summeter.meta.selection import all_pairs, meta_input
 from summeter.records import UsageError
 from summeter.scoring.scores import COMPOSITE
@@ -276,7 +276,7 @@ def _pairs(run: RunLike, gold: Gold, aspects: Sequence[str]) -> Iterator[Sample]
 class _Benchmark(NamedTuple):
     """The labelled rows. `unit` numbers the documents of the test rows, which are drawn; -1 elsewhere."""
 
-    keys: list[tuple[str | None, str | None]]
+    units: Units
     gold: Floats
     columns: dict[str, NDArray[np.object_]]
     dev: Bools
@@ -394,10 +394,6 @@ class _Target(NamedTuple):
         return np.where(np.isnan(values), 0.0, weights)
 
 
-def _keys(pairs: Sample) -> list[tuple[str | None, str | None]]:
-    return list(zip(pairs.units.document.labels(), pairs.units.system.labels(), strict=True))
-
-
 def _benchmark(pairs: Sample, how: Protocol) -> _Benchmark:
     """The labelled rows, from any judge beside people. Raises UsageError as `protocol` does."""
     rows = pairs.take(~np.isnan(pairs.y))
@@ -407,7 +403,7 @@ def _benchmark(pairs: Sample, how: Protocol) -> _Benchmark:
     names |= {name for table in how.tables for name, _ in table.keep}
     columns = {name: np.array(list(rows.units.column(name).labels()), dtype=object) for name in sorted(names)}
     nothing = np.zeros(len(rows), dtype=np.bool_)
-    data = _Benchmark(_keys(rows), rows.y, columns, nothing, nothing, np.full(len(rows), -1, np.int64), 0)
+    data = _Benchmark(rows.units, rows.y, columns, nothing, nothing, np.full(len(rows), -1, np.int64), 0)
     dev, test = data.rows_with(*how.dev), data.rows_with(*how.test)
     tuned = any(table.threshold is None for table in how.tables)
     for split, (name, value), mask in (("validation", how.dev, dev), ("test", how.test, test)):
@@ -421,11 +417,8 @@ def _benchmark(pairs: Sample, how: Protocol) -> _Benchmark:
 
 def _judges(scores: Sequence[Sample], data: _Benchmark) -> list[_Judge]:
     """The judges by the shortest names that tell them apart, their scores in the order of the data's rows."""
-    judges = []
-    for name, pairs in zip(told_apart([pairs.judge for pairs in scores]), scores, strict=True):
-        by_key = dict(zip(_keys(pairs), pairs.x.tolist(), strict=True))
-        judges.append(_Judge(name, pairs, np.array([by_key.get(key, np.nan) for key in data.keys], dtype=np.float64)))
-    return judges
+    names = told_apart([pairs.judge for pairs in scores])
+    return [_Judge(name, pairs, pairs.on(data.units)) for name, pairs in zip(names, scores, strict=True)]
 
 
 def _cells(data: _Benchmark, table: Table) -> Iterator[_Cell]:

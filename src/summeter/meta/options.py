@@ -204,7 +204,7 @@ class By(Options):
 
     by: Annotated[str | None, CommandLine(metavar="COLUMN")] = Field(
         None,
-        description="Also a row for each value of this column: domain, category, system, split... a*b crosses two columns.",
+        description="Also a row for each value of this column (domain, category, system, split...); a*b crosses two.",
     )
 
 
