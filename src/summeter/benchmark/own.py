@@ -26,15 +26,15 @@ from summeter.engine.progress import Progress
 from summeter.meta import card, correlate
 from summeter.meta._card import across_tables, mean_tables
 from summeter.meta.inputs import context_of
+from summeter.meta.protocol_layouts import FILES, formatted
 from summeter.meta.results import Row, Study, judge_labels, payload, pivot
 from summeter.records import Record, UsageError, canonical, nearest
 from summeter.runs.run import RunFolder
-from summeter.tables import Table, escape_markdown, number, with_interval, with_missing
+from summeter.tables import Table, number, with_interval, with_missing
 
 OWN = "own"
 STUDY = "benchmark"
 RUN, FILE = "run", "study.json"
-TABLES = {"markdown": "table.md", "csv": "table.csv", "latex": "table.tex"}
 DOMAIN = "domain"
 USUAL = ("length", "kind")
 _LONG = (
@@ -125,7 +125,7 @@ def run_own(
     study = measure(data, runs, config)
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / FILE, canonical(payload(study)) + "\n")
-    for form, name in TABLES.items():
+    for form, name in FILES.items():
         write_text(folder / name, laid_out(study, form))
     return OwnOutcome(folder, data, run, study)
 
@@ -161,17 +161,8 @@ def measure(data: Dataset, runs: Sequence[RunFolder], config: OwnConfig) -> Stud
 
 def laid_out(study: Study, form: str) -> str:
     """The study as `markdown`, `csv` or `latex`, ending in a line feed."""
-    match form:
-        case "markdown":
-            below = "".join(f"- {escape_markdown(str(text))}\n" for text in (*study.notes, *study.signatures()))
-            return "\n".join([*(table.markdown(pad=True) for table in tables(study)), below])
-        case "latex":
-            below = "".join(f"% {text}\n" for text in (*study.notes, *study.signatures()))
-            return "\n".join(table.latex() for table in tables(study)) + below
-        case "csv":
-            return Table.of(_LONG, [[_long(row).get(name) for name in _LONG] for row in study]).csv()
-        case _:
-            raise UsageError(f"unknown layout {form!r}; layouts are: {', '.join(TABLES)}")
+    long = Table.of(_LONG, [[_long(row).get(name) for name in _LONG] for row in study])
+    return formatted(study, form, tables(study), long)
 
 
 def tables(study: Study) -> Iterator[Table]:

@@ -26,14 +26,13 @@ from summeter.engine.api import evaluate
 from summeter.engine.options import Options
 from summeter.engine.progress import Progress
 from summeter.meta._protocol import OneClass, Protocol, protocol, protocol_named
-from summeter.meta.protocol_layouts import FORMATS, laid_out
+from summeter.meta.protocol_layouts import FILES, laid_out
 from summeter.meta.results import Study, payload
 from summeter.records import Fault, InputError, Record, UsageError, canonical
 from summeter.runs.run import RunFolder
 from summeter.stats.thresholds import Candidates
 
 RUN, STUDY = "run", "study.json"
-TABLES = {"markdown": "table.md", "csv": "table.csv", "latex": "table.tex"}
 """What is written beside the run: the table in each layout."""
 MOST_RESAMPLES = 100_000
 """More would tell nothing new, and take long."""
@@ -191,8 +190,8 @@ def run_protocol(
     study = Study(study.name, study.rows, (*study.notes, *benchmark.tally.lines(), rules.description()))
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / STUDY, canonical(payload(study)) + "\n")
-    for form in FORMATS:
-        write_text(folder / TABLES[form], laid_out(study, form))
+    for form, name in FILES.items():
+        write_text(folder / name, laid_out(study, form))
     return Outcome(folder, benchmark, run, study)
 
 

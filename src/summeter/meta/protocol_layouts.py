@@ -6,15 +6,17 @@ missing the cell says how many, and a value that does not exist is a dash with a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from summeter.meta._protocol import ACCURACY, AREA, DIFFERENCE, MEAN
 from summeter.meta.results import Row, Study, pivot
+from summeter.records import UsageError
 from summeter.tables import Table, escape_markdown, interval, number, p_value, with_missing
 
-FORMATS = ("markdown", "csv", "latex")
+FILES = {"markdown": "table.md", "csv": "table.csv", "latex": "table.tex"}
+"""The file of each layout."""
 
 _LONG = (
     "table", "of", "origin", "dataset", "category", "judge", "signature", "n", "missing", "balanced_accuracy", "low",
@@ -39,31 +41,37 @@ class _Letters(dict[str, str]):
 
 
 def laid_out(study: Study, form: str) -> str:
-    """The study in one of FORMATS, ending in a line feed."""
-    return {"markdown": markdown, "csv": as_csv, "latex": latex}[form](study)
+    """The study of a protocol in one of FILES, ending in a line feed.
 
-
-def markdown(study: Study) -> str:
-    """Tables of balanced accuracy, of AUROC and of differences; then what was noted, and the signatures."""
-    below = "".join(f"- {escape_markdown(text)}\n" for text in (*study.notes, *study.signatures()))
-    return "\n".join([*(table.markdown(pad=True) for table in tables(study)), below])
-
-
-def latex(study: Study) -> str:
-    r"""The same tables for `\usepackage{booktabs}`; notes and signatures stand as comments."""
-    below = "".join(f"% {text}\n" for text in (*study.notes, *study.signatures()))
-    return "\n".join(table.latex() for table in tables(study)) + below
-
-
-def as_csv(study: Study) -> str:
-    """One line a cell or mean and judge, with everything known of it; shares, not per cent."""
+    Markdown and LaTeX have tables of balanced accuracy, of AUROC and of differences. CSV has one line a cell or mean
+    and judge, with everything known of it; shares, not per cent.
+    """
     areas = {_place(row): row for row in study if row.statistic == AREA}
-    lines = [
+    lines = (
         _long(row, areas.get(_place(row)) if row.statistic == ACCURACY else None)
         for row in study
         if row.statistic in (ACCURACY, MEAN)
-    ]
-    return Table.of(_LONG, [[line.get(name) for name in _LONG] for line in lines]).csv()
+    )
+    long = Table.of(_LONG, [[line.get(name) for name in _LONG] for line in lines])
+    return formatted(study, form, tables(study), long)
+
+
+def formatted(study: Study, form: str, shown: Iterable[Table], long: Table) -> str:
+    """The tables `shown` of a study as `markdown` or `latex`, its notes and signatures below, or `long` as `csv`.
+
+    Raises UsageError for another form.
+    """
+    below = [str(text) for text in (*study.notes, *study.signatures())]
+    match form:
+        case "markdown":
+            notes = "".join(f"- {escape_markdown(text)}\n" for text in below)
+            return "\n".join([*(table.markdown(pad=True) for table in shown), notes])
+        case "latex":
+            return "\n".join(table.latex() for table in shown) + "".join(f"% {text}\n" for text in below)
+        case "csv":
+            return long.csv()
+        case _:
+            raise UsageError(f"unknown layout {form!r}; layouts are: {', '.join(FILES)}")
 
 
 def tables(study: Study) -> Iterator[Table]:
