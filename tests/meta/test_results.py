@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from summeter import meta
-from summeter.meta.results import CONTRACT, Row, Study, pair_name, payload, read_study
+from summeter.meta.results import CONTRACT, Row, Study, pair_name, payload, pivot, read_study
 from summeter.records import InputError
 
 ROW = Row(study="correlation", judge="rts", aspect="coherence", statistic="pearson", value=0.5, n=9)
@@ -74,6 +74,30 @@ def test_rows_that_differ_in_people_only_are_told_apart() -> None:
 def test_rows_of_several_runs_name_them() -> None:
     rows = [about("rts", "rts|v:1", details={"run": run}) for run in ("runs/one", "runs/two")]
     assert [row[0] for row in Study("correlation", rows).table().rows] == ["runs/one", "runs/two"]
+
+
+def test_rows_become_a_table_of_chosen_and_labelled_lines_and_columns() -> None:
+    rows = [
+        ROW.model_copy(update={"system": system, "domain": domain, "value": value, "n": n})
+        for system, domain, value, n in [("a", "news", 0.1, 1), ("b", "law", 0.2, 2), ("a", "law", 0.3, 3),
+                                         ("c", "news", 0.4, 4), ("a", "talk", 0.5, 5)]
+    ]  # fmt: skip
+    table = pivot(
+        rows,
+        line=lambda row: row.system,
+        column="domain",
+        show=lambda row: "none" if row is None else str(row.value),
+        lines={"b": ("B", "second"), "a": ("A", "first"), "d": ("D", "unknown")},
+        columns={"law": "Law", "news": "News"},
+        heads=["system", "place"],
+        after={"n": lambda here: sum(row.n for row in here)},
+    )
+    assert table.heads == ["system", "place", "Law", "News", "n"]
+    assert table.cells() == [
+        ["B", "second", "0.2", "none", "2"],
+        ["A", "first", "0.3", "0.1", "9"],
+        ["D", "unknown", "none", "none", "0"],
+    ]
 
 
 def test_a_study_without_rows_says_so() -> None:
