@@ -14,7 +14,7 @@ import pytest
 
 from summeter.records import Judgment, Target
 
-COEFFICIENT, FIELD = "A new correlation coefficient", "A new field of Judgment"
+COEFFICIENT, FIELD, STUDY = "A new correlation coefficient", "A new field of Judgment", "A new study"
 
 _STUDIES = """
 import json, random
@@ -35,6 +35,22 @@ studies = {
     "compare": meta.compare_evaluators([near, far], gold, coefficient="lin", permutations=50, resamples=50),
 }
 print(json.dumps({name: [row.model_dump(mode="json") for row in study] for name, study in studies.items()}))
+"""
+
+
+_LENIENCY = """
+import json
+import summeter.meta as meta
+from summeter.records import Judgment, Target
+
+def judgments(judge, *gaps):
+    return [
+        Judgment(target=Target(document_id=f"d{d}", system=s), aspect="fluency", judge=judge, signature=judge,
+                 value=d + gap)
+        for d in range(4) for s, gap in zip("AB", gaps)
+    ]
+study = meta.leniency(judgments("machine", 0.5, 1.5), judgments("person", 0, 0), by="system", resamples=50)
+print(json.dumps([row.model_dump(mode="json") for row in study]))
 """
 
 
@@ -158,6 +174,17 @@ def test_commands_list_a_coefficient(extended: Path) -> None:
     for command in ("correlate", "stability", "reliability", "compare"):
         shown = _python(extended, f"from summeter.cli.main import main; main(['meta', '{command}', '--help'])")
         assert re.search(r"\blin\b", shown), command
+
+
+def test_a_study_is_one_file(page: dict[str, str], tree: Path) -> None:
+    (code,) = _blocks(page[STUDY])
+    (tree / "summeter" / "meta" / "_leniency.py").write_text(code, "utf-8")
+    shown = _python(tree, "from summeter.cli.main import main; main(['meta', 'leniency', '--help'])")
+    assert "how much higher judges rate than people" in shown
+    assert "--resamples" in shown
+    rows = json.loads(_python(tree, _LENIENCY))
+    # The judge is .5 higher on A and 1.5 on B.
+    assert [(row["system"], row["value"], row["n"]) for row in rows] == [(None, 1.0, 8), ("A", 0.5, 4), ("B", 1.5, 4)]
 
 
 def test_a_field_is_kept_and_slows_no_reader(page: dict[str, str], tree: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import typer
 from summeter import meta
 from summeter.choices import Of
 from summeter.cli.common import check_suffix, in_options
-from summeter.cli.studies import Given, add_study, study_command
+from summeter.cli.studies import Given, study_command
 from summeter.data.atomic import write_text
 from summeter.data.dataset import load
 from summeter.data.human import RAW
@@ -22,6 +22,7 @@ from summeter.meta._compare import matrices
 from summeter.meta._overlap import lists_of
 from summeter.meta.context import Context
 from summeter.meta.inputs import context_of
+from summeter.meta.options import STUDIES
 from summeter.meta.results import Study
 from summeter.meta.verdicts import MOST_NAMED
 from summeter.records import UsageError
@@ -35,9 +36,9 @@ def _group() -> None:
     """Judge the judges: studies of runs against people. Reads judgments only; calls no model."""
 
 
-for _name in ("correlate", "classify", "errors", "stability", "bias"):
-    add_study(app, _name)
-add_study(app, "prefer", runs="[RUN...]")
+for _study in STUDIES.values():
+    if _study.command is not None:
+        study_command(app, _study.name, runs=_study.command)(lambda given: given.studies())
 
 
 @study_command(app, "reliability", "self_consistency")

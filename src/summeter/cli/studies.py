@@ -173,11 +173,6 @@ def study_command(
     return register
 
 
-def add_study(app: typer.Typer, study: str, *, runs: str | None = "RUN...") -> None:
-    """Add the command of a study that needs nothing besides its options."""
-    study_command(app, study, runs=runs)(lambda given: given.studies())
-
-
 def _parameter(name: str, kind: Any, default: Any, shown: Any) -> inspect.Parameter:
     return _annotated(name, default, Annotated[kind, shown])
 

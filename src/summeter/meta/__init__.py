@@ -15,6 +15,10 @@ module):
     results     Row and Study, which every study returns
 """
 
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
 from summeter.choices import AggregationRule, Average, Level, Tie, Use
 from summeter.meta._advise import advise
 from summeter.meta._agree import agree, override_rate
@@ -34,6 +38,7 @@ from summeter.meta._prefer import prefer
 from summeter.meta._protocol import protocol, protocol_named
 from summeter.meta._reliability import reliability, self_consistency
 from summeter.meta._stability import stability
+from summeter.meta.options import STUDIES
 from summeter.meta.results import Row, Study, read_study
 
 __all__ = [
@@ -79,3 +84,16 @@ __all__ = [
     "simulate",
     "stability",
 ]
+
+
+for _module in iter_modules(__path__):
+    # A study is one file of this room: it is known, and has its command, without being named here.
+    if _module.name.startswith("_"):
+        import_module(f"{__name__}.{_module.name}")
+
+
+def __getattr__(name: str) -> Any:
+    """A study that is not imported above."""
+    if name in STUDIES:
+        return STUDIES[name].function
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -50,7 +50,7 @@ class BiasOptions(Selection, GoldAtLeast, By, Families, Draws):
     )
 
 
-@study(BiasOptions)
+@study(BiasOptions, command="RUN...")
 def bias(run: RunLike, gold: Gold | None, options: BiasOptions) -> Study:
     """Audit judges for what should not move them: place in the prompt, length, their own family.
 

@@ -69,7 +69,7 @@ class ClassifyOptions(Selection, GoldAtLeast, By, Draws):
     )
 
 
-@study(ClassifyOptions)
+@study(ClassifyOptions, command="RUN...")
 def classify(run: RunLike, gold: Gold, options: ClassifyOptions) -> Study:
     """Measure judges as classifiers: balanced accuracy, sensitivity, specificity, precision, recall, F1, AUROC.
 

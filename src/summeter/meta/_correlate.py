@@ -62,7 +62,7 @@ class CorrelateOptions(Selection, GoldAtLeast, By, MinItems, Draws):
     )
 
 
-@study(CorrelateOptions)
+@study(CorrelateOptions, command="RUN...")
 def correlate(run: RunLike, gold: Gold, options: CorrelateOptions) -> Study:
     """Correlate judges with people.
 

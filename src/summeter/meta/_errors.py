@@ -59,7 +59,7 @@ class ErrorsOptions(Judges, Merge):
     )
 
 
-@study(ErrorsOptions)
+@study(ErrorsOptions, command="RUN...")
 def errors(run: RunLike, gold: Gold, options: ErrorsOptions) -> Study:
     """Compare the types of errors that judges find with those people find, sentence by sentence.
 

@@ -64,7 +64,7 @@ class PreferOptions(Selection, By, Pairs, Draws):
     )
 
 
-@study(PreferOptions)
+@study(PreferOptions, command="[RUN...]")
 def prefer(run: RunLike | None, gold: Gold, options: PreferOptions) -> Study:
     """Ask whether judges prefer the systems people prefer: correct preferences, win rates, Bradley-Terry. Without a
     run: win rates and strengths by people's own judgments.

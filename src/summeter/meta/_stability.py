@@ -50,7 +50,7 @@ class StabilityOptions(Selection, GoldAtLeast, By, Together, Draws):
     """The options of `stability`."""
 
 
-@study(StabilityOptions)
+@study(StabilityOptions, command="RUN...")
 def stability(run: RunLike, gold: Gold, options: StabilityOptions) -> Study:
     """Ask whether judges are as good on good systems as on bad ones: per-candidate and meta-correlation.
 

@@ -391,13 +391,18 @@ class Input:
 
 
 class StudyEntry(NamedTuple):
-    """A study: its name and docstring, what it takes, and the function that users call."""
+    """A study: its name and docstring, what it takes, and the function that users call.
+
+    `command` is the argument for runs of a command that needs nothing besides the options ("RUN..."); None where the
+    study has no command of its own, or one that is written out in `cli.meta`.
+    """
 
     name: str
     doc: str
     inputs: tuple[Input, ...]
     options: type[Options]
     function: Callable[..., Any]
+    command: str | None = None
 
     @property
     def about(self) -> str:
@@ -418,8 +423,9 @@ class OfOptionalGold(Protocol[A_contra, B_contra, P, R_co]):
 class StudyDecorator(Generic[P, OptionsT]):
     """What `study` returns: applied to a function of one to three inputs and the options, it makes it a study."""
 
-    def __init__(self, options: type[Options]) -> None:
+    def __init__(self, options: type[Options], command: str | None) -> None:
         self.options = options
+        self.command = command
 
     @overload
     def __call__(self, function: Callable[[A, OptionsT], R_co]) -> Callable[Concatenate[A, P], R_co]: ...
@@ -468,14 +474,14 @@ class StudyDecorator(Generic[P, OptionsT]):
         lines = [f"    {name}: {field.description}" for name, field in self.options.ordered().items()]
         doc = inspect.cleandoc(function.__doc__ or "")
         checked.__doc__ = "\n".join([doc, "", "Keywords:", "", *lines])
-        STUDIES[function.__name__] = StudyEntry(function.__name__, doc, inputs, self.options, checked)
+        STUDIES[function.__name__] = StudyEntry(function.__name__, doc, inputs, self.options, checked, self.command)
         return checked
 
 
-def study(options: Callable[P, OptionsT]) -> StudyDecorator[P, OptionsT]:
-    """Make a function a study with these options.
+def study(options: Callable[P, OptionsT], *, command: str | None = None) -> StudyDecorator[P, OptionsT]:
+    """Make a function a study with these options; with `command` also `summeter meta NAME` (see `StudyEntry`).
 
     The function takes the study's inputs and then its options as one model; callers pass the options as keywords.
     Raises UsageError, when it is called, for an unknown keyword or a value that a keyword cannot have.
     """
-    return StudyDecorator(cast("type[Options]", options))
+    return StudyDecorator(cast("type[Options]", options), command)
