@@ -213,6 +213,10 @@ STUDIES = {
         "What people would say of a system on average, had they judged every summary: the judge's scores corrected by "
         "a few votes of people.",
     ),
+    "plan": About(
+        "Labels to collect",
+        "Half the width of the interval to expect from so many human labels: the smaller, the more precise the result.",
+    ),
     "calibration": About(
         "Calibration of the judge",
         "Agreement of the judge's decisions with people's, on data that did not choose its threshold.",
