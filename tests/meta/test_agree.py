@@ -285,6 +285,18 @@ def test_a_judge_beside_people() -> None:
     assert with_all.details["change"] == pytest.approx(0.2)
 
 
+def test_a_judge_that_names_no_list_of_key_facts_is_beside_the_list_people_judged() -> None:
+    votes = [
+        judgment("d", "A", float(label), label=label, unit="key_fact", index=index, list_id="x", judge=who,
+                 aspect="completeness", signature="human.key_fact_labels|v:1")
+        for who in ("ann", "bob") for index, label in enumerate([0, 1, 1])
+    ]  # fmt: skip
+    own = sentences({("d", "A"): [0, 1, 1]}, unit="key_fact", aspect="completeness")
+    study = agree(votes, judges=[own], coefficients=("alpha_nominal",), resamples=0)
+    beside = study.one(study="judge_and_people")
+    assert (beside.value, beside.n) == (1.0, 3)
+
+
 def test_a_judge_on_another_scale_cannot_agree() -> None:
     judge = ratings({"d1": {"A": 90.0, "B": 80.0}})
     study = agree(people(RATED), judges=[judge], resamples=0)

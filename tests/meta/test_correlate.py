@@ -99,6 +99,25 @@ def test_pairwise_accuracy_with_calibrated_ties_names_its_epsilon() -> None:
     assert (row.value, row.details["epsilon"], row.details["ties"]) == (1.0, 0.5, "calibrated")
 
 
+def test_pairwise_accuracy_without_an_interval_says_why() -> None:
+    by_system = correlate(*both(), level="system", coefficients=("pairwise_accuracy",), resamples=20)[0]
+    assert by_system.value is not None
+    assert (by_system.status, by_system.reason) == (
+        "no_interval", "no interval of pairwise accuracy over means of summaries",
+    )  # fmt: skip
+    many = {f"d{number}": {"A": float(number)} for number in range(201)}
+    pooled = correlate(*both(many, many), coefficients=("pairwise_accuracy",), resamples=20)[0]
+    assert (pooled.value, pooled.status) == (1.0, "no_interval")
+    assert pooled.reason == "no interval of more than 200 rows; average by document"
+
+
+def test_too_many_pairs_within_a_system_are_not_compared() -> None:
+    many = {f"d{number}": {"A": float(number)} for number in range(6500)}  # 21,121,750 pairs
+    how: dict[str, Any] = {"coefficients": ("pairwise_accuracy",), "resamples": 0}
+    row = correlate(*both(many, many), average="system", **how)[0]
+    assert (row.value, row.reason) == (None, "more than 20,000,000 pairs; average by document")
+
+
 def test_missing_values_are_dropped_in_pairs_and_counted() -> None:
     judge, gold = both()
     judge[0] = judgment("d1", "A", None, status="unparsed")

@@ -17,7 +17,7 @@ from summeter.choices import PAIRWISE, Average, Coefficient, Level
 from summeter.meta.results import Row, interval_row, merged, named
 from summeter.meta.sample import Sample, parts, rounded
 from summeter.meta.selection import groups
-from summeter.meta.statistics import STATISTICS, Statistic
+from summeter.meta.statistics import STATISTICS, Statistic, too_many_pairs
 from summeter.scoring.table import Names
 from summeter.stats import (
     Bootstrap,
@@ -150,6 +150,8 @@ def _pairwise_within(sample: Sample, how: Statistic, draws: Resampling, within: 
     """Pairwise accuracy of the pairs within documents or systems; a difference that counts as a tie is that of all."""
     calibrate = bool(getattr(how.of, "keywords", {}).get("calibrate"))
     labels = {Average.DOCUMENT: sample.units.document, Average.SYSTEM: sample.units.system}[within].codes
+    if (why := too_many_pairs(np.bincount(labels[sample.kept]))) is not None:
+        return Measurement(undefined(why, sample.n, sample.missing))
     got = (
         calibrate_ties(sample.y, sample.x, labels, "group")
         if calibrate

@@ -357,8 +357,8 @@ class Sample:
         return whole
 
     def on(self, units: Units) -> Floats:
-        """The first rater's values on the units given, NaN where there is none."""
-        _, (here, there) = Units.united([self.units, units])
+        """The first rater's values on the units given, NaN where there is none; key facts meet as in `join`."""
+        _, (here, there) = Units.united([_with_lists(self, units).units, units])
         found = np.full(max(here.max(initial=-1), there.max(initial=-1)) + 1, np.nan)
         found[here] = self.x
         return np.asarray(found[there])
@@ -372,7 +372,7 @@ class Sample:
         without a vote on a unit says why: the item failed whole, another list was judged, or there is no judgment.
         Raises UsageError for samples of different levels.
         """
-        samples = [*(_with_lists(sample, samples[-1]) for sample in samples[:-1]), samples[-1]]
+        samples = [*(_with_lists(sample, samples[-1].units) for sample in samples[:-1]), samples[-1]]
         units, places = Units.united([sample.units for sample in samples])
         units = replace(units, context=context or units.context)
         raters = tuple(rater for sample in samples for rater in sample.raters)
@@ -398,13 +398,13 @@ class Sample:
         )
 
 
-def _with_lists(sample: Sample, gold: Sample) -> Sample:
+def _with_lists(sample: Sample, judged: Units) -> Sample:
     """A judge's votes on key facts, with the one list people judged where it names none."""
     units = sample.units
     if units.level != Level.KEY_FACT or None not in units.list_id.names:
         return sample
     only: dict[str | None, str | None] = {}
-    for document, name in set(zip(gold.units.document.labels(), gold.units.list_id.labels(), strict=True)):
+    for document, name in set(zip(judged.document.labels(), judged.list_id.labels(), strict=True)):
         only[document] = None if document in only else name
     named = zip(units.document.labels(), units.list_id.labels(), strict=True)
     lists = Names.of(only.get(document) if name is None else name for document, name in named)

@@ -122,19 +122,27 @@ def _of_means(sample: Sample, clusters: Ints, kind: Coefficient) -> Weighted:
     return correlation
 
 
+def too_many_pairs(sizes: Ints) -> str | None:
+    """Why the pairs within groups of these sizes are not compared; None where they can be."""
+    too_many = int((sizes * (sizes - 1) // 2).sum()) > _MOST_PAIRS
+    return f"more than {_MOST_PAIRS:,} pairs; average by document" if too_many else None
+
+
 def _pairwise(sample: Sample, clusters: Ints, *, calibrate: bool = False) -> Measured:
     """The share of pairs of units ordered, or tied, as people have them (Deutsch et al., 2023)."""
     size = len(sample)
-    if size * (size - 1) // 2 > _MOST_PAIRS:
-        return Measured(None, size, reason=f"more than {_MOST_PAIRS:,} pairs; average by document")
+    if (why := too_many_pairs(np.array([size]))) is not None:
+        return Measured(None, size, reason=why)
     got = calibrate_ties(sample.y, sample.x) if calibrate else pairwise_accuracy(sample.y, sample.x)
     details = {
         "epsilon": got.epsilon, "pairs": got.pairs, "ties": "calibrated" if calibrate else "exact",
         "groups": got.groups, "groups_too_small": got.groups_without_pairs,
     }  # fmt: skip
     whole = Measured(got.value, got.n, reason=got.reason, details=details)
-    if size > _PAIRWISE_ROWS or sample.summaries is not None:
-        return whole
+    if got.value is not None and sample.summaries is not None:
+        return replace(whole, reason="no interval of pairwise accuracy over means of summaries")
+    if got.value is not None and size > _PAIRWISE_ROWS:
+        return replace(whole, reason=f"no interval of more than {_PAIRWISE_ROWS} rows; average by document")
     columns = [sample.x, sample.y]
     drawn = of_rows(lambda x, y: pairwise_accuracy(y, x, None, got.epsilon).value, columns, clusters)
     return replace(whole, weighted=drawn)
