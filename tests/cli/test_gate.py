@@ -144,7 +144,7 @@ class TestCalibrated:
 
     def test_too_few_labels(self, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert ends("meta", "calibrate", run, "--aspect", "faithfulness") == 2
-        assert "--allow-few" in capsys.readouterr().err
+        assert "option allow_few" in capsys.readouterr().err
 
 
 class TestMeta:

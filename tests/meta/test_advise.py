@@ -245,7 +245,7 @@ def test_the_figures_of_a_judge_are_of_one_run(tmp_path: Path, run: Run) -> None
 
 
 def test_judges_are_not_advised_on_by_one_annotator_of_several(run: Run) -> None:
-    with pytest.raises(UsageError, match=r"one value of people for each unit.*merge=auto"):
+    with pytest.raises(UsageError, match=r"one value of people for each unit; the option merge"):
         advise(run, merge="each")
 
 

@@ -193,7 +193,7 @@ class TestRatings:
             )]  # fmt: skip
 
         found = make(tmp_path / "run", cells, [(entry, rate)])
-        with pytest.raises(UsageError, match="gold_at_least="):
+        with pytest.raises(UsageError, match="option gold_at_least"):
             calibrate(found, found.data, aspect="coherence", dev="dev")
         made = calibrate(found, found.data, aspect="coherence", gold_at_least=4, dev="dev", resamples=20)
         assert (made.level, made.kappa.value, made.n) == ("summary", 1.0, 30)
@@ -216,7 +216,7 @@ class TestRefusals:
     def test_two_judges(self, tmp_path: Path) -> None:
         other = ENTRY.model_copy(update={"signature": "mock|v:2", "file": "mock2"})
         found = make(tmp_path / "run", rows(), [(ENTRY, judge), (other, judge)])
-        with pytest.raises(UsageError, match="choose one with judge="):
+        with pytest.raises(UsageError, match="choose one with the option judge"):
             calibrate(found, found.data, aspect="faithfulness")
         made = calibrate(found, found.data, aspect="faithfulness", judge="mock|v:2", resamples=10)
         assert made.signature == "mock|v:2"

@@ -138,7 +138,7 @@ def test_a_threshold_is_tuned_on_the_named_split_and_tested_on_the_rest() -> Non
 def test_settings_that_contradict() -> None:
     with pytest.raises(UsageError, match="not both"):
         classify([], [], threshold=0.5, tune="dev")
-    with pytest.raises(UsageError, match="name the dev split"):
+    with pytest.raises(UsageError, match="option tune"):
         classify([], [], thresholds_by="origin")
 
 

@@ -69,7 +69,7 @@ class TestSystems:
         assert {row.system: (row.value, row.n) for row in study.where(statistic="mean")} == {
             "a": (1.0, 1), "b": (1.0, 1), "c": (1.0, 1)
         }  # fmt: skip
-        assert any("documents=all" in note for note in study.notes)
+        assert any("option documents set to all" in note for note in study.notes)
         own = compare_systems(scores(table), documents="all", **FEW)
         assert {row.system: row.value for row in own.where(statistic="mean")} == {
             "a": 1.0, "b": 0.75, "c": pytest.approx(2 / 3)

@@ -138,7 +138,7 @@ def test_constants_one_item_and_nothing_at_all_have_no_value_but_a_reason() -> N
 def test_unlike_aspects_on_purpose() -> None:
     judge = ratings(JUDGE, "overall")
     gold = both()[1]
-    with pytest.raises(UsageError, match="none in common; name a pair with aspect='JUDGE:GOLD'"):
+    with pytest.raises(UsageError, match="none in common; name a pair as JUDGE:GOLD with the option aspect"):
         correlate(judge, gold)
     row = correlate(judge, gold, aspect="overall:coherence", **ONE)[0]
     assert (row.aspect, row.gold_aspect) == ("overall", "coherence")

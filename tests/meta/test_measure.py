@@ -77,10 +77,9 @@ class TestANewStatistic:
 
 
 def _samples(votes: list[object]) -> object:
-    from summeter.meta._agree import votes_to_compare
-    from summeter.meta.selection import Selection
+    from summeter.meta._agree import AgreeOptions, votes_to_compare
 
-    return votes_to_compare(JudgmentTable.of(votes), Selection())  # type: ignore[arg-type]
+    return votes_to_compare(JudgmentTable.of(votes), AgreeOptions())  # type: ignore[arg-type]
 
 
 def test_a_classifier_within_documents_is_the_mean_of_documents() -> None:

@@ -50,7 +50,7 @@ from summeter.meta.verdicts import (
     labels_needed,
     labels_sentence,
 )
-from summeter.records import JudgeKey, Parameter, UsageError, judge_names
+from summeter.records import JudgeKey, UsageError, judge_names
 from summeter.runs.calls import CallStore
 from summeter.runs.run import CALLS, RunFolder
 from summeter.scoring import COMPOSITE
@@ -131,9 +131,8 @@ def advise(runs: RunFolder | Sequence[RunFolder], gold: Gold | None, options: Ad
     resample = options.resampling
     if options.merge == AggregationRule.EACH:
         raise UsageError(
-            "judges are set beside one value of people for each unit; merge the annotators, or name one of them (",
-            Parameter("merge", AggregationRule.AUTO.value),
-            ")",
+            "judges are set beside one value of people for each unit; the option merge must be a rule that makes one "
+            "value of several (auto, mean, majority ...), or the id of one annotator"
         )
     people = folders[0].data if gold is None else gold
     reads = [(folder, meta_input(folder, people, options)) for folder in folders]

@@ -28,7 +28,7 @@ from summeter.meta.results import Row, Study, status_of
 from summeter.meta.sample import Sample, are_decisions
 from summeter.meta.selection import MetaInput, all_pairs, dev_split, meta_input
 from summeter.meta.verdicts import ABOVE, against_chance
-from summeter.records import InputError, Judgment, Parameter, Record, UsageError, digest
+from summeter.records import InputError, Judgment, Record, UsageError, digest
 from summeter.runs.run import RunFolder
 from summeter.stats import Estimate, decide, tune_threshold
 from summeter.stats import classify as classify_labels
@@ -148,9 +148,7 @@ def calibrate(run: RunFolder, gold: Gold, options: CalibrateOptions) -> Calibrat
     if pairs.n < FEWEST_LABELS and not options.allow_few:
         raise UsageError(
             f"{pairs.n} human labels beside {pairs.judge.judge}'s {pairs.judge.aspect}: a calibration needs at least "
-            f"{FEWEST_LABELS}; label more, or accept a coarse one (",
-            Parameter("allow_few", "..."),
-            ")",
+            f"{FEWEST_LABELS}; label more, or accept a coarse one (option allow_few)"
         )
     judge, aspect, split, tested, tuned = pairs.judge, pairs.gold.aspect, None, pairs, None
     if options.dev is not None:
@@ -202,7 +200,7 @@ def _chosen(read: MetaInput, options: CalibrateOptions, use: Use) -> Sample:
             continue
         if len(fitting) > 1:
             judges = ", ".join(dict.fromkeys(pairs.judge.signature for pairs in fitting))
-            raise UsageError("several judges fit; choose one with ", Parameter("judge", "..."), f": {judges}")
+            raise UsageError(f"several judges fit; choose one with the option judge: {judges}")
         return fitting[0]
     raise lost or UsageError("nothing to calibrate on")
 
@@ -211,9 +209,7 @@ def _check_decisions(pairs: Sample) -> None:
     failed = np.isnan(pairs.x).all() and not any("no decision" in why for why in pairs.missing_reasons)
     if not failed and not are_decisions(pairs.x):
         raise UsageError(
-            f"{pairs.judge.judge} gives scores, not decisions: name a dev split to tune a threshold on (",
-            Parameter("dev", "..."),
-            ")",
+            f"{pairs.judge.judge} gives scores, not decisions: name a split to tune a threshold on (option dev)"
         )
 
 

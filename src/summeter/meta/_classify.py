@@ -26,7 +26,7 @@ from summeter.meta.results import Row, Study, interval_row, merged
 from summeter.meta.sample import ABSENT, OTHER_LIST, Sample, are_decisions
 from summeter.meta.selection import Group, all_pairs, dev_split, groups, meta_input, notes
 from summeter.meta.statistics import AUROC
-from summeter.records import Parameter, UsageError
+from summeter.records import UsageError
 from summeter.scoring.table import Groups
 from summeter.stats import (
     Estimate,
@@ -89,9 +89,7 @@ def classify(run: RunLike, gold: Gold, options: ClassifyOptions) -> Study:
     if threshold is not None and tune is not None:
         raise UsageError("give a threshold or a split to tune it on, not both")
     if options.thresholds_by is not None and tune is None:
-        raise UsageError(
-            "thresholds by a column are tuned: name the dev split as well (", Parameter("tune", "..."), ")"
-        )
+        raise UsageError("thresholds by a column are tuned: name the split to tune them on as well (option tune)")
     resample = options.resampling
     read = meta_input(run, gold, options)
     scored = list(all_pairs(read, level, options))

@@ -44,7 +44,7 @@ from summeter.meta.sample import Grid, Sample, parts
 from summeter.meta.selection import Group, all_pairs, check, golds, group_fields, groups, meta_input, notes
 from summeter.meta.statistics import STATISTICS
 from summeter.meta.verdicts import AGREES_BETTER, Comparison
-from summeter.records import Judgment, Message, Parameter, UsageError, judge_names
+from summeter.records import Judgment, UsageError, judge_names
 from summeter.runs.run import RunFolder
 from summeter.scoring.systems import LEFT_OUT, shared_documents
 from summeter.scoring.table import JudgmentTable
@@ -230,8 +230,8 @@ def _means(
     if shared.note is None:
         return rows, []
     if narrowed:
-        return rows, [Message(f"{about['aspect']}: {shared.note} Means over all of a system's own documents: ",
-                              Parameter("documents", "all"))]  # fmt: skip
+        every = "With the option documents set to all, means are over each system's own documents."
+        return rows, [f"{about['aspect']}: {shared.note} {every}"]
     return rows, [f"{about['aspect']}: {shared.own_note}"]
 
 

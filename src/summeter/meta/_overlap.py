@@ -27,7 +27,7 @@ from summeter.meta.context import Context
 from summeter.meta.options import By, CommandLine, Draws, study
 from summeter.meta.results import Row, Study, interval_row, merged
 from summeter.meta.selection import group_fields
-from summeter.records import Parameter, UsageError
+from summeter.records import UsageError
 from summeter.runs.run import MANIFEST, RunFolder, prepared_rows
 from summeter.stats.base import Floats, Values, floats
 from summeter.stats.resample import Resampling
@@ -239,9 +239,7 @@ def _of_run(run: RunFolder, judge: str | None) -> Lists:
     if not lists:
         raise UsageError(f"{run.folder} holds no prepared claims or key facts{f' of {judge}' if judge else ''}")
     if len(lists) > 1:
-        raise UsageError(
-            f"{run.folder} holds several lists; choose one with ", Parameter("judge", "..."), f": {', '.join(lists)}"
-        )
+        raise UsageError(f"{run.folder} holds several lists; choose one with the option judge: {', '.join(lists)}")
     return next(iter(lists.values()))
 
 

@@ -25,7 +25,7 @@ from summeter.meta.options import Options, study
 from summeter.meta.results import Row, Study
 from summeter.meta.sample import Sample
 from summeter.meta.verdicts import POWER, labels_sentence
-from summeter.records import Parameter, UsageError
+from summeter.records import UsageError
 from summeter.scoring.table import Question
 from summeter.stats import error_to_find
 from summeter.stats.base import Floats
@@ -160,9 +160,7 @@ def _questions(runs: Sequence[JudgeInput], judge: str | None, aspect: str | None
         known = ", ".join(dict.fromkeys(question[0] for _, question in every))
         raise UsageError(f"no judge {judge!r} in the runs; they have: {known}")
     if aspect is None and len(names) > 1:
-        raise UsageError(
-            "the runs judged several aspects; choose one with ", Parameter("aspect"), f": {', '.join(names)}"
-        )
+        raise UsageError(f"the runs judged several aspects; choose one with the option aspect: {', '.join(names)}")
     if aspect is None:
         aspect = next(iter(names), "")
     chosen = [(run, question) for run, question in every if question[2] == aspect]

@@ -32,7 +32,7 @@ from summeter.meta.measure import measure
 from summeter.meta.options import LISTED, Choice, CommandLine, Draws, Judges, Selection, Together, study
 from summeter.meta.results import Row, Study, merged, named, told_apart
 from summeter.meta.sample import Grid, Sample
-from summeter.records import Parameter, UsageError
+from summeter.records import UsageError
 from summeter.runs.run import RunFolder
 from summeter.scoring.table import JudgmentTable
 from summeter.stats.base import Floats
@@ -103,9 +103,7 @@ def reliability(run: RunLike | Sequence[RunFolder], gold: Gold | None, options: 
     if not rows:
         there = ", ".join(dict.fromkeys(question.judge for question in machine.questions()))
         raise NoTwoJudgesError(
-            "reliability needs two judges of one aspect (or ",
-            Parameter("judges", "..."),
-            f" to name them); the run has: {there}",
+            f"reliability needs two judges of one aspect (the option judges names two); the run has: {there}"
         )
     return Study("reliability", rows, notes)
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from summeter.choices import AggregationRule, Level, QuestionType, Tie
 from summeter.meta.sample import Rater, Sample, Units, composite_sample, sample_of
-from summeter.records import UNNAMED, Parameter, UsageError, unnamed
+from summeter.records import UNNAMED, UsageError, unnamed
 from summeter.scoring import COMPOSED, COMPOSITE
 from summeter.scoring.scores import Composite, exact_means
 from summeter.scoring.table import JudgmentTable, Names, Question, row_keys
@@ -144,9 +144,7 @@ def check_named(rule: Aggregation, annotators: Iterable[str | None]) -> None:
     if apart and any(unnamed(name) for name in annotators):
         raise UsageError(
             f"these votes have no names: {UNNAMED}1 of one summary and {UNNAMED}1 of another need not be one person, "
-            "so no annotator stands alone; merge them by the majority or the mean (",
-            Parameter("merge", AggregationRule.AUTO.value),
-            ")",
+            "so no annotator stands alone; merge them by the majority or the mean (option merge)"
         )
 
 
@@ -348,8 +346,6 @@ def decisions(sample: Sample, at_least: float | None = None) -> Sample:
     if not np.isin(value[~np.isnan(value)], (0.0, 1.0)).all():
         raise UsageError(
             f"people's {people.aspect} ({people.signature}) is not a yes or no at the level {sample.level}; "
-            "say from which value on it counts as yes (",
-            Parameter("gold_at_least", "..."),
-            ")",
+            "say from which value on it counts as yes (option gold_at_least)"
         )
     return sample

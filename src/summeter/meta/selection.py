@@ -12,7 +12,7 @@ from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_in
 from summeter.meta.options import GoldAtLeast, Judges, JudgmentSet, People, Selection
 from summeter.meta.results import Row, merged, named, status_of
 from summeter.meta.sample import Grid, Sample
-from summeter.records import Message, Parameter, UsageError, nearest
+from summeter.records import UsageError, nearest
 from summeter.scoring.table import JudgmentTable
 from summeter.stats import Estimate
 
@@ -88,16 +88,13 @@ def wanted(options: Judges, judge: Sequence[str], gold: Sequence[str]) -> list[t
         if not common:
             raise UsageError(
                 f"the judges' aspects ({_names(judge)}) and people's ({_names(gold)}) have none in common; "
-                "name a pair with ",
-                Parameter("aspect", "'JUDGE:GOLD'"),
+                "name a pair as JUDGE:GOLD with the option aspect"
             )
         return common
     for text, pair in zip(options.aspects, options.aspect_pairs, strict=True):
         for name, there, who in ((pair[0], judge, "the judges"), (pair[1], gold, "people")):
             if name not in there:
-                raise UsageError(
-                    Parameter("aspect", repr(text)), f": {who} have no {name!r}; they have: {_names(there)}"
-                )
+                raise UsageError(f"aspect {text!r}: {who} have no {name!r}; they have: {_names(there)}")
     return list(dict.fromkeys(options.aspect_pairs))
 
 
@@ -186,8 +183,7 @@ def notes(read: MetaInput, options: People, level: Level, studied: Sequence[Samp
         others = [name for name in blocks(read.gold) if name not in {used, "spans"}]
         others = [name for name in others if gold_scores(read.gold, aspect, level, mean, name)]
         if others:
-            text = f"people's {aspect}: from {used} (there are also {', '.join(others)}: "
-            chosen.append(Message(text, Parameter("source", "..."), ")"))
+            chosen.append(f"people's {aspect}: from {used} (also there: {', '.join(others)}; option source)")
     return chosen
 
 
