@@ -96,7 +96,10 @@ class Context:
         ('news * A', None)
         """
         if "*" in name:
-            columns = [self.column(part.strip(), document, system) for part in name.split("*")]
+            names = [part.strip() for part in name.split("*")]
+            if "" in names or len(set(names)) < len(names):
+                raise UsageError(f"{name!r} does not cross different columns; write a*b")
+            columns = [self.column(part, document, system) for part in names]
             crossed = Groups.by(*columns)
             labels = zip(*(column.take(crossed.first).labels() for column in columns), strict=True)
             return Names.of(None if None in label else CROSSED.join(label) for label in labels).take(crossed.of)
