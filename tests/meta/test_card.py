@@ -77,16 +77,17 @@ class TestStability:
         assert (talk.value, talk.n, talk.missing) == (0.5, 1, 1)
 
     def test_no_percentages_of_ratings_and_of_one_domain(self) -> None:
-        assert domain_stability([1.0, 5.0], shares=False)[0] is None
-        assert domain_stability([0.5, None]) == (None, "fewer than 2 domains have a mean")
+        assert domain_stability([1.0, 5.0], shares=False).value is None
+        alone = domain_stability([0.5, None])
+        assert (alone.value, alone.reason) == (None, "fewer than 2 domains have a mean")
 
     @given(st.lists(st.floats(0, 1), min_size=2, max_size=6))
     def test_bounds(self, means: list[float]) -> None:
-        value, _ = domain_stability(means)
+        value = domain_stability(means).value
         assert value is not None
         assert -1e-9 <= value <= 100
-        assert domain_stability(means[::-1])[0] == value
-        assert domain_stability([0.25] * len(means))[0] == 100
+        assert domain_stability(means[::-1]).value == value
+        assert domain_stability([0.25] * len(means)).value == 100
 
 
 class TestErrors:

@@ -15,11 +15,10 @@ from scipy import stats as scipy_stats
 
 from summeter.meta import correlate, prefer
 from summeter.meta._stability import stability, system_correlations
-from summeter.meta.measure import correlate_draws, over_groups
+from summeter.meta.measure import OfGroups, correlate_draws, over_groups
 from summeter.meta.results import Study, resampling
 from summeter.meta.sample import Grid
 from summeter.records import Judgment, UsageError
-from summeter.stats import Bootstrap
 from summeter.stats import correlate as correlate_values
 
 # On three documents each, a row a system: what people and the judge say.
@@ -158,8 +157,8 @@ def test_by_a_column_and_unknown_coefficients() -> None:
         study(coefficients=("tau",))
     with pytest.raises(UsageError, match="resamples"):
         study(resamples=-1)
-    two = np.zeros(2), np.zeros((0, 2))
-    few = over_groups(two, two, np.ones(2, dtype=bool), "pearson", Bootstrap(4, 0))
+    two = OfGroups(np.zeros(2))
+    few = over_groups("pearson", two, two, kept=np.ones(2, dtype=bool))
     assert (few.n, few.reason) == (2, "2 systems; at least 3 are needed")
 
 
@@ -198,9 +197,7 @@ def test_correlations_that_are_equal_tie() -> None:
     quality, good = np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.5 + 1e-16, 0.1])
 
     def of(side: np.ndarray) -> float | None:  # type: ignore[type-arg]
-        nothing = np.zeros((0, 3))
-        kept = np.ones(3, dtype=bool)
-        return over_groups((quality, nothing), (side, nothing), kept, "spearman", Bootstrap(4, 0)).value
+        return over_groups("spearman", OfGroups(quality), OfGroups(side), kept=np.ones(3, dtype=bool)).value
 
     assert of(good + 1e-16) == of(good) == pytest.approx(-np.sqrt(3) / 2)
 

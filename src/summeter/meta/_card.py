@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from statistics import fmean
 from typing import Annotated, Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from summeter.meta.context import Context
 from summeter.meta.gold import PEOPLE, gold_scores
 from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import context_of, gold_input, judge_input
+from summeter.meta.measure import OfGroups, over_groups
 from summeter.meta.options import LISTED, CommandLine, Draws, Selection, study
 from summeter.meta.results import Row, Study, interval_row, judge_key, judge_labels, merged, named, pivot
 from summeter.meta.sample import Grid, Sample, parts
@@ -39,7 +39,7 @@ from summeter.runs.run import RunFolder
 from summeter.scoring.systems import shared_documents
 from summeter.scoring.table import JudgmentTable, Names
 from summeter.stats import correlate
-from summeter.stats.base import Bools, Estimate, Floats, Status, undefined
+from summeter.stats.base import Bools, Estimate, Floats, undefined
 from summeter.stats.resample import Resampling, of_rows
 from summeter.tables import Table, escape_markdown, interval, number, p_value, with_missing
 from summeter.text.ngrams import words
@@ -211,37 +211,28 @@ def _score_rows(
 
 def _over_groups(about: Mapping[str, Any], means: Sequence[float | None], values: Floats, what: str) -> Iterator[Row]:
     """The average of a system's means by domain (or by another `group`), and how stable they are."""
-    known = [mean for mean in means if mean is not None]
+    groups = OfGroups(np.array(means, dtype=np.float64))
+    average = over_groups("mean", groups, kept=~np.isnan(groups.values), what=f"{what} has a mean")
+    yield interval_row(average, about, statistic=f"{what}_average", level=what)
     there = values[~np.isnan(values)]
-    average = (fmean(known), None) if known else (None, f"no {what} has a mean")
     stability = domain_stability(means, shares=bool(((there >= 0) & (there <= 1)).all()), what=what)
-    for name, (value, reason), details in (
-        (f"{what}_average", average, {}),
-        (f"{what}_stability", stability, {"unit": "%"}),
-    ):
-        status = Status.OK if reason is None else Status.UNDEFINED
-        statistic = Estimate(value, len(known), len(means) - len(known), status=status, reason=reason)
-        yield interval_row(statistic, merged(about, details=details), statistic=name, level=what)
+    yield interval_row(stability, merged(about, details={"unit": "%"}), statistic=f"{what}_stability", level=what)
 
 
-def domain_stability(
-    means: Sequence[float | None], *, shares: bool = True, what: str = "domain"
-) -> tuple[float | None, str | None]:
-    """100 - (max - min) of the domain means in percent (UniSumEval, appendix D), and why there is none.
+def domain_stability(means: Sequence[float | None], *, shares: bool = True, what: str = "domain") -> Estimate:
+    """100 - (max - min) of the domain means in percent (UniSumEval, appendix D).
 
     Means of 0.9, 0.8 and 0.6: 100 - 100 * 0.3 = 70. A domain without a mean is left out. `shares=False` says that
     the values do not lie in [0, 1], so that they are no percentages.
 
-    >>> value, _ = domain_stability([0.9, 0.8, None, 0.6])
-    >>> round(value, 9)
+    >>> round(domain_stability([0.9, 0.8, None, 0.6]).value, 9)
     70.0
     """
-    known = [mean for mean in means if mean is not None]
+    groups = OfGroups(np.array(means, dtype=np.float64))
+    spread = over_groups("range", groups, kept=~np.isnan(groups.values), what=f"{what}s have a mean")
     if not shares:
-        return None, "the scores do not lie in 0-1, so they have no percentages"
-    if len(known) < 2:
-        return None, f"fewer than 2 {what}s have a mean"
-    return 100 - 100 * (max(known) - min(known)), None
+        return undefined("the scores do not lie in 0-1, so they have no percentages", spread.n, spread.missing)
+    return spread if spread.value is None else replace(spread, value=100 - 100 * spread.value)
 
 
 def _redaction(

@@ -175,8 +175,8 @@ def _checks(
         with_people = system_correlations(two.systems, two.grids[place], two.grids[2], coefficients, resample)
         for name in coefficients:
             kept = reliable.defined(name, together=together) & with_people.defined(name, together=together)
-            first, second = ((got.values(name), got.samples[name]) for got in (reliable, with_people))
-            yield over_systems_row(reliable, name, kept, first, second, about, "reliability_check")
+            sides = reliable.of(name), with_people.of(name)
+            yield over_systems_row(reliable, name, kept, *sides, about, "reliability_check")
 
 
 def aspect_correlations(

@@ -8,7 +8,7 @@ the less to be trusted the better the systems are. `candidate_spread` says how m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from summeter.choices import Coefficient, Level
 from summeter.meta.inputs import Gold, RunLike
-from summeter.meta.measure import over_groups
+from summeter.meta.measure import OfGroups, over_groups
 from summeter.meta.options import By, Draws, GoldAtLeast, Selection, Together, study
 from summeter.meta.results import Row, Study, interval_row, merged
 from summeter.meta.selection import Group, meta_input, summary_groups
@@ -39,6 +39,10 @@ class SystemCorrelations(NamedTuple):
     def values(self, name: str) -> Floats:
         """The correlations of one coefficient, NaN where undefined."""
         return np.array([np.nan if statistic.value is None else statistic.value for statistic in self.statistics[name]])
+
+    def of(self, name: str) -> OfGroups:
+        """The correlations of one coefficient with their samples."""
+        return OfGroups(self.values(name), self.samples[name])
 
     def defined(self, name: str, *, together: bool) -> Bools:
         """The systems that count for a coefficient."""
@@ -116,43 +120,34 @@ def _spread(matrix: Group, got: SystemCorrelations, name: str) -> Iterator[Row]:
     """How far the systems' correlations lie apart: their range and their standard deviation (population)."""
     values = got.values(name)
     kept = ~np.isnan(values)
-    n = int(kept.sum())
-    about = merged(
-        matrix.about(), study="candidate_spread", level=Level.SYSTEM.value, n=n, missing=len(values) - n,
-        details={"coefficient": name},
-    )  # fmt: skip
-    if n >= 2:
+    about = merged(matrix.about(), study="candidate_spread", level=Level.SYSTEM.value, details={"coefficient": name})
+    if kept.sum() >= 2:
         ends = got.systems[int(np.nanargmin(values))], got.systems[int(np.nanargmax(values))]
         about = merged(about, details=dict(zip(("lowest", "highest"), ends, strict=True)))
-    spreads: dict[str, Callable[..., Any]] = {"range": np.ptp, "deviation": np.std}
-    for what, spread in spreads.items():
-        interval = got.bootstrap.alone(None, "fewer than 2 systems")
-        if n >= 2:
-            samples = spread(got.samples[name][:, kept], axis=1)
-            interval = got.bootstrap.of_samples(float(spread(values[kept])), samples)
-        yield interval_row(interval, about, statistic=f"{what}_{name}")
+    for what in ("range", "deviation"):
+        estimate = over_groups(what, got.of(name), kept=kept, bootstrap=got.bootstrap)
+        yield interval_row(estimate, about, statistic=f"{what}_{name}")
 
 
 def _meta(matrix: Group, got: SystemCorrelations, name: str, *, together: bool) -> Row:
     """M = rho(Q, P) over the systems on which P is defined."""
     gold = matrix.grid.gold
-    quality = mean_present(gold, axis=1), got.bootstrap.samples(partial(_means, gold))[0]
-    kept = got.defined(name, together=together) & ~np.isnan(quality[0])
-    trust = got.values(name), got.samples[name]
-    return over_systems_row(got, name, kept, quality, trust, matrix.about(), "meta_correlation")
+    quality = OfGroups(mean_present(gold, axis=1), got.bootstrap.samples(partial(_means, gold))[0])
+    kept = got.defined(name, together=together) & ~np.isnan(quality.values)
+    return over_systems_row(got, name, kept, quality, got.of(name), matrix.about(), "meta_correlation")
 
 
 def over_systems_row(
     got: SystemCorrelations,
     name: str,
     kept: Bools,
-    first: tuple[Floats, Floats],
-    second: tuple[Floats, Floats],
+    first: OfGroups,
+    second: OfGroups,
     about: Mapping[str, Any],
     study: str,
 ) -> Row:
     """The row of a correlation over systems, those that are not `kept` dropped (see `over_groups`)."""
-    estimate = over_groups(first, second, kept, name, got.bootstrap)
+    estimate = over_groups(name, first, second, kept=kept, bootstrap=got.bootstrap)
     dropped = [system for system, here in zip(got.systems, kept, strict=True) if not here]
     details = {"k": estimate.n, "dropped": dropped}
     return interval_row(estimate, about, study=study, statistic=name, level=Level.SYSTEM.value, details=details)

@@ -7,7 +7,7 @@ over_groups    a statistic over groups: meta-correlation, the check of a reliabi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -118,11 +118,11 @@ def estimate(
         return Measurement(draws(0).alone(whole.value, why, n=whole.n, missing=whole.missing), details, inside)
     kept = sample.take(sample.kept)
     clusters = np.unique(kept.units.document.codes, return_inverse=True)[1].astype(np.int64)
-    parts = [np.flatnonzero(kept.units.system.codes == code) for code in np.unique(kept.units.system.codes)]
-    of_parts = [(how.of(kept.take(rows), _dense(clusters[rows])), np.unique(clusters[rows])) for rows in parts]
+    rows_of = [np.flatnonzero(kept.units.system.codes == code) for code in np.unique(kept.units.system.codes)]
+    systems = [(how.of(kept.take(rows), _dense(clusters[rows])), np.unique(clusters[rows])) for rows in rows_of]
 
     def mean(weights: Floats) -> Floats:
-        return mean_present(np.array([part.weighted(weights[:, own]) for part, own in of_parts]))
+        return mean_present(np.array([system.weighted(weights[:, own]) for system, own in systems]))
 
     return Measurement(replace(whole, weighted=mean, width=len(kept)).estimate(draws(clusters)), details, inside)
 
@@ -219,22 +219,50 @@ def pair_fields(sample: Sample) -> dict[str, Any]:
 # ---- statistics over groups ----
 
 
-def over_groups(
-    first: tuple[Floats, Floats], second: tuple[Floats, Floats], kept: Bools, name: str, bootstrap: Bootstrap
-) -> Estimate:
-    """A correlation over groups of two statistics of each: meta-correlation, or the check of a reliability.
+SPREADS: Mapping[str, Callable[..., Any]] = {"mean": np.mean, "range": np.ptp, "deviation": np.std}
+"""What is taken of one statistic of several groups; the deviation is that of a population."""
 
-    A side is the groups' values and their samples (draws x groups); groups that are not `kept` are dropped. With fewer
-    than three groups it says nothing, and is undefined. What is equal in exact arithmetic must tie, so values are
-    rounded.
+
+@dataclass(frozen=True)
+class OfGroups:
+    """A statistic of each of several groups: `values` (NaN: undefined), and `samples` of it (draws x groups)."""
+
+    values: Floats
+    samples: Floats | None = None
+
+
+def over_groups(
+    name: str, *sides: OfGroups, kept: Bools, bootstrap: Bootstrap | None = None, what: str = "systems"
+) -> Estimate:
+    """A statistic over groups, those dropped that are not `kept`.
+
+    Of one statistic of each group `name` is in SPREADS (how far judges' correlations on systems lie apart, domain
+    stability); of two it is a correlation (meta-correlation, the check of a reliability). A spread needs two groups, a
+    correlation three. What is equal in exact arithmetic must tie, so values are rounded before they are correlated.
+    Without a `bootstrap` there is no interval. `what` says in a reason what there are too few of.
+
+    >>> means = OfGroups(np.array([0.9, 0.8, np.nan, 0.6]))
+    >>> round(over_groups("range", means, kept=~np.isnan(means.values)).value, 9)
+    0.3
     """
-    one, two = rounded(first[0][kept]), rounded(second[0][kept])
-    if len(one) < FEWEST_GROUPS:
-        return undefined(f"{len(one)} systems; at least {FEWEST_GROUPS} are needed", len(one), int((~kept).sum()))
-    whole = correlate(one, two, name)
-    samples = correlate_draws(first[1][:, kept], second[1][:, kept], name)
-    got = bootstrap.of_samples(whole.value, samples, n=whole.n, missing=int((~kept).sum()))
-    return replace(got, p=whole.p, reason=whole.reason if whole.value is None else got.reason)
+    n, missing = int(kept.sum()), int((~kept).sum())
+    values = [side.values[kept] for side in sides]
+    samples = [None if side.samples is None else side.samples[:, kept] for side in sides]
+    if name in SPREADS:
+        if (n < 2 and name != "mean") or not n:
+            return undefined(f"fewer than 2 {what}" if name != "mean" else f"no {what}", n, missing)
+        whole = Estimate(float(SPREADS[name](values[0])), n, missing)
+        drawn = None if samples[0] is None else SPREADS[name](samples[0], axis=1)
+    else:
+        if n < FEWEST_GROUPS:
+            return undefined(f"{n} {what}; at least {FEWEST_GROUPS} are needed", n, missing)
+        whole = replace(correlate(rounded(values[0]), rounded(values[1]), name), missing=missing)
+        drawn = None
+        if samples[0] is not None and samples[1] is not None:
+            drawn = correlate_draws(samples[0], samples[1], name)
+    if bootstrap is None or drawn is None or whole.value is None:
+        return whole
+    return replace(bootstrap.of_samples(whole.value, drawn, n=n, missing=missing), p=whole.p)
 
 
 def correlate_draws(first: Floats, second: Floats, name: str) -> Floats:
