@@ -20,7 +20,7 @@ from summeter.meta import (
     compare_systems,
     gate,
 )
-from summeter.meta._compare import matrices
+from summeter.meta._compare import matrices, pair_sentence
 from summeter.meta._gate import sentences
 from summeter.meta.results import Study
 from summeter.records import Document, Judgment, Summary
@@ -118,7 +118,7 @@ def test_all_say_the_same(part: int, tmp_path: Path) -> None:
             assert (None if mean.value is None else pytest.approx(mean.value)) == row.value
             assert row.value is None or mean.n == row.n
         assert (ranking.note or "") in " ".join(map(str, study.notes))
-        assert (ranking.note is None) == (len([note for note in study.notes if "documents=all" in note]) == 0)
+        assert (ranking.note is None) == (len([note for note in study.notes if "option documents" in note]) == 0)
         if shared := re.search(r"Ranked on the (\d+) documents?", said):
             assert {rows[name].n for name in means} == {int(shared[1])}
 
@@ -133,7 +133,7 @@ def test_all_say_the_same(part: int, tmp_path: Path) -> None:
         assert signs == better
         for row in study:
             if row.pair:
-                verdict = row.details["verdict"]
+                verdict = pair_sentence(row)
                 assert ("is better than" in verdict) == (row.details["better"] is not None)
                 assert verdict.startswith(row.details["better"] or row.details["first"])
                 assert row.details["better"] is None or row.n >= 6
@@ -195,7 +195,7 @@ def test_advise_says_of_judges_what_compare_and_the_page_say(number: int, tmp_pa
     for name in ("p_holm", "better", "comparisons"):
         assert difference.details[name] == same.details[name]
     told = re.findall(r"[abc] (?:and|agrees) [^:]*", advised.notes[0])
-    assert sorted(same.details["verdict"].partition(":")[0].split()) in [sorted(text.split()) for text in told]
+    assert sorted(pair_sentence(same).partition(":")[0].split()) in [sorted(text.split()) for text in told]
     # Nobody recommends a judge that another one, which is above chance too, is shown to beat.
     best = max((row for row in people if row.judge in above), key=lambda row: row.value or 0).judge
     beats = {(row.details["better"], name) for row in compared if row.pair for name in row.pair.split("-")}
