@@ -153,6 +153,7 @@ class Bootstrap:
         self,
         statistic: Weighted,
         *,
+        value: float | None = None,
         n: int | None = None,
         missing: int = 0,
         width: int = 1,
@@ -160,11 +161,13 @@ class Bootstrap:
     ) -> Estimate:
         """Return the value of a statistic with its interval.
 
-        ``n`` (the rows, unless given) and ``missing`` are passed on; ``undefined`` is the reason where there is no
-        value. See ``of_samples`` for lost draws.
+        ``value`` is that of the whole sample, computed unless it is given. ``n`` (the rows, unless given) and
+        ``missing`` are passed on; ``undefined`` is the reason where there is no value. See ``of_samples`` for lost
+        draws.
         """
-        estimate = statistic(np.ones((1, self.units)))[0] if self.units else np.nan
-        value = None if not np.isfinite(estimate) else float(estimate)
+        if value is None:
+            estimate = statistic(np.ones((1, self.units)))[0] if self.units else np.nan
+            value = None if not np.isfinite(estimate) else float(estimate)
         if value is None or self.units < 2 or self.resamples < _FEWEST_DRAWS:
             return self.of_samples(value, np.zeros(0), n=n, missing=missing, undefined=undefined)
         (samples,) = self.samples(statistic, width=width)
@@ -324,7 +327,7 @@ class Measured:
             return replace(drawn.mean(self.rows), n=self.n, missing=self.missing, p=self.p)
         if self.weighted is nowhere:
             return replace(bootstrap.alone(self.value, self.reason or "", n=self.n, missing=self.missing), p=self.p)
-        got = bootstrap.interval(self.weighted, n=self.n, missing=self.missing, width=self.width)
+        got = bootstrap.interval(self.weighted, value=self.value, n=self.n, missing=self.missing, width=self.width)
         return replace(got, p=self.p)
 
 
