@@ -16,6 +16,7 @@ documents, less can vary, and the intervals are on the safe side.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Annotated, Any, NamedTuple, assert_never
 
@@ -24,14 +25,15 @@ from pydantic import Field
 
 from summeter.choices import Level, Population
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, context_of
+from summeter.meta.measure import pair_fields
 from summeter.meta.options import By, Choice, CommandLine, GoldAtLeast, Options, Pairs, Selection, study
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, status_of
 from summeter.meta.sample import Sample
-from summeter.meta.selection import Group, all_pairs, meta_input, row, summary_groups
+from summeter.meta.selection import Group, all_pairs, meta_input, summary_groups
 from summeter.records import JudgeKey, UsageError, judge_names
 from summeter.runs.run import CascadeSample, RunFolder
-from summeter.stats import Bootstrap, PpiMean, correlate, labels_needed, ppi_mean
-from summeter.stats.base import Floats, Ints, Labels, codes, generator, split_rows
+from summeter.stats import Bootstrap, Estimate, PpiMean, Status, correlate, labels_needed, ppi_mean
+from summeter.stats.base import Floats, Ints, Labels, codes, generator, split_rows, undefined
 from summeter.tables import interval
 
 STUDY = "estimate"
@@ -401,24 +403,23 @@ def simulate(run: RunLike, gold: Gold, labels: int, options: SimulateOptions) ->
         parts = [Group("system", system, _of(whole, system)) for system in systems] if len(systems) > 1 else []
         for group in (whole, *parts):
             part = group.sample
+            about = merged(pair_fields(part), group.fields(), study=STUDY)
             try:
                 got = coverage(part.y, part.x, labels, options, part.units.document.codes)
             except UsageError as error:
-                rows.append(row(STUDY, group, "coverage", None, n=0, missing=part.missing, reason=str(error)))
+                rows.append(interval_row(undefined(str(error), missing=part.missing), about, statistic="coverage"))
                 continue
             details: dict[str, Any] = {
                 "labels": labels, "draws": options.draws, "about": str(options.about), "seed": options.seed,
                 "human_coverage": got.human_rate, "bias": got.bias, "machine_bias": got.machine_bias,
                 "truth": got.truth,
             }  # fmt: skip
-            common: dict[str, Any] = {"n": options.draws, "missing": part.missing, "details": details}
-            bounded = got.low is not None
-            rows.append(row(
-                STUDY, group, "coverage", got.rate, **common, low=got.low, high=got.high, interval=got.interval,
-                status=status_of(got.rate, None if bounded else "no_interval"),
-                reason=None if bounded else "fewer than 2 draws: no interval",
-            ))  # fmt: skip
-            rows.append(row(STUDY, group, "width_ratio", got.narrower, **common))
+            rate = Estimate(got.rate, options.draws, part.missing, got.low, got.high, method=got.interval)
+            if got.low is None:
+                rate = replace(rate, status=Status.NO_INTERVAL, reason="fewer than 2 draws: no interval")
+            width = Estimate(got.narrower, options.draws, part.missing)
+            rows.append(interval_row(rate, about, statistic="coverage", details=details))
+            rows.append(interval_row(width, about, statistic="width_ratio", details=details))
     return Study(
         STUDY, rows, [f"coverage: {options.draws} draws of {labels} labelled documents each, about the {options.about}"]
     )

@@ -10,11 +10,10 @@ from summeter.meta.context import CROSSED, Context
 from summeter.meta.gold import Aggregation, aspects, block_of, blocks, decisions, gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.options import GoldAtLeast, Judges, JudgmentSet, People, Selection
-from summeter.meta.results import Row, merged, named, status_of
+from summeter.meta.results import merged, named
 from summeter.meta.sample import Grid, Sample
 from summeter.records import UsageError, nearest
 from summeter.scoring.table import JudgmentTable
-from summeter.stats import Estimate
 
 
 def check_known(values: Sequence[str], known: Sequence[str], name: str) -> None:
@@ -191,22 +190,3 @@ def check(level: Level, average: Average) -> None:
     """Raise UsageError for a level and an average that make no sense together."""
     if average is not Average.POOLED and level in {Level.DOCUMENT, Level.SYSTEM}:
         raise UsageError(f"at the level {level} there is one value a {level}: average pooled, not by {average}")
-
-
-def row(
-    study: str, group: Group, statistic: str, value: float | None, estimate: Estimate | None = None, **more: Any
-) -> Row:
-    """A row about these pairs, with everything that names them and its interval, where it has one, filled in.
-
-    `details` are added to the group's.
-    """
-    sample = group.sample
-    about: dict[str, Any] = {"study": study, "statistic": statistic, "value": value, "level": str(sample.level)}
-    about["status"] = status_of(value, None if estimate is None else estimate.status)
-    if estimate is not None:
-        about |= {"low": estimate.low, "high": estimate.high, "interval": estimate.interval}
-        more = {**more, "reason": more.get("reason") or estimate.reason}
-    details: dict[str, Any] = {"missing_reasons": reasons} if (reasons := sample.missing_reasons) else {}
-    if sample.summaries is not None:
-        details |= {"items": sample.summaries.n, "items_missing": sample.summaries.missing}
-    return Row(**merged(group.about(), about, more, details=details))
