@@ -569,8 +569,7 @@ def _averaged(
     names: tuple[str, str], first: Sample, second: Sample, task: AgreementTask, family: int
 ) -> tuple[PairDifference, dict[str, Any]]:
     """Correlations within each document (or system), exchanged as a whole."""
-    over = {Average.DOCUMENT: first.units.document, Average.SYSTEM: first.units.system}[task.average]
-    labels, by = list(over.labels()), task.average.value
+    labels, by = list(first.units.groups_of(task.average).labels()), task.average.value
     left, right = (correlation_by_group(side.x, side.y, labels, task.coefficient) for side in (first, second))
     a, b = (np.array([by_group[key].value for key in left], dtype=np.float64) for by_group in (left, right))
     testing, gaps = task.testing, (a - b)[:, None]

@@ -13,20 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from summeter.choices import PAIRWISE, Average, Coefficient, Level
+from summeter.choices import Average, Coefficient, Level
 from summeter.meta.results import Row, interval_row, merged, named
 from summeter.meta.sample import Sample, parts, rounded
 from summeter.meta.selection import groups
-from summeter.meta.statistics import STATISTICS, Statistic, too_many_pairs
+from summeter.meta.statistics import STATISTICS, Statistic
 from summeter.scoring.table import Names
 from summeter.stats import (
     Bootstrap,
     Estimate,
     Measured,
-    calibrate_ties,
     correlate,
     correlation_by_group,
-    pairwise_accuracy,
 )
 from summeter.stats.base import ALL_MISSING, CONSTANT, EMPTY, Bools, Floats, Ints, mean_present, undefined
 from summeter.stats.correlation import weighted_correlations
@@ -57,7 +55,7 @@ def measured(sample: Sample, statistic: Statistic) -> tuple[Measured, Ints]:
         drawn = rows.units.document.codes
     else:
         drawn = used.units.document.codes
-    clusters = np.unique(drawn, return_inverse=True)[1].astype(np.int64)
+    clusters = _dense(drawn)
     whole = statistic.of(used, clusters)
     if not statistic.two:
         return replace(whole, details={**whole.details, **_raters(sample)}), clusters
@@ -87,9 +85,10 @@ def estimate(
     if within is Average.POOLED:
         whole, clusters = measured(sample, how)
         return Measurement(whole.estimate(draws(clusters)), whole.details)
-    if how.name == PAIRWISE:
-        return _pairwise_within(sample, how, draws, within)
-    labels = {Average.DOCUMENT: sample.units.document, Average.SYSTEM: sample.units.system}[within]
+    if how.averages:
+        whole = how.of(sample, _dense(sample.units.document.codes), within=within)
+        return Measurement(whole.estimate(draws(0)), whole.details)
+    labels = sample.units.groups_of(within)
     with_p = within is Average.SYSTEM or only_significant is not None
     inside = _of_groups(sample, how, list(labels.labels()), with_p=with_p)
     defined = {group: got for group, got in inside.items() if got.value is not None}
@@ -117,7 +116,7 @@ def estimate(
         why = "no interval of a mean of significant groups: which they are changes from draw to draw"
         return Measurement(draws(0).alone(whole.value, why, n=whole.n, missing=whole.missing), details, inside)
     kept = sample.take(sample.kept)
-    clusters = np.unique(kept.units.document.codes, return_inverse=True)[1].astype(np.int64)
+    clusters = _dense(kept.units.document.codes)
     rows_of = [np.flatnonzero(kept.units.system.codes == code) for code in np.unique(kept.units.system.codes)]
     systems = [(how.of(kept.take(rows), _dense(clusters[rows])), np.unique(clusters[rows])) for rows in rows_of]
 
@@ -128,6 +127,7 @@ def estimate(
 
 
 def _dense(clusters: Ints) -> Ints:
+    """Clusters numbered 0, 1, ... in the order of their numbers."""
     return np.unique(clusters, return_inverse=True)[1].astype(np.int64)
 
 
@@ -144,34 +144,6 @@ def _of_groups(sample: Sample, how: Statistic, labels: Sequence[Any], *, with_p:
         else Estimate(got.value, got.n, got.missing, p=got.p)
         for group, got in whole.items()
     }
-
-
-def _pairwise_within(sample: Sample, how: Statistic, draws: Resampling, within: Average) -> Measurement:
-    """Pairwise accuracy of the pairs within documents or systems; a difference that counts as a tie is that of all."""
-    calibrate = bool(getattr(how.of, "keywords", {}).get("calibrate"))
-    labels = {Average.DOCUMENT: sample.units.document, Average.SYSTEM: sample.units.system}[within].codes
-    if (why := too_many_pairs(np.bincount(labels[sample.kept]))) is not None:
-        return Measurement(undefined(why, sample.n, sample.missing))
-    got = (
-        calibrate_ties(sample.y, sample.x, labels, "group")
-        if calibrate
-        else pairwise_accuracy(sample.y, sample.x, labels, 0.0, "group")
-    )
-    details = {
-        "epsilon": got.epsilon,
-        "pairs": got.pairs,
-        "ties": "calibrated" if calibrate else "exact",
-        "groups": got.groups,
-        "groups_too_small": got.groups_without_pairs,
-    }
-    if got.value is None:
-        return Measurement(undefined(got.reason or EMPTY, got.n, got.missing), details)
-    whole = Measured(got.value, got.n, got.missing, reason="no interval of a mean over systems")
-    if within is Average.DOCUMENT:
-        each = (pairwise_accuracy(part.y, part.x, None, got.epsilon).value for _, part in sample.split("document"))
-        values = np.array([value for value in each if value is not None])
-        whole = replace(whole, rows=values, reason=None)
-    return Measurement(whole.estimate(draws(0 if whole.rows is None else len(whole.rows))), details)
 
 
 def measure(

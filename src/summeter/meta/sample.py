@@ -21,7 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from summeter.choices import AggregationRule, Level, QuestionType, Use
+from summeter.choices import AggregationRule, Average, Level, QuestionType, Use
 from summeter.meta.context import Context
 from summeter.records import UsageError, unnamed
 from summeter.scoring.scores import (
@@ -97,6 +97,10 @@ class Units:
         ('A', 'B')
         """
         return self.context.column(name, self.document, self.system)
+
+    def groups_of(self, average: Average) -> Names:
+        """The document or system of each unit, within which a statistic is averaged."""
+        return {Average.DOCUMENT: self.document, Average.SYSTEM: self.system}[average]
 
     @staticmethod
     def united(several: Sequence[Units]) -> tuple[Units, list[Ints]]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from summeter.choices import PAIRWISE, Coefficient, Level, QuestionType
+from summeter.choices import PAIRWISE, Average, Coefficient, Level, QuestionType
 from summeter.meta.sample import Sample, rounded
 from summeter.records import error_types
 from summeter.records.taxonomy import SEPARATOR
@@ -58,7 +58,8 @@ class Statistic:
     `of` maps a sample and the clusters of its units (0, 1, ...; of means of systems, those of the summaries behind
     them) to the statistic. One of `two` raters gets the units that both judged. `on_scale` depends on the values that
     could have been given, `named` is also of names, `sets` only of names or sets of names, and `persons` follows one
-    person over units, so that votes without names have none. `chance` is its value for guessing.
+    person over units, so that votes without names have none. One that `averages` takes the keyword `within` and makes
+    the mean over documents or systems itself. `chance` is its value for guessing.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Statistic:
     named: bool = False
     sets: bool = False
     persons: bool = False
+    averages: bool = False
     chance: float | None = None
 
     def using(self, **options: Any) -> Statistic:
@@ -122,26 +124,44 @@ def _of_means(sample: Sample, clusters: Ints, kind: Coefficient) -> Weighted:
     return correlation
 
 
-def too_many_pairs(sizes: Ints) -> str | None:
-    """Why the pairs within groups of these sizes are not compared; None where they can be."""
-    too_many = int((sizes * (sizes - 1) // 2).sum()) > _MOST_PAIRS
-    return f"more than {_MOST_PAIRS:,} pairs; average by document" if too_many else None
+def _pairwise(
+    sample: Sample,
+    clusters: Ints,
+    *,
+    calibrate: bool = False,
+    within: Average = Average.POOLED,
+) -> Measured:
+    """The share of pairs of units ordered, or tied, as people have them (Deutsch et al., 2023).
 
-
-def _pairwise(sample: Sample, clusters: Ints, *, calibrate: bool = False) -> Measured:
-    """The share of pairs of units ordered, or tied, as people have them (Deutsch et al., 2023)."""
-    size = len(sample)
-    if (why := too_many_pairs(np.array([size]))) is not None:
-        return Measured(None, size, reason=why)
-    got = calibrate_ties(sample.y, sample.x) if calibrate else pairwise_accuracy(sample.y, sample.x)
+    Pairs are of all units, or of those within a document or system. The difference of scores that counts as a tie is
+    that of all pairs.
+    """
+    pooled = within is Average.POOLED
+    labels = None if pooled else sample.units.groups_of(within).codes
+    sizes = np.array([sample.n]) if labels is None else np.bincount(labels[sample.kept])
+    if int((sizes * (sizes - 1) // 2).sum()) > _MOST_PAIRS:
+        reason = f"more than {_MOST_PAIRS:,} pairs; average by document"
+        return Measured(None, sample.n, sample.missing, reason=reason)
+    average = "pooled" if pooled else "group"
+    if calibrate:
+        got = calibrate_ties(sample.y, sample.x, labels, average)
+    else:
+        got = pairwise_accuracy(sample.y, sample.x, labels, 0.0, average)
     details = {
         "epsilon": got.epsilon, "pairs": got.pairs, "ties": "calibrated" if calibrate else "exact",
         "groups": got.groups, "groups_too_small": got.groups_without_pairs,
     }  # fmt: skip
-    whole = Measured(got.value, got.n, reason=got.reason, details=details)
-    if got.value is not None and sample.summaries is not None:
+    whole = Measured(got.value, got.n, got.missing, reason=got.reason, details=details)
+    if got.value is None:
+        return whole
+    if within is Average.DOCUMENT:
+        each = (pairwise_accuracy(part.y, part.x, None, got.epsilon).value for _, part in sample.split("document"))
+        return replace(whole, rows=np.array([value for value in each if value is not None]))
+    if within is Average.SYSTEM:
+        return replace(whole, reason="no interval of a mean over systems")
+    if sample.summaries is not None:
         return replace(whole, reason="no interval of pairwise accuracy over means of summaries")
-    if got.value is not None and size > _PAIRWISE_ROWS:
+    if len(sample) > _PAIRWISE_ROWS:
         return replace(whole, reason=f"no interval of more than {_PAIRWISE_ROWS} rows; average by document")
     columns = [sample.x, sample.y]
     drawn = of_rows(lambda x, y: pairwise_accuracy(y, x, None, got.epsilon).value, columns, clusters)
@@ -244,7 +264,7 @@ STATISTICS: Mapping[str, Statistic] = {
     statistic.name: statistic
     for statistic in (
         *(Statistic(kind.value, partial(_correlation, kind=kind), two=True, chance=0.0) for kind in Coefficient),
-        Statistic(PAIRWISE, _pairwise, two=True),
+        Statistic(PAIRWISE, _pairwise, two=True, averages=True),
         *(Statistic(name, partial(_rate, name=name), two=True, chance=_CHANCE.get(name)) for name in RATES),
         Statistic(AUROC, _auroc, two=True, chance=0.5),
         *(
