@@ -85,11 +85,11 @@ class Candidate(NamedTuple):
     def words(self) -> str:
         """Its agreement with people, and why the labels do not show that it is better than chance where they do not."""
         own = self.agreement
-        told = agreement(
+        shown = agreement(
             self.statistic, own.value, own.low, own.high, verdict=self.verdict, n=own.n, level=str(self.pairs.level)
         )
         few = f"; {own.clusters} labelled document{'s' * (own.clusters != 1)}, fewer than {FEWEST}"
-        return told + (few if own.clusters < FEWEST else "")
+        return shown + (few if own.clusters < FEWEST else "")
 
     def fields(self) -> dict[str, Any]:
         """What names it in a row."""

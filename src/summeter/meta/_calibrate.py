@@ -302,8 +302,8 @@ def _verdict(known: Calibration) -> str:
     kappa, ceiling, base = known.kappa, known.ceiling_kappa, known.baseline_accuracy
     agrees = "kappa is undefined"
     if kappa.value is not None:
-        told = against_chance("kappa_cohen", kappa.low, kappa.high)
-        doubt = "" if told == ABOVE else f", {told}"
+        verdict = against_chance("kappa_cohen", kappa.low, kappa.high)
+        doubt = "" if verdict == ABOVE else f", {verdict}"
         agrees = f"kappa with people is {with_interval(kappa.value, kappa.low, kappa.high, 2)}{doubt}"
     among = "" if ceiling.value is None else f"; among people it is {ceiling.value:.2f} ({known.annotators} annotators)"
     right = "" if known.accuracy.value is None else f"; accuracy {known.accuracy.value:.0%}"

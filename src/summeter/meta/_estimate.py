@@ -227,12 +227,12 @@ def _difference(
 def _verdict(row: Row, judge: str) -> str:
     if row.value is None or row.low is None or row.high is None:
         return f"{row.pair} on {row.gold_aspect}: {row.reason}"
-    told = "can be told apart" if row.details["settled"] else "cannot be told apart"
+    verdict = "can be told apart" if row.details["settled"] else "cannot be told apart"
     many = row.details["comparisons"]
     after = "" if many == 1 else f", interval widened for {many} pairs"
     return (
         f"{row.pair} on {row.gold_aspect}: {row.value:+.2f} {interval(row.low, row.high, 2)} from {row.n} labelled "
-        f"documents and {row.details['unlabelled']} more by {judge}; the two {told}{after}"
+        f"documents and {row.details['unlabelled']} more by {judge}; the two {verdict}{after}"
     )
 
 

@@ -156,10 +156,10 @@ def _notes(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> Iterator[str
     if run.manifest.status != "complete":
         yield f"warning: the run is {run.manifest.status}, not complete"
     for calibration in by_aspect.values():
-        told = against_chance("kappa_cohen", calibration.kappa.low, calibration.kappa.high)
-        if told != ABOVE:
-            that = "that " if told == NOT_TOLD else ""
-            yield f"warning: {calibration.judge} was calibrated on {calibration.aspect} with a kappa {that}{told}"
+        verdict = against_chance("kappa_cohen", calibration.kappa.low, calibration.kappa.high)
+        if verdict != ABOVE:
+            that = "that " if verdict == NOT_TOLD else ""
+            yield f"warning: {calibration.judge} was calibrated on {calibration.aspect} with a kappa {that}{verdict}"
         if calibration.data_hash == run.manifest.data.hash:
             yield f"{calibration.aspect}: the run judges the very data it was calibrated on"
 

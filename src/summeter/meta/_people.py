@@ -126,8 +126,8 @@ def agreement_lines(study: Study) -> list[str]:
 
 def _line(row: Row, judge: str | None) -> str:
     on = row.aspect if row.gold_aspect in {None, row.aspect} else f"{row.aspect} (people: {row.gold_aspect})"
-    told = agreement(
+    shown = agreement(
         row.statistic, row.value, row.low, row.high, verdict=row.details["verdict"], n=row.n,
         level=row.level or "summary", reason=row.reason,
     )  # fmt: skip
-    return f"{judge} on {on}: {told}"
+    return f"{judge} on {on}: {shown}"

@@ -152,8 +152,8 @@ def explained(fault: ErrorDetails) -> str:
     if kind in _BOUNDS:
         words, bound = _BOUNDS[kind]
         return f"{name} must be {words} {fault['ctx'][bound]:g}, not {value!r}"
-    told = fault["msg"].removeprefix("Input should be ")
-    return f"{name}: {told}" if told == fault["msg"] else f"{name} must be {told}, not {value!r}"
+    expected = fault["msg"].removeprefix("Input should be ")
+    return f"{name}: {expected}" if expected == fault["msg"] else f"{name} must be {expected}, not {value!r}"
 
 
 class Aspects(Options):

@@ -314,8 +314,8 @@ class Comparison:
         if len(self.highest) > 1:
             alike = len(self.highest) == len(self.ranked)
             who = listed(self.highest) if len(self.highest) <= FEW else count(len(self.highest), "system")
-            told = [pair for pair in self.pairs if pair.better and {pair.first, pair.second} <= set(self.highest)]
-            but = "; ".join(map(self.sentence, told)) or "no difference between them is claimed"
+            claimed = [pair for pair in self.pairs if pair.better and {pair.first, pair.second} <= set(self.highest)]
+            but = "; ".join(map(self.sentence, claimed)) or "no difference between them is claimed"
             return f"{who} {'have the same' if alike else 'share the highest'} {self._on}, {shown}: {but}"
         (name,) = self.highest
         highest = f"{name} has the highest {self._on}, {shown}"

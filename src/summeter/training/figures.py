@@ -251,8 +251,8 @@ def warnings(listed: Sequence[Figure]) -> list[str]:
     texts = []
     for figure in listed:
         if figure.of == JUDGE and figure.statistic == AUROC:
-            told = against_chance(AUROC, figure.low, figure.high)
-            texts += [f"{figure.aspect}: the yes/no output {told}"] if told != ABOVE else []
+            verdict = against_chance(AUROC, figure.low, figure.high)
+            texts += [f"{figure.aspect}: the yes/no output {verdict}"] if verdict != ABOVE else []
         if not figure.statistic.startswith(BEYOND) or figure.domain is not None:
             continue
         baseline = figure.statistic.removeprefix(BEYOND)

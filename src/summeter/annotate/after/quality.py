@@ -314,8 +314,8 @@ def in_words(row: Row) -> str:
     """
     if row.value is None:
         return f"cannot be said: {row.reason}"
-    if (told := against_chance(row.statistic, row.low, row.high)) != ABOVE:
-        return told
+    if (verdict := against_chance(row.statistic, row.low, row.high)) != ABOVE:
+        return verdict
     if row.value >= 0.8:
         return "good"
     if row.value >= ENOUGH:
