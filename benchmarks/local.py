@@ -51,7 +51,7 @@ def lines(place: Path, task: Task, nearest: Sequence[int]) -> dict[str, list[Lin
     folder = f"local/{place / 'onnx'}"
     story = len(task.documents[0]) > LONG
     judges = {
-        "fenice": ("max_tokens=4096", {"variant": "legacy"}),
+        "fenice": ("max_tokens=4096", {"variant": "legacy", "claims": "sentence"}),
         "summac": ("max_tokens=500", {"labels": "ec", "least": 10, "most": None if story else 100}),
     }
     found = {}

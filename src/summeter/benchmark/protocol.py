@@ -3,7 +3,7 @@
     protocol: aggrefact
     data: aggre_fact_final.csv
     evaluators: [support, fenice]
-    models: {nli: local/deberta}
+    models: {nli: local/deberta, seq2seq: local/t5}
 
 The benchmark's files are the user's own: none is fetched. Evaluators run through the engine into a run's folder, so
 the same command carries on what was broken off; scores that came in the files, and further runs, are judges like them.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from summeter.data.dataset import Dataset, load
 from summeter.engine.options import ALL, Options
-from summeter.engine.roles import ModelLookup, default_models, model_of, replay_sessions
+from summeter.engine.roles import ModelLookup, default_models, models_of, replay_sessions
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import build
 from summeter.evaluators.derived import DerivedEvaluator
@@ -84,7 +84,7 @@ def jobs(
                 members.append(add(member.evaluator, repeat, {**renamed, **other}, partial=member.partial))
             evaluator.check_members(members)
         roles = {role: renamed.get(role, role) for role in evaluator.required_roles}
-        bound = {role: model_of(evaluator, role, name, models) for role, name in roles.items()}
+        bound = models_of(evaluator, roles, models)
         draw = repeat if evaluator.samples else 1
         signed = evaluator.sign(bound, splitter, {**sampling, "rep": draw} if repeats > 1 else sampling)
         entry = JudgeEntry(

@@ -117,20 +117,25 @@ def check_roles(evaluators: Sequence[Evaluator], models: Iterable[str]) -> None:
             )
 
 
-def model_of(evaluator: Evaluator, role: str, name: str, models: Mapping[str, str]) -> str:
-    """The model of an evaluator's role, which goes by `name` in the run. UsageError where none is bound to it."""
-    if name in models:
-        return models[name]
-    if role in evaluator.local_model_kinds:
-        from summeter.models.local.bind import how_to_bind
+def models_of(evaluator: Evaluator, names: Mapping[str, str], models: Mapping[str, str]) -> dict[str, str]:
+    """The models of an evaluator's roles (role -> name in the run). UsageError that names all roles without a model."""
+    missing = [role for role, name in names.items() if name not in models]
+    if not missing:
+        return {role: models[name] for role, name in names.items()}
+    parts: list[str | Parameter] = []
+    for role in missing:
+        name = names[role]
+        if role in evaluator.local_model_kinds:
+            from summeter.models.local.bind import how_to_bind
 
-        how = how_to_bind(name)
-    else:
-        example = Parameter("models", f"{name}=openai/gpt-4o")
-        how = Message(Parameter("models", f"{name}=PROVIDER/MODEL"), " (for example ", example, ")")
-    without = evaluator.without_model.get(role)
-    more = f". {without}" if without else ""
-    raise UsageError(f"{evaluator.name} asks a model in the role {name!r}; bind one with ", how, more)
+            how = how_to_bind(name)
+        else:
+            example = Parameter("models", f"{name}=openai/gpt-4o")
+            how = Message(Parameter("models", f"{name}=PROVIDER/MODEL"), " (for example ", example, ")")
+        also = ". It also" if parts else evaluator.name
+        without = evaluator.without_model.get(role, "").removesuffix(".")
+        parts += [f"{also} asks a model in the role {name!r}; bind one with ", how, f". {without}" if without else ""]
+    raise UsageError(*parts)
 
 
 def _with_members(evaluators: Iterable[Evaluator]) -> Iterator[Evaluator]:

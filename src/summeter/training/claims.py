@@ -14,7 +14,7 @@ from pydantic import Field
 from summeter.data.atomic import building
 from summeter.engine.progress import Progress
 from summeter.engine.sync import run_sync
-from summeter.evaluators.fenice.claims import by_network, by_sentence
+from summeter.evaluators.claims.extract import generate_claims, sentence_claims
 from summeter.meta._overlap import Lists, lists_of, overlap
 from summeter.models.base import Framing
 from summeter.models.local.names import LocalName, LocalSettings, parse
@@ -23,7 +23,6 @@ from summeter.models.local.seq2seq import LocalSeq2Seq
 from summeter.records import Summary, UsageError, digest
 from summeter.runs.run import RunFolder
 from summeter.tables import with_interval
-from summeter.text.english.clauses import clauses
 from summeter.training.base import Task, Trained, Training
 from summeter.training.loop import Fitted, Schedule, fit, need_torch, seeded
 from summeter.training.ratings import FEWEST
@@ -190,7 +189,7 @@ class ClaimsTask(Task):
         model = LocalSeq2Seq(opened.id, opened)
 
         async def all_claims() -> list[tuple[str, ...]]:
-            drawn = await asyncio.gather(*(by_network(self.rows[at].summary, model) for at in places))
+            drawn = await asyncio.gather(*(generate_claims(self.rows[at].summary, model) for at in places))
             return [tuple(claim.text for claim in each.claims) for each in drawn]
 
         return run_sync(all_claims())
@@ -247,14 +246,13 @@ class TrainedClaims(Trained):
 
 def _figures(task: ClaimsTask, places: Sequence[int], drawn: Sequence[tuple[str, ...]]) -> list[dict[str, Any]]:
     """Easiness by ROUGE-1 (FENICE, equations 9 and 10) against the LLM's claims, with intervals by document; beside the
-    network the clauses that `fenice[claims=rules]` draws, and the sentences as they are."""
+    network the sentences as they are."""
     rows = [task.rows[at] for at in places]
-    sentences = [tuple(claim.text for claim in by_sentence(row.summary).claims) for row in rows]
-    by_rules = [tuple(dict.fromkeys(text for own in whole for text in clauses(own))) for whole in sentences]
+    sentences = [tuple(claim.text for claim in sentence_claims(row.summary).claims) for row in rows]
     items = [(digest(row.document, 16), f"{number} {row.summary.system}") for number, row in enumerate(rows)]
     wanted = Lists(dict(zip(items, (row.claims for row in rows), strict=True)), "the LLM")
     figures = []
-    for name, claims in {"network": list(drawn), "rules": by_rules, "sentences": sentences}.items():
+    for name, claims in {"network": list(drawn), "sentences": sentences}.items():
         study = overlap(
             Lists(dict(zip(items, claims, strict=True)), name), wanted, resamples=task.how.resamples, seed=task.how.seed
         )
@@ -281,8 +279,8 @@ def _lines(card: Mapping[str, Any]) -> list[str]:
         ]
         lines.append(f"easiness of {name} on {card['looked_at']}: {', '.join(cells)} ({own[0]['claims']} claims)")
     scores = {figure["of"]: figure["value"] for figure in card["figures"] if figure["statistic"] == "f1"}
-    if scores["network"] is None or scores["network"] <= (scores["rules"] or 0.0):
-        lines.append("warning: its claims are no nearer to the LLM's than clauses by rule are")
+    if scores["network"] is None or scores["network"] <= (scores["sentences"] or 0.0):
+        lines.append("warning: its claims are no nearer to the LLM's than whole sentences are")
     return lines
 
 
@@ -298,7 +296,7 @@ def _readme(card: Mapping[str, Any]) -> str:
     }
     parts = [
         "# A claim extractor trained by summeter",
-        "`summeter score DATA -e fenice[claims=seq2seq] -m nli=... -m seq2seq=local/FOLDER` uses it.",
+        "`summeter score DATA -e fenice -m nli=... -m seq2seq=local/FOLDER` uses it.",
         "\n".join(f"- **{name}**: {text}" for name, text in about.items()),
         "## Figures\n\n" + "\n".join(f"- {line}" for line in _lines(card)),
     ]

@@ -21,7 +21,14 @@ from summeter.scoring import summary_scores
 SENTENCES = tuple(f"Sentence {name} is here." for name in ("one", "two", "three", "four", "five", "six"))
 SOURCE = document(*SENTENCES)
 CLAIM = "Ada sold the mill."
-LEGACY = Fenice(variant="legacy")
+
+
+def fenice(**settings: object) -> Fenice:
+    """FENICE with each sentence of the summary as one claim."""
+    return Fenice(claims="sentence", **settings)
+
+
+LEGACY = fenice(variant="legacy")
 
 
 def window(first: int) -> str:
@@ -48,8 +55,8 @@ class TestPairScore:
         assert one(contradicted).value == 0.0
         assert one({}).value == -1.0
         # The paper has it the other way round.
-        assert one(contradicted, Fenice()).value == -1.0
-        assert one({}, Fenice()).value == 0.0
+        assert one(contradicted, fenice()).value == -1.0
+        assert one({}, fenice()).value == 0.0
 
     def test_so_a_contradiction_outranks_what_is_not_mentioned(self) -> None:
         found = one({SENTENCES[2]: (0.0, 0.0, 1.0)})
@@ -65,7 +72,7 @@ class TestPairScore:
         # .9 - .08 = .82 (the paper: .9 - .02 = .88).
         table = {SENTENCES[0]: (0.9, 0.08, 0.02)}
         assert one(table).value == pytest.approx(0.82)
-        assert one(table, Fenice()).value == pytest.approx(0.88)
+        assert one(table, fenice()).value == pytest.approx(0.88)
 
 
 class TestLevels:
@@ -83,7 +90,7 @@ class TestLevels:
             assert one({source.text: (1.0, 0.0, 0.0)}, source=source).value == expected
         # The paper reads the whole of five sentences too.
         five = document(*SENTENCES[:5])
-        assert one({five.text: (1.0, 0.0, 0.0)}, Fenice(), five).value == 1.0
+        assert one({five.text: (1.0, 0.0, 0.0)}, fenice(), five).value == 1.0
 
     def test_among_equals_the_first_sentence_then_coreference_then_window_then_document(self) -> None:
         same = (0.7, 0.1, 0.2)
@@ -101,7 +108,7 @@ class TestLevels:
     def test_a_stride_above_1_may_lose_the_tail(self) -> None:
         many = document(*(f"Number {at} is here." for at in range(12)))
         nli = TableNLI()
-        judge(Fenice(variant="legacy", stride=5), many, CLAIM, tools=Tools("sig", networks={"nli": nli}))
+        judge(fenice(variant="legacy", stride=5), many, CLAIM, tools=Tools("sig", networks={"nli": nli}))
         texts = many.sentence_texts
         wide = [premise for premise, _ in nli.asked if premise not in texts and premise != many.text]
         # n = 12, j = 5, stride 5: sentences 0 to 9, and none of the last two.
@@ -125,7 +132,7 @@ class TestCoreference:
         source = document("Ana came home.", "She won gold.", *SENTENCES[:4])
         table = {"She won gold.": (0.6, 0.2, 0.2), "Ana won gold.": (0.7, 0.1, 0.2)}
         coref = TableCoref(["Ana", "She"])
-        evaluator = Fenice(variant="legacy", coref=True)
+        evaluator = fenice(variant="legacy", coref=True)
         assert one(table, evaluator, source, coref=coref).value == pytest.approx(0.6)
         wide = " ".join(source.sentence_texts[:5])
         assert one({**table, wide: (0.9, 0.1, 0.0)}, evaluator, source, coref=coref).value == pytest.approx(0.8)
@@ -134,24 +141,24 @@ class TestCoreference:
         source = document("Ana came home", "Bo saw her", text="Ana came home\nBo saw her")
         table = {"Bo saw her": (0.2, 0.8, 0.0), "Bo saw Ana": (1.0, 0.0, 0.0)}
         coref = TableCoref(["Ana", "her"])
-        found = one(table, Fenice(variant="legacy", coref=True), source, coref=coref)
+        found = one(table, fenice(variant="legacy", coref=True), source, coref=coref)
         assert found.value == pytest.approx(-0.6)
         # The paper's variant sees it: "Bo saw Ana" is entailed.
-        assert one(table, Fenice(coref=True), source, coref=coref).value == pytest.approx(1.0)
+        assert one(table, fenice(coref=True), source, coref=coref).value == pytest.approx(1.0)
 
 
 class TestClaims:
     def test_exact_repetitions_go_and_the_order_stays(self) -> None:
         writer = TableSeq2Seq({CLAIM: "B is here. A is here. B is here. b is here."})
         tools = Tools("sig", networks={"nli": TableNLI(), "seq2seq": writer})
-        (found,) = judge(Fenice(variant="legacy", claims="seq2seq"), SOURCE, CLAIM, tools=tools)
+        (found,) = judge(Fenice(variant="legacy"), SOURCE, CLAIM, tools=tools)
         assert [one.claim.text for one in found if one.claim] == ["B is here.", "A is here.", "b is here."]
 
     def test_the_score_is_the_plain_mean_over_claims(self) -> None:
         writer = TableSeq2Seq({CLAIM: "A is here. B is here."})
         table = {(SENTENCES[0], "A is here."): (1.0, 0.0, 0.0), (SENTENCES[1], "B is here."): (0.2, 0.1, 0.7)}
         tools = Tools("sig", networks={"nli": TableNLI(table), "seq2seq": writer})
-        (found,) = judge(Fenice(variant="legacy", claims="seq2seq"), SOURCE, CLAIM, tools=tools)
+        (found,) = judge(Fenice(variant="legacy"), SOURCE, CLAIM, tools=tools)
         (score,) = summary_scores(found, {"fenice": Fenice.reduce})
         assert score.value == pytest.approx((1.0 + 0.1) / 2)
 
@@ -170,7 +177,7 @@ class TestNotCopied:
         }  # fmt: skip
         tools = Tools("sig", networks={"nli": TableNLI(table), "coref": TableCoref(["Ana", "She"])})
         ((first,), (second,)) = judge(
-            Fenice(variant="legacy", coref=True), source, "Ana won gold.", "Ana won silver.", tools=tools
+            fenice(variant="legacy", coref=True), source, "Ana won gold.", "Ana won silver.", tools=tools
         )
         released = {(0, 0, "She won gold."[:100]): 1.0}  # (sample, claim's place, premise): the second finds the first
         assert released[0, 0, "She won gold."] == first.value == 1.0
@@ -195,7 +202,7 @@ class TestNotCopied:
         assert (empty.status, empty.value, fine.status) == ("skipped", None, "ok")
         ((nowhere,),) = judge(LEGACY, Document(id="d", text=""), CLAIM, tools=tools)
         assert (nowhere.status, nowhere.reason) == ("skipped", "the document is empty")
-        ((none,),) = judge(Fenice(variant="legacy", claims="seq2seq"), SOURCE, CLAIM, tools=tools)
+        ((none,),) = judge(Fenice(variant="legacy"), SOURCE, CLAIM, tools=tools)
         assert (none.status, none.value) == ("unparsed", None)
 
     def test_nothing_is_ever_nan(self) -> None:
@@ -206,7 +213,7 @@ class TestNotCopied:
         # There, 12 systems' summaries have the document split, resolved and windowed 12 times.
         nli, coref = TableNLI(), TableCoref(["Sentence", ("Sentence", 1)])
         tools = Tools("sig", networks={"nli": nli, "coref": coref})
-        judge(Fenice(variant="legacy", coref=True), SOURCE, *[CLAIM] * 12, tools=tools)
+        judge(fenice(variant="legacy", coref=True), SOURCE, *[CLAIM] * 12, tools=tools)
         assert coref.asked == 1
         assert len(nli.asked) == len(set(nli.asked)) == 6 + 2 + 1
 
@@ -219,7 +226,7 @@ class TestSentences:
         source = document("Bo came.", "He won.", "Cy came.", "He won.")
         coref = TableCoref(["Bo", ("He", 0)], ["Cy", ("He", 1)])
         rows = {"He won.": (0.4, 0.6, 0.0), "Bo won.": (0.7, 0.3, 0.0), "Cy won.": (1.0, 0.0, 0.0)}
-        assert one(rows, Fenice(variant="legacy", coref=True), source, coref=coref).value == pytest.approx(0.4)
+        assert one(rows, fenice(variant="legacy", coref=True), source, coref=coref).value == pytest.approx(0.4)
 
     def test_windows_are_joined_by_one_blank_whatever_stood_between(self) -> None:
         source = document(*SENTENCES, text="\n\n".join(SENTENCES))
@@ -236,7 +243,7 @@ class TestSentences:
         # n = 6, j = 5: starts 0 and 1, of which 0 alone is a multiple of 5.
         assert windows([(0, 1)] * 6, Rules(variant="legacy", stride=5)) == [(0, 5)]
         everything = {window(0): (1.0, 0.0, 0.0), SOURCE.text: (1.0, 0.0, 0.0)}
-        assert one(everything, Fenice(variant="legacy", stride=5)).value == -1.0
+        assert one(everything, fenice(variant="legacy", stride=5)).value == -1.0
         assert one(everything).value == 1.0
 
     def test_a_document_of_one_sentence_is_that_sentence(self) -> None:
@@ -263,20 +270,20 @@ class TestOneSubstitution:
     def test_versions_of_two_clusters_are_not_combined(self) -> None:
         nli = TableNLI()
         tools = Tools("sig", networks={"nli": nli, "coref": TableCoref(*self.COREF)})
-        judge(Fenice(variant="legacy", coref=True), self.SOURCE, "Ana saw Bo there.", tools=tools)
+        judge(fenice(variant="legacy", coref=True), self.SOURCE, "Ana saw Bo there.", tools=tools)
         told = set(self.SOURCE.sentence_texts)
         # "Ana met Bo." comes first among equals: no sentence has anything, and it holds no pronoun to replace.
         assert {premise for premise, _ in nli.asked} == told
         best = {("She saw him there.", "Ana saw Bo there."): (0.3, 0.3, 0.4)}
         nli = TableNLI(best)
         tools = Tools("sig", networks={"nli": nli, "coref": TableCoref(*self.COREF)})
-        judge(Fenice(variant="legacy", coref=True), self.SOURCE, "Ana saw Bo there.", tools=tools)
+        judge(fenice(variant="legacy", coref=True), self.SOURCE, "Ana saw Bo there.", tools=tools)
         assert {premise for premise, _ in nli.asked} == told | {"Ana saw him there.", "She saw Bo there."}
 
     def test_coreference_wins_over_a_window_that_is_only_as_good_and_loses_to_a_sentence_as_good(self) -> None:
         source = document("Ana came.", "She won.", *SENTENCES[:4])
         wide = " ".join(source.sentence_texts[:5])
-        evaluator, same = Fenice(variant="legacy", coref=True), (0.7, 0.1, 0.2)
+        evaluator, same = fenice(variant="legacy", coref=True), (0.7, 0.1, 0.2)
         rows = {"She won.": (0.5, 0.2, 0.3), "Ana won.": same, wide: same, source.text: same}
         found = one(rows, evaluator, source, coref=TableCoref(["Ana", "She"]))
         assert [span.cut(source.text) for span in found.evidence] == ["She won.", "Ana"]
@@ -294,7 +301,7 @@ class TestNotCopiedEither:
         monkeypatch.chdir(tmp_path)
         source = document("Ana came home.", "She won gold.")
         table = {"She won gold.": (0.4, 0.6, 0.0), "Ana won gold.": (1.0, 0.0, 0.0)}
-        found = one(table, Fenice(variant="legacy", coref=True), source, coref=TableCoref(["Ana", "She"]))
+        found = one(table, fenice(variant="legacy", coref=True), source, coref=TableCoref(["Ana", "She"]))
         assert found.value == 1.0
 
     def test_the_limit_of_what_the_network_reads_does_not_change_with_use(self) -> None:
@@ -312,7 +319,7 @@ class TestNotCopiedEither:
         text = "It was a very long day in the old town by the sea. " * 20_000 + ending
         assert len(text) > 1_000_000
         nli = TableNLI({(ending, CLAIM): (1.0, 0.0, 0.0)}, limit=10**6)
-        evaluator = Fenice(variant=variant, step="nli_claim")  # type: ignore[arg-type]
+        evaluator = fenice(variant=variant, step="nli_claim")  # type: ignore[arg-type]
         ((found,),) = judge(evaluator, Document(id="d", text=text), CLAIM, tools=Tools("sig", networks={"nli": nli}))
         assert found.value == 1.0
         assert [span.cut(text) for span in found.evidence] == [ending]

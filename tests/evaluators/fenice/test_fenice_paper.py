@@ -20,6 +20,11 @@ SOURCE = document(*SENTENCES)
 CLAIM = "Ada sold the mill."
 
 
+def fenice(**settings: object) -> Fenice:
+    """FENICE with each sentence of the summary as one claim."""
+    return Fenice(claims="sentence", **settings)
+
+
 def window(first: int, size: int = 5) -> str:
     return " ".join(SENTENCES[first : first + size])
 
@@ -29,7 +34,7 @@ def one(
 ) -> Judgment:  # fmt: skip
     """The verdict on the one claim; `table` maps passages to what they say of it."""
     nli = TableNLI({(premise, CLAIM): row for premise, row in table.items()})
-    ((found,),) = judge(evaluator or Fenice(), source, CLAIM, tools=Tools("sig", networks={"nli": nli, **tools}))  # type: ignore[arg-type]
+    ((found,),) = judge(evaluator or fenice(), source, CLAIM, tools=Tools("sig", networks={"nli": nli, **tools}))  # type: ignore[arg-type]
     return found
 
 
@@ -74,7 +79,7 @@ def test_they_replace_it_even_where_they_are_lower() -> None:
 def test_at_the_gate_itself_the_sentence_decides() -> None:
     assert one({SENTENCES[0]: (0.8, 0.2, 0.0), window(0): (1.0, 0.0, 0.0)}).value == pytest.approx(0.8)
     # A higher gate lets the window in.
-    wide = one({SENTENCES[0]: (0.8, 0.2, 0.0), window(0): (1.0, 0.0, 0.0)}, Fenice(gate=0.81))
+    wide = one({SENTENCES[0]: (0.8, 0.2, 0.0), window(0): (1.0, 0.0, 0.0)}, fenice(gate=0.81))
     assert wide.value == pytest.approx(1.0)
 
 
@@ -105,7 +110,7 @@ def test_a_document_of_fewer_sentences_than_a_window_has_none_and_the_whole_coun
 def test_windows_have_the_size_and_stride_asked_for_and_lose_no_tail() -> None:
     nli = TableNLI()
     many = document(*(f"Number {at} is here." for at in range(12)))
-    judge(Fenice(window=5, stride=5), many, CLAIM, tools=Tools("sig", networks={"nli": nli}))
+    judge(fenice(window=5, stride=5), many, CLAIM, tools=Tools("sig", networks={"nli": nli}))
     asked = {premise for premise, _ in nli.asked}
     texts = many.sentence_texts
     for first in (0, 5, 7):  # the last window ends with the document
@@ -141,7 +146,7 @@ class TestCoreference:
         # The sentence alone: .5. "Simone Biles won gold.": .95, over the gate.
         table = {"She won gold.": (0.5, 0.5, 0.0), "Simone Biles won gold.": (0.95, 0.05, 0.0)}
         coref = TableCoref(["Simone Biles", "She"])
-        found = one(table, Fenice(coref=True), BILES, coref=coref)
+        found = one(table, fenice(coref=True), BILES, coref=coref)
         assert found.value == pytest.approx(0.95)
         assert cut(found, BILES) == ["She won gold.", "Simone Biles"]
         assert found.reason is not None
@@ -151,7 +156,7 @@ class TestCoreference:
 
     def test_it_is_tried_on_the_best_sentence_alone_and_never_makes_it_worse(self) -> None:
         table = {"She won gold.": (0.9, 0.1, 0.0), "Simone Biles won gold.": (0.2, 0.8, 0.0)}
-        found = one(table, Fenice(coref=True), BILES, coref=TableCoref(["Simone Biles", "She"]))
+        found = one(table, fenice(coref=True), BILES, coref=TableCoref(["Simone Biles", "She"]))
         assert (found.value, cut(found, BILES)) == (pytest.approx(0.9), ["She won gold."])
 
     def test_one_mention_at_a_time_is_replaced_and_never_two_of_two_clusters(self) -> None:
@@ -161,33 +166,33 @@ class TestCoreference:
         tools = Tools("sig", networks={"nli": nli, "coref": TableCoref(["Ana", "She"], ["Bo", "him"])})
         # s*: "Ana met Bo." 0, "She saw him there." -.1: the first. With it below, the second.
         nli.table["Ana met Bo.", claim] = (0.0, 0.5, 0.5)
-        ((found,),) = judge(Fenice(step="nli_coref"), source, claim, tools=tools)
+        ((found,),) = judge(fenice(step="nli_coref"), source, claim, tools=tools)
         assert found.value == pytest.approx(0.6)
         versions = {premise for premise, _ in nli.asked} - set(source.sentence_texts)
         assert versions == {"Ana saw him there.", "She saw Bo there."}
 
     def test_it_is_off_unless_asked_for(self) -> None:
         coref = TableCoref(["Simone Biles", "She"])
-        one({}, Fenice(), BILES, coref=coref)
+        one({}, fenice(), BILES, coref=coref)
         assert coref.asked == 0
-        assert Fenice().required_roles == ("nli",)
-        assert Fenice(coref=True).required_roles == ("nli", "coref")
+        assert fenice().required_roles == ("nli",)
+        assert fenice(coref=True).required_roles == ("nli", "coref")
 
     def test_clusters_are_found_once_a_document_and_stored(self) -> None:
         coref = TableCoref(["Simone Biles", "She"])
         tools = Tools("sig", networks={"nli": TableNLI(), "coref": coref})
-        ((first,), (second,)) = judge(Fenice(coref=True), BILES, CLAIM, CLAIM, tools=tools)
+        ((first,), (second,)) = judge(fenice(coref=True), BILES, CLAIM, CLAIM, tools=tools)
         assert coref.asked == 1
         assert first.prepared == second.prepared
         assert first.prepared
 
     def test_a_missing_model_is_named(self) -> None:
         with pytest.raises(UsageError, match=r"models=\{'coref': "):
-            judge(Fenice(coref=True), BILES, CLAIM, tools=Tools("sig", networks={"nli": TableNLI()}))
+            judge(fenice(coref=True), BILES, CLAIM, tools=Tools("sig", networks={"nli": TableNLI()}))
         with pytest.raises(UsageError, match=r"models=\{'nli': "):
-            judge(Fenice(), BILES, CLAIM, tools=Tools("sig"))
+            judge(fenice(), BILES, CLAIM, tools=Tools("sig"))
         with pytest.raises(UsageError, match=r"models=\{'seq2seq': "):
-            judge(Fenice(claims="seq2seq"), BILES, CLAIM, tools=Tools("sig", networks={"nli": TableNLI()}))
+            judge(Fenice(), BILES, CLAIM, tools=Tools("sig", networks={"nli": TableNLI()}))
 
 
 class TestLadder:
@@ -215,7 +220,10 @@ class TestLadder:
         ],
     )
     def test_steps(self, settings: dict[str, object], values: list[float]) -> None:
-        tools = Tools("sig", networks={"nli": TableNLI(self.TABLE), "coref": TableCoref([("Ada", 0), "She"])})
+        tools = Tools("sig", networks={
+            "nli": TableNLI(self.TABLE), "coref": TableCoref([("Ada", 0), "She"]),
+            "seq2seq": TableSeq2Seq({self.TEXT: f"{CLAIM} {self.BOUGHT}"}),
+        })  # fmt: skip
         (found,) = judge(Fenice(**settings), self.SOURCE, self.TEXT, tools=tools)
         assert [one.value for one in found] == pytest.approx(values)
         (score,) = summary_scores(found, {"fenice": Fenice.reduce})
@@ -237,25 +245,25 @@ class TestClaims:
         text = "Ada sold the mill and moved."
         writer = TableSeq2Seq({text: "Ada sold the mill. Ada moved. Ada sold the mill."})
         tools = Tools("sig", networks={"nli": TableNLI(), "seq2seq": writer})
-        (found,) = judge(Fenice(claims="seq2seq"), SOURCE, text, tools=tools)
+        (found,) = judge(Fenice(), SOURCE, text, tools=tools)
         assert [one.claim.text for one in found if one.claim] == ["Ada sold the mill.", "Ada moved."]
         assert [one.claim.span.cut(text) for one in found if one.claim and one.claim.span] == [text, text]
 
     def test_no_claim_is_no_number(self) -> None:
         tools = Tools("sig", networks={"nli": TableNLI(), "seq2seq": TableSeq2Seq({CLAIM: " "})})
-        ((found,),) = judge(Fenice(claims="seq2seq"), SOURCE, CLAIM, tools=tools)
+        ((found,),) = judge(Fenice(), SOURCE, CLAIM, tools=tools)
         assert (found.status, found.value, found.target.unit) == ("unparsed", None, "summary")
         assert found.reason == "claims of the summary: table/seq2seq wrote none"
         tools = Tools("sig", networks={"nli": TableNLI(), "seq2seq": TableSeq2Seq({CLAIM: CLAIM})})
-        ((usable,),) = judge(Fenice(claims="seq2seq"), SOURCE, CLAIM, tools=tools)
+        ((usable,),) = judge(Fenice(), SOURCE, CLAIM, tools=tools)
         assert usable.status == "ok"
         assert found.prepared == usable.prepared is not None
 
     def test_each_source_asks_its_own_role(self) -> None:
-        assert Fenice(claims="seq2seq").required_roles == ("nli", "seq2seq")
+        assert Fenice().required_roles == ("nli", "seq2seq")
         assert Fenice(claims="llm").required_roles == ("nli", "extractor")
         assert "prompt:" in Fenice(claims="llm").sign({"nli": "a/b", "extractor": "c/d"})
-        assert "prompt:" not in Fenice().sign({"nli": "a/b"})
+        assert "prompt:" not in fenice().sign({"nli": "a/b"})
 
 
 class TestLongDocuments:
@@ -264,7 +272,7 @@ class TestLongDocuments:
     def test_a_document_longer_than_the_network_reads_is_read_in_stretches(self) -> None:
         # Six words a sentence and 120 tokens, of which a quarter is the hypothesis': 90, so 15 sentences a stretch.
         nli = TableNLI({(" ".join(self.STORY.sentence_texts[30:45]), CLAIM): (0.9, 0.1, 0.0)}, limit=120)
-        ((found,),) = judge(Fenice(), self.STORY, CLAIM, tools=Tools("sig", networks={"nli": nli}))
+        ((found,),) = judge(fenice(), self.STORY, CLAIM, tools=Tools("sig", networks={"nli": nli}))
         assert found.value == pytest.approx(0.9)
         assert cut(found, self.STORY) == [" ".join(self.STORY.sentence_texts[30:45])]
         assert all(len(premise.split()) <= 90 for premise, _ in nli.asked)
@@ -274,7 +282,7 @@ class TestLongDocuments:
     def test_summaries_share_what_they_have_in_common(self) -> None:
         nli = TableNLI(limit=120)
         summaries = ["Ada sold the mill. It rained.", "It rained. Ada sold the mill.", "Ada sold the mill."]
-        found = judge(Fenice(), self.STORY, *summaries, tools=Tools("sig", networks={"nli": nli}))
+        found = judge(fenice(), self.STORY, *summaries, tools=Tools("sig", networks={"nli": nli}))
         assert [len(some) for some in found] == [2, 2, 1]
         assert len(nli.asked) == len(set(nli.asked)) == 2 * (664 + 660 + 45)
         assert [one.value for one in found[0]] == [one.value for one in reversed(found[1])]
@@ -282,7 +290,7 @@ class TestLongDocuments:
     def test_the_nearest_passages_alone_where_that_is_asked_for(self) -> None:
         nli = TableNLI(limit=120)
         ((found,),) = judge(
-            Fenice(nearest=3), self.STORY, "Chapter 500 tells of rain.", tools=Tools("sig", networks={"nli": nli})
+            fenice(nearest=3), self.STORY, "Chapter 500 tells of rain.", tools=Tools("sig", networks={"nli": nli})
         )
         assert len(nli.asked) == 3 + 3  # sentences; windows and stretches
         assert self.STORY.sentence_texts[500] in {premise for premise, _ in nli.asked}
@@ -291,7 +299,7 @@ class TestLongDocuments:
     def test_equal_sentences_are_asked_about_once(self) -> None:
         refrain = document(*["It rained."] * 20, *SENTENCES)
         nli = TableNLI()
-        judge(Fenice(step="nli_claim"), refrain, CLAIM, tools=Tools("sig", networks={"nli": nli}))
+        judge(fenice(step="nli_claim"), refrain, CLAIM, tools=Tools("sig", networks={"nli": nli}))
         assert len(nli.asked) == 7
 
 
@@ -307,12 +315,12 @@ class Broken(TableNLI):
 
 def test_where_one_summary_fails_another_asks_for_itself() -> None:
     tools = Tools("sig", networks={"nli": Broken()})
-    fenice = Fenice(step="nli_claim")
+    evaluator = fenice(step="nli_claim")
 
     async def run() -> list[list[Judgment] | BaseException]:
-        prepared = await fenice.prepare(SOURCE, tools)
+        prepared = await evaluator.prepare(SOURCE, tools)
         items = [item(SOURCE, CLAIM, system) for system in "ab"]
-        made = (fenice.judge(one, prepared, tools) for one in items)
+        made = (evaluator.judge(one, prepared, tools) for one in items)
         return list(await asyncio.gather(*made, return_exceptions=True))
 
     first, second = asyncio.run(run())
@@ -321,12 +329,10 @@ def test_where_one_summary_fails_another_asks_for_itself() -> None:
     assert second[0].status == "ok"
 
 
-def test_reasons_name_what_a_person_can_check() -> None:
+def test_a_reason_says_what_the_alignment_found() -> None:
     source = document("Profits rose 14 percent in May.", "Staff numbers fell.")
-    ((found,),) = judge(Fenice(), source, "Profits rose 41 percent.", tools=Tools("sig", networks={"nli": TableNLI()}))
-    assert found.reason is not None
-    assert "41 is not in the source; nearest: 14" in found.reason
-    assert found.reason.startswith(
+    ((found,),) = judge(fenice(), source, "Profits rose 41 percent.", tools=Tools("sig", networks={"nli": TableNLI()}))
+    assert found.reason == (
         '"Profits rose 41 percent." is supported by no passage; the best is the whole document: score .00 '
         "(entailment .00, contradiction .00); needed: .50"
     )
@@ -334,7 +340,7 @@ def test_reasons_name_what_a_person_can_check() -> None:
 
 def test_empty_texts_are_skipped_with_a_reason() -> None:
     tools = Tools("sig", networks={"nli": TableNLI()})
-    ((found,),) = judge(Fenice(), SOURCE, " ", tools=tools)
+    ((found,),) = judge(fenice(), SOURCE, " ", tools=tools)
     assert (found.status, found.reason) == ("skipped", "the summary is empty")
 
 

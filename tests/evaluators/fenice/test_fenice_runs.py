@@ -88,11 +88,27 @@ def test_without_claims_there_is_no_number(tmp_path: Path) -> None:
     assert (score.value, score.n, score.missing) == (None, 0, 1)
 
 
-def test_coreference_without_a_model_names_what_would_work(tmp_path: Path) -> None:
+def test_every_role_without_a_model_is_named_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
-        evaluate([ROW], ["fenice[coref=true]"], models={"nli": "words/nli"}, out=tmp_path / "run")
+        evaluate([ROW], ["fenice[coref=true]"], out=tmp_path / "run")
     message = str(caught.value)
-    assert "models={'coref': 'local/FOLDER'}" in message
-    assert "fenice[coref=rules]" in message
-    with pytest.raises(UsageError, match="local/FOLDER"):
-        evaluate([ROW], ["fenice"], models={}, out=tmp_path / "run")
+    for role in ("nli", "coref", "seq2seq"):
+        assert f"models={{'{role}': 'local/FOLDER'}}" in message
+    assert "fenice[coref=llm]" in message
+    assert "hf/Babelscape/t5-base-summarization-claim-extractor" in message
+    assert "examples/train_claims.py" in message
+    assert "fenice[claims=sentence]" in message
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_bound_role_is_not_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        evaluate([ROW], ["fenice"], models={"nli": "words/nli"}, out=tmp_path / "run")
+    assert "'seq2seq'" in str(caught.value)
+    assert "'nli'" not in str(caught.value)
+
+
+def test_sentences_are_claims_without_another_model(tmp_path: Path) -> None:
+    run = evaluate([ROW], ["fenice[claims=sentence]"], models={"nli": "words/nli"}, out=tmp_path / "run")
+    claims = [row.claim.text for row in run.judgments() if row.claim]
+    assert claims == ["Ada sold the mill and bought a boat.", "She lives in Rome."]

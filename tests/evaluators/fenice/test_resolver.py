@@ -34,7 +34,7 @@ GAINED = ("Ana Ruiz won gold.", "Ana Ruiz won gold.")
 def run(llm: Scripted, *texts: str, settings: Settings | None = None, **set_to: Any) -> tuple[list[Any], TableNLI]:
     nli = TableNLI({GAINED: (0.95, 0.05, 0.0), ("She won gold.", GAINED[1]): (0.3, 0.7, 0.0)})
     tools = Tools("s", llms={"resolver": BoundLLM(llm, settings)}, networks={"nli": nli})
-    return judge(Fenice(coref="llm", **set_to), SOURCE, *texts, tools=tools), nli
+    return judge(Fenice(claims="sentence", coref="llm", **set_to), SOURCE, *texts, tools=tools), nli
 
 
 def test_a_mention_is_read_as_what_the_llm_says_it_stands_for() -> None:
@@ -45,7 +45,7 @@ def test_a_mention_is_read_as_what_the_llm_says_it_stands_for() -> None:
     assert [span.cut(SOURCE.text) for span in row.evidence] == ["She won gold.", "Ana Ruiz"]
     assert len(llm.requests) == 1, "once a document"
     assert row.prepared == second[0].prepared
-    assert Fenice(coref="llm").required_roles == ("nli", "resolver")
+    assert Fenice(coref="llm").required_roles == ("nli", "resolver", "seq2seq")
     assert Fenice(coref="llm", step="nli_coref", claims="llm").templates == ("coref", "claims")
     assert "prompt:" in Fenice(coref="llm").sign({})
 

@@ -1,7 +1,7 @@
-"""A summary taken apart into claims by an LLM (role `extractor`).
+"""The claims of a summary: its sentences, what a sequence-to-sequence network writes, or what an LLM lists.
 
 A claim is an elementary statement that can be checked by itself, after FENICE (Scirè et al., Findings of ACL 2024,
-section 3.1: claims from an LLM) and FActScore (Min et al., EMNLP 2023: atomic facts). One call a summary.
+section 3.1) and FActScore (Min et al., EMNLP 2023: atomic facts). Networks and LLMs are asked once a summary.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from summeter.evaluators.entailment.premises import sentences_of
 from summeter.evaluators.replies import (
     Texts,
     choice,
@@ -18,11 +19,13 @@ from summeter.evaluators.replies import (
     show,
     text_schema,
 )
+from summeter.models.base import Seq2Seq
 from summeter.models.prompts import Prompt, Template, fence_code
 from summeter.models.structured import BoundLLM, Form
 from summeter.records import Claim, ReplyError, Span, Status, Summary, digest
 from summeter.text.match import QuoteFinder
 from summeter.text.ngrams import words
+from summeter.text.split import split
 
 PACKAGE = "summeter.evaluators.claims"
 TEMPLATE = "claims"
@@ -35,10 +38,11 @@ SCHEMA = object_schema({"claims": list_schema(text_schema(LONGEST), AT_MOST)})
 
 
 class Claims(NamedTuple):
-    """The claims of a summary; `how` says for each how its sentence was found (None where it was not).
+    """The claims of a summary, each with the sentence it comes from, where one was found.
 
-    `status` is "ok", or why there are none, with a `reason`. `repeated` claims of the reply were left out, and `cut`
-    beyond the limit.
+    `status` is "ok", or why there are none, with a `reason`. `model` is the LLM or network that wrote the claims, None
+    for sentences. `how` says how the sentence of each written claim was found (None where it was not). Of an LLM's
+    list, `repeated` claims were left out, and `cut` ones beyond the limit.
     """
 
     claims: tuple[Claim, ...]
@@ -46,6 +50,7 @@ class Claims(NamedTuple):
     calls: tuple[str, ...] = ()
     status: Status = "ok"
     reason: str | None = None
+    model: str | None = None
     repeated: int = 0
     cut: int = 0
 
@@ -60,24 +65,40 @@ class Claims(NamedTuple):
         return digest(list(self.texts), 12)
 
 
+def sentence_claims(summary: Summary) -> Claims:
+    """Each sentence as one claim."""
+    spans = [Span(of="summary", start=start, end=end) for start, end in sentences_of(summary)]
+    return Claims(tuple(Claim(text=span.cut(summary.text), span=span) for span in spans))
+
+
+async def generate_claims(summary: Summary, model: Seq2Seq) -> Claims:
+    """Each sentence that the network writes for the summary as one claim (FENICE, section 3.1), without repetitions."""
+    (text,) = await model.generate([summary.text])
+    texts = tuple(dict.fromkeys(text[start:end] for start, end in split(text)))
+    if not texts:
+        reason = f"claims of the summary: {model.id} wrote none"
+        return Claims((), status="unparsed", reason=reason, model=model.id)
+    anchored = anchor(texts, summary)
+    claims = tuple(Claim(text=text, span=span) for text, (span, _) in zip(texts, anchored, strict=True))
+    return Claims(claims, tuple(how for _, how in anchored), model=model.id)
+
+
 async def extract_claims(
     summary: Summary, llm: BoundLLM, template: Template | None = None, *, at_most: int = AT_MOST
 ) -> Claims:
-    """Ask `llm` for the claims of a summary, by the shipped template or another. A reply that cannot be used is a
-    status, never a guess.
-
-    Each claim's `span` is the sentence of the summary it comes from (see `anchor`), where one is found.
-    """
+    """Ask `llm` for the claims of a summary, with the shipped template or another. An unusable reply is a status."""
     template = template or Template.load(PACKAGE, TEMPLATE)
     answer = await llm.ask(prompt(summary, template, at_most), form(summary, template))
     if answer.data is None:
-        return Claims((), calls=answer.calls, status=answer.status, reason=f"claims of the summary: {answer.reason}")
+        reason = f"claims of the summary: {answer.reason}"
+        return Claims((), calls=answer.calls, status=answer.status, reason=reason, model=llm.id)
     kept = answer.data.texts[:at_most]
     anchored = anchor(kept, summary)
     return Claims(
         tuple(Claim(text=text, span=span) for text, (span, _) in zip(kept, anchored, strict=True)),
         tuple(how for _, how in anchored),
         answer.calls,
+        model=llm.id,
         repeated=answer.data.repeated,
         cut=len(answer.data.texts) - len(kept),
     )

@@ -14,12 +14,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats, Premises, sentences_of
+from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats, Place, Premises, sentences_of
 from summeter.evaluators.fenice.coref import Version, legacy_versions, versions
 from summeter.interrupt import checkpoint
 from summeter.models.base import NLI
 from summeter.records import Document
-from summeter.text.english.pronouns import Mention
 from summeter.text.windows import sentence_windows
 
 Variant = Literal["paper", "legacy"]
@@ -32,7 +31,7 @@ class Best(NamedTuple):
     level: LevelName
     score: float
     row: Floats
-    places: tuple[Mention, ...]
+    places: tuple[Place, ...]
     version: Version | None = None
 
 
@@ -74,7 +73,7 @@ class Rules:
         return scores
 
 
-def windows(spans: Sequence[Mention], rules: Rules) -> list[tuple[int, int]]:
+def windows(spans: Sequence[Place], rules: Rules) -> list[tuple[int, int]]:
     """Windows of neighbouring sentences as (first, behind last).
 
     Paper: i = 1..n-j+1, so a document of fewer than j sentences has none; with a stride, the last one still ends with
@@ -105,8 +104,8 @@ class Aligner:
         document: Document,
         nli: NLI,
         rules: Rules,
-        whole: Sequence[Mention],
-        clusters: Sequence[Sequence[Mention]] = (),
+        whole: Sequence[Place],
+        clusters: Sequence[Sequence[Place]] = (),
     ) -> None:
         self.rules = rules
         self.text = document.text
@@ -120,11 +119,11 @@ class Aligner:
         self._wide = Premises(nli, larger, rules.nearest)
         self._rows: dict[tuple[str, str], Floats] = {}
 
-    def _passages(self, texts: Sequence[str], whole: Sequence[Mention]) -> list[tuple[LevelName, str, Mention]]:
+    def _passages(self, texts: Sequence[str], whole: Sequence[Place]) -> list[tuple[LevelName, str, Place]]:
         cut = windows(self.spans, self.rules)
         if self.rules.variant == "legacy" and len(cut) < 2:
             return []  # the released code reads windows and document only where there are two windows
-        passages: list[tuple[LevelName, str, Mention]] = [
+        passages: list[tuple[LevelName, str, Place]] = [
             ("window", " ".join(texts[first:last]), (self.spans[first][0], self.spans[last - 1][1]))
             for first, last in cut
         ]
@@ -168,7 +167,7 @@ class Aligner:
             resolved.append(current)
         return resolved
 
-    def _versions(self, sentence: Mention) -> list[Version]:
+    def _versions(self, sentence: Place) -> list[Version]:
         if self.rules.variant == "legacy":
             # The released code looks for the sentence by its text, and finds the first that reads the same.
             read = self.text[slice(*sentence)].strip()

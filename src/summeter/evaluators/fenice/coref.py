@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from summeter.text.english.pronouns import Mention
+from summeter.evaluators.entailment.premises import Place
 
 _NO_NAMES = (
     "i me my mine myself you your yours yourself yourselves he him his himself she her hers herself it its itself we "
@@ -27,10 +27,10 @@ class Version(NamedTuple):
     text: str
     read: str
     as_: str
-    at: Mention
+    at: Place
 
 
-def versions(text: str, sentence: Mention, clusters: Sequence[Sequence[Mention]]) -> list[Version]:
+def versions(text: str, sentence: Place, clusters: Sequence[Sequence[Place]]) -> list[Version]:
     """Every version of the sentence at `sentence`, in text order, each once.
 
     Mentions and sentence are (start, end) in code points of `text`. What replaces a mention is another mention of its
@@ -54,7 +54,7 @@ def versions(text: str, sentence: Mention, clusters: Sequence[Sequence[Mention]]
     return list(by_text.values())
 
 
-def legacy_versions(text: str, sentence: Mention, clusters: Sequence[Sequence[Mention]]) -> list[Version]:
+def legacy_versions(text: str, sentence: Place, clusters: Sequence[Sequence[Place]]) -> list[Version]:
     """As the released code makes them (there the sentence is the first of those that read the same).
 
     A mention that ends with the sentence is missed; what stands in the sentence itself replaces nothing; the first
@@ -76,9 +76,9 @@ def legacy_versions(text: str, sentence: Mention, clusters: Sequence[Sequence[Me
     return list(by_text.values())
 
 
-def _names(text: str, cluster: Sequence[Mention]) -> dict[str, Mention]:
+def _names(text: str, cluster: Sequence[Place]) -> dict[str, Place]:
     """The cluster's mentions that are no pronouns, by text, each at its first place."""
-    names: dict[str, Mention] = {}
+    names: dict[str, Place] = {}
     for start, end in sorted(cluster):
         name = text[start:end].strip()
         if name and name.casefold() not in PRONOUNS:

@@ -9,18 +9,22 @@ from typing import ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from summeter.evaluators.base import JudgmentBuilder, Prepared, PromptedEvaluator, Reduce, Tools
-from summeter.evaluators.claims.extract import PACKAGE, TEMPLATE
+from summeter.evaluators.claims.extract import (
+    PACKAGE,
+    TEMPLATE,
+    Claims,
+    extract_claims,
+    generate_claims,
+    sentence_claims,
+)
 from summeter.evaluators.entailment.premises import sentences_of, stretches
-from summeter.evaluators.entailment.reasons import findings, spans
+from summeter.evaluators.entailment.reasons import spans
 from summeter.evaluators.fenice import resolver
 from summeter.evaluators.fenice.align import Aligner, Rules, Variant
-from summeter.evaluators.fenice.claims import Source, by_sentence, draw
 from summeter.evaluators.fenice.reasons import explanation, opposed
 from summeter.models.base import Kind
 from summeter.models.prompts import Template
-from summeter.records import Document, Item, Judgment, Status, Unit
-from summeter.text.english import dependency
-from summeter.text.english.pronouns import clusters
+from summeter.records import Document, Item, Judgment, Status, Summary, Unit
 
 FAITHFULNESS = "faithfulness"
 
@@ -30,18 +34,17 @@ Step = Literal["full", "nli_coref", "nli_claim", "nli_sent"]
 class Fenice(PromptedEvaluator):
     """Claims of the summary against the document's sentences, windows of them, and the whole (FENICE, 2024).
 
-    `claims`: who takes the summary apart: `rules` (no model), `parse` (a dependency parser, the extra `parse`),
-    `seq2seq` (a network in the role `seq2seq`, such as the paper's T5), `llm` (role `extractor`).
-    `variant`: `paper`, or `legacy` for what the released code computes instead
-    (`align`). `coref`: whether mentions in the best sentence are replaced by what they stand for, as a model says (role
-    `coref`), for `llm` as an LLM quotes them (role `resolver`), or,
-    for `rules`, where a pronoun that opens a sentence plainly stands for one subject (`pronouns`).
-    `gate`: T, below which the sentence does not decide (paper). `window`: sentences a window; `stride`: sentences from
-    one window to the next. `step`: the ladder of the paper's ablation: `nli_sent` takes summary sentences for claims,
-    `nli_claim` claims against sentences, `nli_coref` adds coreference, `full` adds windows and document. `nearest`: ask
-    the network about only so many sentences a claim, and as many larger passages, those that share most words with it
-    (for long stories; it is no longer FENICE then). `threshold`: a claim is called supported from this score on; the
-    score does not depend on it. `prompts`: a folder whose templates `claims` and `coref` replace the shipped ones.
+    `claims`: the source of the claims: `seq2seq` (a network in the role `seq2seq`, such as the paper's T5), `llm` (an
+    LLM in the role `extractor`), `sentence` (each sentence is one claim; no model). `variant`: `paper`, or `legacy` for
+    what the released code computes instead (`align`). `coref`: whether mentions in the best sentence are replaced by
+    their antecedents: `true`, found by a coreference model (role `coref`), or `llm`, quoted by an LLM (role
+    `resolver`). `gate`: T, below which the sentence does not decide (paper). `window`: sentences a window; `stride`:
+    sentences from one window to the next. `step`: the ablation of the paper: `nli_sent` takes summary sentences for
+    claims, `nli_claim` claims against sentences, `nli_coref` adds coreference, `full` adds windows and document.
+    `nearest`: ask the network about only so many sentences a claim, and as many larger passages, those that share most
+    words with it (for long stories; it is no longer FENICE then). `threshold`: a claim is called supported from this
+    score on; the score does not depend on it. `prompts`: a folder whose templates `claims` and `coref` replace the
+    shipped ones.
 
     Where the document is longer than the network reads, the document level is the best of neighbouring stretches of
     whole sentences (`legacy`: the whole, of which the network reads the beginning).
@@ -62,15 +65,21 @@ class Fenice(PromptedEvaluator):
     local_model_kinds: ClassVar[Mapping[str, Kind]] = {"nli": "nli", "coref": "coref", "seq2seq": "seq2seq"}
     code_licence: ClassVar[str] = "CC BY-NC-SA 4.0"
     without_model: ClassVar[Mapping[str, str]] = {
-        "coref": "fenice[coref=rules] resolves pronouns without a model, fenice[coref=llm] by an LLM (role 'resolver')"
+        "nli": "The paper's network is hf/MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli",
+        "coref": "fenice[coref=llm] asks an LLM (role 'resolver') instead",
+        "seq2seq": (
+            "The paper's network is hf/Babelscape/t5-base-summarization-claim-extractor (CC BY-NC-SA 4.0); "
+            "`python examples/train_claims.py` makes one. fenice[claims=llm] asks an LLM (role 'extractor') instead, "
+            "and fenice[claims=sentence] takes each sentence for a claim"
+        ),
     }
     reduce: ClassVar[Reduce] = "mean"
     value_range: ClassVar[tuple[float, float] | None] = (-1.0, 1.0)
 
     variant: Variant = "paper"
-    claims: Source = "rules"
+    claims: Literal["sentence", "seq2seq", "llm"] = "seq2seq"
     step: Step = "full"
-    coref: bool | Literal["rules", "llm"] = False
+    coref: bool | Literal["llm"] = False
     gate: float = Field(default=0.8, ge=-1, le=1)
     window: int = Field(default=5, ge=1)
     stride: int = Field(default=1, ge=1)
@@ -92,22 +101,18 @@ class Fenice(PromptedEvaluator):
 
     @property
     def required_roles(self) -> tuple[str, ...]:
-        """The network, and what coreference and claims need as they are set."""
-        drawing = {"rules": (), "parse": (), "seq2seq": ("seq2seq",), "llm": ("extractor",)}[self.claims]
-        by_setting = {"rules": (), "llm": ("resolver",)}
-        resolving = by_setting.get(str(self.coref), ("coref",)) if self.resolves else ()
-        return ("nli", *resolving, *(() if self.step == "nli_sent" else drawing))
+        """The NLI network, and the models that coreference and claims need."""
+        roles = ["nli"]
+        if self.resolves:
+            roles.append("resolver" if self.coref == "llm" else "coref")
+        if self.claims != "sentence" and self.step != "nli_sent":
+            roles.append("extractor" if self.claims == "llm" else "seq2seq")
+        return tuple(roles)
 
     @property
     def decision_threshold(self) -> float:
         """The setting `threshold`."""
         return self.threshold
-
-    def signature_fields(self) -> Mapping[str, object]:
-        """Changed settings, and the parser or the prompt that draws the claims."""
-        if self.claims == "parse" and self.step != "nli_sent":
-            return {**super().signature_fields(), "parser": dependency.version()}
-        return super().signature_fields()
 
     @property
     def templates(self) -> tuple[str, ...]:
@@ -138,7 +143,7 @@ class Fenice(PromptedEvaluator):
             resolved = await resolver.resolve(document, tools.llm("resolver"), template)
             return resolved.model_copy(update={"data": {**data, **resolved.data}})
         if self.resolves:
-            data["clusters"] = await self._clusters(document, tools)
+            data["clusters"] = await tools.coref("coref").clusters(document.text)
         return Prepared(document_id=document.id, data=data)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
@@ -149,10 +154,7 @@ class Fenice(PromptedEvaluator):
         if prepared.status != "ok":
             builder = replace(builder, calls=prepared.calls)
             return [builder.failed(FAITHFULNESS, prepared.status, prepared.reason or "nothing was prepared")]
-        if self.step == "nli_sent":
-            drawn = by_sentence(item.summary)
-        else:
-            drawn = await draw(item.summary, self.claims, tools, self.load_template(TEMPLATE))
+        drawn = await self._claims(item.summary, tools)
         if not drawn.claims:
             builder = replace(builder, model=drawn.model, calls=drawn.calls)
             status: Status = "skipped" if drawn.status == "ok" else drawn.status
@@ -163,8 +165,7 @@ class Fenice(PromptedEvaluator):
         judgments = []
         for place, (claim, verdict) in enumerate(zip(drawn.claims, verdicts, strict=True)):
             best, supported = verdict.best, verdict.best.score >= self.threshold
-            contrary = () if supported else findings(claim.text, item.document, tools)
-            reason = explanation(claim.text, verdict, aligner.spans, self.rules, self.threshold, contrary)
+            reason = explanation(claim.text, verdict, aligner.spans, self.rules, self.threshold)
             worst = opposed(verdict, aligner.spans, self.threshold)
             evidence = spans([*best.places, *([] if worst is None else [aligner.spans[worst]])])
             unit: Unit = "sentence" if self.step == "nli_sent" else "claim"
@@ -175,11 +176,12 @@ class Fenice(PromptedEvaluator):
             ))  # fmt: skip
         return judgments
 
-    async def _clusters(self, document: Document, tools: Tools) -> list[list[tuple[int, int]]]:
-        """Mentions that mean the same, as the model or the rules say."""
-        if self.coref == "rules":
-            return clusters(document.text, sentences_of(document))
-        return await tools.coref("coref").clusters(document.text)
+    async def _claims(self, summary: Summary, tools: Tools) -> Claims:
+        if self.step == "nli_sent" or self.claims == "sentence":
+            return sentence_claims(summary)
+        if self.claims == "seq2seq":
+            return await generate_claims(summary, tools.seq2seq("seq2seq"))
+        return await extract_claims(summary, tools.llm("extractor"), self.load_template(TEMPLATE))
 
     def _aligner(self, document: Document, prepared: Prepared, tools: Tools) -> Aligner:
         """The document made ready, once for all its summaries."""

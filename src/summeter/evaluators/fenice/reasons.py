@@ -5,22 +5,19 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from summeter.evaluators.entailment.premises import CONTRADICT, NEUTRAL
+from summeter.evaluators.entailment.premises import CONTRADICT, NEUTRAL, Place
 from summeter.evaluators.entailment.reasons import TELLING, against, beside, shares, short
 from summeter.evaluators.fenice.align import Best, Rules, Verdict
-from summeter.text.english.pronouns import Mention
 
 LONGEST = 120
 """A claim of more characters is quoted by its beginning."""
 
 
-def explanation(
-    claim: str, verdict: Verdict, spans: Sequence[Mention], rules: Rules, threshold: float, contrary: Sequence[str] = ()
-) -> str:
-    """Why a claim is decided as it is, for a person who has the document beside it.
+def explanation(claim: str, verdict: Verdict, spans: Sequence[Place], rules: Rules, threshold: float) -> str:
+    """What the alignment found for a claim: the deciding passage with its score and level, a better sentence below the
+    gate, and the sentence that contradicts the claim most.
 
-    `spans` are the document's sentences, `contrary` what words and numbers say against the claim. Sentences are counted
-    from 1.
+    `spans` are the document's sentences, which are counted from 1.
     """
     best, neutral = verdict.best, rules.subtracted == NEUTRAL
     where, much = place(best, spans), f"score {beside(best.score, threshold)} ({shares(best.row, neutral=neutral)})"
@@ -33,14 +30,13 @@ def explanation(
     if verdict.narrow is not None and verdict.narrow.score > best.score:
         higher = f"{place(verdict.narrow, spans)} has {short(verdict.narrow.score)}"
         parts.append(f"{higher}, which is under the gate of {short(rules.gate)} and so does not decide")
-    parts += contrary
     worst = opposed(verdict, spans, threshold)
     if worst is not None:
         parts.append(f"sentence {worst + 1} contradicts it ({shares(verdict.sentences[worst], neutral=neutral)})")
     return "; ".join(parts)
 
 
-def opposed(verdict: Verdict, spans: Sequence[Mention], threshold: float) -> int | None:
+def opposed(verdict: Verdict, spans: Sequence[Place], threshold: float) -> int | None:
     """The sentence that contradicts an unsupported claim most strongly, where it is not the one that decides."""
     worst = against(verdict.sentences)
     if worst is None or verdict.best.score >= threshold or spans[worst] in verdict.best.places:
@@ -48,7 +44,7 @@ def opposed(verdict: Verdict, spans: Sequence[Mention], threshold: float) -> int
     return worst
 
 
-def place(best: Best, spans: Sequence[Mention]) -> str:
+def place(best: Best, spans: Sequence[Place]) -> str:
     """The passage in words.
 
     >>> spans = [(0, 4), (5, 9), (10, 14)]

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from summeter.evaluators.base import Prepared
+from summeter.evaluators.entailment.premises import Place
 from summeter.evaluators.replies import field, is_object, list_schema, object_schema, read_reply, text_schema
 from summeter.evaluators.windows import shown
 from summeter.models.prompts import Template, fence_code
 from summeter.models.structured import BoundLLM, Form
 from summeter.records import Document, ReplyError
-from summeter.text.english.pronouns import Mention
 from summeter.text.match import QuoteFinder
 
 TEMPLATE = "coref"
@@ -53,7 +53,7 @@ async def resolve(document: Document, llm: BoundLLM, template: Template) -> Prep
     have no place}, in code points; with "windows" and "truncated_tokens" where it is longer than the LLM reads."""
     frame = template.fill(document="", document_code=fence_code(""))
     seen = shown(document, llm, frame, REPLY_TOKENS)
-    clusters: list[list[Mention]] = []
+    clusters: list[list[Place]] = []
     calls: tuple[str, ...] = ()
     dropped = 0
     for number, view in enumerate(seen.views, 1):
@@ -102,7 +102,7 @@ def _quote(entry: Any) -> Quote:
     return quote
 
 
-def locate(clusters: Quotes, text: str) -> tuple[list[list[Mention]], int]:
+def locate(clusters: Quotes, text: str) -> tuple[list[list[Place]], int]:
     """Clusters as (start, end) in code points of `text`, in its order, and how many mentions have no place: their
     passage is not there or stands there twice, or the mention is not in it or twice. A cluster of one is left out.
 
@@ -110,7 +110,7 @@ def locate(clusters: Quotes, text: str) -> tuple[list[list[Mention]], int]:
     >>> locate((quotes,), "Ana sat. Then she ran.")
     ([[(0, 3), (14, 17)]], 1)
     """
-    finder, located, lost = QuoteFinder(text), list[list[Mention]](), 0
+    finder, located, lost = QuoteFinder(text), list[list[Place]](), 0
     for cluster in clusters:
         places = [_place(quote, finder) for quote in cluster]
         lost += places.count(None)
@@ -120,7 +120,7 @@ def locate(clusters: Quotes, text: str) -> tuple[list[list[Mention]], int]:
     return located, lost
 
 
-def _place(quote: Quote, finder: QuoteFinder) -> Mention | None:
+def _place(quote: Quote, finder: QuoteFinder) -> Place | None:
     passage = finder.find(quote.passage, minimum=EXACT)
     if passage is None:
         return None
@@ -133,13 +133,13 @@ def _place(quote: Quote, finder: QuoteFinder) -> Mention | None:
     return passage.start + start, passage.start + end
 
 
-def joined(clusters: Sequence[Sequence[Mention]]) -> list[list[Mention]]:
+def joined(clusters: Sequence[Sequence[Place]]) -> list[list[Place]]:
     """Clusters that share a mention are one: windows of a document overlap.
 
     >>> joined([[(0, 3), (9, 12)], [(20, 22), (30, 33)], [(9, 12), (40, 43)]])
     [[(20, 22), (30, 33)], [(0, 3), (9, 12), (40, 43)]]
     """
-    merged: list[set[Mention]] = []
+    merged: list[set[Place]] = []
     for cluster in clusters:
         held = set(cluster)
         for other in [known for known in merged if known & held]:

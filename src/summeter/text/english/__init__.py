@@ -1,1 +1,1 @@
-"""English grammar by rules: clauses, statements along a dependency tree, and what a pronoun stands for."""
+"""The English parser: dependency trees, and the phrases that a text names."""
