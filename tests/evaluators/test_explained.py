@@ -93,8 +93,6 @@ def test_support_names_the_culprit_and_its_passage() -> None:
     assert "'Penguins', 'sang quarterly' have no support in the source" in (found[3].reason or "")
 
 
-def test_similarity_names_the_words_that_are_not_in_the_nearest_sentence() -> None:
+def test_similarity_gives_the_cosine_with_the_nearest_sentence() -> None:
     found = [one for one in told("similarity") if one.target.unit == "sentence"]
-    told_of = r"cosine -?\d\.\d\d with the nearest sentence; not in it: 'bridge', '41'"
-    assert re.fullmatch(told_of, found[0].reason or "")
-    assert (found[4].reason or "").endswith("all content words are in it")
+    assert re.fullmatch(r"cosine -?\d\.\d\d with the nearest sentence", found[0].reason or "")

@@ -47,13 +47,13 @@ def beside(value: float, threshold: float) -> str:
     return repr(value)
 
 
-def explanation(row: Floats, where: str, *, supported: bool, contrary: Sequence[str] = ()) -> str:
-    """Why a claim is decided as it is: the passage's own verdict, then what words and numbers say against it."""
+def explanation(row: Floats, where: str, *, supported: bool) -> str:
+    """Why a claim is decided as it is: what the network says of the passage."""
     if supported:
         return f"entailed by {where} ({shares(row)})"
     if row[CONTRADICT] >= TELLING:
-        return "; ".join([f"contradicted by {where} ({shares(row)})", *contrary])
-    return "; ".join([f"no passage entails it; nearest: {where} ({shares(row)})", *contrary])
+        return f"contradicted by {where} ({shares(row)})"
+    return f"no passage entails it; nearest: {where} ({shares(row)})"
 
 
 def against(table: Floats) -> int | None:

@@ -12,7 +12,7 @@ from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduc
 from summeter.evaluators.entailment.convolution import Convolution, load, weights_file
 from summeter.evaluators.entailment.grains import Grain, Passage, cut, fitted
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, Floats, Premises, Sentences, sentences_of
-from summeter.evaluators.entailment.reasons import against, explanation, findings, shares, spans
+from summeter.evaluators.entailment.reasons import against, explanation, shares, spans
 from summeter.models.base import Kind
 from summeter.models.fitted import NumbersFile
 from summeter.records import Document, Item, Judgment, Span
@@ -151,7 +151,7 @@ class SummaC(Evaluator):
             for passage, table in zip((*scored, *judged), tables, strict=True)
         ]
         parts = [
-            self._part(builder, numbers[verdict.passage.place], verdict, passages, tools)
+            self._part(builder, numbers[verdict.passage.place], verdict, passages)
             for verdict in verdicts[len(scored) :]
         ]
         return [self._whole(builder, verdicts[: len(scored)], convolution), *parts]
@@ -174,13 +174,10 @@ class SummaC(Evaluator):
         best = float(np.nanmax(table[:, ENTAIL]))  # not a number: what was not asked about
         return best - float(np.nanmax(table[:, CONTRADICT])) if self.labels == "ec" else best
 
-    def _part(
-        self, builder: JudgmentBuilder, place: int, verdict: _Verdict, passages: Sequence[Passage], tools: Tools
-    ) -> Judgment:
+    def _part(self, builder: JudgmentBuilder, place: int, verdict: _Verdict, passages: Sequence[Passage]) -> Judgment:
         at = int(np.nanargmax(verdict.table[:, ENTAIL]))
         supported = verdict.value >= self.threshold
-        contrary = () if supported else findings(verdict.passage.text, builder.item.document, tools)
-        reason, shown = explanation(verdict.table[at], "a passage", supported=supported, contrary=contrary), [at]
+        reason, shown = explanation(verdict.table[at], "a passage", supported=supported), [at]
         worst = None if supported else against(verdict.table)
         if worst is not None and worst != at:
             reason += f"; another passage contradicts it ({shares(verdict.table[worst])})"

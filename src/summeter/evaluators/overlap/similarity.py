@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
 from summeter.evaluators.entailment.premises import sentences_of
-from summeter.evaluators.support.checks import unmatched
 from summeter.models.base import Embedder, Kind
 from summeter.records import Document, Item, Judgment, Span
 
@@ -36,7 +35,7 @@ class Similarity(Evaluator):
     numbers changed lies nearly as close as the right one.
 
     Writes one judgment of the summary, and against the document one of each sentence: the cosine with the nearest
-    sentence of the document, which is its evidence; the reason names the words of content that are not in it.
+    sentence of the document, which is its evidence.
     """
 
     name: ClassVar[str] = "similarity"
@@ -135,8 +134,7 @@ def _parts(builder: JudgmentBuilder, own: Floats, document: Floats, places: list
     for place, row in zip(numbers, cosines, strict=False):
         at = int(row.argmax())
         start, end = places[at] if at < len(places) else (0, len(builder.item.document.text))
-        new = unmatched(builder.item.sentences[place], builder.item.document.text[start:end])
-        reason = f"cosine {row[at]:.2f} with the nearest sentence; {new}"
+        reason = f"cosine {row[at]:.2f} with the nearest sentence"
         judgments.append(
             builder.ok(
                 SIMILARITY,

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
 from summeter.evaluators.support import lexicon
-from summeter.evaluators.support.analysis import Word, analyse, opposites, stem
+from summeter.evaluators.support.analysis import Word, opposites, stem
 from summeter.evaluators.support.evidence import Evidence
 from summeter.evaluators.support.features import Measured
 from summeter.evaluators.support.numbers import Number, currency, letters, signed
@@ -32,31 +32,11 @@ Raw = tuple[str, Sequence[Word]]
 """What a check finds: the text of the finding, and the claim's words that it accounts for."""
 
 
-def _listed(quotes: Iterable[str], most: int = _SHOWN) -> tuple[str, int]:
+def _listed(quotes: Iterable[str]) -> tuple[str, int]:
     """A few quotations and how many more there are; and the number of all."""
     texts = list(dict.fromkeys(quotes))
-    more = f" and {len(texts) - most} more" if len(texts) > most else ""
-    return f"{', '.join(texts[:most])}{more}", len(texts)
-
-
-def unmatched(sentence: str, passage: str) -> str:
-    """The content words of the sentence that are not in the passage, as words of a reason: what a reader looks for
-    where a network gives a number only. Inflection does not count, nor how a number is written.
-
-    >>> unmatched("The mill was sold for two pounds.", "Ada sells her mill.")
-    "not in it: 'two', 'pounds'"
-    >>> unmatched("Ada sold mills.", "Ada sells her mill.")
-    'all content words are in it'
-    """
-    checkpoint()
-    there = {word.key for word in analyse(passage)}
-    content = [word for word in analyse(sentence) if word.content]
-    if not content:
-        return "it has no content words"
-    texts, count = _listed(
-        (f"'{sentence[word.start : word.end][:40]}'" for word in content if word.key not in there), 4
-    )
-    return f"not in it: {texts}" if count else "all content words are in it"
+    more = f" and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
+    return f"{', '.join(texts[:_SHOWN])}{more}", len(texts)
 
 
 # Numbers: not in the source, of another unit, or beside another word.
