@@ -229,8 +229,9 @@ def judged(evaluator: Evaluator, items: list[Item], networks: Mapping[str, Opene
     """All items side by side, as a run has them, with nothing stored."""
 
     async def work() -> None:
-        kinds = evaluator.local_model_kinds
-        bound = models_of([Network(role, kinds[role], opened.id, opened) for role, opened in networks.items()])
+        bound = models_of(
+            [Network(role, evaluator.role(role).kind, opened.id, opened) for role, opened in networks.items()]
+        )
         tools = {item.document.id: Tools("s", networks=bound) for item in items}
         prepared = {document.id: await evaluator.prepare(document, tools[document.id])
                     for document in {item.document.id: item.document for item in items}.values()}  # fmt: skip
@@ -407,7 +408,7 @@ def measured(line: Line, folder: Path, items: list[Item], peers: Path | None, ro
     """A line of the table. The first pass of each side loads and warms up, and is not timed."""
     evaluator = build(line.evaluator)
     opened = {
-        role: open_model(f"local/{folder / name}", KINDS[evaluator.local_model_kinds[role]].head)
+        role: open_model(f"local/{folder / name}", KINDS[evaluator.role(role).kind].head)
         for role, name in line.folders.items()
     }
     noted, parser = Noted(), Parser(None)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from evaluators.judging import judgments_of
 from numpy.typing import NDArray
 
 from summeter.evaluators.base import Evaluator, Tools
@@ -129,7 +130,7 @@ def judge(evaluator: Evaluator, source: Document, *summaries: str, tools: Tools)
     async def run() -> list[list[Judgment]]:
         prepared = await evaluator.prepare(source, tools)
         items = [item(source, text, f"s{at}") for at, text in enumerate(summaries)]
-        return list(await asyncio.gather(*(evaluator.judge(one, prepared, tools) for one in items)))
+        return list(await asyncio.gather(*(judgments_of(evaluator, one, prepared, tools) for one in items)))
 
     return asyncio.run(run())
 
@@ -313,4 +314,4 @@ def local_models() -> dict[str, Any]:
 def networks(evaluator: Evaluator, **kinds: Any) -> dict[str, Any]:
     """A model in each role of an evaluator that takes a local one; `kinds` replace those of `local_models`."""
     by_kind = {**local_models(), **kinds}
-    return {role: by_kind[kind] for role, kind in evaluator.local_model_kinds.items()}
+    return {name: by_kind[role.kind] for name, role in evaluator.roles.items() if role.kind != "llm"}

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from evaluators.bad_replies import BAD, ITEM, ODD, SENTENCES, Case, Replies
+from evaluators.judging import judgments_of
 
 from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.evaluators.catalog import CATALOG, find
@@ -232,7 +233,7 @@ def judge(harness: Harness, text: str, *, repair: bool = False) -> tuple[Prepare
 
     async def both() -> tuple[Prepared, list[Judgment]]:
         prepared = await harness.evaluator.prepare(ITEM.document, tools)
-        return prepared, await harness.evaluator.judge(ITEM, prepared, tools)
+        return prepared, await judgments_of(harness.evaluator, ITEM, prepared, tools)
 
     return *asyncio.run(both()), parrot
 
@@ -317,9 +318,5 @@ def test_a_rating_judge_needs_no_line_here(name: str) -> None:
 
 
 def test_every_llm_evaluator_of_the_catalog_stands_here() -> None:
-    asking = {
-        name
-        for name in CATALOG
-        if set(find(name)().required_roles) - set(find(name).local_model_kinds) and len(find(name)().parts()) == 1
-    }
+    asking = {name for name in CATALOG if find(name)().samples and len(find(name)().parts()) == 1}
     assert asking <= set(HARNESSES)

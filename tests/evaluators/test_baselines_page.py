@@ -34,7 +34,7 @@ def test_a_command_binds_every_network_that_its_evaluators_ask(command: str) -> 
     assert evaluators
     check_roles(evaluators, models)
     assert {role for part in parts_of(evaluators) for role in part.required_roles} == set(models)
-    local = {role for part in parts_of(evaluators) for role in part.local_model_kinds}
+    local = {name for part in parts_of(evaluators) for name, role in part.roles.items() if role.kind != "llm"}
     for role, model in models.items():
         assert is_local(model) == (role in local)
         if role in local:
@@ -47,7 +47,7 @@ def test_every_baseline_has_a_row_and_a_command() -> None:
     assert len(NAMED) == len(set(NAMED)) >= 12
     assert set(NAMED) <= set(CATALOG)
     # Judges whose weights summeter names are baselines.
-    with_weights = {name for name in CATALOG if find(name).checkpoints}
+    with_weights = {name for name in CATALOG if any(role.checkpoints for role in find(name).roles.values())}
     assert with_weights <= set(NAMED)
     asked = {build(text).name for command in COMMANDS for text in values(command, "-e")}
     assert asked | {"lite3pyramid", "menli.combined"} >= set(NAMED)
@@ -55,6 +55,6 @@ def test_every_baseline_has_a_row_and_a_command() -> None:
 
 def test_what_is_not_for_commercial_use_is_said() -> None:
     for name in NAMED:
-        for checkpoint in find(name).checkpoints:
+        for checkpoint in (one for role in find(name).roles.values() for one in role.checkpoints):
             row = next(line for line in TABLE if f"`{name}`" in line)
             assert checkpoint.commercial or f"{checkpoint.licence}, non-commercial" in row

@@ -19,7 +19,7 @@ from summeter.engine.dry import dry
 from summeter.engine.executors.local import LocalExecutor
 from summeter.engine.plan import Job, item_key, jobs, splitter, units
 from summeter.engine.progress import Progress
-from summeter.engine.worker import Worker, skipped
+from summeter.engine.worker import Worker
 from summeter.evaluators.aspects import ASPECTS
 from summeter.evaluators.base import Evaluator, Tools
 from summeter.evaluators.catalog import CATALOG, build, find
@@ -73,7 +73,7 @@ def judge(name: str, rows: Sequence[Mapping[str, Any]]) -> Collected:
     roles = {role: "dry/model" for part in evaluator.parts() for role in part.roles}
     work = jobs([evaluator], roles, splitter(data), {"t": 0.0})
     sink = Collected()
-    local = {role for part in evaluator.parts() for role in part.local_model_kinds}
+    local = {name for part in evaluator.parts() for name, role in part.roles.items() if role.kind != "llm"}
     llms = {role: dry(model, Counter()) for role, model in roles.items() if role not in local}
     asking = [job for job in work if not isinstance(job.evaluator, DerivedEvaluator)]
     worker = Worker(
@@ -95,8 +95,9 @@ def derived(evaluator: DerivedEvaluator, job: Job, data: Dataset, judgments: lis
     """The judgments of a derived judge, skipped items included."""
     found: list[Judgment] = []
     for one in (one for document, summaries in data.items() for one in evaluator.items(document, summaries)):
-        if why := evaluator.skip_reason(one):
-            found += skipped(job, one, why)
+        skipped = evaluator.unjudged(one, job.signature)
+        if skipped is not None:
+            found += skipped
             continue
         mine = [row for row in judgments if row.target.item == item_key(one)]
         by_member = tuple(tuple(row for row in mine if row.signature == name) for name in job.entry.members)

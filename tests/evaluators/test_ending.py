@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from evaluators.judging import judgments_of
 from evaluators.networks import TableNLI, networks
 
 from summeter.data.dataset import load
@@ -59,7 +60,7 @@ def test_every_local_judge_looks_at_what_ends_it(judge: Evaluator, tmp_path: Pat
     async def judged() -> None:
         prepared = await judge.prepare(document, tools)
         with checked(ends):
-            await judge.judge(Item(document=document, summary=summary), prepared, tools)
+            await judgments_of(judge, Item(document=document, summary=summary), prepared, tools)
 
     with pytest.raises(Ended):
         asyncio.run(judged())

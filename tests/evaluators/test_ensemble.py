@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from evaluators.judging import judgments_of
 
 from summeter.engine.api import evaluate
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
@@ -89,7 +90,7 @@ def judged(ensemble: Ensemble, llms: dict[str, BoundLLM]) -> list[Judgment]:
         for member in ensemble.members:
             tools = Tools("member", llms)
             prepared = await member.evaluator.prepare(ITEM.document, tools)
-            rows.append(tuple(await member.evaluator.judge(ITEM, prepared, tools)))
+            rows.append(tuple(await judgments_of(member.evaluator, ITEM, prepared, tools)))
         return tuple(rows)
 
     return list(ensemble.derive([MemberJudgments(("d", "s", None), asyncio.run(heard()))], "sig"))

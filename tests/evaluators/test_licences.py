@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import ClassVar
 
 import pytest
 
 from summeter.cli.main import main
-from summeter.evaluators.base import Checkpoint
+from summeter.evaluators.base import Checkpoint, Role
 from summeter.evaluators.catalog import CATALOG, find
 from summeter.evaluators.entailment.minicheck import MiniCheck
 from summeter.evaluators.seq2seq.trueteacher import TrueTeacher
@@ -23,20 +24,19 @@ BASELINES = (
 def test_every_entry_states_its_licences(name: str) -> None:
     evaluator = find(name)
     assert evaluator.code_licence
-    for checkpoint in evaluator.checkpoints:
-        assert checkpoint.role in evaluator.roles
-        assert checkpoint.licence
+    assert all(checkpoint.licence for role in evaluator.roles.values() for checkpoint in role.checkpoints)
     if name in BASELINES:
-        assert {checkpoint.role for checkpoint in evaluator.checkpoints} == set(evaluator.roles)
+        assert all(role.checkpoints for role in evaluator.roles.values())
 
 
 class Two(TrueTeacher):
     """A judge with weights for every use beside those that are not."""
 
-    checkpoints: ClassVar[tuple[Checkpoint, ...]] = (
-        *TrueTeacher.checkpoints,
-        Checkpoint("trueteacher", "org/free", "MIT"),
-    )
+    roles: ClassVar[Mapping[str, Role]] = {
+        "trueteacher": Role(
+            "seq2seq", checkpoints=(*TrueTeacher.roles["trueteacher"].checkpoints, Checkpoint("org/free", "MIT"))
+        )
+    }
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar, get_args
 
 import pytest
+from evaluators.judging import judgments_of
 
 from summeter.evaluators import JudgmentBuilder, LLMJudge, Prepared, Tools
 from summeter.evaluators.base import Parser
@@ -50,7 +51,7 @@ class Elsewhere(Rainy):
 def judge(reply: object, prepared: Prepared | None = None, settings: Settings | None = None) -> Judgment:
     llm = Scripted([{"reply": reply}])
     tools = Tools("sig", {"judge": BoundLLM(llm, settings)})
-    (found,) = asyncio.run(Rainy().judge(ITEM, prepared or Prepared(document_id="d"), tools))
+    (found,) = asyncio.run(judgments_of(Rainy(), ITEM, prepared or Prepared(document_id="d"), tools))
     return found
 
 
@@ -92,5 +93,5 @@ def test_what_is_cut_off_a_long_document_is_said() -> None:
     text = " ".join(f"On day {day} it rained." for day in range(400))
     one = ITEM.model_copy(update={"document": Document(id="d", text=text)})
     tools = Tools("sig", {"judge": BoundLLM(Scripted([{"reply": {"rain": "yes"}}]), Settings(context=900))})
-    (found,) = asyncio.run(Rainy().judge(one, Prepared(document_id="d"), tools))
+    (found,) = asyncio.run(judgments_of(Rainy(), one, Prepared(document_id="d"), tools))
     assert (found.value, bool(found.truncated_tokens)) == (1.0, True)

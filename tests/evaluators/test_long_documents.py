@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from evaluators.judging import judgments_of
 from evaluators.long_items import PLANTED, TOLD, Reader, document, filler, item
 from hypothesis import given
 from hypothesis import strategies as st
@@ -145,7 +146,7 @@ def run(evaluator: FactScore, llm: BoundLLM, *sentences: str) -> list[Judgment]:
     one = item(LONG, *sentences)
 
     async def both() -> list[Judgment]:
-        return await evaluator.judge(one, await evaluator.prepare(LONG, tools), tools)
+        return await judgments_of(evaluator, one, await evaluator.prepare(LONG, tools), tools)
 
     return asyncio.run(both())
 
@@ -187,7 +188,7 @@ def finesure(evaluator: Any, llm: BoundLLM, *sentences: str) -> tuple[Prepared, 
 
     async def both() -> tuple[Prepared, list[Judgment]]:
         prepared = await evaluator.prepare(LONG, tools)
-        return prepared, await evaluator.judge(one, prepared, tools)
+        return prepared, await judgments_of(evaluator, one, prepared, tools)
 
     return asyncio.run(both())
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from evaluators.judging import judgments_of
 
 from summeter.evaluators import RatingJudge, Tools
 from summeter.evaluators.catalog import find
@@ -60,7 +61,7 @@ def test_it_asks_and_rates(names: dict[str, Any]) -> None:
     tools = Tools(signature=judge.sign({"judge": llm.id}), llms={"judge": BoundLLM(llm)})
 
     async def judged() -> Any:
-        return await judge.judge(item, await judge.prepare(item.document, tools), tools)
+        return await judgments_of(judge, item, await judge.prepare(item.document, tools), tools)
 
     (found,) = asyncio.run(judged())
     assert (found.judge, found.aspect, found.value, found.status) == ("grades", "fluency", 3.0, "ok")

@@ -32,11 +32,7 @@ ROWS = [
     },
 ]
 
-ASKING = [
-    name
-    for name in CATALOG
-    if any(set(part.required_roles) - set(part.local_model_kinds) for part in build(name).parts())
-]
+ASKING = [name for name in CATALOG if any(part.samples for part in build(name).parts())]
 SET = [  # settings that send another form
     *(f"finesure.fact_check[strategy={one}]" for one in ("basic", "instruction", "categorization", "evidence")),
     "finesure.fact_check[taxonomy=unisumeval]", "finesure.key_facts[validators=2]", "geval[key_facts=document]",

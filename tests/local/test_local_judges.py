@@ -50,11 +50,7 @@ def roles(spec: str) -> set[str]:
     return {role for part in build(spec).parts() for role in part.required_roles}
 
 
-NAMES = [
-    name
-    for name in CATALOG
-    if any(set(part.required_roles) - set(part.local_model_kinds) for part in build(name).parts())
-]
+NAMES = [name for name in CATALOG if any(part.samples for part in build(name).parts())]
 SPECS = [spec for name in NAMES for spec in SETTINGS.get(name, (name,)) if roles(spec)]
 
 

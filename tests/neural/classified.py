@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from evaluators.judging import judgments_of
 
 from summeter.evaluators.base import Evaluator, Tools
 from summeter.evaluators.entailment.alignscore import AlignScore
@@ -243,7 +244,7 @@ def judged(evaluator: Evaluator, items: Sequence[Item], networks: dict[str, Any]
         rows = []
         for item in items:
             tools = Tools("s", networks=networks)
-            rows.append(list(await evaluator.judge(item, await evaluator.prepare(item.document, tools), tools)))
+            rows.append(list(await judgments_of(evaluator, item, await evaluator.prepare(item.document, tools), tools)))
         return rows
 
     return asyncio.run(run())

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from evaluators.judging import judgments_of
 
 from summeter.evaluators.base import Evaluator, Tools
 from summeter.evaluators.entailment.convolution import released
@@ -153,7 +154,7 @@ def judged(
         for item in items(task, several=several):
             tools = Tools("s", scratch=scratch.setdefault(item.document.id, {}), networks=bound)
             prepared = await evaluator.prepare(item.document, tools)
-            found.append(list(await evaluator.judge(item, prepared, tools)))
+            found.append(list(await judgments_of(evaluator, item, prepared, tools)))
         return found
 
     return asyncio.run(run())

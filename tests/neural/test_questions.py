@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from evaluators.judging import judgments_of
 from neural import checkpoints, parity, question_networks
 
 from summeter.engine.api import evaluate
@@ -59,7 +60,7 @@ def test_menli_gives_what_the_released_code_gave(name: str, nli: LocalNLI) -> No
             summary = Summary(document_id=document.id, system="s", text=text, splitter="given")
             item = Item(document=document, summary=summary)
             prepared = await evaluator.prepare(document, Tools("s"))
-            rows += await evaluator.judge(item, prepared, Tools("s", networks={"nli": nli}))
+            rows += await judgments_of(evaluator, item, prepared, Tools("s", networks={"nli": nli}))
         return rows
 
     rows = asyncio.run(run())
@@ -145,7 +146,7 @@ def test_dae_gives_the_arcs_of_the_released_code(tmp_path: Path) -> None:
         summary = Summary(document_id="d", system="s", text=" ".join(case["summary"]), splitter="given")
         tools.scratch.clear()
         prepared = Prepared(document_id="d")
-        rows = asyncio.run(evaluator.judge(Item(document=document, summary=summary), prepared, tools))
+        rows = asyncio.run(judgments_of(evaluator, Item(document=document, summary=summary), prepared, tools))
         values = np.array([row.value for row in rows if row.target.unit == "claim"])
         wanted = 1 / (1 + np.exp(np.array(logits)[:, 0] - np.array(logits)[:, 1]))
         assert len(values) == min(20, len(case["arcs"]))

@@ -12,8 +12,7 @@ import pytest
 
 from summeter.engine.api import evaluate
 from summeter.engine.dry import dry_run
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
-from summeter.models.base import Kind
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Role, Tools
 from summeter.records import Item, Judgment, ReplayMiss, UsageError
 from summeter.runs.results import RESULTS, ResultStore
 
@@ -31,8 +30,7 @@ class Entailed(Evaluator):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "is it entailed"
     aspects: ClassVar[tuple[str, ...]] = ("faithfulness",)
-    roles: ClassVar[tuple[str, ...]] = ("nli", "embed")
-    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"nli": "nli", "embed": "embed"}
+    roles: ClassVar[Mapping[str, Role]] = {"nli": Role("nli"), "embed": Role("embed")}
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         texts = (item.document.text, item.summary.text)
@@ -140,8 +138,7 @@ class TwoWriters(Evaluator):
     summary: ClassVar[str] = "two networks of one kind"
     aspects: ClassVar[tuple[str, ...]] = ("fluency",)
     value_range: ClassVar[tuple[float, float] | None] = None
-    roles: ClassVar[tuple[str, ...]] = ("asks", "answers")
-    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"asks": "seq2seq", "answers": "seq2seq"}
+    roles: ClassVar[Mapping[str, Role]] = {"asks": Role("seq2seq"), "answers": Role("seq2seq")}
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         pair = (item.document.text, item.summary.text)
@@ -153,8 +150,7 @@ class OtherKind(Entailed):
     """The role `answers` as an NLI model."""
 
     name: ClassVar[str] = "other_kind"
-    roles: ClassVar[tuple[str, ...]] = ("answers",)
-    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"answers": "nli"}
+    roles: ClassVar[Mapping[str, Role]] = {"answers": Role("nli")}
 
 
 def test_two_networks_of_a_kind_serve_one_evaluator(folders: Path, tmp_path: Path) -> None:

@@ -71,7 +71,8 @@ def _evaluators() -> list[dict[str, Any]]:
         evaluator = find(name)
         texts = (f"a {need}" for need in sorted(evaluator.needs))
         needs = ", ".join((*(f"-m {role}=..." for role in _asked(evaluator)), *texts))
-        closed = [checkpoint for checkpoint in evaluator.checkpoints if not checkpoint.commercial]
+        checkpoints = [(name, weights) for name, role in evaluator.roles.items() for weights in role.checkpoints]
+        closed = [weights for _, weights in checkpoints if not weights.commercial]
         terms = "".join(f"; non-commercial: {weights.model} ({weights.licence})" for weights in closed)
         about = (
             f"{evaluator.summary.rstrip('.')} -> {_measured(evaluator)}{f'  (needs {needs})' if needs else ''}{terms}"
@@ -80,14 +81,14 @@ def _evaluators() -> list[dict[str, Any]]:
             {"name": name, "about": about, "aspects": list(evaluator.aspects), "roles": list(evaluator.roles),
              "needs": sorted(evaluator.needs), "version": evaluator.version,
              "code_licence": evaluator.code_licence,
-             "weights": [_stated(weights) for weights in evaluator.checkpoints],
+             "weights": [_stated(role, weights) for role, weights in checkpoints],
              "settings": {key: str(info.annotation) for key, info in evaluator.model_fields.items()}}
         )  # fmt: skip
     return rows
 
 
-def _stated(weights: Checkpoint) -> dict[str, Any]:
-    return {name: value for name, value in weights._asdict().items() if value is not None}
+def _stated(role: str, weights: Checkpoint) -> dict[str, Any]:
+    return {"role": role, **{name: value for name, value in weights._asdict().items() if value is not None}}
 
 
 def _asked(evaluator: type[Evaluator]) -> tuple[str, ...]:
@@ -95,7 +96,7 @@ def _asked(evaluator: type[Evaluator]) -> tuple[str, ...]:
     try:
         return evaluator().required_roles
     except ValueError:
-        return evaluator.roles
+        return tuple(evaluator.roles)
 
 
 def _measured(evaluator: type[Evaluator]) -> str:

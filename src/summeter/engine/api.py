@@ -423,7 +423,7 @@ class _Session:
 
 
 def _asks_local_models(job: Job) -> bool:
-    return any(role in job.evaluator.local_model_kinds for role in job.roles)
+    return any(job.evaluator.role(role).kind != "llm" for role in job.roles)
 
 
 def _call_settings(plan: RunPlan, money: Spending) -> CallSettings:

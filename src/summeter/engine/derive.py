@@ -13,7 +13,7 @@ from typing import IO, TypeGuard, overload
 
 from summeter.data.dataset import Dataset
 from summeter.engine.plan import Job, RunPlan, Wanted, item_key, units
-from summeter.engine.worker import FATAL, failure, reason_of, record, skipped
+from summeter.engine.worker import FATAL, failure, reason_of, record
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.cascade import Cascade
 from summeter.evaluators.derived import DerivedEvaluator, ItemKey, MemberJudgments
@@ -137,10 +137,11 @@ def _sorted_out(job: Job, data: Dataset) -> tuple[list[ItemKey], dict[ItemKey, l
     unfit: dict[ItemKey, list[Judgment]] = {}
     for document, summaries in data.items():
         for item in job.evaluator.items(document, summaries):
-            if why := job.evaluator.skip_reason(item):
-                unfit[item_key(item)] = skipped(job, item, why)
-            else:
+            skipped = job.evaluator.unjudged(item, job.signature)
+            if skipped is None:
                 fit.append(item_key(item))
+            else:
+                unfit[item_key(item)] = [row.model_copy(update={"model": job.entry.model}) for row in skipped]
     return fit, unfit
 
 

@@ -426,7 +426,10 @@ class _Judge:
         }
         key = digest([request, row.output])
         store.put(key, json.dumps(request), json.dumps({"text": row.output}), row.model or "import")
-        judgments = self.evaluators[row.aspect].read(row.output, output.item, self.parser, self.signature)
+        evaluator = self.evaluators[row.aspect]
+        judgments = evaluator.unjudged(output.item, self.signature)
+        if judgments is None:
+            judgments = evaluator.read(row.output, output.item, self.parser, self.signature)
         return [judgment.model_copy(update={"model": row.model, "calls": (key,)}) for judgment in judgments]
 
     def _valued(self, output: Output) -> Judgment:

@@ -31,10 +31,10 @@ def parts_of(evaluators: Iterable[Evaluator]) -> list[Evaluator]:
 def default_models(evaluators: Sequence[Evaluator]) -> dict[str, str]:
     """The models that evaluators bring along, by role."""
     return {
-        role: part.default_models[role]
+        name: default
         for part in _with_members(evaluators)
-        for role in part.required_roles
-        if role in part.default_models
+        for name in part.required_roles
+        if (default := part.role(name).default) is not None
     }
 
 
@@ -125,7 +125,8 @@ def models_of(evaluator: Evaluator, names: Mapping[str, str], models: Mapping[st
     parts: list[str | Parameter] = []
     for role in missing:
         name = names[role]
-        if role in evaluator.local_model_kinds:
+        asked = evaluator.role(role)
+        if asked.kind != "llm":
             from summeter.models.local.bind import how_to_bind
 
             how = how_to_bind(name)
@@ -133,8 +134,8 @@ def models_of(evaluator: Evaluator, names: Mapping[str, str], models: Mapping[st
             example = Parameter("models", f"{name}=openai/gpt-4o")
             how = Message(Parameter("models", f"{name}=PROVIDER/MODEL"), " (for example ", example, ")")
         also = ". It also" if parts else evaluator.name
-        without = evaluator.without_model.get(role, "").removesuffix(".")
-        parts += [f"{also} asks a model in the role {name!r}; bind one with ", how, f". {without}" if without else ""]
+        hint = f". {asked.hint.removesuffix('.')}" if asked.hint else ""
+        parts += [f"{also} asks a model in the role {name!r}; bind one with ", how, hint]
     raise UsageError(*parts)
 
 
@@ -154,8 +155,8 @@ def _kinds(evaluators: Sequence[Evaluator]) -> dict[str, Kind]:
     kinds: dict[str, Kind] = {}
     for evaluator in _with_members(evaluators):
         for role in evaluator.required_roles:
-            kind = evaluator.local_model_kinds.get(role)
-            if kind is not None and kinds.setdefault(role, kind) != kind:
+            kind = evaluator.role(role).kind
+            if kind != "llm" and kinds.setdefault(role, kind) != kind:
                 raise UsageError(
                     f"the role {role!r} is a {kind} model to {evaluator.name} and a {kinds[role]} "
                     "model to another evaluator; run them apart"

@@ -32,8 +32,8 @@ def toolbox(llms: Mapping[str, BoundLLM], networks: Mapping[str, Any] | None = N
             own = {role: BoundLLM(model.llm, model.settings._replace(repeat=job.repeat)) for role, model in own.items()}
         local = {
             role: networks[job.roles.get(role, role)]
-            for role in job.evaluator.local_model_kinds
-            if networks and job.roles.get(role, role) in networks
+            for role, asked in job.evaluator.roles.items()
+            if asked.kind != "llm" and networks and job.roles.get(role, role) in networks
         }
         return Tools(signature=job.signature, llms=own, networks=local)
 

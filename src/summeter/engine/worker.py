@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from summeter.engine.plan import Job, Unit, item_key
 from summeter.engine.progress import Progress
-from summeter.evaluators.base import JudgmentBuilder, Prepared, Tools
+from summeter.evaluators.base import Prepared, Tools
 from summeter.models.compute_time import ComputeTime, timed
 from summeter.models.layers.item_timeout import within
 from summeter.records import (
@@ -32,7 +32,6 @@ from summeter.records import (
     UsageError,
     WriteError,
 )
-from summeter.records import Unit as TargetUnit
 from summeter.runs.manifest import JudgeEntry
 from summeter.runs.progress import ItemKey
 from summeter.runs.run import Failure, prepared_rows
@@ -82,10 +81,11 @@ class Worker:
         tools = self.tools(job)
         fit = []
         for item in items:
-            if why := job.evaluator.skip_reason(item):
-                self._write(job, item, skipped(job, item, why))
-            else:
+            skipped = job.evaluator.unjudged(item, job.signature)
+            if skipped is None:
                 fit.append(item)
+            else:
+                self._write(job, item, skipped)
         if not fit:
             return
         prepared = await self._attempt(job, fit, self._prepare(job, document, tools))
@@ -129,18 +129,22 @@ class Worker:
         return await timed(self._spent(job), job.evaluator.prepare(document, tools))
 
     async def _judge(self, job: Job, item: Item, prepared: Prepared, tools: Tools) -> None:
+        failed = job.evaluator.unjudged(item, job.signature, prepared)
+        if failed is not None:
+            self._write(job, item, failed)
+            return
         spent = self._spent(job)
         judgments = await self._attempt(job, [item], timed(spent, job.evaluator.judge(item, prepared, tools)))
         if judgments is not None:
             spent.items += 1
-            if job.entry.model is not None:  # one with several roles may name the model of one of them
-                judgments = [row.model_copy(update={"model": job.entry.model}) for row in judgments]
             self._write(job, item, judgments)
 
     def _spent(self, job: Job) -> ComputeTime:
         return self.compute.setdefault(job.signature, ComputeTime())
 
     def _write(self, job: Job, item: Item, judgments: Sequence[Judgment]) -> None:
+        if job.entry.model is not None:  # an evaluator with several roles may name the model of one of them
+            judgments = [row.model_copy(update={"model": job.entry.model}) for row in judgments]
         self.progress.advance(ok=record(self.sink, job.entry, item_key(item), judgments))
 
     def _fail(self, job: Job, item: Item, error: Exception) -> None:
@@ -173,12 +177,6 @@ def _gravest(error: Exception) -> Exception:
         return error
     inner = [_gravest(each) for each in error.exceptions]
     return min(inner, key=lambda each: 0 if isinstance(each, FATAL) else 1 if isinstance(each, BudgetError) else 2)
-
-
-def skipped(job: Job, item: Item, why: str) -> list[Judgment]:
-    pen = JudgmentBuilder(job.evaluator, item, job.signature, model=job.entry.model)
-    unit: TargetUnit = "pair" if item.rival else "summary"
-    return [pen.failed(aspect, "skipped", why, unit) for aspect in job.evaluator.measured]
 
 
 def failure(judge: JudgeEntry, key: ItemKey, status: Status, reason: str, bad: Sequence[Judgment]) -> Failure:

@@ -1,7 +1,7 @@
 """JUDGES: the evaluators, by class name, and what an evaluator of one's own is made of.
 
     from summeter.evaluators import FineSurE, Rouge
-    from summeter.evaluators import Evaluator, Item, Judgment, JudgmentBuilder, Prepared, Tools
+    from summeter.evaluators import Evaluator, Item, Judgment, Prepared, Role, Tools
 
 Each class is imported when it is first used; `catalog` maps catalog names to them. How to write one: docs/extending.md.
 A class of the catalog needs no line here; one below gives type checkers its type.
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from summeter.evaluators.base import Evaluator as Evaluator
     from summeter.evaluators.base import JudgmentBuilder as JudgmentBuilder
     from summeter.evaluators.base import Prepared as Prepared
+    from summeter.evaluators.base import Role as Role
     from summeter.evaluators.base import Tools as Tools
     from summeter.evaluators.cascade import Cascade as Cascade
     from summeter.evaluators.derived import DerivedEvaluator as DerivedEvaluator
@@ -77,6 +78,7 @@ _PARTS = {
     "Rating": "summeter.evaluators.rating.judge",
     "RatingJudge": "summeter.evaluators.rating.judge",
     "ReplyError": "summeter.records",
+    "Role": "summeter.evaluators.base",
     "Template": "summeter.models.prompts",
     "Tools": "summeter.evaluators.base",
 }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, cast
 
@@ -90,7 +90,6 @@ class Checkpoint(NamedTuple):
     """Published weights that a role is meant for: their name, and the licence that their card states. `commercial`
     False: the licence forbids commercial use. `alias`: what a server calls them, where that is another name."""
 
-    role: str
     model: str
     licence: str
     commercial: bool = True
@@ -98,11 +97,36 @@ class Checkpoint(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Role:
+    """A model that an evaluator may ask.
+
+    `kind`: "llm", or the kind of a local model. `default`: the model bound where the user binds none. `hint`: ends the
+    message where a model is missing. `checkpoints`: the published weights that the role is meant for, with their
+    licences; any other model has a licence of its own.
+    """
+
+    kind: Literal["llm"] | Kind = "llm"
+    default: str | None = None
+    hint: str | None = None
+    checkpoints: tuple[Checkpoint, ...] = ()
+
+
+@dataclass(frozen=True)
+class ExpectedJudgment:
+    """A judgment that an item should have: where it cannot be had, a failed judgment takes its place."""
+
+    aspect: str
+    unit: Unit = "summary"
+    index: int | None = None
+    list_id: str | None = None
+
+
+@dataclass(frozen=True)
 class Tools:
     """What a judge may use, by role. Made by the run, never stored.
 
     `llms` and `networks` hold the LLMs and the local models by role; `tools.llm("judge")`, `tools.nli("nli")` give
-    one, UsageError where none is bound. The roles in an evaluator's `local_model_kinds` are networks of that kind.
+    one, UsageError where none is bound.
     `signature` is the evaluator's own signature in this run; `scratch` caches what is expensive to
     derive (one dict per document and evaluator, dropped after the document).
     """
@@ -165,21 +189,20 @@ def _bound(models: Mapping[str, T], role: str) -> T:
 
 
 class Evaluator(BaseModel):
-    """A judge: frozen settings as its own fields; class facts; two methods.
+    """A judge: frozen settings as its own fields; class facts; two methods, `prepare` and `judge`.
 
     `aspects`: what it measures. `needs`: what an item must have. `roles`: the models it may ask (`required_roles`:
-    those it asks as it is set). `local_model_kinds`: which roles take a local model, and of what kind
-    (`{"answers": "seq2seq"}` for `tools.seq2seq("answers")`); a role that is not there takes an LLM.
-    `default_models`: models of roles that need no binding. `without_model`: by role, how it does without that model,
-    for the message where none is bound. `reduce`: how judgments below the summary become its
-    score ("share" of labels that are 1, "mean" of values, or "whole": a judgment of the summary stands beside them).
+    those it asks as it is set). `reduce`: how judgments below the summary become its score ("share" of labels that are
+    1, "mean" of values, or "whole": a judgment of the summary stands beside them).
     `value_range`: the least and the greatest value of its judgments, where there are such (a scale goes before it).
     `binary_units`: the units of which its judgments are 1 or 0 and nothing between.
     `reads_sentences`: whether the splitter bears on the result (and so is signed). `prepares_only`: it derives
     something of documents and judges no summary. `pairwise`: it compares two summaries of a document.
     `positional_setting`: the setting that a word without = in `-e` sets (`geval[sample:20]`).
-    `code_licence`: that of the method's released code, of which nothing is copied where it has none. `checkpoints`: the
-    published weights it is meant for, with their licences; whatever else is bound has a licence of its own.
+    `code_licence`: that of the method's released code, of which nothing is copied where it has none.
+
+    `judge` is called only for items that can be judged: `unjudged` writes the judgments of those that `skip_reason`
+    names, and of those for which `prepare` failed.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -189,12 +212,8 @@ class Evaluator(BaseModel):
     summary: ClassVar[str]
     aspects: ClassVar[tuple[str, ...]]
     needs: ClassVar[frozenset[Need]] = frozenset()
-    roles: ClassVar[tuple[str, ...]] = ()
-    local_model_kinds: ClassVar[Mapping[str, Kind]] = {}
-    default_models: ClassVar[Mapping[str, str]] = {}
-    without_model: ClassVar[Mapping[str, str]] = {}
+    roles: ClassVar[Mapping[str, Role]] = {}
     code_licence: ClassVar[str] = OWN
-    checkpoints: ClassVar[tuple[Checkpoint, ...]] = ()
     reduce: ClassVar[Reduce] = "share"
     value_range: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
     binary_units: ClassVar[frozenset[Unit]] = frozenset()
@@ -218,17 +237,21 @@ class Evaluator(BaseModel):
         """Weights whose licence forbids commercial use, with that licence, among those that it is meant for: where the
         model bound to their role has their name or alias, or is a folder, and the role has no others."""
         named = []
-        for checkpoint in self.checkpoints:
-            model = models.get(checkpoint.role)
-            if checkpoint.commercial or model is None or checkpoint.role not in self.required_roles:
-                continue
-            free = any(other.commercial for other in self.checkpoints if other.role == checkpoint.role)
-            names = [checkpoint.model.rpartition("/")[2], *filter(None, [checkpoint.alias])]
-            alike = any(name.lower() in model.lower() for name in names)
-            folder = checkpoint.role in self.local_model_kinds and not model.startswith("hf/")
-            if alike or (folder and not free):
-                named.append(f"{checkpoint.model} ({checkpoint.licence})")
+        for name in self.required_roles:
+            role, model = self.role(name), models.get(name)
+            for checkpoint in role.checkpoints:
+                if checkpoint.commercial or model is None:
+                    continue
+                names = [checkpoint.model.rpartition("/")[2], *filter(None, [checkpoint.alias])]
+                alike = any(each.lower() in model.lower() for each in names)
+                folder = role.kind != "llm" and not model.startswith("hf/")
+                if alike or (folder and not any(other.commercial for other in role.checkpoints)):
+                    named.append(f"{checkpoint.model} ({checkpoint.licence})")
         return tuple(named)
+
+    def role(self, name: str) -> Role:
+        """The role of this name; one that is not in `roles`, such as a member's of a derived judge, takes an LLM."""
+        return self.roles.get(name, Role())
 
     def parts(self) -> tuple[Evaluator, ...]:
         """The evaluators that do the work: itself, or the members of a bundle."""
@@ -242,12 +265,12 @@ class Evaluator(BaseModel):
     @property
     def required_roles(self) -> tuple[str, ...]:
         """The roles whose models it asks as it is set: all of `roles`, unless a setting chooses among them."""
-        return self.roles
+        return tuple(self.roles)
 
     @property
     def samples(self) -> bool:
-        """Whether it asks an LLM as it is set; networks (`local_model_kinds`) give the same answer every time."""
-        return any(role not in self.local_model_kinds for role in self.required_roles)
+        """Whether it asks an LLM as it is set; local models give the same answer every time."""
+        return any(self.role(name).kind == "llm" for name in self.required_roles)
 
     def items(self, document: Document, summaries: Sequence[Summary]) -> list[Item]:
         """What there is to judge in a document: every summary, or every ordered pair of two (`pairwise`)."""
@@ -336,11 +359,35 @@ class Evaluator(BaseModel):
         return Prepared(document_id=document.id)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        """Judge one item. Returns one judgment per unit judged; never raises for a bad reply."""
+        """Judge one item that can be judged. Returns one judgment per unit judged; never raises for a bad reply."""
         raise NotImplementedError
 
+    def builder(self, item: Item, prepared: Prepared, tools: Tools, **fields: Any) -> JudgmentBuilder:
+        """What `judge` writes its judgments with; `fields` are the builder's own (`model`, `calls`...)."""
+        return JudgmentBuilder(self, item, tools.signature, prepared.stored_id, **fields)
+
+    def expected(self, item: Item, data: Mapping[str, Any], parser: Parser = "strict") -> list[ExpectedJudgment]:
+        """The judgments of an item, which fail where it cannot be judged. Default: one of the summary an aspect."""
+        del data, parser
+        return [ExpectedJudgment(aspect, "pair" if item.rival else "summary") for aspect in self.measured]
+
+    def unjudged(self, item: Item, signature: str, prepared: Prepared | None = None) -> list[Judgment] | None:
+        """The judgments of an item that is not to be judged, and None for one that is.
+
+        Skipped judgments where `skip_reason` says why; where `prepared` is given and failed, failed ones.
+        """
+        builder = JudgmentBuilder(self, item, signature)
+        if why := self.skip_reason(item):
+            return builder.skipped(why)
+        if prepared is None or prepared.status == "ok":
+            return None
+        builder = replace(builder, prepared=prepared.stored_id, calls=prepared.calls)
+        why = prepared.reason or "nothing was prepared"
+        return builder.all_failed(prepared.status, why, self.expected(item, prepared.data))
+
     def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
-        """Judgments from a raw reply of an earlier experiment, by the strict or the released parser."""
+        """Judgments from a raw reply of an earlier experiment on an item that can be judged, by the strict or the
+        released parser."""
         del output, item, parser, signature
         raise UsageError(f"{self.name} has no parser for raw outputs; give rows with a `value` instead")
 
@@ -439,6 +486,15 @@ class JudgmentBuilder:
     ) -> Judgment:
         """A judgment that could not be had, and why."""
         return self._write(aspect, unit, index, status, {"reason": reason, **fields})
+
+    def all_failed(self, status: Status, reason: str, expected: Iterable[ExpectedJudgment]) -> list[Judgment]:
+        """A failed judgment in place of each expected one."""
+        return [self.failed(one.aspect, status, reason, one.unit, one.index, list_id=one.list_id) for one in expected]
+
+    def skipped(self, reason: str) -> list[Judgment]:
+        """A skipped judgment of the item for each aspect."""
+        unit: Unit = "pair" if self.item.rival else "summary"
+        return [self.failed(aspect, "skipped", reason, unit) for aspect in self.evaluator.measured]
 
     def _write(self, aspect: str, unit: Unit, index: int | None, status: Status, fields: dict[str, Any]) -> Judgment:
         list_id = fields.pop("list_id", None)

@@ -19,6 +19,7 @@ import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from summeter.evaluators.aspects import ASPECTS
+from summeter.evaluators.base import Role
 from summeter.evaluators.derived import (
     ItemKey,
     JoinedEvaluator,
@@ -96,7 +97,7 @@ class Cascade(JoinedEvaluator):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "A cheap judge decides what it is sure of, a dear one the rest, within a bound."
     aspects: ClassVar[tuple[str, ...]] = tuple(ASPECTS)
-    roles: ClassVar[tuple[str, ...]] = ("judge", "second", "extractor", "validator")
+    roles: ClassVar[Mapping[str, Role]] = dict.fromkeys(("judge", "second", "extractor", "validator"), Role())
 
     first: str = "support"
     then: str = "finesure.fact_check"

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from summeter.evaluators.aspects import ASPECTS
+from summeter.evaluators.base import Role
 from summeter.evaluators.derived import (
     ItemKey,
     JoinedEvaluator,
@@ -56,7 +57,7 @@ class Ensemble(JoinedEvaluator):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "Several evaluators joined: majority or mean, with their agreement as confidence."
     aspects: ClassVar[tuple[str, ...]] = tuple(ASPECTS)
-    roles: ClassVar[tuple[str, ...]] = ("judge", "second", "extractor", "validator")
+    roles: ClassVar[Mapping[str, Role]] = dict.fromkeys(("judge", "second", "extractor", "validator"), Role())
     positional_setting: ClassVar[str | None] = "of"
 
     of: str = "rts+mcq+stareval"

@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from summeter.evaluators.aspects import ASPECTS
-from summeter.evaluators.base import Evaluator
+from summeter.evaluators.base import Evaluator, Role
 from summeter.evaluators.catalog import rebuild
 from summeter.evaluators.derived import DerivedEvaluator, ItemKey, Member, MemberJudgments
 from summeter.models.fitted import NumbersFile, read_fitted
@@ -231,7 +231,7 @@ class Fused(DerivedEvaluator):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "Judgments of other evaluators combined by weights fitted to people's labels."
     aspects: ClassVar[tuple[str, ...]] = tuple(ASPECTS)
-    roles: ClassVar[tuple[str, ...]] = ("judge", "second", "extractor", "validator")
+    roles: ClassVar[Mapping[str, Role]] = dict.fromkeys(("judge", "second", "extractor", "validator"), Role())
     value_range: ClassVar[tuple[float, float] | None] = None
     positional_setting: ClassVar[str | None] = "model"
 

@@ -7,11 +7,10 @@ strict reader), and `judgments`. Asking, the repair turn, long documents, stored
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Final, Generic, Literal, NamedTuple, TypeVar
 
-from summeter.evaluators.base import JudgmentBuilder, Parser, Prepared, PromptedEvaluator, Tools
+from summeter.evaluators.base import JudgmentBuilder, Parser, Prepared, PromptedEvaluator, Role, Tools
 from summeter.evaluators.replies import object_schema
 from summeter.evaluators.windows import Shown, View, shown, with_document
 from summeter.models.prompts import Prompt, fence_codes
@@ -31,15 +30,6 @@ class NoVerdict(NamedTuple):
     reason: str
 
 
-class Slot(NamedTuple):
-    """A judgment that a reply should have given: where a reply cannot be used, each slot gets a failed one."""
-
-    aspect: str
-    unit: Unit = "summary"
-    place: int | None = None
-    list_id: str | None = None
-
-
 class LLMJudge(PromptedEvaluator, Generic[R]):
     """A judge that puts one question about an item to the model in the role `judge`; R is a reply, read.
 
@@ -52,7 +42,7 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
     Methods take `data`, what `prepare` derived (`Prepared.data`).
     """
 
-    roles: ClassVar[tuple[str, ...]] = ("judge",)
+    roles: ClassVar[Mapping[str, Role]] = {"judge": Role()}
     unit: ClassVar[Unit] = "summary"
     reply: ClassVar[Mapping[str, Any]] = {}
     long_documents: ClassVar[Literal["passages", "windows", "unread"]] = "passages"
@@ -99,11 +89,6 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
         del data
         return texts(item)
 
-    def slots(self, item: Item, data: Mapping[str, Any], parser: Parser = "strict") -> list[Slot]:
-        """The judgments that fail where a reply cannot be used: by default one for each aspect."""
-        del item, data, parser
-        return [Slot(aspect, self.unit) for aspect in self.measured]
-
     def expected_tokens(self, item: Item) -> int:
         """About how many tokens the reply takes."""
         del item
@@ -138,13 +123,6 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One question, or one a window of a long document; a judgment for every unit."""
-        builder = JudgmentBuilder(self, item, tools.signature, prepared=prepared.stored_id)
-        if why := self.skip_reason(item):
-            return self.skipped(builder, why)
-        if prepared.status != "ok":
-            builder = replace(builder, calls=prepared.calls)
-            why = prepared.reason or "nothing was prepared"
-            return self.failed(builder, NoVerdict(prepared.status, why), self.slots(item, prepared.data))
         llm, data = tools.llm("judge"), prepared.data
         seen = self.shown(item, data, llm)
         answers: list[Answer[R]] = []
@@ -154,23 +132,22 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
             if self.settled(answers, item):
                 break
         calls = tuple(key for answer in answers for key in answer.calls)
-        builder = replace(builder, model=llm.id, calls=calls, truncated_tokens=seen.truncated_tokens)
+        cut = seen.truncated_tokens
+        builder = self.builder(item, prepared, tools, model=llm.id, calls=calls, truncated_tokens=cut)
         reply = self.join(answers, item, seen.views)
         if isinstance(reply, NoVerdict):
-            return self.failed(builder, reply, self.slots(item, data))
+            return builder.all_failed(reply.status, reply.reason, self.expected(item, data))
         return self.judgments(reply, builder)
 
     def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
         """Judgments from a stored reply: in this judge's form or the published one, or by the released parser."""
         builder = JudgmentBuilder(self, item, signature)
-        if why := self.skip_reason(item):
-            return self.skipped(builder, why)
         data = self.stored_data(item)
         try:
             read = {"strict": self.parse, "legacy": self.parse_released}[parser]
             return self.judgments(read(output, item, data), builder)
         except ReplyError as error:
-            return self.failed(builder, NoVerdict(error.kind, str(error)), self.slots(item, data, parser))
+            return builder.all_failed(error.kind, str(error), self.expected(item, data, parser))
 
     def stored_data(self, item: Item) -> Mapping[str, Any]:
         """What is taken for prepared where a stored reply is read."""
@@ -186,18 +163,6 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
             near = [*_parts(item.summary), *(_parts(item.rival) if item.rival else ())]
         frame = self.prompt(with_document(item, ""), data)
         return shown(item.document, llm, frame, self.expected_tokens(item), near)
-
-    def skipped(self, builder: JudgmentBuilder, why: str) -> list[Judgment]:
-        """A skipped judgment for each aspect."""
-        return [builder.failed(aspect, "skipped", why, self.unit) for aspect in self.measured]
-
-    @staticmethod
-    def failed(builder: JudgmentBuilder, lack: NoVerdict, slots: Sequence[Slot]) -> list[Judgment]:
-        """A failed judgment for each slot."""
-        return [
-            builder.failed(slot.aspect, lack.status, lack.reason, slot.unit, slot.place, list_id=slot.list_id)
-            for slot in slots
-        ]
 
 
 def texts(item: Item) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Semicolons, Tools
-from summeter.models.base import AspectRating, Kind
+from summeter.evaluators.base import Evaluator, Prepared, Reduce, Role, Semicolons, Tools
+from summeter.models.base import AspectRating
 from summeter.records import Item, Judgment, UsageError, nearest
 
 SPAN_FREE = "span_free"
@@ -30,8 +30,7 @@ class Regression(Evaluator):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "ratings by a network trained on people's (summeter train)"
     aspects: ClassVar[tuple[str, ...]] = ("coherence", "consistency", "coverage", "fluency", "overall")
-    roles: ClassVar[tuple[str, ...]] = ("regressor",)
-    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"regressor": "regressor"}
+    roles: ClassVar[Mapping[str, Role]] = {"regressor": Role("regressor")}
     reduce: ClassVar[Reduce] = "whole"
     value_range: ClassVar[tuple[float, float] | None] = None
     reads_sentences: ClassVar[bool] = False
@@ -46,11 +45,8 @@ class Regression(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment an aspect."""
-        del prepared
         regressor = tools.regressor("regressor")
-        builder = JudgmentBuilder(self, item, tools.signature, model=regressor.id)
-        if why := self.skip_reason(item):
-            return [builder.failed(aspect, "skipped", why) for aspect in self.measured]
+        builder = self.builder(item, prepared, tools, model=regressor.id)
         (rated,) = await regressor.predict([(item.document.text, item.summary.text)])
         known = [*rated.truncated_tokens, *([SPAN_FREE] if rated.span_free is not None else [])]
         for aspect in self.only:

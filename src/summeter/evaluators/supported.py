@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal, NamedTuple
 
-from summeter.evaluators.base import JudgmentBuilder, Parser
-from summeter.evaluators.llm import LLMJudge, NoVerdict, Slot
+from summeter.evaluators.base import ExpectedJudgment, JudgmentBuilder, Parser
+from summeter.evaluators.llm import LLMJudge, NoVerdict
 from summeter.evaluators.windows import View, closest
 from summeter.models.structured import Answer
 from summeter.records import Item, Judgment, Span, Unit
@@ -73,10 +73,10 @@ class SentenceJudge(LLMJudge[tuple[SupportVerdict | NoVerdict, ...]]):
         """As for every evaluator; and there must be sentences."""
         return super().skip_reason(item) or (None if item.sentences else "the summary has no sentences")
 
-    def slots(self, item: Item, data: Mapping[str, Any], parser: Parser = "strict") -> list[Slot]:
+    def expected(self, item: Item, data: Mapping[str, Any], parser: Parser = "strict") -> list[ExpectedJudgment]:
         """One a sentence."""
         del data, parser
-        return [Slot(FAITHFULNESS, "sentence", place) for place in range(len(item.sentences))]
+        return [ExpectedJudgment(FAITHFULNESS, "sentence", place) for place in range(len(item.sentences))]
 
     def expected_tokens(self, item: Item) -> int:
         """`reply_tokens` a sentence."""

@@ -211,7 +211,7 @@ def _of_entry(run: RunFolder, entry: JudgeEntry) -> tuple[Evaluator, FusedMember
             f"{run.folder} asked {entry.name} several times ({entry.signature}), and a fused judge takes one judgment "
             "a summary; score without repeats"
         )
-    networks = {role: model for role, model in entry.models.items() if role in evaluator.local_model_kinds}
+    networks = {role: model for role, model in entry.models.items() if evaluator.role(role).kind != "llm"}
     asks = {role: model for role, model in entry.models.items() if role not in networks}
     role = entry.roles.get("judge")
     member = FusedMember(

@@ -8,6 +8,7 @@ from math import exp
 from typing import Any
 
 import pytest
+from evaluators.judging import judgments_of
 from evaluators.long_items import Reader, document, item
 
 from summeter.evaluators.base import Tools
@@ -28,7 +29,7 @@ def judge(evaluator: FactScore, llm: Any, one: Any = ITEM, **settings: Any) -> l
     tools = Tools("sig", dict.fromkeys(evaluator.required_roles, bound))
 
     async def both() -> list[Judgment]:
-        return await evaluator.judge(one, await evaluator.prepare(one.document, tools), tools)
+        return await judgments_of(evaluator, one, await evaluator.prepare(one.document, tools), tools)
 
     return asyncio.run(both())
 

@@ -6,6 +6,7 @@ import asyncio
 from typing import ClassVar
 
 import pytest
+from evaluators.judging import judgments_of
 from evaluators.networks import Row, TableCoref, TableNLI, TableSeq2Seq, document, item, judge
 
 from summeter.evaluators.base import Tools
@@ -320,7 +321,7 @@ def test_where_one_summary_fails_another_asks_for_itself() -> None:
     async def run() -> list[list[Judgment] | BaseException]:
         prepared = await evaluator.prepare(SOURCE, tools)
         items = [item(SOURCE, CLAIM, system) for system in "ab"]
-        made = (evaluator.judge(one, prepared, tools) for one in items)
+        made = (judgments_of(evaluator, one, prepared, tools) for one in items)
         return list(await asyncio.gather(*made, return_exceptions=True))
 
     first, second = asyncio.run(run())

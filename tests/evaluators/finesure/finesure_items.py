@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
+from evaluators.judging import judgments_of
+
 from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.models.base import Completion, Request
 from summeter.models.structured import BoundLLM, Settings
@@ -67,6 +69,6 @@ def run(evaluator: Evaluator, one: Item, judge: Judge, *, repair: bool = False) 
 
     async def both() -> tuple[Prepared, list[Judgment]]:
         prepared = await evaluator.prepare(one.document, given)
-        return prepared, await evaluator.judge(one, prepared, given)
+        return prepared, await judgments_of(evaluator, one, prepared, given)
 
     return asyncio.run(both())

@@ -193,7 +193,7 @@ def test_nothing_to_judge_is_skipped_without_a_call() -> None:
         assert [(j.status, j.reason, j.target.unit) for j in judgments] == [("skipped", why, "summary")]
     whole = item()
     bare = whole.model_copy(update={"summary": whole.summary.model_copy(update={"sentences": ()})})
-    assert FactCheck().read("", bare, "legacy", "sig")[0].reason == "the summary has no sentences"
+    assert run(FactCheck(), bare, judge)[1][0].reason == "the summary has no sentences"
     assert not judge.asked
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from evaluators.bad_replies import BAD, ODD, Case, Replies
 from evaluators.finesure.finesure_items import Judge, item
+from evaluators.judging import judgments_of
 
 from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.evaluators.catalog import build
@@ -121,7 +122,7 @@ def test_without_an_accepted_list_alignment_has_no_number() -> None:
     align = Align(validators=2)
 
     async def both() -> list[Judgment]:
-        return await align.judge(BARE, await align.prepare(BARE.document, tools), tools)
+        return await judgments_of(align, BARE, await align.prepare(BARE.document, tools), tools)
 
     found = asyncio.run(both())
     assert [(one.aspect, one.status, one.value) for one in found] == [

@@ -8,6 +8,7 @@ import math
 from pathlib import Path
 
 import pytest
+from evaluators.judging import judgments_of
 
 from summeter.evaluators.aspects import RATED, AspectDef
 from summeter.evaluators.base import Prepared, Tools
@@ -58,7 +59,7 @@ def ask(
 
     async def both() -> tuple[Prepared, list[Judgment]]:
         prepared = await judge.prepare(one.document, tools)
-        return prepared, await judge.judge(one, prepared, tools)
+        return prepared, await judgments_of(judge, one, prepared, tools)
 
     return asyncio.run(both())
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from evaluators.judging import judgments_of
 from evaluators.networks import item
 
 from summeter.evaluators.base import Tools
@@ -51,7 +52,7 @@ def run(
 
     async def judged() -> list[Judgment]:
         made = evaluator or A3CU()
-        return await made.judge(item(source, text), await made.prepare(source, tools), tools)
+        return await judgments_of(made, item(source, text), await made.prepare(source, tools), tools)
 
     return asyncio.run(judged()), network
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from evaluators.judging import judgments_of
 from evaluators.networks import WordEncoder, item
 from growth import assert_within
 from hypothesis import given
@@ -35,7 +36,7 @@ def judge(
     tools = Tools("sig", networks={"encoder": encoder or WordEncoder()})
 
     async def run() -> list[Judgment]:
-        return await evaluator.judge(item(source, text), await evaluator.prepare(source, tools), tools)
+        return await judgments_of(evaluator, item(source, text), await evaluator.prepare(source, tools), tools)
 
     return asyncio.run(run())
 
@@ -127,7 +128,7 @@ class TestReferences:
         async def run() -> None:
             prepared = await evaluator.prepare(source, tools)
             for system in "abc":
-                await evaluator.judge(item(source, SUMMARY, system), prepared, tools)
+                await judgments_of(evaluator, item(source, SUMMARY, system), prepared, tools)
 
         asyncio.run(run())
         assert encoder.asked.count(REFERENCE) == 1

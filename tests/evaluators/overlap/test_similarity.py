@@ -8,6 +8,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
+from evaluators.judging import judgments_of
 from evaluators.networks import document, item, judge
 from numpy.typing import NDArray
 
@@ -72,4 +73,4 @@ def test_the_document_is_embedded_once() -> None:
 
 def test_a_missing_model_is_named() -> None:
     with pytest.raises(UsageError, match=r"models=\{'embed': "):
-        asyncio.run(Similarity().judge(item(SOURCE, TEXT), None, Tools("sig")))  # type: ignore[arg-type]
+        asyncio.run(judgments_of(Similarity(), item(SOURCE, TEXT), None, Tools("sig")))  # type: ignore[arg-type]

@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
+from evaluators.judging import judgments_of
 
 from summeter.evaluators.aspects import RATED
 from summeter.evaluators.base import Evaluator, Tools
@@ -36,7 +37,7 @@ def ask(judge: Evaluator, llm: Scripted, settings: Settings | None = None) -> li
     tools = Tools(signature=judge.sign({"judge": llm.id}), llms={"judge": BoundLLM(llm, settings)})
 
     async def both() -> list[Judgment]:
-        return await judge.judge(ITEM, await judge.prepare(ITEM.document, tools), tools)
+        return await judgments_of(judge, ITEM, await judge.prepare(ITEM.document, tools), tools)
 
     return asyncio.run(both())
 
@@ -205,7 +206,7 @@ def test_a_long_document_is_shown_in_passages() -> None:
     tools = Tools("sig", {"judge": BoundLLM(llm, Settings(context=1200))})
 
     async def judged() -> list[Judgment]:
-        return await judge.judge(long, await judge.prepare(long.document, tools), tools)
+        return await judgments_of(judge, long, await judge.prepare(long.document, tools), tools)
 
     (found,) = asyncio.run(judged())
     assert (found.value, found.status) == (4.0, "ok")

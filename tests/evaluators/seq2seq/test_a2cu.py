@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
+from evaluators.judging import judgments_of
 from evaluators.networks import PLAIN, TableSeq2Seq, document, item
 from numpy.typing import NDArray
 
@@ -60,7 +61,7 @@ def judged(evaluator: A2CU, writer: Writer, matcher: Matcher, *references: str, 
 
     async def run() -> list[Judgment]:
         prepared = await evaluator.prepare(source, tools)
-        rows = [await evaluator.judge(item(source, SUMMARY), prepared, tools) for _ in range(times)]
+        rows = [await judgments_of(evaluator, item(source, SUMMARY), prepared, tools) for _ in range(times)]
         assert all(row == rows[0] for row in rows)
         return rows[0]
 

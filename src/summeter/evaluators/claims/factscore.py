@@ -7,14 +7,14 @@ retrieved knowledge source. faithfulness = claims supported / claims.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import exp
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
-from summeter.evaluators.base import JudgmentBuilder, Prepared, PromptedEvaluator, Reduce, Tools
+from summeter.evaluators.base import JudgmentBuilder, Prepared, PromptedEvaluator, Reduce, Role, Tools
 from summeter.evaluators.claims.extract import AT_MOST, TEMPLATE, Claims, extract_claims
 from summeter.evaluators.fences import lines
 from summeter.evaluators.llm import NoVerdict
@@ -75,7 +75,7 @@ class FactScore(PromptedEvaluator):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "An LLM draws the summary's claims; a judge checks each against the document (FActScore)."
     aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
-    roles: ClassVar[tuple[str, ...]] = ("judge", "extractor")
+    roles: ClassVar[Mapping[str, Role]] = {"judge": Role(), "extractor": Role()}
     reduce: ClassVar[Reduce] = "mean"
 
     batch: int = Field(default=10, ge=1, le=AT_MOST)
@@ -86,7 +86,7 @@ class FactScore(PromptedEvaluator):
     @property
     def required_roles(self) -> tuple[str, ...]:
         """The judge, and the extractor unless the judge stands in for it."""
-        return {"extractor": self.roles, "judge": ("judge",)}[self.extractor]
+        return {"extractor": tuple(self.roles), "judge": ("judge",)}[self.extractor]
 
     @property
     def decision_threshold(self) -> float:
@@ -100,15 +100,12 @@ class FactScore(PromptedEvaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One call for the claims, then one for each batch of claims and window of the document."""
-        del prepared
         llm = tools.llm("judge")
-        builder = JudgmentBuilder(self, item, tools.signature, model=llm.id)
-        if why := self.skip_reason(item):
-            return [builder.failed(FAITHFULNESS, "skipped", why)]
+        builder = self.builder(item, prepared, tools, model=llm.id)
         extractor = tools.llm(self.extractor)
         drawn = await extract_claims(item.summary, extractor, self.load_template(TEMPLATE), at_most=self.at_most)
         if drawn.status != "ok":
-            builder = JudgmentBuilder(self, item, tools.signature, model=extractor.id, calls=drawn.calls)
+            builder = self.builder(item, prepared, tools, model=extractor.id, calls=drawn.calls)
             return [builder.failed(FAITHFULNESS, drawn.status, drawn.reason or "no claims")]
         texts = drawn.texts
         batches = [texts[at : at + self.batch] for at in range(0, len(texts), self.batch)]

@@ -10,11 +10,11 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
 from summeter.evaluators.entailment.classified import Stretch, counted, outputs, softmax, unread
 from summeter.evaluators.entailment.premises import Floats, Sentences, SummarySentences, sentences_of
 from summeter.evaluators.entailment.reasons import beside
-from summeter.models.base import Classes, Classifier, Framing, Kind
+from summeter.models.base import Classes, Classifier, Framing
 from summeter.records import Document, Item, Judgment
 
 FAITHFULNESS = "faithfulness"
@@ -49,10 +49,10 @@ class AlignScore(Evaluator):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "summary sentences against chunks of the document, by an alignment network (AlignScore)"
     aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
-    roles: ClassVar[tuple[str, ...]] = ("alignscore",)
-    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"alignscore": "classifier"}
+    roles: ClassVar[Mapping[str, Role]] = {
+        "alignscore": Role("classifier", checkpoints=(Checkpoint("yzha/AlignScore", "MIT"),))
+    }
     code_licence: ClassVar[str] = "MIT"
-    checkpoints: ClassVar[tuple[Checkpoint, ...]] = (Checkpoint("alignscore", "yzha/AlignScore", "MIT"),)
     reduce: ClassVar[Reduce] = "whole"
     value_range: ClassVar[tuple[float, float] | None] = None
     positional_setting: ClassVar[str | None] = "mode"
@@ -69,11 +69,8 @@ class AlignScore(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment a sentence where sentences are compared, and one of the summary."""
-        del prepared
         classifier = tools.classifier("alignscore")
-        builder = JudgmentBuilder(self, item, tools.signature, model=classifier.id)
-        if why := self.skip_reason(item):
-            return [builder.failed(FAITHFULNESS, "skipped", why)]
+        builder = self.builder(item, prepared, tools, model=classifier.id)
         text = item.summary.text
         if self.mode.endswith("_sp"):
             stretches = tools.once("chunks", lambda: chunks(item.document, self.sentences))

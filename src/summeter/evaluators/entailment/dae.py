@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from pydantic import field_validator
 
-from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
 from summeter.evaluators.entailment.arcs import MOST, WHAT, Arc, Arcs, parsed, read_arcs, words
 from summeter.evaluators.entailment.premises import sentences_of
 from summeter.evaluators.entailment.reasons import short
-from summeter.models.base import Cut, Framing, Kind, TokenClassifier, TokenLogits
+from summeter.models.base import Cut, Framing, TokenClassifier, TokenLogits
 from summeter.models.fitted import NumbersFile
 from summeter.records import HASH, Claim, Item, Judgment, Span, digest
 from summeter.text.english import dependency
@@ -81,13 +81,16 @@ class DAE(Evaluator):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "whether the document entails every dependency arc of the summary (DAE)"
     aspects: ClassVar[tuple[str, ...]] = ASPECTS
-    roles: ClassVar[tuple[str, ...]] = ("arcs",)
-    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"arcs": "tokens"}
+    roles: ClassVar[Mapping[str, Role]] = {
+        "arcs": Role(
+            "tokens",
+            checkpoints=(
+                Checkpoint("DAE_xsum_human_best_ckpt", "none stated"),
+                Checkpoint("ENT-C_dae", "none stated"),
+            ),
+        )
+    }
     code_licence: ClassVar[str] = "none"
-    checkpoints: ClassVar[tuple[Checkpoint, ...]] = (
-        Checkpoint("arcs", "DAE_xsum_human_best_ckpt", "none stated"),
-        Checkpoint("arcs", "ENT-C_dae", "none stated"),
-    )
     reduce: ClassVar[Reduce] = "whole"
 
     corenlp: NumbersFile | None = None
@@ -116,31 +119,24 @@ class DAE(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """All texts of the summary are read beside the document at once."""
-        del prepared
         network = tools.token_classifier("arcs")
-        builder = JudgmentBuilder(self, item, tools.signature, model=network.id)
-        if why := self.skip_reason(item):
-            return self._failed(builder, why)
+        builder = self.builder(item, prepared, tools, model=network.id)
         given = None if self.corenlp is None else read_arcs(self.corenlp)
         source = tools.once("words", lambda: self._source(item.document.text, given))
         if source is None:
-            return self._failed(builder, f"{self._file} holds no reply for the document")
+            return builder.skipped(f"{self._file} holds no reply for the document")
         readings = self._readings(item, given)
         if readings is None:
-            return self._failed(builder, f"{self._file} holds no reply for the {self.by}")
+            return builder.skipped(f"{self._file} holds no reply for the {self.by}")
         verdicts, missing = await self._verdicts(network, " ".join(source), readings)
         builder = replace(builder, truncated_tokens=missing or None)
         if not verdicts:
-            return self._failed(builder, "the summary has no arc to judge")
+            return builder.skipped("the summary has no arc to judge")
         return self._judgments(builder, verdicts)
 
     @property
     def _file(self) -> str:
         return "" if self.corenlp is None else self.corenlp.path.name
-
-    @staticmethod
-    def _failed(builder: JudgmentBuilder, why: str) -> list[Judgment]:
-        return [builder.failed(aspect, "skipped", why) for aspect in ASPECTS]
 
     @staticmethod
     def _source(text: str, given: Mapping[str, Arcs] | None) -> tuple[str, ...] | None:

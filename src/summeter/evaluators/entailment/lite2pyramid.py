@@ -13,12 +13,12 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from pydantic import field_validator, model_validator
 
-from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
 from summeter.evaluators.entailment.classified import softmax
 from summeter.evaluators.entailment.premises import ENTAIL, Floats
 from summeter.evaluators.entailment.reasons import beside
 from summeter.evaluators.entailment.stus import RoleSentence, role_sentences, units_of
-from summeter.models.base import Classifier, Framing, Kind
+from summeter.models.base import Classifier, Framing
 from summeter.models.fitted import NumbersFile
 from summeter.records import HASH, InputError, Item, Judgment, KeyFacts, digest
 from summeter.text.english import dependency
@@ -38,6 +38,9 @@ class Unit(NamedTuple):
 
     text: str
     weight: float = 1.0
+
+
+CHECKPOINTS = tuple(Checkpoint(f"shiyue/roberta-large-{data}", "none stated") for data in TUNED)
 
 
 class Lite2Pyramid(Evaluator):
@@ -61,12 +64,8 @@ class Lite2Pyramid(Evaluator):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "which content units the summary entails, by an NLI network (Lite2Pyramid)"
     aspects: ClassVar[tuple[str, ...]] = (COMPLETENESS,)
-    roles: ClassVar[tuple[str, ...]] = ("lite2pyramid",)
-    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"lite2pyramid": "classifier"}
+    roles: ClassVar[Mapping[str, Role]] = {"lite2pyramid": Role("classifier", checkpoints=CHECKPOINTS)}
     code_licence: ClassVar[str] = "none"
-    checkpoints: ClassVar[tuple[Checkpoint, ...]] = tuple(
-        Checkpoint("lite2pyramid", f"shiyue/roberta-large-{data}", "none stated") for data in TUNED
-    )
     reduce: ClassVar[Reduce] = "whole"
     reads_sentences: ClassVar[bool] = False
     positional_setting: ClassVar[str | None] = "score"
@@ -105,12 +104,9 @@ class Lite2Pyramid(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment of the summary and one of each unit."""
-        del prepared
         (role,) = self.roles
         classifier = tools.classifier(role)
-        builder = JudgmentBuilder(self, item, tools.signature, model=classifier.id)
-        if why := self.skip_reason(item):
-            return [builder.failed(COMPLETENESS, "skipped", why)]
+        builder = self.builder(item, prepared, tools, model=classifier.id)
         units = self._units(item)
         texts = [unit.text for unit in units]
         how = Framing(limit=LONGEST, marks=self.variant == "legacy")
@@ -147,11 +143,7 @@ class Lite3Pyramid(Lite2Pyramid):
 
     name: ClassVar[str] = "lite3pyramid"
     summary: ClassVar[str] = "which machine-drawn units of the references the summary entails (Lite3Pyramid)"
-    roles: ClassVar[tuple[str, ...]] = ("lite3pyramid",)
-    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"lite3pyramid": "classifier"}
-    checkpoints: ClassVar[tuple[Checkpoint, ...]] = tuple(
-        Checkpoint("lite3pyramid", f"shiyue/roberta-large-{data}", "none stated") for data in TUNED
-    )
+    roles: ClassVar[Mapping[str, Role]] = {"lite3pyramid": Role("classifier", checkpoints=CHECKPOINTS)}
 
     parsed: bool = False
 

@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, Prepared, Reduce, Role, Tools
 from summeter.evaluators.catalog import build
 from summeter.evaluators.derived import DerivedEvaluator, Member, MemberJudgments
 from summeter.evaluators.entailment.reasons import short
-from summeter.models.base import NLI, Entailment, Kind
+from summeter.models.base import NLI, Entailment
 from summeter.records import HASH, Item, Judgment, UsageError, digest
 from summeter.scoring import summary_scores
 
@@ -39,6 +39,15 @@ def formula_value(row: Entailment, formula: Formula) -> float:
     return values[formula]
 
 
+NETWORK = Role(
+    "nli",
+    checkpoints=(
+        Checkpoint("ynie/roberta-large-snli_mnli_fever_anli_R1_R2_R3-nli", "MIT"),
+        Checkpoint("microsoft/deberta-large-mnli", "see its card"),
+    ),
+)
+
+
 class Menli(Evaluator):
     """Whether the reference entails the summary and the other way round, by one NLI pass over whole texts (MENLI).
 
@@ -55,13 +64,8 @@ class Menli(Evaluator):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "NLI between whole summary and reference or document, in both directions (MENLI)"
     aspects: ClassVar[tuple[str, ...]] = (ENTAILMENT, FAITHFULNESS)
-    roles: ClassVar[tuple[str, ...]] = ("nli",)
-    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"nli": "nli"}
+    roles: ClassVar[Mapping[str, Role]] = {"nli": NETWORK}
     code_licence: ClassVar[str] = "MIT"
-    checkpoints: ClassVar[tuple[Checkpoint, ...]] = (
-        Checkpoint("nli", "ynie/roberta-large-snli_mnli_fever_anli_R1_R2_R3-nli", "MIT"),
-        Checkpoint("nli", "microsoft/deberta-large-mnli", "see its card"),
-    )
     reduce: ClassVar[Reduce] = "whole"
     value_range: ClassVar[tuple[float, float] | None] = (-1.0, 1.0)
     reads_sentences: ClassVar[bool] = False
@@ -85,12 +89,9 @@ class Menli(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment of the summary."""
-        del prepared
         nli = tools.nli("nli")
-        builder = JudgmentBuilder(self, item, tools.signature, model=nli.id)
+        builder = self.builder(item, prepared, tools, model=nli.id)
         (aspect,) = self.measured
-        if why := self.skip_reason(item):
-            return [builder.failed(aspect, "skipped", why)]
         others = [item.document.text] if self.source else [text for text in item.references if text.strip()]
         rows = await self._probabilities(nli, others, item.summary.text)
         values = [formula_value(row, self.formula) for row in rows]
@@ -136,15 +137,15 @@ class MenliCombined(DerivedEvaluator):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "MENLI and another evaluator, each scaled over the run, as a weighted mean"
     aspects: ClassVar[tuple[str, ...]] = (ENTAILMENT, FAITHFULNESS)
-    roles: ClassVar[tuple[str, ...]] = ("nli", "encoder", "embed", "seq2seq", "judge", "extractor")
-    local_model_kinds: ClassVar[Mapping[str, Kind]] = {
-        "nli": "nli",
-        "encoder": "encoder",
-        "embed": "embed",
-        "seq2seq": "seq2seq",
+    roles: ClassVar[Mapping[str, Role]] = {
+        "nli": NETWORK,
+        "encoder": Role("encoder"),
+        "embed": Role("embed"),
+        "seq2seq": Role("seq2seq"),
+        "judge": Role(),
+        "extractor": Role(),
     }
     code_licence: ClassVar[str] = "MIT"
-    checkpoints: ClassVar[tuple[Checkpoint, ...]] = Menli.checkpoints
     reduce: ClassVar[Reduce] = "whole"
     reads_sentences: ClassVar[bool] = False
     positional_setting: ClassVar[str | None] = "other"

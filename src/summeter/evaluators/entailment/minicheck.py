@@ -12,13 +12,13 @@ from typing import ClassVar, Literal, NamedTuple, Self, assert_never
 import numpy as np
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
 from summeter.evaluators.entailment.classified import Stretch, counted, outputs, softmax, unread
 from summeter.evaluators.entailment.premises import Floats, Sentences, SummarySentences, sentences_of
 from summeter.evaluators.entailment.reasons import beside
 from summeter.evaluators.llm import NoVerdict
 from summeter.evaluators.windows import LEAST, RESERVE
-from summeter.models.base import Cut, Framing, Kind, Message, TokenLogprobs
+from summeter.models.base import Cut, Framing, Message, TokenLogprobs
 from summeter.models.prompts import Prompt
 from summeter.models.structured import Answer, BoundLLM, Form, Sampling
 from summeter.models.tokens import tokens
@@ -114,17 +114,24 @@ class MiniCheck(Evaluator):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "summary sentences against chunks of the document, by a fact-checking network (MiniCheck)"
     aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
-    roles: ClassVar[tuple[str, ...]] = ("minicheck", "minicheck_t5", "judge")
-    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"minicheck": "classifier", "minicheck_t5": "seq2seq"}
-    code_licence: ClassVar[str] = "Apache-2.0"
-    checkpoints: ClassVar[tuple[Checkpoint, ...]] = (
-        Checkpoint("minicheck", "lytang/MiniCheck-RoBERTa-Large", "MIT"),
-        Checkpoint("minicheck", "lytang/MiniCheck-DeBERTa-v3-Large", "MIT"),
-        Checkpoint("minicheck_t5", "lytang/MiniCheck-Flan-T5-Large", "MIT"),
-        Checkpoint(
-            "judge", "bespokelabs/Bespoke-MiniCheck-7B", "CC BY-NC 4.0", commercial=False, alias="bespoke-minicheck"
+    roles: ClassVar[Mapping[str, Role]] = {
+        "minicheck": Role(
+            "classifier",
+            checkpoints=(
+                Checkpoint("lytang/MiniCheck-RoBERTa-Large", "MIT"),
+                Checkpoint("lytang/MiniCheck-DeBERTa-v3-Large", "MIT"),
+            ),
         ),
-    )
+        "minicheck_t5": Role("seq2seq", checkpoints=(Checkpoint("lytang/MiniCheck-Flan-T5-Large", "MIT"),)),
+        "judge": Role(
+            checkpoints=(
+                Checkpoint(
+                    "bespokelabs/Bespoke-MiniCheck-7B", "CC BY-NC 4.0", commercial=False, alias="bespoke-minicheck"
+                ),
+            )
+        ),
+    }
+    code_licence: ClassVar[str] = "Apache-2.0"
     reduce: ClassVar[Reduce] = "whole"
     positional_setting: ClassVar[str | None] = "network"
 
@@ -184,9 +191,7 @@ class MiniCheck(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment a sentence where sentences are the claims, and one of the summary."""
-        builder = JudgmentBuilder(self, item, tools.signature, prepared=prepared.stored_id, model=self._model_id(tools))
-        if why := self.skip_reason(item):
-            return [builder.failed(FAITHFULNESS, "skipped", why)]
+        builder = self.builder(item, prepared, tools, model=self._model_id(tools))
         stretches = tools.once("chunks", lambda: chunks(item.document, prepared.data["chunks"], self.sentences))
         text = item.summary.text
         if (self.claims or self.usual_claims) == "summary":

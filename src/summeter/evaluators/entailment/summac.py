@@ -8,12 +8,11 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
 from summeter.evaluators.entailment.convolution import Convolution, load, weights_file
 from summeter.evaluators.entailment.grains import Grain, Passage, cut, fitted
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, Floats, Premises, Sentences, sentences_of
 from summeter.evaluators.entailment.reasons import against, explanation, shares, spans
-from summeter.models.base import Kind
 from summeter.models.fitted import NumbersFile
 from summeter.records import Document, Item, Judgment, Span
 
@@ -55,8 +54,7 @@ class SummaC(Evaluator):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "each summary sentence against every passage, by an NLI network (SummaC-ZS, SummaC-Conv)"
     aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
-    roles: ClassVar[tuple[str, ...]] = ("nli",)
-    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"nli": "nli"}
+    roles: ClassVar[Mapping[str, Role]] = {"nli": Role("nli")}
     reduce: ClassVar[Reduce] = "whole"
     value_range: ClassVar[tuple[float, float] | None] = (-1.0, 1.0)
 
@@ -129,18 +127,14 @@ class SummaC(Evaluator):
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment a sentence, one of the summary."""
         nli = tools.nli("nli")
-        builder = JudgmentBuilder(
-            self, item, tools.signature, prepared=prepared.id if prepared.data else None, model=nli.id
-        )
-        if why := self.skip_reason(item):
-            return [builder.failed(FAITHFULNESS, "skipped", why)]
+        builder = self.builder(item, prepared, tools, model=nli.id)
         passages = self._passages(item.document, prepared)
         text = item.summary.text
         scored = cut(text, sentences_of(item.summary, self.sentences), self._grains[1], self.least)
         if not passages or not scored:
             side = "the document" if not passages else "the summary"
             why = f"{side} has no passage of more than {self.least} characters"
-            return [builder.failed(FAITHFULNESS, "skipped", why)]
+            return builder.skipped(why)
         premises = tools.once("premises", lambda: Premises(nli, [passage.text for passage in passages], self.nearest))
         numbers = {place: at for at, place in enumerate(sentences_of(item.summary))}
         judged = cut(text, list(numbers), "sentence", self.least) if self._grains[1] == "sentence" else []

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import JudgmentBuilder, Prepared, PromptedEvaluator, Reduce, Tools
+from summeter.evaluators.base import Prepared, PromptedEvaluator, Reduce, Role, Tools
 from summeter.evaluators.claims.extract import (
     PACKAGE,
     TEMPLATE,
@@ -22,7 +22,6 @@ from summeter.evaluators.entailment.reasons import spans
 from summeter.evaluators.fenice import resolver
 from summeter.evaluators.fenice.align import Aligner, Rules, Variant
 from summeter.evaluators.fenice.reasons import explanation, opposed
-from summeter.models.base import Kind
 from summeter.models.prompts import Template
 from summeter.records import Document, Item, Judgment, Status, Summary, Unit
 
@@ -61,18 +60,19 @@ class Fenice(PromptedEvaluator):
         "claims of the summary, each aligned with passages of the document by an NLI network (FENICE)"
     )
     aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
-    roles: ClassVar[tuple[str, ...]] = ("nli", "coref", "seq2seq", "extractor", "resolver")
-    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"nli": "nli", "coref": "coref", "seq2seq": "seq2seq"}
-    code_licence: ClassVar[str] = "CC BY-NC-SA 4.0"
-    without_model: ClassVar[Mapping[str, str]] = {
-        "nli": "The paper's network is hf/MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli",
-        "coref": "fenice[coref=llm] asks an LLM (role 'resolver') instead",
-        "seq2seq": (
-            "The paper's network is hf/Babelscape/t5-base-summarization-claim-extractor (CC BY-NC-SA 4.0); "
+    roles: ClassVar[Mapping[str, Role]] = {
+        "nli": Role("nli", hint="The paper's network is hf/MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli"),
+        "coref": Role("coref", hint="fenice[coref=llm] asks an LLM (role 'resolver') instead"),
+        "seq2seq": Role(
+            "seq2seq",
+            hint="The paper's network is hf/Babelscape/t5-base-summarization-claim-extractor (CC BY-NC-SA 4.0); "
             "`python examples/train_claims.py` makes one. fenice[claims=llm] asks an LLM (role 'extractor') instead, "
-            "and fenice[claims=sentence] takes each sentence for a claim"
+            "and fenice[claims=sentence] takes each sentence for a claim",
         ),
+        "extractor": Role(),
+        "resolver": Role(),
     }
+    code_licence: ClassVar[str] = "CC BY-NC-SA 4.0"
     reduce: ClassVar[Reduce] = "mean"
     value_range: ClassVar[tuple[float, float] | None] = (-1.0, 1.0)
 
@@ -148,12 +148,7 @@ class Fenice(PromptedEvaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """All passages and claims go to the network at once; what another summary asked about is known."""
-        builder = JudgmentBuilder(self, item, tools.signature, prepared=prepared.id if prepared.data else None)
-        if why := self.skip_reason(item):
-            return [builder.failed(FAITHFULNESS, "skipped", why)]
-        if prepared.status != "ok":
-            builder = replace(builder, calls=prepared.calls)
-            return [builder.failed(FAITHFULNESS, prepared.status, prepared.reason or "nothing was prepared")]
+        builder = self.builder(item, prepared, tools)
         drawn = await self._claims(item.summary, tools)
         if not drawn.claims:
             builder = replace(builder, model=drawn.model, calls=drawn.calls)

@@ -12,12 +12,12 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 from pydantic import Field
 
-from summeter.evaluators.base import JudgmentBuilder, Parser, Prepared, Tools
+from summeter.evaluators.base import ExpectedJudgment, JudgmentBuilder, Parser, Prepared, Tools
 from summeter.evaluators.fences import lines
 from summeter.evaluators.finesure import legacy
 from summeter.evaluators.finesure.key_facts import MOST, KeyFactExtraction, Source
 from summeter.evaluators.finesure.strategies import WANTED, Strategy, Wanted, asked_first, find_quotes, quotes_of
-from summeter.evaluators.llm import NO_DATA, LLMJudge, Slot
+from summeter.evaluators.llm import NO_DATA, LLMJudge
 from summeter.evaluators.replies import (
     YES_NO,
     choice,
@@ -126,9 +126,9 @@ class Align(LLMJudge[Alignment]):
 
     def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
         """Judgments from a stored reply, over the key facts given with the document."""
-        if parser == "strict" and not item.key_facts and self.skip_reason(item) is None:
+        if parser == "strict" and not item.key_facts:
             why = "no key facts are given, so the reply cannot be checked against them"
-            return self.skipped(JudgmentBuilder(self, item, signature), why)
+            return JudgmentBuilder(self, item, signature).skipped(why)
         return super().read(output, item, parser, signature)
 
     def holes(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -166,14 +166,14 @@ class Align(LLMJudge[Alignment]):
             raise ReplyError(f"the released parser finds no answer in {show(text)}", fault="no_json")
         return Alignment(_facts(data), released=released)
 
-    def slots(self, item: Item, data: Mapping[str, Any], parser: Parser = "strict") -> list[Slot]:
+    def expected(self, item: Item, data: Mapping[str, Any], parser: Parser = "strict") -> list[ExpectedJudgment]:
         """One per key fact and one per sentence. How many key facts there would be where none were had is unknown: one
         for completeness. What the released parser does not read has one for conciseness."""
         facts = _facts(data)
-        first = [Slot(COMPLETENESS, "key_fact", index, facts.id) for index in range(len(facts.facts))]
-        sentences = [Slot(CONCISENESS, "sentence", index) for index in range(len(item.sentences))]
-        second = {"strict": sentences, "legacy": [Slot(CONCISENESS)]}[parser]
-        return [*(first or [Slot(COMPLETENESS)]), *second]
+        first = [ExpectedJudgment(COMPLETENESS, "key_fact", at, facts.id) for at in range(len(facts.facts))]
+        sentences = [ExpectedJudgment(CONCISENESS, "sentence", index) for index in range(len(item.sentences))]
+        second = {"strict": sentences, "legacy": [ExpectedJudgment(CONCISENESS)]}[parser]
+        return [*(first or [ExpectedJudgment(COMPLETENESS)]), *second]
 
     def judgments(self, reply: Alignment, builder: JudgmentBuilder) -> list[Judgment]:
         """One judgment per key fact and one per sentence."""

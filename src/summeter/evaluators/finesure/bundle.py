@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Evaluator
+from summeter.evaluators.base import Evaluator, Role
 from summeter.evaluators.finesure.align import Align
 from summeter.evaluators.finesure.fact_check import FactCheck, Taxonomy, check_strategy
 from summeter.evaluators.finesure.key_facts import MOST, Source
@@ -31,7 +32,7 @@ class FineSurE(Evaluator):
     version: ClassVar[str] = "2"
     summary: ClassVar[str] = "Faithfulness, completeness and conciseness by an LLM judge (FineSurE)."
     aspects: ClassVar[tuple[str, ...]] = ("faithfulness", "completeness", "conciseness")
-    roles: ClassVar[tuple[str, ...]] = ("judge",)
+    roles: ClassVar[Mapping[str, Role]] = {"judge": Role()}
 
     taxonomy: Taxonomy = "finesure"
     strategy: Strategy = "reasoning"

@@ -8,13 +8,13 @@ several other LLMs, the majority deciding (UniSumEval again).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 from pydantic import Field
 
-from summeter.evaluators.base import Prepared, PromptedEvaluator, Tools
+from summeter.evaluators.base import Prepared, PromptedEvaluator, Role, Tools
 from summeter.evaluators.fences import lines
 from summeter.evaluators.llm import NoVerdict
 from summeter.evaluators.replies import (
@@ -76,7 +76,7 @@ class KeyFactExtraction(PromptedEvaluator):
     version: ClassVar[str] = "2"
     summary: ClassVar[str] = "An LLM draws key facts from the reference or the document; prepares, judges nothing."
     aspects: ClassVar[tuple[str, ...]] = ()
-    roles: ClassVar[tuple[str, ...]] = ("judge",)
+    roles: ClassVar[Mapping[str, Role]] = {"judge": Role()}
     reads_sentences: ClassVar[bool] = False
     prepares_only: ClassVar[bool] = True
 

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Evaluator
+from summeter.evaluators.base import Evaluator, Role
 from summeter.evaluators.fences import lines
 from summeter.evaluators.geval.common import SAMPLES, ScoreForm, counted
 from summeter.evaluators.llm import NO_DATA, NoVerdict, material
@@ -120,7 +120,7 @@ class GEvalPlus(Evaluator):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "Faithfulness by the sentence, completeness and conciseness from 1 to 5 (G-Eval+)."
     aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS, *RATED_PLUS)
-    roles: ClassVar[tuple[str, ...]] = ("judge",)
+    roles: ClassVar[Mapping[str, Role]] = {"judge": Role()}
     positional_setting: ClassVar[str | None] = "variant"
 
     aspect: Literal["all", "faithfulness", "completeness", "conciseness"] = "all"

@@ -10,8 +10,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Need, Prepared, Reduce, Tools
-from summeter.models.base import Framing, Kind
+from summeter.evaluators.base import Checkpoint, Evaluator, Need, Prepared, Reduce, Role, Tools
+from summeter.models.base import Framing
 from summeter.records import Item, Judgment
 
 RECALL, PRECISION, F1 = "a3cu_recall", "a3cu_precision", "a3cu_f1"
@@ -42,10 +42,10 @@ class A3CU(Evaluator):
     summary: ClassVar[str] = "content units shared with the reference, as a regression network estimates them (A3CU)"
     aspects: ClassVar[tuple[str, ...]] = (RECALL, PRECISION, F1)
     needs: ClassVar[frozenset[Need]] = frozenset({"reference"})
-    roles: ClassVar[tuple[str, ...]] = ("a3cu",)
-    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"a3cu": "tokens"}
+    roles: ClassVar[Mapping[str, Role]] = {
+        "a3cu": Role("tokens", checkpoints=(Checkpoint("Yale-LILY/a3cu", "none stated"),))
+    }
     code_licence: ClassVar[str] = "none"
-    checkpoints: ClassVar[tuple[Checkpoint, ...]] = (Checkpoint("a3cu", "Yale-LILY/a3cu", "none stated"),)
     reduce: ClassVar[Reduce] = "whole"
     value_range: ClassVar[tuple[float, float] | None] = None
     reads_sentences: ClassVar[bool] = False
@@ -54,11 +54,8 @@ class A3CU(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment of the summary for each aspect."""
-        del prepared
         network = tools.token_classifier("a3cu")
-        builder = JudgmentBuilder(self, item, tools.signature, model=network.id)
-        if why := self.skip_reason(item):
-            return [builder.failed(aspect, "skipped", why) for aspect in self.aspects]
+        builder = self.builder(item, prepared, tools, model=network.id)
         text = item.summary.text
         references = [reference for reference in item.references if reference.strip()]
         pairs = [pair for reference in references for pair in ((text, reference), (reference, text))]

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Need, Prepared, Reduce, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Need, Prepared, Reduce, Role, Tools
 from summeter.evaluators.overlap.backbones import BASELINE_FILE, Baseline, baseline_of, layer_of
 from summeter.evaluators.overlap.greedy import Frequencies, Greedy, greedy, idf_file
-from summeter.models.base import Kind, TokenEmbedder, TokenStates
+from summeter.models.base import TokenEmbedder, TokenStates
 from summeter.models.fitted import NumbersFile
 from summeter.records import HASH, Document, Item, Judgment, Span, digest
 
@@ -47,8 +47,7 @@ class BertScore(Evaluator):
     summary: ClassVar[str] = "greedy match of contextual token states with the references' (BERTScore)"
     aspects: ClassVar[tuple[str, ...]] = ASPECTS
     needs: ClassVar[frozenset[Need]] = frozenset({"reference"})
-    roles: ClassVar[tuple[str, ...]] = ("encoder",)
-    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"encoder": "encoder"}
+    roles: ClassVar[Mapping[str, Role]] = {"encoder": Role("encoder")}
     reduce: ClassVar[Reduce] = "whole"
     value_range: ClassVar[tuple[float, float] | None] = None
 
@@ -89,11 +88,8 @@ class BertScore(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """Three judgments of the summary, one a sentence."""
-        del prepared
         encoder = tools.encoder("encoder")
-        builder = JudgmentBuilder(self, item, tools.signature, model=encoder.id)
-        if why := self.skip_reason(item):
-            return [builder.failed(aspect, "skipped", why) for aspect in ASPECTS]
+        builder = self.builder(item, prepared, tools, model=encoder.id)
         layer = self._layer(encoder)
         base = baseline_of(encoder.id, layer, self.baseline) if self.rescale else None
         counts = tools.once("idf", lambda: Frequencies.load(self.idf) if self.idf else None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
+from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.records import Item, Judgment
 from summeter.text.ngrams import words
 
@@ -23,8 +23,7 @@ class Length(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """Four judgments of the summary, one a measure."""
-        del prepared
-        builder = JudgmentBuilder(self, item, tools.signature)
+        builder = self.builder(item, prepared, tools)
         count, sentences = len(words(item.summary.text)), len(item.sentences)
         of_document = tools.once("words", lambda: len(words(item.document.text)))
         if not count or not of_document:

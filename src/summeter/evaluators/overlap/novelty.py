@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
+from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.records import Item, Judgment
 from summeter.text.novelty import LENGTHS, novelty
 
@@ -23,9 +23,8 @@ class Abstractiveness(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment of the summary."""
-        del prepared
         new = novelty(item.document.text, item.summary.text)
-        builder = JudgmentBuilder(self, item, tools.signature)
+        builder = self.builder(item, prepared, tools)
         if new.value is None:
             return [builder.failed("abstractiveness", "skipped", "the summary holds no word")]
         shares = ", ".join(f"{share:.0%} of {n}-grams" for n, share in new.by_n.items())

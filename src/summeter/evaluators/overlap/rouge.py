@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Need, Prepared, Tools
+from summeter.evaluators.base import Evaluator, Need, Prepared, Tools
 from summeter.records import Item, Judgment
 from summeter.text.rouge import Rouge as Scores
 from summeter.text.rouge import Tokenizer, rouge_l, rouge_lsum, rouge_n
@@ -33,7 +33,6 @@ class Rouge(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """Four judgments of the summary, one a variant."""
-        del prepared
         references = [text for text in item.references if text.strip()]
         by_aspect: dict[str, Scores] = {
             "rouge1": rouge_n(item.summary.text, references, 1, stem=self.stemmer, tokenizer=self.tokenizer),
@@ -41,7 +40,7 @@ class Rouge(Evaluator):
             "rougeL": rouge_l(item.summary.text, references, stem=self.stemmer, tokenizer=self.tokenizer),
             "rougeLsum": self._lsum(item, references),
         }
-        builder = JudgmentBuilder(self, item, tools.signature)
+        builder = self.builder(item, prepared, tools)
         best = "the reference" if len(references) == 1 else f"the best of {len(references)} references"
         return [
             builder.ok(

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
 from summeter.evaluators.entailment.premises import sentences_of
-from summeter.models.base import Embedder, Kind
+from summeter.models.base import Embedder
 from summeter.records import Document, Item, Judgment, Span
 
 SIMILARITY = "similarity"
@@ -42,8 +42,7 @@ class Similarity(Evaluator):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "cosine of the summary's embedding with the document's or the reference's"
     aspects: ClassVar[tuple[str, ...]] = (SIMILARITY,)
-    roles: ClassVar[tuple[str, ...]] = ("embed",)
-    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"embed": "embed"}
+    roles: ClassVar[Mapping[str, Role]] = {"embed": Role("embed")}
     reduce: ClassVar[Reduce] = "whole"
     value_range: ClassVar[tuple[float, float] | None] = (-1.0, 1.0)
 
@@ -67,11 +66,8 @@ class Similarity(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment of the summary; against the document, one a sentence."""
-        del prepared
         embedder = tools.embedder("embed")
-        builder = JudgmentBuilder(self, item, tools.signature, model=embedder.id)
-        if why := self.skip_reason(item):
-            return [builder.failed(SIMILARITY, "skipped", why)]
+        builder = self.builder(item, prepared, tools, model=embedder.id)
         other = await self._other(item.document, tools)
         cut = [text for text in item.sentences if text.strip()] or [item.summary.text]
         own = await _vectors(embedder, [item.summary.text, *cut])

@@ -8,10 +8,10 @@ from typing import ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
 from summeter.evaluators.entailment.premises import sentences_of
 from summeter.evaluators.questions.squad import Answer, Reading, answer_all, normalized, token_f1, without_loose_blanks
-from summeter.models.base import Framing, Generation, Kind
+from summeter.models.base import Framing, Generation
 from summeter.records import Claim, Item, Judgment, Span, digest
 from summeter.text.english import dependency
 from summeter.text.english.phrases import Parsed, phrases
@@ -76,14 +76,12 @@ class QAFactEval(Evaluator):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "questions about the summary's noun chunks, answered from the document (QAFactEval)"
     aspects: ClassVar[tuple[str, ...]] = ASPECTS
-    roles: ClassVar[tuple[str, ...]] = ("asker", "reader", "lerc")
-    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"asker": "seq2seq", "reader": "tokens", "lerc": "classifier"}
+    roles: ClassVar[Mapping[str, Role]] = {
+        "asker": Role("seq2seq", checkpoints=(Checkpoint("QAEval question generation", "none stated"),)),
+        "reader": Role("tokens", checkpoints=(Checkpoint("QAEval question answering", "none stated"),)),
+        "lerc": Role("classifier", checkpoints=(Checkpoint("LERC-QuIP", "none stated"),)),
+    }
     code_licence: ClassVar[str] = "BSD-3-Clause; QAEval Apache-2.0"
-    checkpoints: ClassVar[tuple[Checkpoint, ...]] = (
-        Checkpoint("asker", "QAEval question generation", "none stated"),
-        Checkpoint("reader", "QAEval question answering", "none stated"),
-        Checkpoint("lerc", "LERC-QuIP", "none stated"),
-    )
     reduce: ClassVar[Reduce] = "whole"
     value_range: ClassVar[tuple[float, float] | None] = None
 
@@ -105,11 +103,8 @@ class QAFactEval(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """All questions of the summary go to each network at once."""
-        del prepared
         reader, lerc = tools.token_classifier("reader"), tools.classifier("lerc")
-        builder = JudgmentBuilder(self, item, tools.signature, model=lerc.id)
-        if why := self.skip_reason(item):
-            return [builder.failed(aspect, "skipped", why) for aspect in ASPECTS]
+        builder = self.builder(item, prepared, tools, model=lerc.id)
         text = item.summary.text
         found = self._phrases(item)
         rows = [(text[phrase.sentence[0] : phrase.start], phrase.text, text[phrase.end : phrase.sentence[1]])

@@ -9,11 +9,11 @@ from typing import ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Semicolons, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Semicolons, Tools
 from summeter.evaluators.entailment.premises import sentences_of
 from summeter.evaluators.overlap.greedy import greedy
 from summeter.evaluators.questions.squad import token_f1, without_loose_blanks
-from summeter.models.base import Framing, Generation, Kind, StatesMeasure, TokenStates
+from summeter.models.base import Framing, Generation, StatesMeasure, TokenStates
 from summeter.records import Claim, Item, Judgment, Side, Span, digest
 from summeter.text.english import dependency
 from summeter.text.english.phrases import Phrase, Token, phrases
@@ -138,25 +138,25 @@ class QuestEval(Evaluator):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "summary and document answer each other's questions (QuestEval)"
     aspects: ClassVar[tuple[str, ...]] = ASPECTS
-    roles: ClassVar[tuple[str, ...]] = ("questions", "answers", "answer_encoder", "weighter")
-    local_model_kinds: ClassVar[Mapping[str, Kind]] = {
-        "questions": "seq2seq",
-        "answers": "seq2seq",
-        "answer_encoder": "encoder",
-        "weighter": "seq2seq",
-    }
-    without_model: ClassVar[Mapping[str, str]] = {
-        "questions": "The paper's network is hf/ThomasNLG/t5-qg_squad1-en.",
-        "answers": "The paper's network is hf/ThomasNLG/t5-qa_squad2neg-en.",
-        "answer_encoder": "The paper's network is hf/google-bert/bert-base-multilingual-cased.",
-        "weighter": "The paper's network is hf/ThomasNLG/t5-weighter_cnndm-en.",
+    roles: ClassVar[Mapping[str, Role]] = {
+        "questions": Role(
+            "seq2seq",
+            hint="The paper's network is hf/ThomasNLG/t5-qg_squad1-en.",
+            checkpoints=(Checkpoint("ThomasNLG/t5-qg_squad1-en", "MIT"),),
+        ),
+        "answers": Role(
+            "seq2seq",
+            hint="The paper's network is hf/ThomasNLG/t5-qa_squad2neg-en.",
+            checkpoints=(Checkpoint("ThomasNLG/t5-qa_squad2neg-en", "MIT"),),
+        ),
+        "answer_encoder": Role("encoder", hint="The paper's network is hf/google-bert/bert-base-multilingual-cased."),
+        "weighter": Role(
+            "seq2seq",
+            hint="The paper's network is hf/ThomasNLG/t5-weighter_cnndm-en.",
+            checkpoints=(Checkpoint("ThomasNLG/t5-weighter_cnndm-en", "MIT"),),
+        ),
     }
     code_licence: ClassVar[str] = "MIT"
-    checkpoints: ClassVar[tuple[Checkpoint, ...]] = (
-        Checkpoint("questions", "ThomasNLG/t5-qg_squad1-en", "MIT"),
-        Checkpoint("answers", "ThomasNLG/t5-qa_squad2neg-en", "MIT"),
-        Checkpoint("weighter", "ThomasNLG/t5-weighter_cnndm-en", "MIT"),
-    )
     reduce: ClassVar[Reduce] = "whole"
 
     compare: Semicolons[Text] = ("source",)
@@ -216,10 +216,7 @@ class QuestEval(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """The questions of all texts, then all answers, go to each network at once."""
-        del prepared
-        builder = JudgmentBuilder(self, item, tools.signature, model=tools.seq2seq("answers").id)
-        if why := self.skip_reason(item):
-            return [builder.failed(aspect, "skipped", why) for aspect in self.measured]
+        builder = self.builder(item, prepared, tools, model=tools.seq2seq("answers").id)
         texts: list[tuple[Text, str]] = [("source", item.document.text)] if "source" in self.compare else []
         if "reference" in self.compare:
             texts += [("reference", text) for text in item.references if text.strip()]
@@ -228,7 +225,7 @@ class QuestEval(Evaluator):
         if not scored:
             counts = ", ".join(f"{one.side} {len(one.recall)}" for one in compared)
             why = f"nothing to ask about in both texts (questions: summary {len(compared[0].precision)}, {counts})"
-            return [builder.failed(aspect, "skipped", why) for aspect in self.measured]
+            return builder.skipped(why)
         return self._judgments(builder, scored)
 
     async def _compared(self, summary: str, texts: Sequence[tuple[Text, str]], tools: Tools) -> list[Compared]:

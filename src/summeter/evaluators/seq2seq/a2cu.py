@@ -10,8 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Need, Prepared, Reduce, Semicolons, Tools
-from summeter.models.base import Framing, Generation, Kind
+from summeter.evaluators.base import (
+    Checkpoint,
+    Evaluator,
+    JudgmentBuilder,
+    Need,
+    Prepared,
+    Reduce,
+    Role,
+    Semicolons,
+    Tools,
+)
+from summeter.models.base import Framing, Generation
 from summeter.records import Claim, Document, Item, Judgment, KeyFacts, digest
 
 Measure = Literal["recall", "precision", "f1"]
@@ -49,17 +59,19 @@ class A2CU(Evaluator):
     summary: ClassVar[str] = "which content units of the reference, written by a network, the summary holds (A2CU)"
     aspects: ClassVar[tuple[str, ...]] = (RECALL, PRECISION, F1)
     needs: ClassVar[frozenset[Need]] = frozenset({"reference"})
-    roles: ClassVar[tuple[str, ...]] = ("acu_writer", "acu_matcher")
-    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"acu_writer": "seq2seq", "acu_matcher": "classifier"}
-    without_model: ClassVar[Mapping[str, str]] = {
-        "acu_writer": "The paper's network is hf/Yale-LILY/a2cu-generator.",
-        "acu_matcher": "The paper's network is hf/Yale-LILY/a2cu-classifier.",
+    roles: ClassVar[Mapping[str, Role]] = {
+        "acu_writer": Role(
+            "seq2seq",
+            hint="The paper's network is hf/Yale-LILY/a2cu-generator.",
+            checkpoints=(Checkpoint("Yale-LILY/a2cu-generator", "none stated"),),
+        ),
+        "acu_matcher": Role(
+            "classifier",
+            hint="The paper's network is hf/Yale-LILY/a2cu-classifier.",
+            checkpoints=(Checkpoint("Yale-LILY/a2cu-classifier", "none stated"),),
+        ),
     }
     code_licence: ClassVar[str] = "none"
-    checkpoints: ClassVar[tuple[Checkpoint, ...]] = (
-        Checkpoint("acu_writer", "Yale-LILY/a2cu-generator", "none stated"),
-        Checkpoint("acu_matcher", "Yale-LILY/a2cu-classifier", "none stated"),
-    )
     reduce: ClassVar[Reduce] = "whole"
     reads_sentences: ClassVar[bool] = False
     positional_setting: ClassVar[str | None] = "measures"
@@ -91,11 +103,7 @@ class A2CU(Evaluator):
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment of the summary a measure, one of each unit."""
         matcher = tools.classifier("acu_matcher")
-        builder = JudgmentBuilder(
-            self, item, tools.signature, model=matcher.id, prepared=prepared.id if prepared.data else None
-        )
-        if why := self.skip_reason(item):
-            return [builder.failed(aspect, "skipped", why) for aspect in self.measured]
+        builder = self.builder(item, prepared, tools, model=matcher.id)
         units = _parted(prepared.data["key_facts"], prepared.data["units"])
         held = [await self._held(item.summary.text, own, tools) for own in units]
         values: dict[Measure, list[float]] = {"recall": [_share(own) for own in held if len(own)]}

@@ -9,8 +9,8 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from pydantic import model_validator
 
-from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Semicolons, Tools
-from summeter.models.base import Framing, Kind, Seq2Seq
+from summeter.evaluators.base import Checkpoint, Evaluator, Prepared, Reduce, Role, Semicolons, Tools
+from summeter.models.base import Framing, Seq2Seq
 from summeter.records import Item, Judgment
 
 Direction = Literal["src-hyp", "ref-hyp", "hyp-ref", "avg", "harm", "hyp"]
@@ -48,14 +48,17 @@ class BartScore(Evaluator):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "how likely the summary is written from document or reference, or back (BARTScore)"
     aspects: ClassVar[tuple[str, ...]] = tuple(ASPECTS.values())
-    roles: ClassVar[tuple[str, ...]] = ("bartscore",)
-    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"bartscore": "seq2seq"}
-    without_model: ClassVar[Mapping[str, str]] = {"bartscore": "The paper's network is hf/facebook/bart-large-cnn."}
+    roles: ClassVar[Mapping[str, Role]] = {
+        "bartscore": Role(
+            "seq2seq",
+            hint="The paper's network is hf/facebook/bart-large-cnn.",
+            checkpoints=(
+                Checkpoint("facebook/bart-large-cnn", "MIT"),
+                Checkpoint("bart.pth (CNN+Para)", "none stated"),
+            ),
+        )
+    }
     code_licence: ClassVar[str] = "Apache-2.0"
-    checkpoints: ClassVar[tuple[Checkpoint, ...]] = (
-        Checkpoint("bartscore", "facebook/bart-large-cnn", "MIT"),
-        Checkpoint("bartscore", "bart.pth (CNN+Para)", "none stated"),
-    )
     reduce: ClassVar[Reduce] = "whole"
     value_range: ClassVar[tuple[float, float] | None] = None
     reads_sentences: ClassVar[bool] = False
@@ -84,11 +87,8 @@ class BartScore(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment of the summary a direction."""
-        del prepared
         network = tools.seq2seq("bartscore")
-        builder = JudgmentBuilder(self, item, tools.signature, model=network.id)
-        if why := self.skip_reason(item):
-            return [builder.failed(aspect, "skipped", why) for aspect in self.measured]
+        builder = self.builder(item, prepared, tools, model=network.id)
         references = [text for text in item.references if text.strip()]
         values = await self._values(item, references, network)
         judgments = []

@@ -8,8 +8,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Tools
-from summeter.models.base import Framing, Kind
+from summeter.evaluators.base import Checkpoint, Evaluator, Prepared, Reduce, Role, Tools
+from summeter.models.base import Framing
 from summeter.records import Item, Judgment
 
 FAITHFULNESS = "faithfulness"
@@ -34,15 +34,14 @@ class TrueTeacher(Evaluator):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "whether the document entails the whole summary, by one T5 (TrueTeacher)"
     aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
-    roles: ClassVar[tuple[str, ...]] = ("trueteacher",)
-    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"trueteacher": "seq2seq"}
-    without_model: ClassVar[Mapping[str, str]] = {
-        "trueteacher": "The paper's network is hf/google/t5_11b_trueteacher_and_anli (45 GB, non-commercial)."
+    roles: ClassVar[Mapping[str, Role]] = {
+        "trueteacher": Role(
+            "seq2seq",
+            hint="The paper's network is hf/google/t5_11b_trueteacher_and_anli (45 GB, non-commercial).",
+            checkpoints=(Checkpoint("google/t5_11b_trueteacher_and_anli", "CC BY-NC 4.0", commercial=False),),
+        )
     }
     code_licence: ClassVar[str] = "no code released"
-    checkpoints: ClassVar[tuple[Checkpoint, ...]] = (
-        Checkpoint("trueteacher", "google/t5_11b_trueteacher_and_anli", "CC BY-NC 4.0", commercial=False),
-    )
     reduce: ClassVar[Reduce] = "whole"
     reads_sentences: ClassVar[bool] = False
 
@@ -57,11 +56,8 @@ class TrueTeacher(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment of the summary."""
-        del prepared
         network = tools.seq2seq("trueteacher")
-        builder = JudgmentBuilder(self, item, tools.signature, model=network.id)
-        if why := self.skip_reason(item):
-            return [builder.failed(FAITHFULNESS, "skipped", why)]
+        builder = self.builder(item, prepared, tools, model=network.id)
         legacy = self.variant == "legacy"
         framing = Framing("longest_first" if legacy else "only_first", _TEMPLATE, marks=legacy, limit=LONGEST)
         row = (item.document.text, item.summary.text)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Semicolons, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Semicolons, Tools
 from summeter.evaluators.entailment.premises import Sentences, SummarySentences
-from summeter.models.base import Framing, Kind, Seq2Seq
+from summeter.models.base import Framing, Seq2Seq
 from summeter.records import Item, Judgment, Span
 
 if TYPE_CHECKING:
@@ -70,17 +70,19 @@ class UniEval(Evaluator):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "a network answers Yes or No about coherence, consistency, fluency, relevance (UniEval)"
     aspects: ClassVar[tuple[str, ...]] = (*_QUESTIONS, OVERALL)
-    roles: ClassVar[tuple[str, ...]] = ("unieval", "unieval_fact")
-    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"unieval": "seq2seq", "unieval_fact": "seq2seq"}
-    without_model: ClassVar[Mapping[str, str]] = {
-        "unieval": "The paper's network is hf/MingZhong/unieval-sum.",
-        "unieval_fact": "The paper's network is hf/MingZhong/unieval-fact.",
+    roles: ClassVar[Mapping[str, Role]] = {
+        "unieval": Role(
+            "seq2seq",
+            hint="The paper's network is hf/MingZhong/unieval-sum.",
+            checkpoints=(Checkpoint("MingZhong/unieval-sum", "none stated"),),
+        ),
+        "unieval_fact": Role(
+            "seq2seq",
+            hint="The paper's network is hf/MingZhong/unieval-fact.",
+            checkpoints=(Checkpoint("MingZhong/unieval-fact", "none stated"),),
+        ),
     }
     code_licence: ClassVar[str] = "MIT"
-    checkpoints: ClassVar[tuple[Checkpoint, ...]] = (
-        Checkpoint("unieval", "MingZhong/unieval-sum", "none stated"),
-        Checkpoint("unieval_fact", "MingZhong/unieval-fact", "none stated"),
-    )
     reduce: ClassVar[Reduce] = "whole"
     positional_setting: ClassVar[str | None] = "dimensions"
 
@@ -119,11 +121,8 @@ class UniEval(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment of the summary a dimension, one a sentence for consistency and fluency, one overall."""
-        del prepared
         network = tools.seq2seq(self.required_roles[0])
-        builder = JudgmentBuilder(self, item, tools.signature, model=network.id)
-        if why := self.skip_reason(item):
-            return [builder.failed(aspect, "skipped", why) for aspect in self.measured]
+        builder = self.builder(item, prepared, tools, model=network.id)
         reference = next((text for text in item.references if text.strip()), None)
         text, sentences = item.summary.text, SummarySentences.of(item.summary, self.sentences)
         claims = [text[start:end] for start, end in sentences.places]

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Role, Tools
 from summeter.evaluators.support.checks import LONGEST
 from summeter.evaluators.support.evidence import Evidence
 from summeter.evaluators.support.evidence import prepare as index
@@ -16,7 +16,7 @@ from summeter.evaluators.support.network import DOUBT, MODEL, score
 from summeter.evaluators.support.scorer import LexicalScorer
 from summeter.evaluators.support.scorer import Support as Verdict
 from summeter.evaluators.support.weights import THRESHOLD, Use, combination
-from summeter.models.base import NLI, Kind
+from summeter.models.base import NLI
 from summeter.records import Document, Item, Judgment, KeyFacts, Side, Span, Unit
 from summeter.text.split import split
 
@@ -38,9 +38,7 @@ class Support(Evaluator):
     version: ClassVar[str] = "2"
     summary: ClassVar[str] = "embedded local evaluator: evidence, numbers, names and negation checked in the document"
     aspects: ClassVar[tuple[str, ...]] = ("faithfulness", "completeness", "conciseness")
-    roles: ClassVar[tuple[str, ...]] = ("support",)
-    local_model_kinds: ClassVar[Mapping[str, Kind]] = {"support": "nli"}
-    default_models: ClassVar[Mapping[str, str]] = {"support": MODEL}
+    roles: ClassVar[Mapping[str, Role]] = {"support": Role("nli", default=MODEL)}
 
     network: bool = False
     max_key_facts: int = Field(default=8, ge=1)
@@ -59,7 +57,7 @@ class Support(Evaluator):
     @property
     def required_roles(self) -> tuple[str, ...]:
         """The embedded network, unless words alone are asked for."""
-        return self.roles if self.network else ()
+        return tuple(self.roles) if self.network else ()
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
         """The key facts the document's summaries are judged by."""
@@ -79,7 +77,7 @@ class Support(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment a sentence (faithfulness), a key fact (completeness), a sentence (conciseness)."""
-        builder = JudgmentBuilder(self, item, tools.signature, prepared=prepared.id)
+        builder = self.builder(item, prepared, tools)
         facts = KeyFacts.of(prepared.data["key_facts"], prepared.data["origin"])
         nli = tools.nli("support") if self.network else None
         source = tools.once("source", lambda: index(item.document.text, _places(item.document.sentences)))
