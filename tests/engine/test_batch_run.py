@@ -20,7 +20,7 @@ from models.batch_server import BatchServer, Body, Outcome
 from models.server import StubServer, ok
 
 from summeter.engine.api import evaluate
-from summeter.engine.dry import dry_run
+from summeter.engine.dry import dry_run, example
 from summeter.engine.runs import Run
 from summeter.models.layers.batches import Pace
 from summeter.records import UsageError
@@ -49,8 +49,8 @@ def prices(tmp_path: Path) -> str:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Silence is a moment, and the results are looked for again at once."""
-    monkeypatch.setattr(Pace.__new__, "__defaults__", (0.01, 5, 0.01, 1.0, 0.01, 24))
+    """The results are looked for again at once."""
+    monkeypatch.setattr(Pace.__new__, "__defaults__", (0.01, 1.0, 0.01, 24))
 
 
 def judge(body: Body) -> Outcome:
@@ -169,6 +169,35 @@ class TestOptions:
         used = run.manifest.usage[MODELS["openai"]]
         assert (used.calls, used.batched) == (8, 4)
 
+    def test_calls_of_one_item_that_do_not_depend_on_each_other_are_one_batch(self, tmp_path: Path) -> None:
+        def fitting(body: Body) -> Outcome:
+            return ("ok", json.dumps(example(body["response_format"]["json_schema"]["schema"])))
+
+        with BatchServer(fitting) as server:
+            run = evaluate(rows(2), ["geval[aspect=fluency,draws=20]"], models=MODELS["openai"], out=tmp_path / "run",
+                           batch=True, base_url=server.url("openai"))  # fmt: skip
+            # The steps of the evaluation; then 2 documents, 4 summaries, 20 samples of each.
+            assert server.sizes == [1, 80]
+        assert [one.status for one in run.judgments()] == ["ok"] * 4
+
+    def test_an_item_that_fails_is_not_asked_again_in_later_rounds(self, tmp_path: Path) -> None:
+        def refusing(body: Body) -> Outcome:
+            content = str(body["messages"][-1]["content"])
+            return ("error", (400, "no such thing")) if "on day 1" in content else judge(body)
+
+        with BatchServer(refusing) as server:
+            run = evaluate(rows(3), ["finesure"], models=MODELS["openai"], out=tmp_path / "run", batch=True,
+                           base_url=server.url("openai"))  # fmt: skip
+            assert len(server.handed_in) == len(set(server.handed_in))
+        assert {one.status for one in run.failures()} == {"error"}
+
+    def test_the_time_in_a_batch_is_not_the_items(self, tmp_path: Path) -> None:
+        with BatchServer(judge) as server:
+            server.done = lambda made: server.seen.count(made.id) > 20
+            run = evaluate(rows(2), ["finesure.fact_check"], models=MODELS["openai"], out=tmp_path / "run", batch=True,
+                           item_timeout=0.15, base_url=server.url("openai"))  # fmt: skip
+        assert {one.status for one in run.judgments()} == {"ok"}
+
     def test_a_repair_is_the_next_batch(self, tmp_path: Path) -> None:
         def clumsy(body: Body) -> Outcome:
             turns = body["messages"]
@@ -183,8 +212,6 @@ class TestOptions:
 
     def test_what_cannot_be_is_said_before_anything_is_written(self, tmp_path: Path) -> None:
         out = tmp_path / "run"
-        with pytest.raises(UsageError, match="item_timeout cannot be kept with batch"):
-            evaluate(rows(), ["finesure"], models=MODELS["openai"], out=out, batch=True, item_timeout=5.0)
         with pytest.raises(UsageError, match="ollama/m has no batch API that summeter speaks"):
             evaluate(rows(), ["finesure"], models="ollama/m", out=out, batch=True)
         assert not out.exists()

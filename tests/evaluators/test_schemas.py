@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from summeter.engine.dry import DryLLM, dry_run
+from summeter.engine.dry import Sent, dry_run
 from summeter.evaluators.catalog import CATALOG, build
-from summeter.models.base import Completion, Request
+from summeter.models.base import Request
 
 TEXT = "The bridge opened in 1998. It is 14 metres wide. Ms. Ode, who built it, lives in the U.S. now."
 SUMMARY = "The bridge is 14 metres wide. Ms. Ode built it."
@@ -86,14 +87,14 @@ def _breaches(schema: dict[str, Any], kind: str, at: str) -> Iterator[str]:
 @pytest.mark.parametrize("spec", [*ASKING, *SET])
 def test_what_is_sent_is_what_every_server_enforces(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: dict[str, dict[str, Any]] = {}
-    answer = DryLLM.complete
+    note = Sent.call
 
-    async def keep(self: DryLLM, request: Request) -> Completion:
+    def keep(self: Sent, model: str, request: Request, reply: str, tally: Counter[str]) -> None:
         if request.schema_ is not None:
             sent[request.schema_name or ""] = request.schema_
-        return await answer(self, request)
+        note(self, model, request, reply, tally)
 
-    monkeypatch.setattr(DryLLM, "complete", keep)
+    monkeypatch.setattr(Sent, "call", keep)
     roles = {role for part in build(spec).parts() for role in part.required_roles}
     dry_run(ROWS, [spec], models=dict.fromkeys(roles, "scripted/none.jsonl"))
     assert sent

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -18,20 +17,23 @@ from models.batch_server import BatchServer, Body, Outcome
 
 from summeter.models.base import Completion, Message, Request
 from summeter.models.batch import Batching
-from summeter.models.layers.batches import Batches, Pace
-from summeter.models.layers.budget import Budget
-from summeter.models.layers.retry import RetryPolicy
+from summeter.models.layers.batches import Batches
+from summeter.models.layers.budget import Budget, CallBudget
+from summeter.models.layers.cache import Stored
+from summeter.models.layers.meter import Meter, Usage
 from summeter.models.prices import Price
-from summeter.models.resolve import CallSettings, bind, resolve, stack
+from summeter.models.resolve import CallSettings, bind, resolve
 from summeter.records import (
     AccessError,
     BudgetError,
     CapabilityError,
     InputError,
+    PendingCall,
     SummeterError,
     TransientError,
     UsageError,
     WriteError,
+    first_error,
 )
 from summeter.runs.batches import BatchLog
 from summeter.runs.calls import CallStore
@@ -71,7 +73,7 @@ class Session:
         *,
         most: int | None = None,
         retries: int = 8,
-        **layers: Any,
+        budget: CallBudget | None = None,
     ) -> None:
         llm = resolve(MODELS[vendor], base_url=server.url(vendor), environ=ENVIRON)
         assert isinstance(llm, Batching)
@@ -83,24 +85,36 @@ class Session:
         self.told: list[str] = []
         self.log = BatchLog(folder / "batches.jsonl")
         self.store = CallStore(folder / "calls.sqlite")
-        # Looks of their own length tell them from the waits between polls.
-        batches = Batches(llm, api, self.log, pace=Pace(look=0.001, looks=3), sleep=self._sleep, tell=self.told.append)
-        self.model = stack(
-            batches, self.store, retry=RetryPolicy(retries, first=0.0), rng=random.Random(0), **layers
+        usage = Usage()
+        self.batches = Batches(
+            llm, api, self.store, self.log, usage=usage, budget=budget, max_retries=retries, sleep=self._sleep,
+            tell=self.told.append,
         )  # fmt: skip
+        self.model = Meter(Stored(llm.id, self.store, self.batches.missing, usage=usage), usage)
 
     async def _sleep(self, seconds: float) -> None:
-        if seconds > 0.001:
-            self.slept.append(seconds)
+        self.slept.append(seconds)
         await asyncio.sleep(0.001)
 
-    async def all(self, requests: list[Request]) -> list[Completion | SummeterError]:
+    async def round(self, requests: list[Request]) -> list[Completion | SummeterError]:
+        """What each request comes to in one round."""
         found = await asyncio.gather(*(self.model.complete(one) for one in requests), return_exceptions=True)
         assert all(isinstance(one, (Completion, SummeterError)) for one in found), found
         return found  # type: ignore[return-value]
 
+    async def all(self, requests: list[Request]) -> list[Completion | SummeterError]:
+        """What each request comes to in the end: a round, a fetch, and again while a call is pending."""
+        found = await self.round(requests)
+        while any(isinstance(one, PendingCall) for one in found):
+            try:
+                await self.batches.fetch()
+            except ExceptionGroup as group:
+                raise first_error(group) from None
+            found = await self.round(requests)
+        return found
+
     async def close(self) -> None:
-        await self.model.close()
+        await self.batches.close()
         self.store.close()
 
 
@@ -141,9 +155,8 @@ class TestWhatComes:
         price = Price(input=100.0, output=200.0, date=date(2026, 1, 1)).batched
         budget = Budget(None, 1.0)
         with BatchServer(echo) as server:
-            (found,), _ = run(
-                server, "openai", tmp_path, [ask(0, "openai", top_logprobs=5)], budget=budget, price=price
-            )
+            requests = [ask(0, "openai", top_logprobs=5)]
+            (found,), _ = run(server, "openai", tmp_path, requests, budget=CallBudget(budget, price))
             batch = next(iter(server.batches))
         assert isinstance(found, CapabilityError)
         assert budget.spent.cost == pytest.approx(price.cost(11, 7))
@@ -154,7 +167,7 @@ class TestWhatComes:
         requests = [ask(n, vendor) for n in range(2000)]
         with BatchServer(echo) as server:
             found, _ = run(server, vendor, tmp_path, requests, most=300)
-            # 2,000 = 6 * 300 + 200, of which the rest waits for silence.
+            # 2,000 = 6 * 300 + 200
             assert server.sizes == [300] * 6 + [200]
             assert texts(found) == [f"answer {n}" for n in range(2000)]
             assert len(set(server.handed_in)) == len(server.handed_in) == 2000
@@ -175,12 +188,9 @@ class TestWhatComes:
     def test_a_dependent_call_is_the_next_batch(self, vendor: str, tmp_path: Path) -> None:
         async def main() -> None:
             async with sitting(server, vendor, tmp_path) as session:
-
-                async def chain(n: int) -> str:
-                    first = await session.model.complete(ask(n, vendor))
-                    return (await session.model.complete(ask(100 + int(first.text.split()[1]), vendor))).text
-
-                assert await asyncio.gather(*(chain(n) for n in range(5))) == [f"answer {n + 100}" for n in range(5)]
+                first = texts(await session.all([ask(n, vendor) for n in range(5)]))
+                then = [ask(100 + int(text.split()[1]), vendor) for text in first]
+                assert texts(await session.all(then)) == [f"answer {n + 100}" for n in range(5)]
 
         with BatchServer(echo) as server:
             asyncio.run(main())
@@ -194,7 +204,7 @@ class TestWhatComes:
         assert session.slept[:4] == [30.0, 45.0, 67.5, 101.25]
         assert session.slept[-1] == 600.0
         batch = next(iter(server.batches))
-        assert session.told[0].startswith("handing in 3 calls")
+        assert session.told[0].startswith("submitting 3 calls")
         assert session.told[1].startswith(f"3 calls in batch {batch}: in_progress, 0 of 3 done; since 20")
 
 
@@ -273,10 +283,11 @@ class TestWhatFails:
 
         async def killed() -> None:
             async with sitting(server, vendor, tmp_path) as session:
-                doing = asyncio.create_task(session.model.complete(request))
+                doing = asyncio.create_task(session.all([request]))
                 await until(lambda: server.batches and not any(key in newest(server) for key in STRICT))
                 await until(lambda: session.log.open and session.log.open[-1].id is not None)
                 doing.cancel()
+                await asyncio.wait([doing])
 
         with BatchServer(answer) as server:
             server.done = lambda made: any(key in made.entries[0][1] for key in STRICT)
@@ -352,6 +363,7 @@ class TestResume:
                 doing = asyncio.create_task(session.all(requests))
                 await until(lambda: session.log.open and session.log.open[0].id is not None)
                 doing.cancel()
+                await asyncio.wait([doing])
 
         with BatchServer(echo) as server:
             server.done = lambda _: False
@@ -436,7 +448,7 @@ class TestResume:
             async def main() -> Any:
                 async with sitting(server, vendor, tmp_path) as session:
                     doing = asyncio.create_task(session.all(requests))
-                    await until(lambda: any("may have been handed in" in one for one in session.told))
+                    await until(lambda: any("may have been submitted" in one for one in session.told))
                     server.unlisted = set()
                     return await doing
 
@@ -466,7 +478,7 @@ class TestResume:
 
     def test_another_address_is_refused(self, vendor: str, tmp_path: Path) -> None:
         logged(tmp_path, vendor)
-        with BatchServer(echo) as server, pytest.raises(UsageError, match=r"handed in at http://elsewhere"):
+        with BatchServer(echo) as server, pytest.raises(UsageError, match=r"submitted to http://elsewhere"):
             Session(server, vendor, tmp_path)
 
     def test_without_batches_what_waits_is_not_paid_twice(self, vendor: str, tmp_path: Path) -> None:
@@ -496,9 +508,8 @@ class TestResume:
         with BatchServer(echo) as server:
             with monkeypatch.context() as patch:
                 patch.setattr("summeter.runs.batches.os.fsync", full)
-                found, _ = run(server, vendor, tmp_path, [ask(1, vendor)])
-            assert isinstance(found[0], WriteError)  # which ends the run, and not only its items
-            assert "No space left on device" in str(found[0])
+                with pytest.raises(WriteError, match="No space left on device"):  # it ends the run, not only its items
+                    run(server, vendor, tmp_path, [ask(1, vendor)])
             assert server.batches == {}
             assert (tmp_path / "batches.jsonl").read_bytes() == b""
             again, _ = run(server, vendor, tmp_path, [ask(1, vendor)])
@@ -550,13 +561,13 @@ class TestMoney:
         # A call is thought to take some tokens of prompt and 200 of reply: two fit into 420. They took 11 + 7 each, and
         # the other three, now thought to take about as much, fit into what is left together.
         with BatchServer(echo) as server:
-            found, _ = run(
-                server, vendor, tmp_path, [ask(n, vendor) for n in range(5)], budget=Budget(420, None), price=None
-            )  # fmt: skip
+            budget = CallBudget(Budget(420, None), None)
+            found, _ = run(server, vendor, tmp_path, [ask(n, vendor) for n in range(5)], budget=budget)
         assert texts(found) == [f"answer {n}" for n in range(5)]
         assert server.sizes == [2, 3]
         with BatchServer(echo) as server:
-            found, _ = run(server, vendor, tmp_path / "b", [ask(1, vendor)], budget=Budget(20, None), price=None)
+            budget = CallBudget(Budget(20, None), None)
+            found, _ = run(server, vendor, tmp_path / "b", [ask(1, vendor)], budget=budget)
         assert isinstance(found[0], BudgetError)
         assert server.batches == {}
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from summeter.models.base import Completion, Message, Request, turned_away
 from summeter.models.layers.base import Layer
-from summeter.models.layers.budget import Budget, BudgetGuard, Spent
+from summeter.models.layers.budget import Budget, BudgetGuard, CallBudget, Spent
 from summeter.models.layers.meter import Usage
 from summeter.models.prices import Price
 from summeter.models.providers.scripted import Scripted
@@ -33,7 +33,7 @@ def reply(request: Request) -> Completion:
 
 def spend(budget: Budget, count: int, price: Price | None = None) -> tuple[list[object], Scripted]:
     llm = Scripted(reply, latency=0.0)
-    layer = BudgetGuard(llm, budget, price)
+    layer = BudgetGuard(llm, CallBudget(budget, price))
 
     async def main() -> list[object]:
         return await asyncio.gather(*(layer.complete(ask(n)) for n in range(count)), return_exceptions=True)
@@ -60,7 +60,7 @@ def test_prompts_of_a_fixed_size_never_pass_the_budget(limit: int) -> None:
     async def main() -> tuple[Budget, int]:
         budget = Budget(limit * 18, None)
         llm = Scripted(lambda _: Completion(text="x", tokens_in=11, tokens_out=7), latency=0.0)
-        layer = BudgetGuard(llm, budget, None)
+        layer = BudgetGuard(llm, CallBudget(budget, None))
         texts = ["word " * 400, *["word " * 200] * 250]
         prompts = [Request(model="m", messages=(Message(role="user", content=text),)) for text in texts]
         await layer.complete(prompts[0])
@@ -99,7 +99,7 @@ def test_what_was_spent_before_counts() -> None:
 def test_a_call_that_fails_gives_its_share_back() -> None:
     async def main() -> Budget:
         budget = Budget(10_000, None)
-        layer = BudgetGuard(Scripted({}), budget, None)
+        layer = BudgetGuard(Scripted({}), CallBudget(budget, None))
         for number in range(100):
             with pytest.raises(ModelError):
                 await layer.complete(ask(number))
@@ -122,7 +122,7 @@ class TurnsAway(Layer):
 def test_a_reply_that_cannot_be_used_was_paid_for() -> None:
     async def main() -> tuple[Budget, CallStore, Usage, int]:
         budget, store, llm = Budget(None, 0.01), CallStore(), Scripted(reply, latency=0.0)
-        meter = stack(TurnsAway(llm), store, budget=budget, price=PRICE)
+        meter = stack(TurnsAway(llm), store, budget=CallBudget(budget, PRICE))
         await asyncio.gather(*(meter.complete(ask(n)) for n in range(100)), return_exceptions=True)
         return budget, store, meter.usage, llm.calls
 
@@ -138,14 +138,14 @@ def test_a_reply_that_cannot_be_used_was_paid_for() -> None:
 
 def test_a_reply_that_cannot_be_used_and_tells_no_tokens_is_taken_at_the_estimate() -> None:
     budget = Budget(10_000, None)
-    layer = BudgetGuard(TurnsAway(Scripted(lambda _: Completion(text="x"), latency=0.0)), budget, None)
+    layer = BudgetGuard(TurnsAway(Scripted(lambda _: Completion(text="x"), latency=0.0)), CallBudget(budget, None))
     with pytest.raises(ContextError):
         asyncio.run(layer.complete(ask(0)))
     assert budget.spent.tokens == expected(ask(0)).total
 
 
 def test_the_meter_calls_it_no_failure() -> None:
-    meter = stack(Scripted(reply), budget=Budget(1, None))
+    meter = stack(Scripted(reply), budget=CallBudget(Budget(1, None), None))
     with pytest.raises(BudgetError):
         asyncio.run(meter.complete(ask(0)))
     assert meter.usage.failures == 0

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from summeter.models.base import LLM, Completion, Message, Request
-from summeter.models.layers.cache import Cache, Replay
+from summeter.models.layers.cache import Cache, replay
 from summeter.models.layers.formats import FormatFallback
 from summeter.models.layers.meter import Meter
 from summeter.models.layers.rate_limit import RateLimited, RateLimiter
@@ -101,9 +101,9 @@ def test_serves_one_event_loop_after_another(name: str) -> None:
 
 
 def test_replay_is_an_llm() -> None:
-    replay = Replay("a/b", CallStore())
-    assert isinstance(replay, LLM)
-    asyncio.run(replay.close())
+    recorded = replay("a/b", CallStore())
+    assert isinstance(recorded, LLM)
+    asyncio.run(recorded.close())
 
 
 @pytest.mark.parametrize("name", sorted(PROVIDERS))

@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from models.server import CUT_BODY, HANG, RESET, Call, Reply, StubServer, fail, ok
 
 from summeter.models.base import Message, Request
+from summeter.models.layers.cache import replay
 from summeter.models.layers.meter import Meter, Usage
 from summeter.models.layers.rate_limit import RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry, RetryPolicy
 from summeter.models.prompts import Prompt
-from summeter.models.resolve import Bound, CallSettings, bind, resolve, stack, stack_replay
+from summeter.models.resolve import Bound, CallSettings, bind, resolve, stack
 from summeter.models.structured import Answer, BoundLLM, Form
 from summeter.records import CapabilityError, ModelError, ReplyError
 from summeter.runs.calls import CallStore
@@ -196,7 +197,7 @@ def test_what_a_server_lacks_leaves_the_keys_of_calls_alone() -> None:
         made = len(server.calls)
         assert asyncio.run(ask_all(connect(server, store), 5)) == first
         assert len(server.calls) == made
-        replayed = asyncio.run(ask_all(stack_replay("openai-api/stub/tiny", store), 5))
+        replayed = asyncio.run(ask_all(Meter(replay("openai-api/stub/tiny", store)), 5))
         assert replayed == first
         assert {json.loads(call.completion)["format"] for call in store} == {"text"}
 

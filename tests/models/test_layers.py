@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from summeter.models.base import Completion, Message, Request
-from summeter.models.layers.cache import Cache, Replay, WriteGuard
+from summeter.models.layers.cache import Cache, WriteGuard, replay
 from summeter.models.layers.formats import FormatFallback
 from summeter.models.layers.meter import Usage
 from summeter.models.layers.rate_limit import RateLimited, RateLimiter
@@ -460,11 +460,11 @@ def test_the_meter_does_not_call_leaving_a_failure() -> None:
 def test_replay_gives_the_recorded_reply_and_names_a_missing_one() -> None:
     store = CallStore()
     recorded = run(stack(Scripted({"hello": "hi"}), store).complete(ask()))
-    replay = Replay("scripted/rules", store)
-    assert run(replay.complete(ask())) == recorded
+    again = replay("scripted/rules", store)
+    assert run(again.complete(ask())) == recorded
     other = ask("something else entirely")
     with pytest.raises(ReplayMiss, match="something else entirely") as caught:
-        run(replay.complete(other))
+        run(again.complete(other))
     assert "scripted/rules" in str(caught.value)
     assert other.key[:12] in str(caught.value)
     assert "without replay" in str(caught.value)

@@ -29,6 +29,7 @@ def hand_in(server: BatchServer, vendor: str, folder: Path, numbers: range = ran
             doing = asyncio.create_task(session.all([ask(n, vendor) for n in numbers]))
             await until(lambda: len(session.log.ids) == before + 1)
             doing.cancel()
+            await asyncio.wait([doing])
 
     server.done = lambda _: False
     asyncio.run(interrupted())
@@ -124,7 +125,7 @@ def test_the_vendor_that_knows_no_such_batch_is_an_error(vendor: str, tmp_path: 
 def test_a_key_goes_to_no_address_that_only_the_folder_names(vendor: str, tmp_path: Path) -> None:
     with BatchServer(echo) as server, BatchServer(echo) as other:
         hand_in(server, vendor, tmp_path)
-        with pytest.raises(UsageError, match="was handed in at"):
+        with pytest.raises(UsageError, match="was submitted to"):
             look(other, vendor, tmp_path, cancel=True)
         assert not other.seen
 

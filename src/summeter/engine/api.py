@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -69,8 +69,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-IN_FLIGHT = 10_000
-"""Documents at a time where calls go in batches: each is gathered from all of them."""
+DOCUMENTS_PER_ROUND = 10_000
+"""Documents whose calls wait at a time, where calls go in batches."""
 
 
 @with_options
@@ -132,13 +132,6 @@ async def evaluate_async(
         plans = replay_plans(data, evaluators, models, settings, recorded)
     if executor is not None:
         _check_executor(executor)
-    if settings.batch and settings.item_timeout is not None and replay is None:
-        raise UsageError(
-            Parameter("item_timeout"),
-            " cannot be kept with ",
-            Parameter("batch"),
-            ": a batch may take a day; leave one of them out",
-        )
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="summeter-run-"))
     for plan in plans:
         run = await _run_session(plan, folder, replay, recorded, progress or Progress(), executor)
@@ -347,7 +340,6 @@ class _Session:
         asking = [job for job in plan.jobs if not isinstance(job.evaluator, DerivedEvaluator)]
         here, spread = self._divided(asking)
         tools = toolbox(bound.llms, networks)
-        width = IN_FLIGHT if plan.options.batch and not self.replay else plan.options.concurrency
         try:
             with self.progress as show:
                 for number in range(rounds(plan.jobs)):
@@ -372,7 +364,7 @@ class _Session:
                                 here, self.journal, tools, known, show, plan.options.item_timeout, self.spent
                             )
                             within = takewhile(lambda _: budget is None or budget.reached is None, left(here))
-                            group.create_task(LocalExecutor(width).run(worker, within))
+                            group.create_task(self._judge_here(worker, within, bound))
                     if budget is not None and budget.reached is not None:
                         break
         finally:
@@ -386,6 +378,20 @@ class _Session:
                 " carries on",
             )
         derive(plan.jobs, [job.entry for job in plan.jobs], plan.data, self.journal, plan.options.limit)
+
+    async def _judge_here(self, worker: Worker, units: Iterator[Unit], bound: Bound) -> None:
+        """Judge units in this process: at once, or in rounds between which calls go in batches."""
+        executor = LocalExecutor(self.plan.options.concurrency)
+        if not bound.batches:
+            await executor.run(worker, units)
+            return
+        todo = list(islice(units, DOCUMENTS_PER_ROUND))
+        while todo:
+            await executor.run(worker, todo)
+            await bound.fetch()
+            todo = [*worker.pending, *islice(units, DOCUMENTS_PER_ROUND - len(worker.pending))]
+            known = await asyncio.to_thread(PreparedIndex, self.journal.folder, self.plan.jobs)
+            worker = replace(worker, known=known, pending=[])
 
     def computed(self) -> dict[str, ComputeTime]:
         """What was computed for each judge; nothing where a replay read the results of its local models."""

@@ -1,7 +1,7 @@
 """A dry run: what a run would send, before anything is sent.
 
-It is the real run with LLMs that make up schema-valid replies and local models that only count. Nothing leaves the
-machine, and nothing is kept but the counts.
+It is the real run with LLMs that answer from the call store, as in a run with batches, and make up the reply to any
+other call; and with local models that only count. Nothing leaves the machine, and nothing is kept but the counts.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from summeter.models.base import (
     TokenLogprobs,
     TokenStates,
 )
+from summeter.models.layers.cache import Stored
 from summeter.models.prices import Prices, prices
 from summeter.models.structured import BoundLLM, Settings
 from summeter.models.tokens import tokens
@@ -171,19 +172,25 @@ class Sent:
     and prompts that begin as an earlier one are cheaper where the provider caches."""
 
     def __init__(
-        self, table: Prices, *, batched: bool = False, calls: Container[str] = (), results: Container[bytes] = ()
+        self,
+        table: Prices,
+        *,
+        batched: bool = False,
+        calls: CallStore | None = None,
+        results: Container[bytes] = (),
     ) -> None:
         self.prices = table
+        self.stored = CallStore() if calls is None else calls
         self._batched = batched
-        self._stored_calls, self._stored_results = calls, results
+        self._stored_results = results
         self._calls: set[str] = set()
         self._inputs: set[bytes] = set()
         self._prefixes: dict[str, set[int]] = {}
 
     def call(self, model: str, request: Request, reply: str, tally: Counter[str]) -> None:
-        """Note a call in `tally`, unless it would not be sent. Costs are billionths of a dollar, call by call, since
-        long prompts may cost more a token."""
-        if request.key in self._calls or request.key in self._stored_calls:
+        """Note a call in `tally`, unless it was noted before. Costs are billionths of a dollar, call by call: long
+        prompts may cost more a token."""
+        if request.key in self._calls:
             return
         self._calls.add(request.key)
         tokens_in, tokens_out = tokens(request.prompt), tokens(reply)
@@ -221,29 +228,20 @@ class Sent:
         return count
 
 
-class DryLLM:
-    """Answers any request with an example of the schema asked for."""
+def dry(model: str, tally: Counter[str], sent: Sent | None = None, settings: Settings | None = None) -> BoundLLM:
+    """A bound model that answers from the call store; any other call is counted, and a reply of its schema is made
+    up."""
+    sent = sent or Sent(Prices({}))
 
-    def __init__(self, model: str, tally: Counter[str], sent: Sent | None = None) -> None:
-        self.id = model
-        self._tally = tally
-        self._sent = sent or Sent(Prices({}))
-
-    async def complete(self, request: Request) -> Completion:
+    def missing(request: Request) -> Completion:
         text = json.dumps(example(request.schema_ or {"type": "object"}))
         # Different questions have different answers, and what is asked next with them in it is another question.
         text = text.replace(_VARIES, f"{request.key[:5]} length")
-        self._sent.call(self.id, request, text, self._tally)
+        sent.call(model, request, text, tally)
         sure = tuple(TokenLogprobs(token=token, logprob=0.0) for token in text) if request.top_logprobs else None
         return Completion(text=text, finish_reason="stop", logprobs=sure)
 
-    async def close(self) -> None:
-        """Nothing to let go of."""
-
-
-def dry(model: str, tally: Counter[str], sent: Sent | None = None, settings: Settings | None = None) -> BoundLLM:
-    """A bound model that only counts; without repair turns, which nobody can foresee."""
-    return BoundLLM(DryLLM(model, tally, sent), (settings or Settings())._replace(repair=False))
+    return BoundLLM(Stored(model, sent.stored, missing), settings)
 
 
 def example(schema: dict[str, Any], defs: dict[str, Any] | None = None) -> Any:

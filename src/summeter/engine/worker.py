@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -25,6 +25,7 @@ from summeter.records import (
     Document,
     Item,
     Judgment,
+    PendingCall,
     ReplayMiss,
     Status,
     SummeterError,
@@ -61,7 +62,7 @@ class Sink(Protocol):
 class Worker:
     """Carries out units. `tools(job)` gives an evaluator its tools; `known` holds what was prepared before; `seconds`
     is how long one item, or preparing one document, may take; `compute` is given how long was computed, by
-    signature."""
+    signature, and `pending` what waits for calls of the next batch."""
 
     jobs: Sequence[Job]
     sink: Sink
@@ -70,14 +71,18 @@ class Worker:
     progress: Progress
     seconds: float | None = None
     compute: dict[str, ComputeTime] = field(default_factory=dict)
+    pending: list[Unit] = field(default_factory=list)
 
     async def __call__(self, unit: Unit) -> None:
         """Do all that is left of a document; jobs and summaries go side by side."""
+        pending: dict[int, list[Item]] = {place: [] for place in unit.todo}
         async with asyncio.TaskGroup() as group:
             for place, items in unit.todo.items():
-                group.create_task(self._job(self.jobs[place], unit.document, items))
+                group.create_task(self._job(self.jobs[place], unit.document, items, pending[place]))
+        if todo := {place: tuple(items) for place, items in pending.items() if items}:
+            self.pending.append(replace(unit, todo=todo))
 
-    async def _job(self, job: Job, document: Document, items: Sequence[Item]) -> None:
+    async def _job(self, job: Job, document: Document, items: Sequence[Item], pending: list[Item]) -> None:
         tools = self.tools(job)
         fit = []
         for item in items:
@@ -88,7 +93,7 @@ class Worker:
                 self._write(job, item, skipped)
         if not fit:
             return
-        prepared = await self._attempt(job, fit, self._prepare(job, document, tools))
+        prepared = await self._attempt(job, fit, pending, self._prepare(job, document, tools))
         if prepared is not None:
             if (job.signature, document.id) not in self.known and (prepared.data or prepared.status != "ok"):
                 row = {"id": prepared.id, "signature": job.signature, **prepared.model_dump(mode="json")}
@@ -98,12 +103,13 @@ class Worker:
                 self.sink.failed(failure(job.entry, item_key(fit[0]), prepared.status, prepared.reason or "", ()))
             async with asyncio.TaskGroup() as group:
                 for item in fit:
-                    group.create_task(self._judge(job, item, prepared, tools))
+                    group.create_task(self._judge(job, item, prepared, tools, pending))
 
-    async def _attempt(self, job: Job, concerned: Sequence[Item], doing: Awaitable[T]) -> T | None:
+    async def _attempt(self, job: Job, concerned: Sequence[Item], pending: list[Item], doing: Awaitable[T]) -> T | None:
         """Await; an error that is not fatal to the run becomes a failure of the items concerned, and None.
 
-        Where the budget allows no further call, the items stay undone.
+        Where the budget allows no further call, the items stay undone; where a call waits for the next batch, they are
+        `pending`.
         """
         try:
             return await within(self.seconds, doing)
@@ -114,7 +120,9 @@ class Worker:
             if isinstance(error, FATAL):
                 error.add_note(where)
                 raise error from None
-            if isinstance(error, BudgetError):
+            if isinstance(error, PendingCall):
+                pending += concerned
+            if isinstance(error, (BudgetError, PendingCall)):
                 return None
             if not isinstance(error, SummeterError | ValidationError):
                 log.exception("failed: %s", where)
@@ -128,13 +136,14 @@ class Worker:
             return await asyncio.to_thread(self.known.__getitem__, key)  # it is read from a file
         return await timed(self._spent(job), job.evaluator.prepare(document, tools))
 
-    async def _judge(self, job: Job, item: Item, prepared: Prepared, tools: Tools) -> None:
+    async def _judge(self, job: Job, item: Item, prepared: Prepared, tools: Tools, pending: list[Item]) -> None:
         failed = job.evaluator.unjudged(item, job.signature, prepared)
         if failed is not None:
             self._write(job, item, failed)
             return
         spent = self._spent(job)
-        judgments = await self._attempt(job, [item], timed(spent, job.evaluator.judge(item, prepared, tools)))
+        judging = timed(spent, job.evaluator.judge(item, prepared, tools))
+        judgments = await self._attempt(job, [item], pending, judging)
         if judgments is not None:
             spent.items += 1
             self._write(job, item, judgments)
@@ -172,11 +181,13 @@ def reason_of(error: Exception) -> str:
 
 
 def _gravest(error: Exception) -> Exception:
-    """What to make of an error, or of a group of errors: one that ends the run goes first, then a spent budget."""
+    """What to make of an error, or of a group of errors: one that ends the run goes first, then those that leave the
+    item undone."""
     if not isinstance(error, ExceptionGroup):
         return error
+    order: tuple[Any, ...] = (FATAL, BudgetError, PendingCall, Exception)
     inner = [_gravest(each) for each in error.exceptions]
-    return min(inner, key=lambda each: 0 if isinstance(each, FATAL) else 1 if isinstance(each, BudgetError) else 2)
+    return min(inner, key=lambda each: next(place for place, kind in enumerate(order) if isinstance(each, kind)))
 
 
 def failure(judge: JudgeEntry, key: ItemKey, status: Status, reason: str, bad: Sequence[Judgment]) -> Failure:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from summeter.models.batch import BatchAPI, Batching, Tag
-from summeter.models.layers.batches import same_address
+from summeter.models.layers.batches import check_address
 from summeter.models.resolve import resolve
 from summeter.records import ModelError, UsageError
 from summeter.runs.batches import BatchLog, Submission
@@ -44,7 +44,7 @@ async def pending_batches(
             if api is None:
                 raise UsageError(f"{model} has no batch API that summeter speaks")
             # The key goes to no address that only the folder names.
-            same_address(log, model, getattr(llm, "address", llm.id))
+            check_address(log, model, getattr(llm, "address", llm.id))
             wanted = [
                 submission for submission in log.of(model)
                 if not submission.ended and (not only or submission.id in only)

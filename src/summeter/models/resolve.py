@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -13,14 +14,14 @@ from summeter.models.base import LLM
 from summeter.models.batch import Batching
 from summeter.models.layers.balance import Balanced, Server
 from summeter.models.layers.batches import Batches, PendingBatchGuard
-from summeter.models.layers.budget import Budget, BudgetGuard
-from summeter.models.layers.cache import Cache, Replay, WriteGuard
+from summeter.models.layers.budget import Budget, BudgetGuard, CallBudget
+from summeter.models.layers.cache import Cache, Stored, WriteGuard, replay
 from summeter.models.layers.formats import FormatFallback
 from summeter.models.layers.meter import Meter, Usage
 from summeter.models.layers.rate_limit import Limits, RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry, RetryPolicy
 from summeter.models.layers.truncation import TruncationCheck
-from summeter.models.prices import Price, Prices
+from summeter.models.prices import Prices
 from summeter.models.providers.http import HttpLLM
 from summeter.models.providers.provider import (
     MAX_CONNECTIONS,
@@ -112,33 +113,29 @@ def parse_bindings(texts: list[str] | tuple[str, ...]) -> dict[str, str]:
 
 
 def stack(
-    llm: LLM, store: CallStore | None = None, *, retry: RetryPolicy | None = None, limiter: RateLimiter | None = None,
-    rng: random.Random | None = None, budget: Budget | None = None, price: Price | None = None,
-) -> Meter:  # fmt: skip
-    """The LLM with its layers: counted, cached, paid for, retried, limited, and asked for a format it knows.
+    llm: LLM,
+    store: CallStore | None = None,
+    *,
+    retry: RetryPolicy | None = None,
+    limiter: RateLimiter | None = None,
+    rng: random.Random | None = None,
+    budget: CallBudget | None = None,
+) -> Meter:
+    """The LLM with its layers, from the innermost: reply formats, rate limit, retries, budget, call store, counts.
 
     A wait between tries holds no connection (retry is outside the limit); what is cached is what came
-    after all tries (cache is outside retry), and a stored reply is spent nothing on (cache is outside the budget).
+    after all tries (cache is outside retry), and a stored reply costs nothing (cache is outside the budget).
     `limiter` shares one limit among several models of an endpoint.
     """
     usage = Usage()
-    if isinstance(llm, Balanced):  # each of its servers has limits of its own
+    if isinstance(llm, Balanced):  # each of its servers has formats and limits of its own
         llm.usage = usage
-        limited: LLM = llm
-    elif isinstance(llm, Batches):  # a limiter would keep all but a few calls from ever being gathered
-        limited = FormatFallback(llm)
     else:
-        limited = RateLimited(FormatFallback(llm), limiter or RateLimiter(MAX_CONNECTIONS))
-    below: LLM = Retry(limited, retry or RetryPolicy(), rng=rng or random.Random(), usage=usage)
+        llm = RateLimited(FormatFallback(llm), limiter or RateLimiter(MAX_CONNECTIONS))
+    llm = Retry(llm, retry or RetryPolicy(), rng=rng or random.Random(), usage=usage)
     if budget is not None:
-        below = BudgetGuard(below, budget, price)
-    return Meter(Cache(below, store, usage=usage), usage)
-
-
-def stack_replay(model: str, store: CallStore) -> Meter:
-    """Answers from the store alone, under the name `model`. Nothing is resolved: no key, no file, no socket."""
-    usage = Usage()
-    return Meter(Replay(model, store, usage=usage), usage)
+        llm = BudgetGuard(llm, budget)
+    return Meter(Cache(llm, store, usage=usage), usage)
 
 
 @dataclass(frozen=True)
@@ -172,58 +169,22 @@ class CallSettings:
         return Limits(self.max_connections, self.requests, self.tokens)
 
 
-def _sent(llm: LLM, calls: CallSettings, store: CallStore | None) -> LLM:
-    """The model as the run reaches it: in batches or one by one. UsageError for a model that has no batches."""
-    if not calls.batch:
-        llm = WriteGuard(llm, lambda: (None if store is None else store.broken) or calls.broken())
-        provider = find_provider(llm.id.partition("/")[0])
-        truncates = provider is not None and provider.truncates
-        sent = TruncationCheck(llm, calls.contexts.get(llm.id)) if truncates else llm
-        return (
-            PendingBatchGuard(sent, calls.batches) if calls.batches is not None and calls.batches.of(llm.id) else sent
-        )
-    api = llm.batches() if isinstance(llm, Batching) else None
-    if api is None:
-        raise UsageError(
-            f"{llm.id} has no batch API that summeter speaks; run without ",
-            Parameter("batch"),
-            ", or choose a model of openai/, anthropic/ or openai-api/",
-        )
-    return Batches(llm, api, calls.batches or BatchLog(), tell=calls.tell)
-
-
-def _balanced(model: str, servers: Sequence[LLM], sent: Sequence[LLM], limiters: Sequence[RateLimiter]) -> LLM:
-    """The one server, or all of them as one. UsageError for what has no servers to choose from."""
-    if len(servers) == 1:
-        return sent[0]
-    http = [llm for llm in servers if isinstance(llm, HttpLLM)]
-    if len(http) < len(servers) or any(isinstance(llm, Batches) for llm in sent):
-        raise UsageError(
-            f"{model}: several servers are for models that are asked call by call over HTTP; give one ",
-            Parameter("base_url"),
-        )
-    return Balanced(
-        [
-            Server(FormatFallback(llm), bare.address, bare.healthy, limiter)
-            for llm, bare, limiter in zip(sent, http, limiters, strict=True)
-        ]
-    )
-
-
-def _retried(calls: CallSettings) -> RetryPolicy:
-    # What failed in one batch is to go into the next one together: long waits, drawn one by one, would scatter it.
-    return calls.retry._replace(longest=1.0) if calls.batch else calls.retry
-
-
 class Bound(NamedTuple):
-    """The models of a run: `llms` by role, and one meter for each model string."""
+    """The models of a run: `llms` by role, one meter for each model string, and what waits for batches."""
 
     llms: dict[str, BoundLLM]
     meters: dict[str, Meter]
+    batches: tuple[Batches, ...] = ()
+
+    async def fetch(self) -> None:
+        """Submit the calls that a round noted, and store the replies (`Batches.fetch`)."""
+        await asyncio.gather(*(batches.fetch() for batches in self.batches))
 
     async def close(self) -> None:
         for meter in self.meters.values():
             await meter.close()
+        for batches in self.batches:
+            await batches.close()
 
 
 def bind(
@@ -235,22 +196,69 @@ def bind(
     calls = calls or CallSettings()
     meters: dict[str, Meter] = {}
     limiters: dict[str, RateLimiter] = {}
+    batches: list[Batches] = []
     for model in dict.fromkeys(models.values()):
         if calls.replay:
             if store is None:
                 raise UsageError("a replay needs the recorded calls of a run")
-            meters[model] = stack_replay(model, store)
+            usage = Usage()
+            meters[model] = Meter(replay(model, store, usage=usage), usage)
             continue
+        price = calls.prices.of(model, batched=calls.batch) if calls.prices is not None else None
+        budget = None if calls.budget is None else CallBudget(calls.budget, price)
         servers = [
             resolve(model, base_url=url, timeout=calls.timeout, max_connections=calls.max_connections)
             for url in base_urls(calls.base_url)
         ]
-        own = [limiters.setdefault(getattr(llm, "address", llm.id), RateLimiter(calls.limits)) for llm in servers]
-        sent = [_sent(llm, calls, store) for llm in servers]
-        price = calls.prices.of(model, batched=calls.batch) if calls.prices is not None else None
-        meters[model] = stack(
-            _balanced(model, servers, sent, own), store, retry=_retried(calls), limiter=own[0], rng=rng,
-            budget=calls.budget, price=price,
-        )  # fmt: skip
+        if len(servers) > 1 and (calls.batch or not all(isinstance(llm, HttpLLM) for llm in servers)):
+            raise UsageError(
+                f"{model}: several servers are for models that are asked call by call over HTTP; give one ",
+                Parameter("base_url"),
+            )
+        if calls.batch:
+            usage, calls_of_run = Usage(), CallStore() if store is None else store
+            own = _batches(servers[0], calls_of_run, calls, usage, budget)
+            batches.append(own)
+            meters[model] = Meter(Stored(model, calls_of_run, own.missing, usage=usage), usage)
+            continue
+        limits = [limiters.setdefault(getattr(llm, "address", llm.id), RateLimiter(calls.limits)) for llm in servers]
+        sent = [_checked(llm, calls, store) for llm in servers]
+        if len(servers) > 1:
+            llm: LLM = Balanced(
+                [
+                    Server(FormatFallback(llm), bare.address, bare.healthy, limiter)
+                    for llm, bare, limiter in zip(sent, servers, limits, strict=True)
+                    if isinstance(bare, HttpLLM)
+                ]
+            )
+        else:
+            llm = sent[0]
+        meters[model] = stack(llm, store, retry=calls.retry, limiter=limits[0], rng=rng, budget=budget)
     settings = calls.settings._replace(fence=None if store is None else store.fence_secret())
-    return Bound({role: BoundLLM(meters[model], settings) for role, model in models.items()}, meters)
+    llms = {role: BoundLLM(meters[model], settings) for role, model in models.items()}
+    return Bound(llms, meters, tuple(batches))
+
+
+def _checked(llm: LLM, calls: CallSettings, store: CallStore | None) -> LLM:
+    """The model behind the checks of what is sent and of what comes back."""
+    provider = find_provider(llm.id.partition("/")[0])
+    llm = WriteGuard(llm, lambda: (None if store is None else store.broken) or calls.broken())
+    if provider is not None and provider.truncates:
+        llm = TruncationCheck(llm, calls.contexts.get(llm.id))
+    if calls.batches is not None and calls.batches.of(llm.id):
+        llm = PendingBatchGuard(llm, calls.batches)
+    return llm
+
+
+def _batches(llm: LLM, store: CallStore, calls: CallSettings, usage: Usage, budget: CallBudget | None) -> Batches:
+    """The batch API of a model. UsageError for a model that has none."""
+    api = llm.batches() if isinstance(llm, Batching) else None
+    if api is None:
+        raise UsageError(
+            f"{llm.id} has no batch API that summeter speaks; run without ",
+            Parameter("batch"),
+            ", or choose a model of openai/, anthropic/ or openai-api/",
+        )
+    return Batches(
+        llm, api, store, calls.batches, usage=usage, budget=budget, max_retries=calls.retry.max_retries, tell=calls.tell
+    )

@@ -182,6 +182,10 @@ class BudgetError(SummeterError):
     exit_code: ClassVar[int] = 130
 
 
+class PendingCall(SummeterError):
+    """A call waits for the next batch: its item is left to a later round."""
+
+
 class WriteError(SummeterError):
     """What a run takes in cannot be kept: it ends before it asks for more, and can be carried on."""
 

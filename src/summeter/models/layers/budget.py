@@ -48,19 +48,25 @@ class Budget:
     async def reserve(self, thought: Callable[[], Spent]) -> Spent:
         """Set aside what a call about to be made is thought to take, or raise BudgetError. `thought` is asked again
         after a wait, in which more may have become known."""
-        while self.reached is None:
-            wanted = thought()
-            if self._fits(self.spent.plus(self._under_way).plus(wanted)):
-                self._under_way = self._under_way.plus(wanted)
-                return wanted
-            if not self._under_way.tokens:
-                self.reached = self._words()
-                self._wake()
-                break
+        while not self.admit(wanted := thought()):
+            if self.reached is not None:
+                raise BudgetError(self.reached)
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(waiter)
             await waiter
-        raise BudgetError(self.reached or "")
+        return wanted
+
+    def admit(self, wanted: Spent) -> bool:
+        """Set `wanted` aside if it fits. Where it would not even fit with nothing under way, the spending ends."""
+        if self.reached is not None:
+            return False
+        if self._fits(self.spent.plus(self._under_way).plus(wanted)):
+            self._under_way = self._under_way.plus(wanted)
+            return True
+        if not self._under_way.tokens:
+            self.reached = self._words()
+            self._wake()
+        return False
 
     def settle(self, wanted: Spent, took: Spent) -> None:
         """The call for which `wanted` was set aside is over, and took `took`."""
@@ -109,44 +115,29 @@ class Replies:
         )
 
 
-class BudgetGuard(Layer):
-    """Has each call set aside from the budget before it is sent, and settled when it is over."""
+class CallBudget:
+    """What the calls of one model take from the run's budget: thought before a call, known after it."""
 
-    def __init__(self, llm: LLM, budget: Budget, price: Price | None) -> None:
-        super().__init__(llm)
-        self._budget = budget
+    def __init__(self, budget: Budget, price: Price | None) -> None:
+        self.budget = budget
         self._price = price
         self._replies, self._answered = Replies(), False
         self._longest_reply, self._shortest_prompt, self._densest_prompt = 0, 0, 0.0
 
-    async def complete(self, request: Request) -> Completion:
-        thought = expected(request)
+    def estimate(self, thought: Expected) -> Spent:
+        """What to set aside for a call that is thought to take so many tokens.
 
-        def most() -> Expected:
-            # What this model's calls took so far is a better guide. Calls under way that each take a little more than
-            # the mean would together pass the budget. What is set aside too much for them is given back. What an
-            # endpoint adds to every prompt is no share of it: a shorter prompt than all before is taken for as long as
-            # the shortest of them.
-            if not self._answered:
-                return thought
-            tokens_in = max(math.ceil(thought.tokens_in * self._densest_prompt), self._shortest_prompt)
-            return Expected(tokens_in, self._longest_reply)
+        What this model's calls took so far is a better guide. Calls under way that each take a little more than the
+        mean would together pass the budget; what is set aside too much for them is given back. What an endpoint adds to
+        every prompt is no share of it: a shorter prompt than all before is taken for as long as the shortest of them.
+        """
+        if not self._answered:
+            return self._spent(*thought)
+        tokens_in = max(math.ceil(thought.tokens_in * self._densest_prompt), self._shortest_prompt)
+        return self._spent(tokens_in, self._longest_reply)
 
-        wanted = await self._budget.reserve(lambda: self._spent(*most()))
-        took = Spent()
-        try:
-            completion = await self.llm.complete(request)
-            took = self._took(completion, thought)
-            return completion
-        except ModelError as error:
-            if (reply := paid_reply(error)) is not None:
-                took = self._took(reply, thought)
-            raise
-        finally:
-            self._budget.settle(wanted, took)
-
-    def _took(self, completion: Completion, thought: Expected) -> Spent:
-        """What a call took that got this reply, from which is learnt what the next ones will."""
+    def took(self, completion: Completion, thought: Expected) -> Spent:
+        """What a call took that got this reply; the estimates of the next calls learn from it."""
         tokens = self._replies.took(completion.tokens_in, completion.tokens_out, lambda: thought)
         self._answered = True
         self._longest_reply = max(self._longest_reply, tokens.tokens_out)
@@ -157,3 +148,26 @@ class BudgetGuard(Layer):
     def _spent(self, tokens_in: int, tokens_out: int, cached: int = 0, written: int = 0) -> Spent:
         cost = 0.0 if self._price is None else self._price.cost(tokens_in, tokens_out, cached, written)
         return Spent(tokens_in + tokens_out, cost)
+
+
+class BudgetGuard(Layer):
+    """Has each call set aside from the budget before it is sent, and settled when it is over."""
+
+    def __init__(self, llm: LLM, calls: CallBudget) -> None:
+        super().__init__(llm)
+        self._calls = calls
+
+    async def complete(self, request: Request) -> Completion:
+        thought = expected(request)
+        wanted = await self._calls.budget.reserve(lambda: self._calls.estimate(thought))
+        took = Spent()
+        try:
+            completion = await self.llm.complete(request)
+            took = self._calls.took(completion, thought)
+            return completion
+        except ModelError as error:
+            if (reply := paid_reply(error)) is not None:
+                took = self._calls.took(reply, thought)
+            raise
+        finally:
+            self._calls.budget.settle(wanted, took)

@@ -1,4 +1,4 @@
-"""The call store as a layer: stored replies are used again (`Cache`), or answer alone (`Replay`)."""
+"""The call store as a layer: stored replies are used again (`Cache`), or answer alone (`Stored`)."""
 
 from __future__ import annotations
 
@@ -102,30 +102,42 @@ class WriteGuard(Layer):
         return await self.llm.complete(request)
 
 
-class Replay:
-    """An LLM that has only a store: no provider, no key, no socket."""
+class Stored:
+    """An LLM that answers from a call store alone. `missing` is given every other request: it replies, or raises."""
 
-    def __init__(self, model: str, store: CallStore, *, usage: Usage | None = None) -> None:
+    def __init__(
+        self, model: str, store: CallStore, missing: Callable[[Request], Completion], *, usage: Usage | None = None
+    ) -> None:
         self.id = model
         self._store = store
+        self._missing = missing
         self._usage = usage or Usage()
 
     async def complete(self, request: Request) -> Completion:
-        stored = self._store.get(request.key)
-        if stored is None:
-            self._usage.failures += 1
-            raise ReplayMiss(
-                f"{self.id}: the recorded run holds no such call (key {request.key[:12]}, prompt begins"
-                f" {request.prompt[:60]!r}). Text, prompt template, model or settings differ from the recorded run;"
-                " replay with the same ones, or run without ",
-                Parameter("replay"),
-                " to make the call",
-            )
+        if (stored := self._store.get(request.key)) is None:
+            return self._missing(request)
         self._usage.hits += 1
         return Completion.model_validate_json(stored)
 
     async def close(self) -> None:
         """Nothing to let go of; the store belongs to the run."""
+
+
+def replay(model: str, store: CallStore, *, usage: Usage | None = None) -> Stored:
+    """An LLM that answers as a recorded run was answered; a call that was not recorded raises ReplayMiss."""
+    usage = usage or Usage()
+
+    def missing(request: Request) -> Completion:
+        usage.failures += 1
+        raise ReplayMiss(
+            f"{model}: the recorded run holds no such call (key {request.key[:12]}, prompt begins"
+            f" {request.prompt[:60]!r}). Text, prompt template, model or settings differ from the recorded run;"
+            " replay with the same ones, or run without ",
+            Parameter("replay"),
+            " to make the call",
+        )
+
+    return Stored(model, store, missing, usage=usage)
 
 
 class _BatchWriter:
