@@ -15,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rouge_score import rouge_scorer
 
+from summeter.evaluators.catalog import build
+from summeter.records import InstallError
 from summeter.text.lcs import LcsSide, lcs_indexes, lcs_length
 from summeter.text.rouge import Rouge, Tokenizer, rouge_l, rouge_lsum, rouge_n, tokens
 
@@ -199,3 +201,10 @@ def test_long_documents_take_a_moment() -> None:
     assert 0 < rouge_l(*halves).f1 < 1
     # A table in Python would take about 20 s; this takes about 0.05 s on one core of 2024.
     assert_within(2, lambda: rouge_l(*halves))
+
+
+def test_a_missing_stemmer_is_named_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("summeter.text.rouge.find_spec", lambda name: None)
+    with pytest.raises(InstallError, match=r"NLTK.*pip install 'summeter\[rouge\]'"):
+        build("rouge[stemmer=true]").sign({})
+    assert build("rouge").sign({}) == "rouge|v:1"

@@ -5,7 +5,7 @@ punkt       punkt_split (English sentences as NLTK finds them)
 match       find_quote, QuoteFinder (a quote, as models quote)
 ngrams      words, ngrams, matched
 windows     sentence_windows, word_windows
-rouge       rouge_n, rouge_l, rouge_lsum, tokens; with porter (stems) and lcs (common subsequences)
+rouge       rouge_n, rouge_l, rouge_lsum, tokens; with lcs (common subsequences)
 novelty     novelty (abstractiveness)
 fold        Offsets, Folded (readings that forgive spelling and map back); lines, abbreviations (parts of split)
 

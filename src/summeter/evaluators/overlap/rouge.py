@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from summeter.evaluators.base import Evaluator, Need, Prepared, Tools
 from summeter.records import Item, Judgment
 from summeter.text.rouge import Rouge as Scores
-from summeter.text.rouge import Tokenizer, rouge_l, rouge_lsum, rouge_n
+from summeter.text.rouge import Tokenizer, check_stemmer, rouge_l, rouge_lsum, rouge_n
 from summeter.text.split import split
 
 
 class Rouge(Evaluator):
     """ROUGE-1, -2, -L and -Lsum against the references, each in [0, 1]; the best reference counts.
 
-    `measure` picks F1, precision or recall. `stemmer` is the Porter stemmer of the reference package.
+    `measure` picks F1, precision or recall. `stemmer` is the Porter stemmer of the reference package, NLTK's
+    (`pip install 'summeter[rouge]'`).
     `lsum` says what a sentence is for ROUGE-Lsum: a line (as in the reference package) or the stored
     sentence. On English the values equal the `rouge_score` package to 1e-9; other scripts are not
     deleted (`tokenizer: reference` deletes them, as the package does).
@@ -30,6 +32,12 @@ class Rouge(Evaluator):
     stemmer: bool = False
     tokenizer: Tokenizer = "unicode"
     lsum: Literal["lines", "sentences"] = "lines"
+
+    def signature_fields(self) -> Mapping[str, object]:
+        """Changed settings. InstallError where the stemmer that one asks for is missing."""
+        if self.stemmer:
+            check_stemmer()
+        return super().signature_fields()
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """Four judgments of the summary, one a variant."""
