@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from summeter.models.prices import Price, default_file, prices
+from summeter.models.prices import FREE, VENDORS, LongRates, Price, default_file, prices
 from summeter.models.providers.provider import PROVIDERS
 from summeter.records import InputError
 
@@ -35,9 +35,8 @@ def test_what_is_written_into_a_cache_has_its_own_price() -> None:
 
 
 def test_a_long_prompt_costs_more_for_every_token() -> None:
-    price = prices().of("anthropic/claude-sonnet-4-5")
-    assert price is not None
-    assert price.long is not None
+    long = LongRates(above=200_000, input=6, cached=0.6, written=7.5, output=22.5)
+    price = Price(input=3, cached=0.3, written=3.75, output=15, long=long)
     # Up to 200,000 tokens 3 and 15 dollars a million, beyond 6 and 22.5; what is cached and written as well.
     assert price.cost(200_000, 1000) == pytest.approx(0.6 + 0.015)
     assert price.cost(200_001, 1000) == pytest.approx(1.200006 + 0.0225)
@@ -57,7 +56,8 @@ def test_what_is_dear_only_when_long_is_not_free() -> None:
     ("model", "same"),
     [("openai/gpt-4o-2024-08-06", "openai/gpt-4o"),
      ("anthropic/claude-haiku-4-5-20251001", "anthropic/claude-haiku-4-5"),
-     ("google/gemini-2.0-flash-001", "google/gemini-2.0-flash"), ("ollama/a/b:7b", "ollama/c")],
+     ("google/gemini-2.0-flash-001", "google/gemini-2.0-flash"), ("ollama/a/b:7b", "ollama/c"),
+     ("bedrock/eu.anthropic.claude-haiku-4-5-20251001-v1:0", "bedrock/us.anthropic.claude-haiku-4-5-20251001-v1:0")],
 )  # fmt: skip
 def test_a_snapshot_costs_what_its_model_costs(model: str, same: str) -> None:
     assert prices().of(model) == prices().of(same) is not None
@@ -67,7 +67,9 @@ def test_a_snapshot_with_a_price_of_its_own_keeps_it() -> None:
     assert prices().of("openai/gpt-4o-2024-05-13") != prices().of("openai/gpt-4o")
 
 
-@pytest.mark.parametrize("model", ["openai-api/lab/gpt-4o", "openai/gpt-4o-next", "openrouter/openai/gpt-4o"])
+@pytest.mark.parametrize(
+    "model", ["openai-api/lab/gpt-4o", "openai/gpt-4o-next", "azure/gpt-4o", "mistral/mistral-ocr-latest"]
+)
 def test_an_unknown_model_has_no_price_and_is_never_free(model: str) -> None:
     assert prices().of(model) is None
     assert prices().why(model) == f"no price for {model}; add it with prices=FILE"
@@ -80,16 +82,22 @@ def test_what_one_runs_oneself_is_free_by_declaration(provider: str) -> None:
     assert price.free
 
 
-def test_every_row_is_of_a_provider_there_is_and_dated() -> None:
-    for model, price in prices()._models.items():
-        assert model.split("/")[0] in PROVIDERS
-        assert price.date >= date(2026, 1, 1)
-        for rates in (price, price.long or price):
-            assert rates.cached is None or rates.cached <= rates.input
-            assert rates.written is None or rates.written >= rates.input
-        assert price.long is None or price.long.input > price.input
-        # Both or neither: what a token of a cache costs would else be that of another length.
-        assert price.long is None or (price.long.cached is None) == (price.cached is None)
+def test_list_prices_are_those_of_the_package() -> None:
+    from genai_prices import Usage, calc_price
+
+    used = Usage(input_tokens=300_000, cache_read_tokens=1_000, output_tokens=2_000)
+    for model in ("openai/gpt-4o", "openai/gpt-5.4", "anthropic/claude-sonnet-4-5", "google/gemini-2.5-pro",
+                  "mistral/mistral-large-2411", "openrouter/openai/gpt-4o"):  # fmt: skip
+        provider, _, name = model.partition("/")
+        price = prices().of(model)
+        assert price is not None
+        assert price.source.startswith("genai-prices ")
+        total = calc_price(used, name, provider_id=provider).total_price
+        assert price.cost(300_000, 2_000, 1_000) == pytest.approx(float(total))
+
+
+def test_every_vendor_with_prices_is_a_provider() -> None:
+    assert {*VENDORS, *FREE} <= PROVIDERS.keys()
 
 
 def test_a_file_of_ones_own_goes_first(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def _by_model(
             **(_taken(paid[model], table).model_dump() | {"calls": len(answered[model])}),
             retries=old.retries + (now.retries if now else 0),
             failures=old.failures + (now.failures if now else 0),
-            priced=None if price is None else price.date.isoformat(),
+            priced=None if price is None else price.source,
             batched=sum(call.batch is not None for call in answered[model]),
         )
     return used

@@ -1,14 +1,18 @@
-"""What tokens cost: a dated table that comes with the package, which a user's own file overrides."""
+"""What tokens cost: the vendors' list prices from the package genai-prices, which a user's own file overrides.
+
+The data are those in the installed package; nothing is looked up on the network. It has a price for batches for some
+models only, in 0.2.3 half of the usual one for each, as the vendors say for all their models: half is taken.
+"""
 
 from __future__ import annotations
 
+import datetime
 import fnmatch
 import os
 import re
 from collections.abc import Mapping
-from datetime import date
 from functools import cache
-from importlib import resources
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,7 +21,18 @@ from pydantic import Field, ValidationError
 from summeter.records import InputError, Message, Parameter, Record
 
 MILLION = 1_000_000
-# A dated snapshot costs what its model costs, unless the table says otherwise. Not so "latest", whose model changes.
+VENDORS = {
+    "openai": "openai",
+    "anthropic": "anthropic",
+    "google": "google",
+    "mistral": "mistral",
+    "openrouter": "openrouter",
+    "bedrock": "aws",
+}
+"""Providers whose models genai-prices knows, by the names it has for them. An Azure deployment has its owner's name."""
+FREE = frozenset({"ollama", "vllm", "llamacpp", "lmstudio", "scripted"})
+"""Providers of models that you serve yourself: no money per token, by declaration."""
+# In a user's file a dated snapshot costs what its model costs, unless it is listed itself.
 _SNAPSHOT = re.compile(r"[-@](\d{4}-\d{2}-\d{2}|\d{8}|00\d)$")
 
 
@@ -47,13 +62,17 @@ ADDED_WITH = Parameter("prices", "FILE")
 
 
 class Price(Rates):
-    """What a model costs; `date` is when that was so. `long` are other rates for long prompts, where the vendor has
-    such. `batch` is the share of it that a call in a batch costs: half, as OpenAI and Anthropic have it for all their
-    models."""
+    """What a model costs; `date` is when that was so, None for a price of genai-prices. `long` are other rates for
+    long prompts, where the vendor has such. `batch` is the share of it that a call in a batch costs."""
 
     long: LongRates | None = None
     batch: float = Field(default=0.5, ge=0, le=1)
-    date: date
+    date: datetime.date | None = None
+
+    @property
+    def source(self) -> str:
+        """Where the price is from: the date of a user's own, or the version of genai-prices."""
+        return f"genai-prices {version('genai-prices')}" if self.date is None else self.date.isoformat()
 
     @property
     def free(self) -> bool:
@@ -86,23 +105,19 @@ class Price(Rates):
 
 
 class Prices:
-    """Prices by model string. What costs nothing by declaration is 0; what the table does not know is None."""
+    """Prices by model string: a user's `own`, then the list prices. What nobody knows is None, never 0."""
 
-    def __init__(self, models: Mapping[str, Price]) -> None:
-        self._models = dict(models)
+    def __init__(self, own: Mapping[str, Price]) -> None:
+        self._own = dict(own)
 
     def of(self, model: str, *, batched: bool = False) -> Price | None:
-        """The price of a model string: its own, that of its undated name, or that of a pattern with `*`; of calls in
-        batches where they are `batched`."""
-        price = self._find(model)
+        """The price of a model string: its own, that of its undated name, that of a pattern with `*`, its list price;
+        of calls in batches where they are `batched`."""
+        names = [name for name in (model, _SNAPSHOT.sub("", model)) if name in self._own]
+        patterns = [name for name in self._own if "*" in name and fnmatch.fnmatchcase(model, name)]
+        names += sorted(patterns, key=len, reverse=True)
+        price = self._own[names[0]] if names else _list_price(model)
         return price.batched if batched and price is not None else price
-
-    def _find(self, model: str) -> Price | None:
-        for name in (model, _SNAPSHOT.sub("", model)):
-            if name in self._models:
-                return self._models[name]
-        patterns = [name for name in self._models if "*" in name and fnmatch.fnmatchcase(model, name)]
-        return self._models[max(patterns, key=len)] if patterns else None
 
     def why(self, model: str) -> Message | None:
         """Why there is no price for a model, and what to do; None where there is one."""
@@ -119,21 +134,46 @@ def default_file(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def prices(file: str | Path | None = None) -> Prices:
-    """The package's table, overridden by `file`, else by the user's own file where there is one.
+    """List prices, overridden by `file`, else by the user's own file where there is one.
 
     A file that is not as described in docs/running.md is an InputError.
     """
     own = Path(file) if file is not None else default_file()
-    known = dict(_shipped())
-    if file is not None or own.is_file():
-        known |= _read(own)
-    return Prices(known)
+    return Prices(_read(own) if file is not None or own.is_file() else {})
 
 
 @cache
-def _shipped() -> Mapping[str, Price]:
-    text = resources.files("summeter.models").joinpath("prices.yaml").read_text("utf-8")
-    return _parse(text, "prices.yaml")
+def _list_price(model: str) -> Price | None:
+    """The vendor's list price today; None for a model that is not sold by the token, or at several thresholds."""
+    provider, _, name = model.partition("/")
+    if provider in FREE:
+        return Price(input=0, output=0)
+    if provider not in VENDORS:
+        return None
+    # Imported here: it takes .15 s, mostly for an HTTP client that is not used.
+    from genai_prices import Usage, calc_price
+    from genai_prices.types import TieredPrices
+
+    try:
+        listed = calc_price(Usage(), name, provider_id=VENDORS[provider]).model_price
+    except LookupError:
+        return None
+    usual, long, above = {}, {}, set()
+    for ours, theirs in (
+        ("input", "input"),
+        ("cached", "cache_read"),
+        ("written", "cache_write"),
+        ("output", "output"),
+    ):
+        rate = getattr(listed, f"{theirs}_mtok")
+        tiers = rate.tiers if isinstance(rate, TieredPrices) else []
+        above |= {tier.start for tier in tiers}
+        if rate is not None:
+            usual[ours] = float(rate.base if isinstance(rate, TieredPrices) else rate)
+            long[ours] = float(tiers[-1].price) if tiers else usual[ours]
+    if not usual.keys() >= {"input", "output"} or len(above) > 1:
+        return None
+    return Price(**usual, long=LongRates(**long, above=above.pop()) if above else None)
 
 
 def _read(path: Path) -> dict[str, Price]:
@@ -159,10 +199,10 @@ def _parse(text: str, path: str | Path) -> dict[str, Price]:
 def _price(row: Any, dated: Any, path: str | Path, name: str) -> Price:
     if not isinstance(row, dict):
         raise InputError.at(path, None, name, "must be {input: USD, output: USD}, per million tokens")
+    if row.get("date", dated) is None:
+        raise InputError.at(path, None, f"{name}: date", "give the day it was so, here or for the whole file")
     try:
         return Price.model_validate({"date": dated, **row})
     except ValidationError as error:
         first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        what = "give the day it was so, here or for the whole file" if field == "date" else first["msg"]
-        raise InputError.at(path, None, f"{name}: {field}", what) from error
+        raise InputError.at(path, None, f"{name}: {'.'.join(map(str, first['loc']))}", first["msg"]) from error

@@ -86,7 +86,7 @@ class Taken(Record):
 class ModelUsage(Taken):
     """What one model took in all sessions of a run. `retries` are tries beyond each call's first, `failures` calls that
     came to nothing; of those whose reply came and could not be used, tokens and cost count too. `priced` is the date of
-    the price; `batched` are the calls that were made in batches."""
+    the price, or whose list it is; `batched` are the calls that were made in batches."""
 
     retries: int = 0
     failures: int = 0
