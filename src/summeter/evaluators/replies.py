@@ -51,8 +51,6 @@ _MENDABLE = re.compile(
 )
 _ESCAPE = re.compile(r"""\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)|" """.strip(), re.DOTALL)
 _FENCE = re.compile(r"```[A-Za-z0-9]*")
-_BOXED = re.compile(r"\\(?:boxed|text(?:bf|rm)?|math(?:bf|rm))\{([^{}]{0,200})\}")
-_FRACTION = re.compile("[\u00bc-\u00be\u2150-\u215f\u2189]")
 _JSON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _THOUGHT = re.compile(r"<(think|thinking|reasoning)>", re.IGNORECASE)
 _NUMBERED = re.compile(
@@ -228,13 +226,11 @@ def read_answer(
 ) -> T:
     """The answer in a reply: from its JSON object where it holds a brace, else from its text.
 
-    `from_json` is given an object with keys in lower case, `from_text` the text in compatibility form. The other
-    parameters are as for `read_reply`. Raises ReplyError, of kind "refused" where a text without an answer begins as
-    refusals do.
+    `from_json` is given an object with keys in lower case, `from_text` the text without fences. The other parameters
+    are as for `read_reply`. Raises ReplyError, of kind "refused" where a text without an answer begins as refusals do.
     """
     body = answer_text(text)
-    unboxed = _BOXED.sub(r"\1", _BOXED.sub(r"\1", body))
-    if "{" in unboxed:
+    if "{" in body:
         return read_reply(
             text,
             lambda value: from_json(_keys(value)),
@@ -246,27 +242,11 @@ def read_answer(
     if not body:
         raise ReplyError("the reply is empty", fault="no_json")
     try:
-        return from_text(plain(_FENCE.sub("", unboxed)))
+        return from_text(_FENCE.sub("", body))
     except ReplyError:
         if is_refusal(body):
             raise ReplyError(f"the model refused: {show(body, 200)}", kind="refused") from None
         raise
-
-
-def plain(text: str) -> str:
-    """A text in compatibility form, its digits those of ASCII; a fraction does not fold into the number before it, and
-    what is raised or lowered (a power, a footnote's number) keeps a mark.
-
-    >>> plain("４½ of ٥ ³")
-    '4 1⁄2 of 5 ^3'
-    """
-    raised = "".join(f"^{char}" if _is_raised(char) else char for char in text)
-    folded = nfkc(_FRACTION.sub(r" \g<0>", raised)).translate({0xFE0F: None, 0x20E3: None})
-    return "".join(str(unicodedata.decimal(char)) if char.isdecimal() else char for char in folded)
-
-
-def _is_raised(char: str) -> bool:
-    return char > "\x7f" and unicodedata.decomposition(char).startswith(("<super>", "<sub>"))
 
 
 def _keys(value: Any) -> dict[str, Any]:
@@ -412,6 +392,14 @@ def yes(value: Any) -> bool:
     if word not in {"yes", "no"}:
         raise ReplyError(f"{show(value)} is neither yes nor no")
     return word == "yes"
+
+
+def required_text(entry: Mapping[str, Any], name: str) -> str:
+    """The text under a name that must be there; it must not be blank."""
+    value = field(entry, name)
+    if not isinstance(value, str) or not clean(value):
+        raise ReplyError(f"the {name} is {show(value)}, not a text")
+    return clean(value)
 
 
 def optional_text(entry: Mapping[str, Any], name: str = "reason") -> str | None:

@@ -86,7 +86,7 @@ class TestTogether:
         [
             ({}, "no entry for fluency"),
             ({"fluency": None}, "fluency: expected a reason and a score, got None"),
-            ({"fluency": {"reason": "Fine."}}, "fluency: the answer has no score"),
+            ({"fluency": {"reason": "Fine."}}, "fluency: it has no field named score"),
             ({"fluency": {"reason": "Fine.", "score": 6}}, "fluency: the score is 6, which is not from 1 to 5"),
             ({"fluency": {"reason": "", "score": 3}}, "fluency: the reason is '', not a text"),
         ],
@@ -137,11 +137,11 @@ class TestYesNo:
         ("text", "value"),
         [
             ('{"answer": "yes"}', 1.0), ('{"answer": "No."}', 0.0), ("Yes", 1.0), ("no.", 0.0), ("**No**", 0.0),
-            ("Yes, it is.", 1.0), ("Answer: no", 0.0), ("The answer is yes.", 1.0), ("Answer (yes or no): no", 0.0),
+            ("Yes, it is.", 1.0), ("Answer: no", 0.0), ("The answer is yes.", 1.0), ("Answer (yes or no): no", None),
             ("It says so.\nYes", 1.0), ("It differs in the date. No.", 0.0),
             ("Yes. Well, no.", None), ("No errors were found.", None), ("yes or no", None), ("Maybe.", None),
             ("Yes: all is there. Answer: no", None), ("My answer is no longer certain", None),
-            ('{"answer": true}', None), ("consistent: yes", None), ("It knows.", None), ("", None),
+            ('{"answer": true}', 1.0), ("consistent: yes", None), ("It knows.", None), ("", None),
         ],
     )  # fmt: skip
     def test_what_counts_as_an_answer(self, text: str, value: float | None) -> None:
@@ -153,7 +153,7 @@ class TestYesNo:
         judge = YesNo(cot=True)
         (found,) = ask(judge, Scripted([{"reply": {"reasoning": "All is there.", "answer": "yes"}}]))
         assert (found.value, found.label, found.reason) == (1.0, 1, "All is there.")
-        with pytest.raises(ReplyError, match="no reasoning"):
+        with pytest.raises(ReplyError, match="no field named reasoning"):
             judge.strict('{"answer": "yes"}')
         text = "It was sold. The document says so. The answer is yes."
         assert judge.strict(text).reason == text
@@ -169,7 +169,7 @@ class TestDirect:
         ("text", "value"),
         [
             ('{"score": 85}', 85), ('{"score": "85/100"}', 85), ('{"score": 0}', 0), ("100", 100), ("Score: 70", 70),
-            ("I give it a score of 70 out of 100.", 70), ("Score (0-100): 70.", 70), ("85/100", 85),
+            ("It is dull, with a score of 70 out of 100.", 70), ("Score (0-100): 70.", 70), ("85/100", 85),
             ('{"score": 101}', None), ('{"score": -1}', None), ('{"score": 85.5}', None), ('{"score": true}', None),
             ("0.87", None), ("Score: 8/10", None), ("Score: 70-80", None), ("Score: 70. Score: 80", None),
             ("Score: 150", None), ("85%", None), ("It is good.", None), ("9" * 5000, None), ("Score: 0.5", None),

@@ -11,15 +11,16 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from summeter.evaluators.geval.weights import weigh
-from summeter.evaluators.rating import reading
 from summeter.evaluators.rating.judge import POINTS, Rating, RatingJudge
-from summeter.evaluators.replies import show
+from summeter.evaluators.rating.reading import score_in
+from summeter.evaluators.rating.scale import Scale, point
+from summeter.evaluators.replies import field, show
 from summeter.models.structured import Answer, BoundLLM, Sampling
 from summeter.records import CapabilityError, Item, ReplyError
 
 ALTERNATIVES = 20
 SAMPLES = 20
-WHOLE = reading.POINTS._replace(whole=True)
+WHOLE = Scale(1, 5, whole=True)
 _RELEASED = re.compile(r" ?([\d.]+)")
 
 
@@ -63,11 +64,11 @@ class ScoreForm(RatingJudge):
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
         """The score, a whole number."""
-        return Rating(reading.point(reading.field(answer, "score"), WHOLE))
+        return Rating(point(field(answer, "score"), WHOLE))
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
         """The score that the text answers with."""
-        return Rating(reading.number_in(text, WHOLE, material))
+        return Rating(score_in(text, WHOLE, material))
 
     def released(self, text: str) -> Rating:
         """The number a reply begins with, as the released script takes it; that reads nothing as 0, which is no

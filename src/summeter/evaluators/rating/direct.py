@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from summeter.evaluators.rating import reading
 from summeter.evaluators.rating.judge import Rating, RatingJudge
+from summeter.evaluators.rating.reading import score_in
+from summeter.evaluators.rating.scale import Scale, point
+from summeter.evaluators.replies import field
 
 HIGH = 100
-SCALE = reading.Scale(0, HIGH, whole=True)
+SCALE = Scale(0, HIGH, whole=True)
 
 
 class DirectAssessment(RatingJudge):
@@ -36,9 +38,9 @@ class DirectAssessment(RatingJudge):
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
         """The score, a whole number."""
-        score = reading.field(answer, "score")
-        return Rating(reading.number_in(score, SCALE) if isinstance(score, str) else reading.point(score, SCALE))
+        score = field(answer, "score")
+        return Rating(score_in(score, SCALE) if isinstance(score, str) else point(score, SCALE))
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
-        """The one score named; a whole number that stands alone will do."""
-        return Rating(reading.number_in(text, SCALE, material))
+        """The score that the text answers with."""
+        return Rating(score_in(text, SCALE, material))

@@ -11,24 +11,15 @@ from pydantic import field_validator, model_validator
 
 from summeter.evaluators.aspects import RATED
 from summeter.evaluators.base import Evaluator, Need, Semicolons, semicolons
-from summeter.evaluators.rating import legacy, reading
+from summeter.evaluators.rating import legacy
 from summeter.evaluators.rating.judge import Rating, RatingJudge
-from summeter.evaluators.replies import clean
+from summeter.evaluators.rating.reading import letter_in
+from summeter.evaluators.rating.scale import letter
+from summeter.evaluators.replies import clean, field, show
 from summeter.records import Document, Item, ReplyError, Summary, Unit
 
 LETTERS = "ABC"
 VALUES = {"A": 1.0, "B": 0.0, "C": 0.5}
-_PLACES = {
-    **dict.fromkeys(("1", "a", "one", "first", "former"), "1"),
-    **dict.fromkeys(("2", "b", "two", "second", "latter"), "2"),
-}
-_NAMED = re.compile(
-    r"(?:#|\bsummary)\s*#?\s*([12]|a\b|b\b|one\b|two\b)|\b(first|second|former|latter)\b", re.IGNORECASE
-)
-_TURNED = re.compile(
-    r"\b(?:no|not|less|worse|worst|neither|nor|inferior|los(?:t|es|er|ing)|weaker|poorer|beaten|fails?)\b|n['’]t\b",
-    re.IGNORECASE,
-)
 _STEMS = "|".join(re.sub(r"(?:ness|ce|cy|age)$", "", name) for name in RATED if name != "overall")
 _BETTER = (
     r"(?:reads\s+)?(?:(?:much|far|slightly|clearly|somewhat|significantly|considerably)\s+)?"
@@ -146,42 +137,30 @@ class HeadToHead(RatingJudge):
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
         """The value of the letter, where no other text of the answer plainly says another."""
-        letter = reading.letter(reading.field(answer, "answer"), LETTERS)
+        chosen = letter(field(answer, "answer"), LETTERS)
         for name, words in answer.items():
             if name != "answer" and isinstance(words, str):
-                stated = {other for other, reason in _REASONS.items() if reason.search(words)}
-                if stated and letter not in stated:
-                    raise _disagree(letter, words)
-        return Rating(VALUES[letter])
+                _check(chosen, words)
+        return Rating(VALUES[chosen])
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
-        """The value of the letter that the text answers with, where what it says beside it does not gainsay it."""
+        """The value of the letter that the text answers with; its reason may follow it."""
         del material
-        answer = reading.letter_in(text, LETTERS, _agrees)
-        if _gainsaid(answer.letter, answer.rest):
-            raise _disagree(answer.letter, answer.rest)
-        return Rating(VALUES[answer.letter], clean(answer.rest) or None)
+        chosen, rest = letter_in(text, LETTERS, _explained)
+        _check(chosen, rest)
+        return Rating(VALUES[chosen], clean(rest) or None)
 
     def released(self, text: str) -> Rating:
         """The preference by the released rules: whatever cannot be read is a tie."""
         return Rating(legacy.h2h(text), clean(text) or None)
 
 
-def _agrees(letter: str, behind: str) -> bool:
-    """Whether what follows a letter says the same: in so many words, or below a letter that has a line alone."""
-    below = behind[:1] == "\n" and bool(_named(behind)) and not _gainsaid(letter, behind)
-    return below or _REASONS[letter].fullmatch(behind.strip()) is not None
+def _explained(letter: str, rest: str) -> bool:
+    return letter in _REASONS and _REASONS[letter].fullmatch(rest) is not None
 
 
-def _named(words: str) -> list[str]:
-    return [_PLACES[(match[1] or match[2]).lower()] for match in _NAMED.finditer(words)]
-
-
-def _gainsaid(letter: str, words: str) -> bool:
-    named = _named(words)
-    agrees = {"A": named[:1] == ["1"], "B": named[:1] == ["2"], "C": set(named) == {"1", "2"}}[letter]
-    return _TURNED.search(words) is not None or (bool(named) and not agrees)
-
-
-def _disagree(letter: str, words: str) -> ReplyError:
-    return ReplyError(f"the letter {letter} and what else is said do not plainly agree: {words[:80]!r}")
+def _check(letter: str, words: str) -> None:
+    """Raise ReplyError where the words say of another summary that it is better."""
+    stated = {other for other, reason in _REASONS.items() if reason.search(words)}
+    if stated and letter not in stated:
+        raise ReplyError(f"the letter {letter} and what else is said do not agree: {show(words)}")

@@ -9,9 +9,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from summeter.evaluators.rating import legacy, reading
+from summeter.evaluators.rating import legacy
 from summeter.evaluators.rating.judge import Rating, RatingJudge, ShortForm
-from summeter.evaluators.replies import choice
+from summeter.evaluators.rating.reading import DENIES, explains, letter_in
+from summeter.evaluators.rating.scale import letter
+from summeter.evaluators.replies import choice, field
 
 LETTERS = "ABCDE"
 _POINTS = re.compile(r"\.\s+(?:Score: (?:one|two|three|four|five)|[1-5] points?)\.?\s*$", re.IGNORECASE)
@@ -33,18 +35,18 @@ class MultipleChoice(RatingJudge):
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
         """The value of the letter."""
-        return _rating(reading.letter(reading.field(answer, "answer"), LETTERS))
+        return _rating(letter(field(answer, "answer"), LETTERS))
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
-        """The value of the one letter that the text begins with, alone or before an explanation."""
+        """The value of the letter that the text answers with."""
         del material
-        return _rating(reading.letter_in(text, LETTERS, self._agrees).letter)
+        return _rating(letter_in(text, LETTERS, self._explained)[0])
 
-    def _agrees(self, letter: str, behind: str) -> bool:
+    def _explained(self, letter: str, rest: str) -> bool:
         """Whether the option's own words follow its letter, or an explanation does."""
-        option = choice(self.about.levels[LETTERS.index(letter)])
-        words = choice(_POINTS.sub("", behind))
-        return words == option or reading.explains_letter(letter, behind)
+        if letter in LETTERS and choice(_POINTS.sub("", rest)) == choice(self.about.levels[LETTERS.index(letter)]):
+            return True
+        return explains(rest) and DENIES.search(rest) is None
 
     def released(self, text: str) -> Rating:
         """The value of a reply that is one letter."""

@@ -5,12 +5,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from summeter.evaluators.rating import legacy, reading
+from summeter.evaluators.rating import legacy
 from summeter.evaluators.rating.judge import POINTS, SENTENCE, Rating, RatingJudge, ShortForm
-from summeter.evaluators.replies import clean, show
+from summeter.evaluators.rating.reading import score_in
+from summeter.evaluators.rating.scale import NUMBER, point
+from summeter.evaluators.replies import clean, field, required_text, show
 from summeter.records import ReplyError
 
 
@@ -31,13 +34,13 @@ class ReasonThenScore(RatingJudge):
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
         """The score and the reason."""
-        return Rating(reading.point(reading.field(answer, "score")), reading.text(answer))
+        return Rating(point(field(answer, "score")), required_text(answer, "reason"))
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
-        """The one score that is named; a bare number gives no reason."""
-        if reading.is_bare(text):
+        """The score that the text answers with; a bare number gives no reason."""
+        if re.fullmatch(rf"\W*{NUMBER}\W*", text, re.IGNORECASE):
             raise ReplyError(f"the reply names no score with a reason; it is {show(text)}", fault="no_json")
-        return Rating(reading.number_in(text, material=material))
+        return Rating(score_in(text, material=material))
 
     def released(self, text: str) -> Rating:
         """The score by the released rules."""

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from summeter.evaluators.rating import legacy, reading
+from summeter.evaluators.rating import legacy
 from summeter.evaluators.rating.judge import POINTS, Rating, RatingJudge
+from summeter.evaluators.rating.reading import score_in
+from summeter.evaluators.rating.scale import STARS, point
+from summeter.evaluators.replies import field
 
 
 class StarEval(RatingJudge):
@@ -23,11 +26,11 @@ class StarEval(RatingJudge):
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
         """The number of stars."""
-        return Rating(reading.point(reading.field(answer, "stars"), reading.STARS))
+        return Rating(point(field(answer, "stars"), STARS))
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
-        """The one number of stars that is named; a number that stands alone will do."""
-        return Rating(reading.number_in(text, reading.STARS, material))
+        """The number of stars that the text answers with."""
+        return Rating(score_in(text, STARS, material))
 
     def released(self, text: str) -> Rating:
         """The number before the first "star"."""

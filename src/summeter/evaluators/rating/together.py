@@ -16,9 +16,9 @@ from pydantic import Field, model_validator
 from summeter.evaluators.aspects import RATED, AspectDef, read_aspects, unknown_aspect
 from summeter.evaluators.base import JudgmentBuilder, Semicolons, semicolons
 from summeter.evaluators.llm import NO_DATA, LLMJudge, material, texts
-from summeter.evaluators.rating import reading
 from summeter.evaluators.rating.judge import POINTS, SENTENCE, Rating
-from summeter.evaluators.replies import choice, keyed_schema, read_reply, show, unwrap
+from summeter.evaluators.rating.scale import point
+from summeter.evaluators.replies import choice, field, keyed_schema, read_reply, required_text, show, unwrap
 from summeter.models.structured import Answer, BoundLLM, Form
 from summeter.records import HASH, Item, Judgment, ReplyError, digest
 
@@ -176,7 +176,7 @@ def _read_rating(name: str, entry_of: Mapping[str | None, Any], key: str | None)
     if not isinstance(entry, dict):
         return ReplyError(f"{name}: expected a reason and a score, got {show(entry)}")
     try:
-        return Rating(reading.point(reading.field(entry, "score")), reading.text(entry))
+        return Rating(point(field(entry, "score")), required_text(entry, "reason"))
     except ReplyError as error:
         return error.within(name)
 

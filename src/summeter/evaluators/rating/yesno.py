@@ -6,30 +6,26 @@ beside it as ChatGPT-ZS and ChatGPT-CoT. The forms are theirs, the wordings ours
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from summeter.evaluators.base import JudgmentBuilder
 from summeter.evaluators.llm import NO_DATA, LLMJudge, material
-from summeter.evaluators.rating import reading
 from summeter.evaluators.rating.judge import Rating
-from summeter.evaluators.replies import YES_NO, choice, clean, object_schema, read_answer, show, text_schema
-from summeter.records import Item, Judgment, ReplyError, Unit
+from summeter.evaluators.rating.reading import yes_no_in
+from summeter.evaluators.replies import (
+    YES_NO,
+    clean,
+    field,
+    object_schema,
+    read_answer,
+    required_text,
+    text_schema,
+    yes,
+)
+from summeter.records import Item, Judgment, Unit
 
 FAITHFULNESS = "faithfulness"
-VALUES = {"yes": 1.0, "no": 0.0}
-_ABROAD = {
-    **dict.fromkeys(("ja", "oui", "sí", "si", "sì", "da", "да", "是", "はい", "예", "네"), "yes"),
-    **dict.fromkeys(("nein", "non", "nee", "nie", "нет", "否", "不是", "いいえ", "아니요"), "no"),
-}
-"""Replies in other languages, where they are one word."""
-_END = r"(?=[\s*_\"'`”)\]]*(?:[.,;:!]|\s[–—-]\s|\n|$))"
-_AT_FIRST = re.compile(rf"[\s*_\"'`“(]*(yes|no)\b{_END}", re.IGNORECASE)
-_NAMED = re.compile(rf"\banswer\b(?:\s+is\b)?[\s:=*_\"'`“()]*(yes|no)\b{_END}", re.IGNORECASE)
-_LAST_WORD = re.compile(r"\b(yes|no)[\s*_\"'`”).!]*$", re.IGNORECASE)
-_AT_LAST = re.compile(r"(?:[.!?,;]\s|\n)[\s*_\"'`“(]*(yes|no)[\s*_\"'`”).!]*$", re.IGNORECASE)
-_CHOICE = re.compile(r"\byes\s*(?:or|/)\s*no\b", re.IGNORECASE)  # the question repeated
 
 
 class YesNo(LLMJudge[Rating]):
@@ -84,29 +80,12 @@ class YesNo(LLMJudge[Rating]):
         return read_answer(
             text,
             self._from_json,
-            lambda body: self._from_text(body, material),
+            lambda body: Rating(float(yes_no_in(body, material)), clean(body) if self.cot else None),
             same=lambda rating: rating.value,
             material=material,
             wordless=not self.cot,
         )
 
     def _from_json(self, answer: Mapping[str, Any]) -> Rating:
-        word = choice(reading.field(answer, "answer"))
-        if word not in VALUES:
-            raise ReplyError(f"the answer is {show(answer['answer'])}, not yes or no")
-        return Rating(VALUES[word], reading.text(answer, "reasoning") if self.cot else None)
-
-    def _from_text(self, body: str, material: Sequence[str] = ()) -> Rating:
-        if word := _ABROAD.get(choice(body) or ""):
-            return Rating(VALUES[word], clean(body) if self.cot else None)
-        text = _CHOICE.sub("", reading.unquoted(body, material))
-        named = reading.own(_NAMED.finditer(text), material)
-        answers = [answer for answer in (_AT_FIRST.match(text), _AT_LAST.search(text), *named) if answer is not None]
-        if answers and (turned := _LAST_WORD.search(text)):
-            answers.append(turned)  # "Yes, but no"
-        words = {answer[1].lower() for answer in answers}
-        if len(words) > 1:
-            raise ReplyError("the reply answers both yes and no", fault="ambiguous")
-        if not words:
-            raise ReplyError(f"the reply answers neither yes nor no; it ends {show(body[-50:])}", fault="no_json")
-        return Rating(VALUES[words.pop()], clean(body) if self.cot else None)
+        consistent = yes(field(answer, "answer"))
+        return Rating(float(consistent), required_text(answer, "reasoning") if self.cot else None)
