@@ -38,7 +38,7 @@ from summeter.evaluators.base import Evaluator, Tools
 from summeter.evaluators.catalog import build
 from summeter.models.local.backend import Torch
 from summeter.models.local.batcher import plan
-from summeter.models.local.bind import KINDS, Network
+from summeter.models.local.bind import TASKS, BoundNetwork
 from summeter.models.local.bind import build as models_of
 from summeter.models.local.opened import Opened, open_model
 from summeter.records import Document, Item, Span, Summary
@@ -230,7 +230,7 @@ def judged(evaluator: Evaluator, items: list[Item], networks: Mapping[str, Opene
 
     async def work() -> None:
         bound = models_of(
-            [Network(role, evaluator.role(role).kind, opened.id, opened) for role, opened in networks.items()]
+            [BoundNetwork(role, evaluator.role(role).kind, opened.id, opened) for role, opened in networks.items()]
         )
         tools = {item.document.id: Tools("s", networks=bound) for item in items}
         prepared = {document.id: await evaluator.prepare(document, tools[document.id])
@@ -408,7 +408,7 @@ def measured(line: Line, folder: Path, items: list[Item], peers: Path | None, ro
     """A line of the table. The first pass of each side loads and warms up, and is not timed."""
     evaluator = build(line.evaluator)
     opened = {
-        role: open_model(f"local/{folder / name}", KINDS[evaluator.role(role).kind].head)
+        role: open_model(f"local/{folder / name}", TASKS[evaluator.role(role).kind].head)
         for role, name in line.folders.items()
     }
     noted, parser = Noted(), Parser(None)

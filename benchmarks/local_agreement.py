@@ -120,7 +120,7 @@ def _mixed(rows: np.ndarray) -> np.ndarray:
 
 async def measure(model: str, told: argparse.Namespace) -> None:
     """All settings."""
-    network = identify("nli", model, "nli")
+    network = identify("nli", model, "classifier")
     usage: dict[str, LocalUsage] = {}
     with ResultStore(told.keep) as store:
         nli = build([network], store, usage)["nli"]

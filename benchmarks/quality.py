@@ -31,8 +31,9 @@ from summeter.evaluators.support.network import MODEL
 from summeter.evaluators.support.network import score as joint_score
 from summeter.evaluators.support.scorer import LexicalScorer, Support
 from summeter.evaluators.support.weights import Use, combination, shipped
-from summeter.models.local.nli import LocalNLI
+from summeter.models.local.bind import local_network
 from summeter.models.local.opened import open_model
+from summeter.models.networks import Network
 from summeter.runs.results import ResultStore
 from summeter.stats.base import Status
 from summeter.stats.classification import auroc, classify
@@ -142,7 +143,7 @@ def support_scores(case: Case, scorer: LexicalScorer) -> list[Support]:
     return found
 
 
-def joint_scores(case: Case, use: Use, nli: LocalNLI) -> list[Support]:
+def joint_scores(case: Case, use: Use, nli: Network) -> list[Support]:
     """Verdicts of words and network together, text by text."""
 
     async def all_of() -> list[Support]:
@@ -212,7 +213,7 @@ def table(folder: Path, kept_in: Path | None = None) -> str:
         "|---" * len(COLUMNS) + "|",
     ]
     points, draws = [], []
-    nli = LocalNLI((opened := open_model(MODEL, "classifier")).id, opened, ResultStore(kept_in))
+    nli = local_network(open_model(MODEL, "classifier"), ResultStore(kept_in))
     for name in SETS:
         case = load(folder, name)
         use: Use = "summary" if name == "realsumm" else "source"

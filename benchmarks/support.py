@@ -39,16 +39,17 @@ def whole(line: str, pairs: Path) -> tuple[float, int]:
     """A run; the pairs that its network was asked are written for the bare line."""
     from summeter.cli.example import bundled
     from summeter.engine.api import evaluate
-    from summeter.models.local.nli import LocalNLI
+    from summeter.models.local.network import LocalNetwork
+    from summeter.models.networks import Classify
 
-    asked: dict[tuple[str, str], None] = {}
-    classify = LocalNLI.classify
+    asked: dict[tuple[str, ...], None] = {}
+    ask = LocalNetwork.ask
 
-    async def noted(self: LocalNLI, given: Any) -> Any:
-        asked.update(dict.fromkeys(map(tuple, given)))
-        return await classify(self, given)
+    async def noted(self: LocalNetwork, requests: Any) -> Any:
+        asked.update(dict.fromkeys(request.texts for request in requests if isinstance(request, Classify)))
+        return await ask(self, requests)
 
-    setattr(LocalNLI, "classify", noted)  # noqa: B010 - to see what is asked
+    setattr(LocalNetwork, "ask", noted)  # noqa: B010 - to see what is asked
     with tempfile.TemporaryDirectory() as folder:
         start = time.process_time()
         evaluate(bundled(), [f"support[network={str(line == 'joint').lower()}]"], out=Path(folder) / "run")
@@ -61,8 +62,8 @@ def whole(line: str, pairs: Path) -> tuple[float, int]:
 def bare(pairs: Path) -> tuple[float, int]:
     """The pairs through ONNX Runtime."""
     from summeter.evaluators.support.network import MODEL
-    from summeter.models.base import Framing
     from summeter.models.local.opened import open_model
+    from summeter.models.networks import Framing
 
     asked = [tuple(pair) for pair in json.loads(pairs.read_text("utf-8"))]
     opened = open_model(MODEL, "classifier")

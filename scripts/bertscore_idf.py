@@ -13,24 +13,23 @@ from pathlib import Path
 
 from summeter.data.dataset import Dataset, load
 from summeter.evaluators.overlap.greedy import Frequencies
-from summeter.models.base import TokenEmbedder
+from summeter.models.networks import Encode, Network
 from summeter.records import UsageError
 
 
-async def count(data: Dataset, encoder: TokenEmbedder) -> Frequencies:
+async def count(data: Dataset, encoder: Network) -> Frequencies:
     """The counts over all references. UsageError where there are none."""
     texts = [text.strip() for document in data.documents.values() for text in document.references if text.strip()]
     if not texts:
         raise UsageError("the data hold no reference")
-    return Frequencies.of(await encoder.states(texts, 0))
+    return Frequencies.of(await encoder.ask([Encode(text, 0) for text in texts]))
 
 
-def network(text: str) -> TokenEmbedder:
+def network(text: str) -> Network:
     """The encoder that `-m` names."""
     from summeter.models.local.bind import build, identify
 
-    model: TokenEmbedder = build([identify("encoder", text, "encoder")])["encoder"]
-    return model
+    return build([identify("encoder", text, "encoder")])["encoder"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -25,7 +25,7 @@ from summeter.data.dataset import Dataset, load
 from summeter.evaluators.entailment.convolution import EVEN50, Convolution, fit, released
 from summeter.evaluators.entailment.grains import Grain, cut, fitted
 from summeter.evaluators.entailment.premises import Floats, Premises, sentences_of
-from summeter.models.base import NLI
+from summeter.models.networks import Network
 from summeter.records import UsageError
 
 RIDGES = (0.1, 1.0, 10.0, 100.0)
@@ -48,7 +48,7 @@ class Rows(NamedTuple):
         return Rows(*([column[at] for at in places] for column in self))
 
 
-async def read(data: Dataset, nli: NLI, label: str, grain: Grain = "sentence") -> Rows:
+async def read(data: Dataset, nli: Network, label: str, grain: Grain = "sentence") -> Rows:
     """What the network says of every labelled summary. UsageError for a label that is not 0 or 1."""
     rows = Rows([], [], [])
     for document, summaries in data.items():
@@ -106,12 +106,11 @@ def train(rows: Rows, bins: Sequence[float], labels: str = "e") -> tuple[Convolu
     }
 
 
-def network(text: str) -> NLI:
+def network(text: str) -> Network:
     """The network that `-m` names."""
     from summeter.models.local.bind import build, identify
 
-    model: NLI = build([identify("nli", text, "nli")])["nli"]
-    return model
+    return build([identify("nli", text, "classifier")])["nli"]
 
 
 def take_over(file: Path, bins: Sequence[float], aggregate: str) -> Convolution:

@@ -47,8 +47,9 @@ from summeter.evaluators.support.network import DOUBT, MODEL, log_odds
 from summeter.evaluators.support.premises import premise
 from summeter.evaluators.support.scorer import LexicalScorer, Look
 from summeter.evaluators.support.weights import Calibration, Weights, shipped
-from summeter.models.local.nli import LocalNLI
+from summeter.models.local.bind import local_network
 from summeter.models.local.opened import open_model
+from summeter.models.networks import Network, entailments
 
 EACH = 250  # examples of a proxy
 BATCH = 512
@@ -80,7 +81,7 @@ def given(file: Path, claims: list[Claim], data: Path) -> np.ndarray:
     return np.array([known[numbers[claim.bag, claim.claim]] for claim in claims])
 
 
-def answers(claims: list[Claim], nli: LocalNLI, file: Path | None) -> np.ndarray:
+def answers(claims: list[Claim], nli: Network, file: Path | None) -> np.ndarray:
     """Log-odds of the network for each claim; kept in `file` by what it read, so that nothing is asked twice."""
     kept_answers: dict[tuple[str, str, str], float] = {}
     if file is not None and file.is_file():
@@ -90,8 +91,8 @@ def answers(claims: list[Claim], nli: LocalNLI, file: Path | None) -> np.ndarray
     new = [key for key in dict.fromkeys(asked) if key not in kept_answers]
     for start in range(0, len(new), BATCH):
         some = new[start : start + BATCH]
-        entailments = asyncio.run(nli.classify([(text, claim) for _, text, claim in some]))
-        kept_answers |= {key: log_odds(entailment) for key, entailment in zip(some, entailments, strict=True)}
+        rows = asyncio.run(entailments(nli, [(text, claim) for _, text, claim in some]))
+        kept_answers |= {key: log_odds(row) for key, row in zip(some, rows, strict=True)}
         if file is not None:
             with file.open("wb") as handle:
                 pickle.dump(kept_answers, handle)
@@ -181,7 +182,7 @@ def main() -> None:
     parser.add_argument("--log", type=Path, help="card.json of the network's training, for the card")
     parser.add_argument("--write", action="store_true", help="write combination.json beside the code")
     options = parser.parse_args()
-    nli = LocalNLI((opened := open_model(MODEL, "classifier")).id, opened)
+    nli = local_network(open_model(MODEL, "classifier"))
     words = all_claims(options.data, options.features)
     theirs, made = words.of(words.is_human), others(options.data)
     network = (

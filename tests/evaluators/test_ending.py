@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from evaluators.judging import judgments_of
-from evaluators.networks import TableNLI, networks
+from evaluators.networks import networks, table_nli
 
 from summeter.data.dataset import load
 from summeter.engine.api import evaluate
@@ -55,7 +55,7 @@ def ends() -> None:
 def test_every_local_judge_looks_at_what_ends_it(judge: Evaluator, tmp_path: Path) -> None:
     data = load(rows(tmp_path / "rows.jsonl", {"a": "The boat sank. " + sentences(3, 1)}, sentences(5, 2)))
     ((document, (summary,)),) = data.items()
-    tools = Tools(signature="s", networks=networks(judge, nli=TableNLI()))
+    tools = Tools(signature="s", networks=networks(judge, classifier=table_nli()))
 
     async def judged() -> None:
         prepared = await judge.prepare(document, tools)

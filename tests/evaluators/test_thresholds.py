@@ -6,10 +6,12 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
-from evaluators.networks import TableNLI, document, judge, networks
+from evaluators.networks import FakeNetwork, document, judge, logits_of, networks
 from evaluators.test_bad_replies import HARNESSES
 from evaluators.test_bad_replies import judge as answered
+from numpy.typing import NDArray
 
 from summeter.engine.api import evaluate
 from summeter.evaluators.base import Evaluator, Tools
@@ -21,23 +23,18 @@ from summeter.evaluators.entailment.summac import SummaC
 from summeter.evaluators.fenice.evaluator import Fenice
 from summeter.evaluators.support.evaluator import Support
 from summeter.evaluators.support.weights import combination
-from summeter.models.base import Entailment
+from summeter.models.networks import Classify
 from summeter.records import Judgment, Target
 
 SUMMARIES = ("Ada sold the mill. It rained in May. Nobody was hurt.", "The boat sank, and the crew swam home.")
 
 
-class DrawnNLI(TableNLI):
-    """Probabilities drawn by the pair, many of them close to a half."""
-
-    async def classify(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
-        rows = []
-        for pair in pairs:
-            rng = random.Random(repr(pair))
-            entail = rng.choice([0.5, 0.4996, 0.5004, rng.random()])
-            contradict = rng.choice([0.0, rng.random() * (1 - entail)])
-            rows.append(Entailment(entail, 1 - entail - contradict, contradict))
-        return rows
+def drawn_logits(request: Classify) -> NDArray[np.float64]:
+    """Probabilities drawn by the texts, many of them close to a half."""
+    rng = random.Random(repr(request.texts))
+    entail = rng.choice([0.5, 0.4996, 0.5004, rng.random()])
+    contradict = rng.choice([0.0, rng.random() * (1 - entail)])
+    return logits_of((entail, 1 - entail - contradict, contradict))
 
 
 def local_judges() -> list[Evaluator]:
@@ -59,10 +56,10 @@ def local_judges() -> list[Evaluator]:
 def test_a_label_is_a_threshold_of_its_value(evaluator: Evaluator) -> None:
     source = document(*(f"Ada sold mill {at} in May." for at in range(12)))
     source = source.model_copy(update={"key_facts": ("Ada sold a mill.", "It snowed.")})
-    nli = DrawnNLI()
-    if isinstance(evaluator, Support):
-        nli.id = combination().card["network"]  # it takes the network that comes along, and no other
-    tools = Tools(signature="s", networks=networks(evaluator, nli=nli))
+    # `support` takes the network that comes along, and no other.
+    nli = FakeNetwork({Classify: drawn_logits}, combination().card["network"])
+    others = {} if "classifier" in evaluator.required_roles else {"classifier": nli}
+    tools = Tools(signature="s", networks=networks(evaluator, **others))
     rows = [row for some in judge(evaluator, source, *SUMMARIES, tools=tools) for row in some]
     assert any(row.label is not None for row in rows) or evaluator.decision_threshold is None
     assert_labels_follow(evaluator, rows)

@@ -13,8 +13,9 @@ from engine.test_workers import ThreadExecutor
 from summeter.engine.api import evaluate
 from summeter.models import compute_time
 from summeter.models.compute_time import ComputeTime, timed
-from summeter.models.local import batcher
-from summeter.models.local.batcher import Batcher, Codec
+from summeter.models.local import network
+from summeter.models.local.network import LocalNetwork
+from summeter.models.networks import CountTokens
 
 
 class Clock:
@@ -33,7 +34,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    for module in (compute_time, batcher):
+    for module in (compute_time, network):
         monkeypatch.setattr(module, "time", clock)
     return clock
 
@@ -72,16 +73,18 @@ def test_errors_and_cancellations_go_through() -> None:
 
 
 def test_a_local_models_time_is_shared_by_its_inputs(clock: Clock) -> None:
-    def compute(inputs: Sequence[tuple[str, ...]]) -> list[bytes]:
-        clock.busy(len(inputs))
-        return [b"" for _ in inputs]
+    def compute(requests: Sequence[CountTokens]) -> list[int]:
+        clock.busy(len(requests))
+        return [0 for _ in requests]
 
     async def both() -> None:
         await asyncio.gather(
-            timed(many, model.ask([("a",), ("b",), ("c",)])), timed(few, model.ask([("d",)])), model.ask([("e",)])
+            timed(many, model.ask([CountTokens("a"), CountTokens("b"), CountTokens("c")])),
+            timed(few, model.ask([CountTokens("d")])),
+            model.ask([CountTokens("e")]),
         )
 
-    model: Batcher[bytes] = Batcher("model", Codec("task", bytes, bytes), compute)
+    model = LocalNetwork("model", compute)
     many, few = ComputeTime(), ComputeTime()
     asyncio.run(both())
     assert (many.seconds, few.seconds) == (3, 1)

@@ -15,17 +15,14 @@ from typing import Any
 
 import numpy as np
 from evaluators.judging import judgments_of
+from neural import asking
 
 from summeter.evaluators.base import Evaluator, Tools
 from summeter.evaluators.entailment.alignscore import AlignScore
 from summeter.evaluators.entailment.lite2pyramid import Lite2Pyramid
 from summeter.evaluators.entailment.minicheck import MiniCheck
 from summeter.evaluators.overlap.a3cu import A3CU
-from summeter.models.local.classifier import LocalClassifier
 from summeter.models.local.convert import convert
-from summeter.models.local.opened import open_model
-from summeter.models.local.seq2seq import LocalSeq2Seq
-from summeter.models.local.tagger import LocalTokenClassifier
 from summeter.records import Document, Item, Judgment, Summary
 
 FIXTURE = Path(__file__).with_name("classified.json")
@@ -197,9 +194,7 @@ def ours(case: str, held: dict[str, Any], place: Path) -> list[list[float]]:
     if name == "minicheck":
         if kind == "t5":
             t5(place / "net", texts, 21)
-            networks: dict[str, Any] = {
-                "minicheck_t5": LocalSeq2Seq("m", open_model(f"local/{place / 'net'}", "seq2seq"))
-            }
+            networks: dict[str, Any] = {"minicheck_t5": asking.network(place / "net", "seq2seq")}
             evaluator = MiniCheck(network="t5", claims="summary", chunk=60, variant="legacy")
         else:
             if kind == "roberta":
@@ -217,7 +212,7 @@ def ours(case: str, held: dict[str, Any], place: Path) -> list[list[float]]:
         state |= {f"linear.{part}": value for part, value in linear.state_dict().items()}
         torch.save(state, place / "model.bin")
         convert("a3cu", place / "model.bin", place / "made", place / "base")
-        tagger = LocalTokenClassifier("m", open_model(f"local/{place / 'made'}", "tokens"))
+        tagger = asking.network(place / "made", "tokens")
         return _scores(A3CU(variant="legacy"), held, {"a3cu": tagger})
     roberta(place / "net", texts, 3, 43)
     evaluator = Lite2Pyramid(score=kind, variant="legacy")  # type: ignore[arg-type]
@@ -226,7 +221,7 @@ def ours(case: str, held: dict[str, Any], place: Path) -> list[list[float]]:
 
 def classifier(role: str, folder: Path) -> dict[str, Any]:
     """The network in the folder, in its role."""
-    return {role: LocalClassifier("m", open_model(f"local/{folder}", "classifier"))}
+    return {role: asking.network(folder)}
 
 
 def _scores(evaluator: Evaluator, held: dict[str, Any], networks: dict[str, Any]) -> list[list[float]]:

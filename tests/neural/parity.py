@@ -14,6 +14,9 @@ from typing import Any
 
 import numpy as np
 from evaluators.judging import judgments_of
+from evaluators.networks import FakeNetwork
+from neural.asking import ask
+from neural.asking import network as network_of
 
 from summeter.evaluators.base import Evaluator, Tools
 from summeter.evaluators.entailment.convolution import released
@@ -21,9 +24,7 @@ from summeter.evaluators.entailment.summac import SummaC
 from summeter.evaluators.fenice.evaluator import Fenice
 from summeter.evaluators.overlap.bertscore import BertScore
 from summeter.evaluators.overlap.greedy import Frequencies
-from summeter.models.local.encoder import LocalEncoder
-from summeter.models.local.nli import LocalNLI
-from summeter.models.local.opened import open_model
+from summeter.models.networks import Encode, FindCoreference
 from summeter.records import Document, Item, Judgment, Span, Summary
 
 FIXTURE = Path(__file__).with_name("parity.json")
@@ -128,20 +129,12 @@ def _summary(one: dict[str, Any], place: int) -> Summary:
     )  # fmt: skip
 
 
-class Clusters:
+def clusters(task: dict[str, Any]) -> FakeNetwork:
     """Mentions that mean the same, by text."""
-
-    id = "given"
-
-    def __init__(self, task: dict[str, Any]) -> None:
-        self._known = {one["text"]: one["clusters"] for one in task["documents"]}
-
-    async def clusters(self, text: str) -> list[list[tuple[int, int]]]:
-        """Those of a text of the task."""
-        return [[(start, end) for start, end in one] for one in self._known[text]]
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
+    known = {
+        one["text"]: [[(start, end) for start, end in some] for some in one["clusters"]] for one in task["documents"]
+    }
+    return FakeNetwork({FindCoreference: lambda request: known[request.text]}, "given")
 
 
 def judged(
@@ -174,9 +167,9 @@ def ours(case: dict[str, Any], task: dict[str, Any], folder: Path, place: Path) 
         made.save(place / "conv.json")
         settings["weights"] = place / "conv.json"
     evaluator = Fenice(claims="sentence", **settings) if case["package"] == "fenice" else SummaC(**settings)
-    bound: dict[str, Any] = {"nli": LocalNLI("m", open_model(f"local/{folder}{case['model']}", "classifier"))}
+    bound: dict[str, Any] = {"nli": network_of(f"{folder}{case['model']}")}
     if settings.get("coref"):
-        bound["coref"] = Clusters(task)
+        bound["coref"] = clusters(task)
     every = judged(evaluator, task, bound)
     if case["package"] == "summac":
         return [next(one.value for one in some if one.target.unit == "summary") for some in every]
@@ -186,10 +179,10 @@ def ours(case: dict[str, Any], task: dict[str, Any], folder: Path, place: Path) 
 
 def _bertscore(case: dict[str, Any], task: dict[str, Any], folder: Path, place: Path) -> list[Any]:
     settings = dict(case["settings"])
-    encoder = LocalEncoder("m", open_model(f"local/{folder}", "encoder"))
+    encoder = network_of(folder, "encoder")
     if settings.pop("weighted", False):
         references = [one["text"] for one in task["documents"]]
-        counted = Frequencies.of(asyncio.run(encoder.states(references, settings["layer"])))
+        counted = Frequencies.of(ask(encoder, [Encode(text, settings["layer"]) for text in references]))
         counted.save(place / "idf.json", {})
         settings["idf"] = place / "idf.json"
     if "baseline" in case:

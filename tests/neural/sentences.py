@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluators.networks import item
-from neural import classified
+from neural import asking, classified
 
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.entailment.alignscore import AlignScore
@@ -20,9 +20,6 @@ from summeter.evaluators.entailment.minicheck import MiniCheck
 from summeter.evaluators.entailment.summac import SummaC
 from summeter.evaluators.seq2seq.unieval import UniEval
 from summeter.models.local.convert import convert
-from summeter.models.local.nli import LocalNLI
-from summeter.models.local.opened import open_model
-from summeter.models.local.seq2seq import LocalSeq2Seq
 from summeter.records import Document
 
 FIXTURE = Path(__file__).with_name("sentences.json")
@@ -64,10 +61,10 @@ def _evaluator(case: str, known: list[str], place: Path) -> tuple[Evaluator, dic
         return MiniCheck(claims="summary", chunk=CHUNK), classified.classifier("minicheck", place)
     if name == "summac":
         classified.roberta(place, known, 3, 43, lines=True)
-        nli = LocalNLI("m", open_model(f"local/{place}[max_tokens=500]", "classifier"))
+        nli = asking.network(f"{place}[max_tokens=500]")
         return SummaC(granularity=f"{kind}-sentence", labels="ec", least=10, most=100), {"nli": nli}
     classified.t5(place, known, 21)
-    network = LocalSeq2Seq("m", open_model(f"local/{place}", "seq2seq"))
+    network = asking.network(place, "seq2seq")
     if name == "unieval":
         return UniEval(), {"unieval": network}
     return MiniCheck(network="t5", claims="summary", chunk=CHUNK), {"minicheck_t5": network}

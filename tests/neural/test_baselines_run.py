@@ -22,9 +22,9 @@ import pytest
 from neural import checkpoints, question_networks
 
 import summeter as sm
-from summeter.models.base import Framing
+from summeter.models.local.bind import local_network
 from summeter.models.local.opened import open_model
-from summeter.models.local.seq2seq import LocalSeq2Seq
+from summeter.models.networks import FirstWord, Framing, NetworkRequest, ScoreTarget
 from summeter.runs.results import RESULTS, ResultStore
 
 EVALUATORS = [
@@ -143,17 +143,17 @@ def test_memory_does_not_grow_with_the_number_of_summaries(bound: dict[str, str]
     """What a network is asked goes into the store, and not into memory."""
     model, rng = {"score": "bartscore", "first": "unieval"}[task], random.Random(1)
     with ResultStore(tmp_path / "results.sqlite") as store:
-        network = LocalSeq2Seq("m", open_model(bound[model], "seq2seq"), store)
-        asks: dict[str, Callable[[list[tuple[str, str]]], Any]] = {
-            "score": network.score,
-            "first": lambda pairs: network.first(pairs, ("Yes", "No"), Framing(template="{0} {1}")),
+        network = local_network(open_model(bound[model], "seq2seq"), store)
+        requests: dict[str, Callable[[tuple[str, str]], NetworkRequest[Any]]] = {
+            "score": lambda pair: ScoreTarget(*pair),
+            "first": lambda pair: FirstWord(pair, ("Yes", "No"), Framing(template="{0} {1}")),
         }
 
         async def judge(count: int) -> int:
             """Bytes that are held after so many more summaries."""
             for _ in range(count // 50):
                 pairs = [(f"{rng.random():.9f} " * 4, f"{rng.random():.9f}") for _ in range(50)]
-                await asks[task](pairs)
+                await network.ask([requests[task](pair) for pair in pairs])
             gc.collect()
             ours = [tracemalloc.Filter(True, f"{Path(sm.__file__).parent}/*")]
             return sum(trace.size for trace in tracemalloc.take_snapshot().filter_traces(ours).statistics("filename"))
@@ -168,4 +168,4 @@ def test_memory_does_not_grow_with_the_number_of_summaries(bound: dict[str, str]
         first, second = asyncio.run(measured())
         # 400 summaries of 50 characters and more: kept, they would be 40 kB with their keys.
         assert second - first < 10_000
-        assert store.counts() == {"m": 500}
+        assert store.counts() == {network.id: 500}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import pickle
 from pathlib import Path
@@ -11,13 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 from neural import checkpoints
+from neural.asking import ask
+from neural.asking import network as network_of
 
-from summeter.models.base import Framing
-from summeter.models.local.classifier import LocalClassifier
 from summeter.models.local.convert import convert
-from summeter.models.local.opened import open_model
-from summeter.models.local.seq2seq import LocalSeq2Seq
-from summeter.models.local.tagger import LocalTokenClassifier
+from summeter.models.networks import Classify, ClassifyTokens, Framing, ScoreTarget
 from summeter.records import UsageError
 
 ROWS = [("ab cd. ef", "gh"), ("a", "b c d")]
@@ -60,7 +57,7 @@ def test_alignscore_becomes_a_folder_for_each_head(roberta: Path, tmp_path: Path
     made = convert("alignscore", tmp_path / "AlignScore-base.ckpt", tmp_path / "out", roberta)
     assert made == [tmp_path / "out" / name for name in ("nli", "bin", "reg")]
     for folder, layer, classes in zip(made, ("tri", "bin", "reg"), ("nli", 2, 1), strict=True):
-        given = asyncio.run(LocalClassifier("m", open_model(f"local/{folder}", "classifier")).logits(ROWS, classes))  # type: ignore[arg-type]
+        given = np.array(ask(network_of(folder), [Classify(row, classes) for row in ROWS]))  # type: ignore[arg-type]
         for row, ours in zip(ROWS, given, strict=True):
             inputs = tokenized(roberta, row)
             inputs.pop("token_type_ids", None)
@@ -88,8 +85,8 @@ def test_a3cu_reads_the_first_token_without_the_pooler(folders: Path, tmp_path: 
     assert any(name.startswith("bert.pooler") for name in state)
     torch.save(state, tmp_path / "pytorch_model.bin")
     (folder,) = convert("a3cu", tmp_path / "pytorch_model.bin", tmp_path / "out", base)
-    model = LocalTokenClassifier("m", open_model(f"local/{folder}", "tokens"))
-    for row, ours in zip(ROWS, asyncio.run(model.logits(ROWS, 1, Framing((254, 254)))), strict=True):
+    given = ask(network_of(folder, "tokens"), [ClassifyTokens(row, 1, Framing((254, 254))) for row in ROWS])
+    for row, ours in zip(ROWS, given, strict=True):
         with torch.inference_mode():
             wanted = linear(network(**tokenized(base, row))[0][:, 0])[0].numpy()
         assert np.abs(ours.logits[0] - wanted).max() < 1e-5
@@ -108,8 +105,7 @@ def test_dae_is_split_into_child_and_head(folders: Path, tmp_path: Path) -> None
     state |= {f"dep_label_classifier.{name}": value for name, value in layer.state_dict().items()}
     torch.save(state, tmp_path / "pytorch_model.bin")
     (folder,) = convert("dae", tmp_path / "pytorch_model.bin", tmp_path / "out", base)
-    model = LocalTokenClassifier("m", open_model(f"local/{folder}", "tokens"))
-    (ours,) = asyncio.run(model.logits(ROWS[:1], 4))
+    (ours,) = ask(network_of(folder, "tokens"), [ClassifyTokens(ROWS[0], 4)])
     with torch.inference_mode():
         states = network(**tokenized(base, ROWS[0]))[0][0]
         for child, head in ((2, 5), (5, 2), (1, 1)):
@@ -130,7 +126,7 @@ def test_bartscore_is_a_state_of_bart(folders: Path, tmp_path: Path) -> None:
     for name in ("tokenizer.json", "tokenizer_config.json"):
         (tmp_path / "direct" / name).write_bytes((folders / "bart" / name).read_bytes())
     ours, wanted, before = (
-        asyncio.run(LocalSeq2Seq("m", open_model(f"local/{place}", "seq2seq")).score(ROWS))  # type: ignore[arg-type]
+        ask(network_of(place, "seq2seq"), [ScoreTarget(*row) for row in ROWS])
         for place in (folder, tmp_path / "direct", folders / "bart")
     )
     assert ours == wanted != before

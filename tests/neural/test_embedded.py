@@ -12,9 +12,10 @@ import pytest
 from summeter.engine.api import evaluate
 from summeter.evaluators.support.network import MODEL
 from summeter.evaluators.support.weights import combination
-from summeter.models.local.bind import identify
-from summeter.models.local.nli import LocalNLI
+from summeter.models.local.bind import identify, local_network
+from summeter.models.local.network import LocalNetwork
 from summeter.models.local.opened import open_model
+from summeter.models.networks import entailments
 from summeter.records import UsageError
 
 TEXT = "Profits at the mill rose 14 percent in May. Staff numbers fell."
@@ -25,19 +26,19 @@ ROWS = [
 
 
 @pytest.fixture(scope="module")
-def nli() -> LocalNLI:
+def nli() -> LocalNetwork:
     pytest.importorskip("onnxruntime", reason="needs onnxruntime: make neural")
     opened = open_model(MODEL, "classifier")
-    return LocalNLI(opened.id, opened)
+    return local_network(opened)
 
 
-def test_the_combination_was_fitted_on_the_weights_that_are_shipped(nli: LocalNLI) -> None:
+def test_the_combination_was_fitted_on_the_weights_that_are_shipped(nli: LocalNetwork) -> None:
     assert nli.id == combination().card["network"]
 
 
-def test_plain_cases(nli: LocalNLI) -> None:
+def test_plain_cases(nli: LocalNetwork) -> None:
     same, foreign, against = asyncio.run(
-        nli.classify([
+        entailments(nli, [
             (TEXT, "Staff numbers fell."),
             (TEXT, "A train from Lisbon was late."),
             ("The council did not approve the plan.", "The council approved the plan."),
@@ -48,10 +49,10 @@ def test_plain_cases(nli: LocalNLI) -> None:
     assert against.entail < same.entail
 
 
-def test_a_result_does_not_depend_on_its_batch(nli: LocalNLI) -> None:
+def test_a_result_does_not_depend_on_its_batch(nli: LocalNetwork) -> None:
     pairs = [(TEXT, "Staff numbers fell."), (TEXT * 3, "It rained."), ("Rain.", "It rained for days and days in May.")]
-    together = asyncio.run(nli.classify(pairs))
-    alone = [asyncio.run(nli.classify([pair]))[0] for pair in pairs]
+    together = asyncio.run(entailments(nli, pairs))
+    alone = [asyncio.run(entailments(nli, [pair]))[0] for pair in pairs]
     for one, other in zip(together, alone, strict=True):
         assert one == pytest.approx(other, abs=1e-5)
 
@@ -78,7 +79,7 @@ def nli_id() -> str:
 
 def test_another_network_is_refused_and_unknown_ones_are_named() -> None:
     with pytest.raises(UsageError, match="it brings: support"):
-        identify("nli", "embedded/other", "nli")
+        identify("nli", "embedded/other", "classifier")
 
 
 @pytest.mark.usefixtures("nli")

@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 from neural import checkpoints
+from neural.asking import ask, network
 
-from summeter.models.base import Framing
-from summeter.models.local.classifier import LocalClassifier
-from summeter.models.local.nli import LocalNLI
+from summeter.models.local.network import LocalNetwork
 from summeter.models.local.opened import Opened, open_model
-from summeter.models.local.seq2seq import LocalSeq2Seq
-from summeter.models.local.tagger import LocalTokenClassifier
 from summeter.models.local.tokens import Tokens
+from summeter.models.networks import Classify, ClassifyTokens, FindTokens, Framing, ScoreTarget, entailments
 from summeter.records import ReplayMiss, UsageError
 from summeter.runs.results import ResultStore
 
@@ -35,7 +33,7 @@ def tokens(folder: Path, settings: str = "") -> Tokens:
 
 
 def logits(folder: Path, rows: list[tuple[str, ...]], how: Framing = Framing(), classes: Any = 3) -> np.ndarray:  # noqa: B008
-    return asyncio.run(LocalClassifier("m", opened(folder)).logits(rows, classes, how))
+    return np.array(ask(network(folder), [Classify(row, classes, how) for row in rows]))
 
 
 def theirs(folder: Path, texts: list[tuple[str, ...]]) -> np.ndarray:
@@ -67,7 +65,7 @@ def test_raw_outputs_of_a_pair_and_of_one_text(folders: Path, kind: str) -> None
 def test_classes_of_inference_are_read_from_the_config(folders: Path, tmp_path: Path) -> None:
     turned = checkpoints.classifier(tmp_path / "turned", "bert", {0: "neutral", 1: "contradiction", 2: "entailment"})
     assert np.array_equal(logits(turned, ROWS, classes="nli"), logits(turned, ROWS)[:, [2, 0, 1]])
-    given = np.array(asyncio.run(LocalNLI("m", opened(turned)).classify(ROWS)))
+    given = np.array(asyncio.run(entailments(network(turned), ROWS)))
     raw = np.exp(logits(turned, ROWS, classes="nli"))
     assert np.abs(given - raw / raw.sum(axis=1, keepdims=True)).max() < 1e-6
     checkpoints.classifier(tmp_path / "plain", "bert", {0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"})
@@ -83,18 +81,17 @@ def test_a_checkpoint_with_other_outputs_is_refused(folders: Path) -> None:
 
 def test_raw_outputs_are_stored_and_replayed_without_the_model(folders: Path) -> None:
     with ResultStore() as store:
-        model = LocalClassifier("m", opened(folders / "roberta"), store)
-        rows: list[tuple[str, ...]] = [*ROWS, ("ab",)]
-        first = asyncio.run(model.logits(rows, 3))
-        other = asyncio.run(model.logits(ROWS, 3, Framing(template="{0}{eos}{1}")))
+        model = network(folders / "roberta", store=store)
+        plain = [Classify(row, 3) for row in (*ROWS, ("ab",))]
+        framed = [Classify(row, 3, Framing(template="{0}{eos}{1}")) for row in ROWS]
+        first, other = ask(model, plain), ask(model, framed)
         assert model.usage.computed == 7, "another framing is another result"
-        again = LocalClassifier("m", None, store)
-        assert np.array_equal(asyncio.run(again.logits(rows, 3)), first)
-        assert np.array_equal(asyncio.run(again.logits(ROWS, 3, Framing(template="{0}{eos}{1}"))), other)
+        again = LocalNetwork(model.id, None, store)
+        assert np.array_equal(ask(again, plain), first)
+        assert np.array_equal(ask(again, framed), other)
         assert again.usage.stored == 7
-        with pytest.raises(ReplayMiss, match="holds no logits result"):
-            asyncio.run(again.logits(rows, 3, Framing("only_first")))
-    assert asyncio.run(model.logits([], "nli")).shape == (0, 3)
+        with pytest.raises(ReplayMiss, match="does not hold this result"):
+            ask(again, [Classify(ROWS[0], 3, Framing("only_first"))])
 
 
 @pytest.mark.parametrize("kind", list(MARKS))
@@ -112,7 +109,7 @@ def test_a_mark_inside_a_text_does_not_end_its_input(folders: Path, kind: str) -
 
 def test_a_document_with_a_mark_is_judged_by_all_its_text(folders: Path) -> None:
     """As released code reads it, the claim behind the mark would stand in another place."""
-    (plain, marked) = (asyncio.run(LocalNLI("m", opened(folders / "roberta")).classify([(f"ab{mark}cd", "gh")]))
+    (plain, marked) = (ask(network(folders / "roberta"), [Classify((f"ab{mark}cd", "gh"), "nli")])
                        for mark in ("</t>", "</s>"))  # fmt: skip
     assert np.abs(np.array(plain) - np.array(marked)).max() > 0
     read = theirs(folders / "roberta", [("ab</s>cd", "gh")])
@@ -142,8 +139,8 @@ def test_the_claim_behind_a_document_that_is_too_long_is_kept_and_counted(
     folders: Path, kind: str, how: Framing
 ) -> None:
     long = "ab cd. " * 60
-    model = LocalClassifier("m", opened(folders / kind))
-    made = asyncio.run(model.logits([(long, "gh"), (long, "ef a"), ("ab", "gh")], 3, how))
+    model = network(folders / kind)
+    made = ask(model, [Classify(row, 3, how) for row in ((long, "gh"), (long, "ef a"), ("ab", "gh"))])
     assert np.abs(made[0] - made[1]).max() > 1e-3, "the claim is read"
     assert model.usage.truncated == 2
     split = tokens(folders / kind)
@@ -193,30 +190,30 @@ def test_outputs_of_every_token(tmp_path: Path, folders: Path, classes: int, ans
 
     folder = checkpoints.tagger(tmp_path / "m", classes, answers=answers)
     kind = transformers.BertForQuestionAnswering if answers else transformers.BertForTokenClassification
-    network, split = kind.from_pretrained(folder).eval(), transformers.AutoTokenizer.from_pretrained(folder)
+    plain, split = kind.from_pretrained(folder).eval(), transformers.AutoTokenizer.from_pretrained(folder)
     with ResultStore() as store:
-        model = LocalTokenClassifier("m", opened(folder, head="tokens"), store)
-        made = asyncio.run(model.logits(ROWS, classes))
-        again = asyncio.run(LocalTokenClassifier("m", None, store).logits(ROWS, classes))
-        places = asyncio.run(LocalTokenClassifier("m", opened(folder, head="tokens"), store).offsets(["ab c"]))
-        assert places == [[(0, 1), (1, 2), (3, 4)]]
-        assert asyncio.run(LocalTokenClassifier("m", None, store).offsets(["ab c"])) == places
+        model = network(folder, "tokens", store=store)
+        alone = LocalNetwork(model.id, None, store)
+        requests = [ClassifyTokens(row, classes) for row in ROWS]
+        made, again = ask(model, requests), ask(alone, requests)
+        places = ask(model, [FindTokens("ab c")])
+        assert places == ask(alone, [FindTokens("ab c")]) == [[(0, 1), (1, 2), (3, 4)]]
     for (first, second), row, stored in zip(ROWS, made, again, strict=True):
         given = split(first, second, return_tensors="pt", return_offsets_mapping=True)
         offsets = given.pop("offset_mapping")[0].numpy()
         with torch.inference_mode():
-            output = network(**given)
+            output = plain(**given)
         wanted = torch.stack([output.start_logits, output.end_logits], -1) if answers else output.logits
         assert np.abs(row.logits - wanted[0].numpy()).max() < 2e-5
         assert np.array_equal(row.offsets, offsets)
         assert [None if number < 0 else number for number in row.text.tolist()] == given.encodings[0].sequence_ids
         for one, two in zip(row, stored, strict=True):
             assert np.array_equal(one, two)
-    model = LocalTokenClassifier("m", opened(folder, head="tokens"))
+    model = network(folder, "tokens")
     with pytest.raises(UsageError, match="outputs a token"):
-        asyncio.run(model.logits(ROWS, 7))
+        ask(model, [ClassifyTokens(ROWS[0], 7)])
     with pytest.raises(ValueError, match="not in a template"):
-        asyncio.run(model.logits(ROWS, classes, Framing(template="{0} {1}")))
+        ask(model, [ClassifyTokens(ROWS[0], classes, Framing(template="{0} {1}"))])
 
 
 def test_outputs_of_every_token_on_onnx_runtime(tmp_path: Path, folders: Path) -> None:
@@ -225,16 +222,16 @@ def test_outputs_of_every_token_on_onnx_runtime(tmp_path: Path, folders: Path) -
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fast = checkpoints.to_onnx(folder, tmp_path / "onnx", "logits", tokens=True)
-    models = [LocalTokenClassifier("m", opened(one, head="tokens")) for one in (folder, fast)]
-    first, second = (asyncio.run(model.logits(ROWS, 4)) for model in models)
+    first, second = (ask(network(one, "tokens"), [ClassifyTokens(row, 4) for row in ROWS]) for one in (folder, fast))
     assert opened(fast, head="tokens").runtime.backend == "onnx"
     for one, two in zip(first, second, strict=True):
         assert np.abs(one.logits - two.logits).max() < 1e-5
 
 
 def test_a_generator_reads_a_text_with_a_mark_to_its_end(folders: Path) -> None:
-    model = LocalSeq2Seq("m", opened(folders / "t5", head="seq2seq"))
-    first, second = asyncio.run(model.score([("ab</s>cd", "ab"), ("ab</s>ef", "ab")]))
+    first, second = ask(
+        network(folders / "t5", "seq2seq"), [ScoreTarget("ab</s>cd", "ab"), ScoreTarget("ab</s>ef", "ab")]
+    )
     assert first != second
 
 

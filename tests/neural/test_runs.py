@@ -13,6 +13,7 @@ import pytest
 from summeter.engine.api import evaluate
 from summeter.engine.dry import dry_run
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Role, Tools
+from summeter.models.networks import CountTokens, Embed, ScoreTarget, TokenLimit, entailments
 from summeter.records import Item, Judgment, ReplayMiss, UsageError
 from summeter.runs.results import RESULTS, ResultStore
 
@@ -30,15 +31,17 @@ class Entailed(Evaluator):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "is it entailed"
     aspects: ClassVar[tuple[str, ...]] = ("faithfulness",)
-    roles: ClassVar[Mapping[str, Role]] = {"nli": Role("nli"), "embed": Role("embed")}
+    roles: ClassVar[Mapping[str, Role]] = {"nli": Role("classifier"), "embed": Role("encoder")}
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         texts = (item.document.text, item.summary.text)
-        (found,) = await tools.nli("nli").classify([texts])
-        one, two = await tools.embedder("embed").embed(texts)
-        near = f"{float(one @ two):.6f}, {await tools.nli('nli').count(texts)} of {tools.nli('nli').limit}"
+        network = tools.network("nli")
+        (found,) = await entailments(network, [texts])
+        one, two = await tools.network("embed").ask([Embed(text) for text in texts])
+        counts, (limit,) = await network.ask([CountTokens(text) for text in texts]), await network.ask([TokenLimit()])
+        near = f"{float(one @ two):.6f}, {counts} of {limit}"
         return [
-            JudgmentBuilder(self, item, tools.signature, model=tools.nli("nli").id).ok(
+            JudgmentBuilder(self, item, tools.signature, model=network.id).ok(
                 "faithfulness", value=found.entail, reason=near
             )
         ]
@@ -82,7 +85,7 @@ def test_a_run_is_replayed_without_the_model_and_gives_the_same_bytes(folders: P
     evaluate(ROWS, [Entailed()], models=bound, out=tmp_path / "third", replay=tmp_path / "again")
     assert values(tmp_path / "third") == values(tmp_path / "run")
     other = [{**ROWS[0], "summary": "never seen"}]
-    with pytest.raises(ReplayMiss, match="holds no nli result"):
+    with pytest.raises(ReplayMiss, match="does not hold this result"):
         evaluate(other, [Entailed()], models=bound, out=tmp_path / "miss", replay=tmp_path / "run")
 
 
@@ -141,8 +144,8 @@ class TwoWriters(Evaluator):
     roles: ClassVar[Mapping[str, Role]] = {"asks": Role("seq2seq"), "answers": Role("seq2seq")}
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        pair = (item.document.text, item.summary.text)
-        ((asks,), (answers,)) = [await tools.seq2seq(role).score([pair]) for role in self.roles]
+        request = ScoreTarget(item.document.text, item.summary.text)
+        ((asks,), (answers,)) = [await tools.network(role).ask([request]) for role in self.roles]
         return [JudgmentBuilder(self, item, tools.signature).ok("fluency", value=asks, reason=str(answers))]
 
 
@@ -150,7 +153,7 @@ class OtherKind(Entailed):
     """The role `answers` as an NLI model."""
 
     name: ClassVar[str] = "other_kind"
-    roles: ClassVar[Mapping[str, Role]] = {"answers": Role("nli")}
+    roles: ClassVar[Mapping[str, Role]] = {"answers": Role("classifier")}
 
 
 def test_two_networks_of_a_kind_serve_one_evaluator(folders: Path, tmp_path: Path) -> None:
@@ -170,5 +173,5 @@ def test_two_networks_of_a_kind_serve_one_evaluator(folders: Path, tmp_path: Pat
 
 def test_a_role_is_one_kind_in_a_run(folders: Path) -> None:
     bound = {"asks": f"local/{folders / 't5'}", "answers": f"local/{folders / 'bart'}"}
-    with pytest.raises(UsageError, match=r"the role 'answers' is a nli model to other_kind and a seq2seq model to"):
+    with pytest.raises(UsageError, match="a classifier model to other_kind and a seq2seq model to"):
         evaluate(ROWS, [TwoWriters(), OtherKind()], models=bound)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from neural import asking
+from neural.asking import ask
 
-from summeter.models.base import Framing, Generation
 from summeter.models.local.backend import Torch
 from summeter.models.local.batcher import LocalUsage
+from summeter.models.local.network import LocalNetwork
 from summeter.models.local.opened import open_model
-from summeter.models.local.seq2seq import LocalSeq2Seq
+from summeter.models.networks import PLAIN, FirstWord, Framing, Generate, Generation, ScoreTarget
 from summeter.records import ReplayMiss, UsageError
 from summeter.runs.results import ResultStore
 
@@ -26,8 +28,22 @@ def words(rng: random.Random, most: int) -> str:
     return " ".join("".join(rng.choice("abcdefgh.") for _ in range(rng.randint(1, 5))) for _ in range(most))
 
 
-def model(folder: Path, settings: str = "", **more: Any) -> LocalSeq2Seq:
-    return LocalSeq2Seq("m", open_model(f"local/{folder}{settings}", "seq2seq"), **more)
+def model(folder: Path, settings: str = "", **more: Any) -> LocalNetwork:
+    return asking.network(f"{folder}{settings}", "seq2seq", **more)
+
+
+def scored(model: LocalNetwork, pairs: list[tuple[str, str]]) -> list[float]:
+    return ask(model, [ScoreTarget(*pair) for pair in pairs])
+
+
+def first_words(
+    model: LocalNetwork, sources: Sequence[tuple[str, ...]], words: tuple[str, ...], framing: Framing = PLAIN
+) -> Any:
+    return np.array(ask(model, [FirstWord(source, words, framing) for source in sources]))
+
+
+def generated(model: LocalNetwork, texts: Sequence[str], how: Generation) -> list[str]:
+    return ask(model, [Generate((text,), how) for text in texts])
 
 
 def shared_sources(number: int, targets: int, longest: int = 11) -> list[tuple[str, str]]:
@@ -63,7 +79,7 @@ def test_targets_of_one_source_score_as_each_alone(
 ) -> None:
     pairs = shared_sources(number, targets)
     random.Random(1).shuffle(pairs)
-    scores = asyncio.run(model(folders / kind, settings).score(pairs))
+    scores = scored(model(folders / kind, settings), pairs)
     np.testing.assert_allclose(scores, by_hand(folders / kind, pairs), atol=2e-5)
 
 
@@ -81,7 +97,7 @@ def test_a_source_is_encoded_once_for_all_its_targets(
     monkeypatch.setattr(Torch, "encode", counting)
     pairs = shared_sources(4, 6)
     usage = LocalUsage()
-    asyncio.run(model(folders / kind, usage=usage).score(pairs))
+    scored(model(folders / kind, usage=usage), pairs)
     assert sum(encoded) == 4
     assert usage.computed == 24
 
@@ -96,7 +112,7 @@ def test_the_first_word_is_the_softmax_over_the_whole_vocabulary(
 
     plain, opened = network(folders / kind), open_model(f"local/{folders / kind}", "seq2seq")
     sources = [source for source, _ in shared_sources(7, 1)]
-    given = asyncio.run(LocalSeq2Seq("m", opened).first(sources, asked))
+    given = first_words(model(folders / kind), [(source,) for source in sources], asked)
     ids = [opened.tokens.encoded([word])[0].ids[0] for word in asked]
     for source, row in zip(sources, given, strict=True):
         input_ = torch.tensor([opened.tokens.texts([source])[0].ids.tolist()])
@@ -109,17 +125,17 @@ def test_the_first_word_is_the_softmax_over_the_whole_vocabulary(
 
 def test_words_that_begin_with_one_piece_are_refused(folders: Path) -> None:
     with pytest.raises(UsageError, match="'Yes' and 'No' begin with the same piece") as raised:
-        asyncio.run(model(folders / "t5").first(["a"], ("Yes", "No")))
+        first_words(model(folders / "t5"), [("a",)], ("Yes", "No"))
     assert "local/t5" in str(raised.value)
     with pytest.raises(UsageError, match="makes nothing of the word ''"):
-        asyncio.run(model(folders / "t5").first(["a"], ("Yes", "")))
+        first_words(model(folders / "t5"), [("a",)], ("Yes", ""))
 
 
 def test_a_template_reads_its_marks_and_the_texts_are_plain(folders: Path) -> None:
     asked = model(folders / "t5-answers")
     source = "ab cd"
     (plain,), (broken,), (released,) = (
-        asyncio.run(asked.first([(text, source)], ("Yes", "No"), framing))
+        first_words(asked, [(text, source)], ("Yes", "No"), framing)
         for text, framing in (("a b", QUESTION), ("a</s>b", QUESTION), ("a</s>b", QUESTION._replace(marks=True)))
     )
     assert not np.allclose(broken, released), "a mark inside a text is characters, unless released behaviour is asked"
@@ -144,12 +160,13 @@ def test_a_framing_says_how_much_is_read(folders: Path) -> None:
 def test_first_words_are_stored_and_replayed(folders: Path) -> None:
     with ResultStore() as store:
         sources = [("a b", "c"), ("d", "e")]
-        given = asyncio.run(model(folders / "t5-answers", store=store).first(sources, ("Yes", "No"), QUESTION))
-        stored = LocalSeq2Seq("m", None, store)
-        np.testing.assert_array_equal(asyncio.run(stored.first(sources, ("Yes", "No"), QUESTION)), given)
+        network = model(folders / "t5-answers", store=store)
+        given = first_words(network, sources, ("Yes", "No"), QUESTION)
+        stored = LocalNetwork(network.id, None, store)
+        np.testing.assert_array_equal(first_words(stored, sources, ("Yes", "No"), QUESTION), given)
         for other in ((("No", "Yes"), QUESTION), (("Yes", "No"), QUESTION._replace(limit=41))):
-            with pytest.raises(ReplayMiss, match="first word"):
-                asyncio.run(stored.first(sources, *other))
+            with pytest.raises(ReplayMiss, match="FirstWord"):
+                first_words(stored, sources, *other)
 
 
 class TestGeneration:
@@ -174,19 +191,19 @@ class TestGeneration:
             (plain._replace(early_stopping=True), {"early_stopping": True}),
         ]
         for how, given in settings:
-            asked = asyncio.run(model(folders / kind).generate(texts, how))
+            asked = generated(model(folders / kind), texts, how)
             wanted = [self.hand(folders / kind, text, max_new_tokens=12, num_beams=3, **given) for text in texts]
             assert asked == wanted, how
 
     def test_the_decoder_starts_where_it_is_told(self, folders: Path) -> None:
         how = Generation(6, start="<s>")
-        (asked,) = asyncio.run(model(folders / "bart").generate(["ab cd"], how))
+        (asked,) = generated(model(folders / "bart"), ["ab cd"], how)
         assert asked == self.hand(folders / "bart", "ab cd", max_new_tokens=6, decoder_start_token_id=0)
         assert asked != self.hand(folders / "bart", "ab cd", max_new_tokens=6)
         with pytest.raises(UsageError, match="has no mark '<go>'"):
-            asyncio.run(model(folders / "bart").generate(["a"], Generation(start="<go>")))
+            generated(model(folders / "bart"), ["a"], Generation(start="<go>"))
         with pytest.raises(ValueError, match="max_new_tokens and num_beams"):
-            asyncio.run(model(folders / "bart").generate(["a"], Generation(5, search="plain_sum")))
+            generated(model(folders / "bart"), ["a"], Generation(5, search="plain_sum"))
 
     def test_all_of_them_stand_in_the_stored_key(self, folders: Path) -> None:
         every = [
@@ -194,17 +211,14 @@ class TestGeneration:
             Generation(5, 2, None, None, True), Generation(5, 2, None, None, False), Generation(5, start="<s>"),
             Generation(5, 2, search="plain_sum"), Generation(5, 2, search="qaeval"),
         ]  # fmt: skip
-        assert len({how.key for how in every}) == len(every)
-        assert [Generation.from_key(how.key) for how in every] == every
-        assert Generation(5, 2).key == "5/2", "results stored before there were more settings keep their keys"
         with ResultStore() as store:
             asked = model(folders / "bart", store=store)
             for how in every:
-                asyncio.run(asked.generate(["ab"], how))
-            asyncio.run(asked.generate([("ab", "c")], every[0], QUESTION))
-            assert store.counts() == {"m": len(every) + 1}
-            stored = LocalSeq2Seq("m", None, store)
+                generated(asked, ["ab"], how)
+            ask(asked, [Generate(("ab", "c"), every[0], QUESTION)])
+            assert store.counts() == {asked.id: len(every) + 1}
+            stored = LocalNetwork(asked.id, None, store)
             for how in every:
-                asyncio.run(stored.generate(["ab"], how))
+                generated(stored, ["ab"], how)
             with pytest.raises(ReplayMiss):
-                asyncio.run(stored.generate(["ab"], Generation(6)))
+                generated(stored, ["ab"], Generation(6))

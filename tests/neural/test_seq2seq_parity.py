@@ -14,14 +14,15 @@ import numpy as np
 import pytest
 from evaluators.networks import document
 from neural import seq2seq_networks
+from neural.asking import ask
+from neural.asking import network as network_of
 
 from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.evaluators.seq2seq.bartscore import BartScore
 from summeter.evaluators.seq2seq.trueteacher import TrueTeacher
 from summeter.evaluators.seq2seq.unieval import UniEval
-from summeter.models.base import Framing
-from summeter.models.local.opened import open_model
-from summeter.models.local.seq2seq import LocalSeq2Seq
+from summeter.models.local.network import LocalNetwork
+from summeter.models.networks import Framing, ScoreTarget
 from summeter.records import Document, Item, Judgment, Span, Summary
 
 FIXTURE = json.loads(Path(__file__).with_name("seq2seq.json").read_text("utf-8"))
@@ -29,15 +30,15 @@ MARKED = "</s>"
 
 
 @pytest.fixture(scope="module")
-def networks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, LocalSeq2Seq]:
+def networks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, LocalNetwork]:
     for needed in ("torch", "transformers"):
         pytest.importorskip(needed, reason=f"needs {needed}: make neural")
     root = tmp_path_factory.mktemp("frozen")
     folders = {"bart": seq2seq_networks.bart(root / "bart"), "t5": seq2seq_networks.t5(root / "t5")}
-    return {name: LocalSeq2Seq(name, open_model(f"local/{folder}", "seq2seq")) for name, folder in folders.items()}
+    return {name: network_of(folder, "seq2seq") for name, folder in folders.items()}
 
 
-def judged(evaluator: Evaluator, network: LocalSeq2Seq, source: Document, *sentences: str) -> list[Judgment]:
+def judged(evaluator: Evaluator, network: LocalNetwork, source: Document, *sentences: str) -> list[Judgment]:
     text, spans, at = " ".join(sentences), [], 0
     for sentence in sentences:
         spans.append(Span(of="summary", start=at, end=at + len(sentence)))
@@ -48,16 +49,16 @@ def judged(evaluator: Evaluator, network: LocalSeq2Seq, source: Document, *sente
     return asyncio.run(evaluator.judge(item, Prepared(document_id=source.id), tools))
 
 
-def test_bartscore_gives_what_the_released_class_gave(networks: dict[str, LocalSeq2Seq]) -> None:
+def test_bartscore_gives_what_the_released_class_gave(networks: dict[str, LocalNetwork]) -> None:
     asked, gave = FIXTURE["bartscore"]["pairs"], FIXTURE["bartscore"]["scores"]
     legacy = Framing(limit=1024, marks=True)
-    together = asyncio.run(networks["bart"].score([(source, target) for source, target in asked], legacy))
+    together = ask(networks["bart"], [ScoreTarget(source, target, legacy) for source, target in asked])
     np.testing.assert_allclose(together, gave, rtol=1e-6)
     assert np.std(gave) > 0.1, "these scores would not tell a wrong one"
 
 
 @pytest.mark.parametrize("variant", ["paper", "legacy"])
-def test_the_evaluator_is_the_released_class_but_for_marks(networks: dict[str, LocalSeq2Seq], variant: Any) -> None:
+def test_the_evaluator_is_the_released_class_but_for_marks(networks: dict[str, LocalNetwork], variant: Any) -> None:
     evaluator, compared = BartScore(variant=variant), 0
     for (source, target), wanted in zip(*FIXTURE["bartscore"].values(), strict=True):
         if not source or not target:
@@ -73,7 +74,7 @@ def test_the_evaluator_is_the_released_class_but_for_marks(networks: dict[str, L
 
 
 @pytest.mark.parametrize("variant", ["paper", "legacy"])
-def test_unieval_gives_what_the_released_classes_gave(networks: dict[str, LocalSeq2Seq], variant: Any) -> None:
+def test_unieval_gives_what_the_released_classes_gave(networks: dict[str, LocalNetwork], variant: Any) -> None:
     for text, wanted in zip(FIXTURE["unieval"]["texts"], FIXTURE["unieval"]["scores"], strict=True):
         source = document(text=text["source"]).model_copy(update={"references": (text["reference"],)})
         rows = judged(UniEval(variant=variant), networks["t5"], source, *text["sentences"])
@@ -84,7 +85,7 @@ def test_unieval_gives_what_the_released_classes_gave(networks: dict[str, LocalS
             assert values == pytest.approx(wanted, abs=1e-6)
 
 
-def test_trueteacher_reads_the_summary_behind_an_over_long_document(networks: dict[str, LocalSeq2Seq]) -> None:
+def test_trueteacher_reads_the_summary_behind_an_over_long_document(networks: dict[str, LocalNetwork]) -> None:
     """Cut at the end, every summary of a long document would be the same input."""
     source = document(text="the boat sank near kiel. " * 120)
     summaries = ("it sank.", "nobody sailed to oslo.")

@@ -14,6 +14,7 @@ from summeter.benchmark.annotate import STEP, AnnotateSettings, _embedder
 from summeter.benchmark.step import run_step
 from summeter.data.dataset import load, save
 from summeter.engine.sync import run_sync
+from summeter.models.networks import Embed
 from summeter.records import UsageError
 
 TEXT = "ab cd ef. gh ab. cd cd gh. ef ab cd gh. gh gh."
@@ -42,7 +43,9 @@ def test_the_sentences_with_the_largest_cosines_are_marked(tmp_path: Path) -> No
         for task in campaign.tasks.work:
             sentences = campaign.sources[task.document_id].document.sentence_texts
             assert len(sentences) == 5
-            vectors = run_sync(embedder.embed([*sentences, campaign.kind.focus(task) or ""]))
+            vectors = np.array(
+                run_sync(embedder.ask([Embed(text) for text in (*sentences, campaign.kind.focus(task) or "")]))
+            )
             near = np.round(np.maximum(0.0, vectors[:-1] @ vectors[-1]), 6)
             best = np.argsort(-near, kind="stable")[:2].tolist()
             assert (task.assistance or {})["similar"] == [place for place in best if near[place] > 0]

@@ -9,7 +9,7 @@ import pytest
 from neural import checkpoints
 
 from summeter.benchmark import Summarizing, summarize
-from summeter.models.base import Generation
+from summeter.models.networks import Generation
 
 DOCUMENTS = [
     {"doc_id": "a", "document": "It rained on Monday. The river rose."},

@@ -17,8 +17,9 @@ from typing import Any
 
 import pytest
 
-from summeter.models.local.nli import LocalNLI
+from summeter.models.local.bind import local_network
 from summeter.models.local.opened import open_model
+from summeter.models.networks import entailments
 from summeter.records import InputError, UsageError
 from summeter.training import train
 
@@ -102,7 +103,7 @@ def test_an_encoder_without_segments(folders: Path, tmp_path: Path, backbone: st
     assert figure(card, "network", "auroc") > 0.85
     opened = open_model(f"local/{tmp_path / 'network'}", "classifier")
     (entailed, other) = asyncio.run(
-        LocalNLI("nli", opened).classify([("ab cd ef gh", "cd ab"), ("ab cd ef gh", "rs xy")])
+        entailments(local_network(opened), [("ab cd ef gh", "cd ab"), ("ab cd ef gh", "rs xy")])
     )
     assert entailed.entail > other.entail
     (pair,) = opened.tokens.inputs([("ab cd", "ef")])

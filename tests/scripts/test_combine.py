@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evaluators.networks import TableNLI
+from evaluators.networks import table_nli
 
 pytest.importorskip("scipy", reason="needs scipy")
 
@@ -27,12 +27,12 @@ def test_an_answer_is_kept_for_what_the_network_read(
         script.Claim("written.copy", text, ((0, 10), (11, 22)), claim, True, "a", claim)
         for claim in ("It rained.", "Staff fell.")
     ]
-    nli, file = TableNLI(), tmp_path / "answers"
+    nli, file = table_nli(), tmp_path / "answers"
     first = script.answers(claims, nli, file)
-    assert len(nli.asked) == 2
+    assert len(nli.texts) == 2
     assert script.answers(claims, nli, file).tolist() == first.tolist()
-    assert len(nli.asked) == 2
+    assert len(nli.texts) == 2
     # Another way to choose what it reads: it is asked anew.
     monkeypatch.setattr(script, "premise", lambda *_: "Staff fell.")
     script.answers(claims, nli, file)
-    assert nli.asked[2:] == [("Staff fell.", "It rained."), ("Staff fell.", "Staff fell.")]
+    assert nli.texts[2:] == [("Staff fell.", "It rained."), ("Staff fell.", "Staff fell.")]

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from evaluators.networks import TableNLI, WordEncoder, WordNLI
+from evaluators.networks import table_nli, word_classifier, word_encoder
 
 from summeter.evaluators.entailment.convolution import load
 from summeter.evaluators.entailment.summac import SummaC
@@ -46,11 +46,11 @@ def test_weights_are_fitted_measured_and_loaded_again(
     scripts: tuple[ModuleType, ModuleType], data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script, _ = scripts
-    monkeypatch.setattr(script, "network", lambda _: WordNLI())
+    monkeypatch.setattr(script, "network", lambda _: word_classifier())
     out = tmp_path / "weights.json"
     script.main([str(data), "-m", "local/x", "-o", str(out)])
     made = load(out)
-    assert (made.card["summaries"], made.card["network"], made.card["data"]) == (80, "words/nli", "rows")
+    assert (made.card["summaries"], made.card["network"], made.card["data"]) == (80, "words/classifier", "rows")
     assert made.card["held_out"]["auroc"] == 1.0
     assert made.card["ridge"] in script.RIDGES
     assert SummaC(variant="conv", weights=out).signature_fields()["weights"] == made.id
@@ -61,7 +61,7 @@ def test_weights_are_fitted_measured_and_loaded_again(
 
 def test_a_label_that_is_none_is_named(scripts: tuple[ModuleType, ModuleType], data: Path, tmp_path: Path) -> None:
     script, _ = scripts
-    script_network, script.network = script.network, lambda _: TableNLI()
+    script_network, script.network = script.network, lambda _: table_nli()
     try:
         with pytest.raises(UsageError, match=r"d0/a: column 'gold' is missing, not 0 or 1"):
             script.main([str(data), "-m", "local/x", "-o", str(tmp_path / "w.json"), "--label", "gold"])
@@ -81,7 +81,7 @@ def test_tokens_are_counted_over_references(
     scripts: tuple[ModuleType, ModuleType], data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, script = scripts
-    monkeypatch.setattr(script, "network", lambda _: WordEncoder())
+    monkeypatch.setattr(script, "network", lambda _: word_encoder())
     out = tmp_path / "idf.json"
     script.main([str(data), "-m", "local/x", "-o", str(out)])
     found = Frequencies.load(out)

@@ -18,6 +18,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal, NamedTuple, get_args
 
+import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
 from summeter.annotate.after.adjudicate import Decision, adjudicate, disputes
@@ -59,7 +60,7 @@ from summeter.data.human import RAW
 from summeter.data.human_judgments import list_id_of
 from summeter.engine.sync import run_sync
 from summeter.meta import Row, agree
-from summeter.models.base import Embedder
+from summeter.models.networks import Embed, Network
 from summeter.records import Document, InputError, Judgment, Record, Span, UsageError, digest
 from summeter.text.split import split
 
@@ -442,16 +443,15 @@ def _hash_of(path: Path) -> str:
     return digest(file_hashes(path)) if path.is_dir() else file_hash(path) if path.is_file() else ""
 
 
-def _embedder(name: str) -> Embedder:
+def _embedder(name: str) -> Network:
     """The network that embeds texts. Raises UsageError for a name that is none, InstallError without its packages."""
     from summeter.models.local.bind import build as build_networks
     from summeter.models.local.bind import identify
 
-    embedder: Embedder = build_networks([identify("embed", name, "embed")])["embed"]
-    return embedder
+    return build_networks([identify("embed", name, "encoder")])["embed"]
 
 
-def write_scores(file: Path, kind: str, data: Dataset, embedder: Embedder, *, language: str = "en") -> int:
+def write_scores(file: Path, kind: str, data: Dataset, network: Network, *, language: str = "en") -> int:
     """Write how like each sentence of a document is to each text that a campaign of this kind shows: the cosines of
     their embeddings, as `assistance.similar.scores` takes them. Returns how many texts there are."""
 
@@ -463,7 +463,8 @@ def write_scores(file: Path, kind: str, data: Dataset, embedder: Embedder, *, la
             texts = list(dict.fromkeys(of_kind if kind == FactVerification.name else document.key_facts))
             if not texts or not sentences:
                 continue
-            vectors = await embedder.embed([*sentences, *texts])
+            embedded = await network.ask([Embed(text) for text in (*sentences, *texts)])
+            vectors = np.stack(embedded)
             near = vectors[len(sentences) :] @ vectors[: len(sentences)].T
             for text, scores in zip(texts, near.tolist(), strict=True):
                 # Below 0 nothing is alike; and what scores 0 is never marked.

@@ -42,10 +42,10 @@ from summeter.engine.progress import Progress
 from summeter.engine.sync import run_sync
 from summeter.engine.worker import FATAL
 from summeter.evaluators.replies import clean, is_refusal, read_reply, show
-from summeter.models.base import Generation, Seq2Seq
 from summeter.models.local.batcher import LocalUsage
 from summeter.models.local.bind import build, identify
 from summeter.models.local.names import is_local
+from summeter.models.networks import Generate, Generation, Network
 from summeter.models.prompts import PromptFolder, Template, fence_code
 from summeter.models.resolve import Bound, CallSettings, bind
 from summeter.models.structured import BoundLLM, Form, Settings
@@ -286,10 +286,10 @@ async def _write(request: _Request, *, llm: BoundLLM, template: Template) -> Wri
     return Written(*about, answer.data, answer.status, answer.reason, sentences, answer.calls)
 
 
-async def _generate(request: _Request, *, network: Seq2Seq, prefix: str, how: Generation) -> Written:
+async def _generate(request: _Request, *, network: Network, prefix: str, how: Generation) -> Written:
     """The summary of a local encoder-decoder, which is told no length."""
     about = (request.document, request.system, network.id)
-    (text,) = await network.generate([prefix + request.document.text], how)
+    (text,) = await network.ask([Generate((prefix + request.document.text,), how)])
     if not _has_words(text):
         return Written(*about, None, "unparsed", f"{EMPTY}: {show(text)}", None, ())
     return Written(*about, clean(text), "ok", None, None, ())

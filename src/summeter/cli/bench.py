@@ -308,7 +308,7 @@ def summarize(
     from summeter.benchmark import summarize as build
     from summeter.engine.options import Options
     from summeter.engine.progress import progress
-    from summeter.models.base import Generation
+    from summeter.models.networks import Generation
     from summeter.models.resolve import CallSettings
     from summeter.models.structured import Settings
     from summeter.records import CoverageError

@@ -418,7 +418,7 @@ class _Session:
         assert self.executor is not None  # noqa: S101 - nothing is spread without one
         names = {name for job in jobs for name in job.roles.values()}
         networks = tuple(
-            NetworkName(own.role, own.kind, own.name, own.id)
+            NetworkName(own.role, own.task, own.name, own.id)
             for own in self.plan.networks.values()
             if own.role in names
         )

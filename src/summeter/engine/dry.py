@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, Unpack
+from typing import Any, Literal, NamedTuple, TypeVar, Unpack
 
 from summeter.engine.executors.local import LocalExecutor
 from summeter.engine.options import OptionArgs, Options, with_options
@@ -23,23 +23,28 @@ from summeter.engine.tools import toolbox
 from summeter.engine.worker import Worker
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.derived import DerivedEvaluator
-from summeter.models.base import (
-    Classes,
-    Completion,
-    Entailment,
-    Framing,
-    Generation,
-    Kind,
+from summeter.models.base import Completion, Request, TokenLogprobs
+from summeter.models.layers.cache import Stored
+from summeter.models.networks import (
+    Classify,
+    ClassifyTokens,
+    CompareStates,
+    CountLayers,
+    CountTokens,
+    Embed,
+    Encode,
+    FindCoreference,
+    FindTokens,
+    FirstWord,
+    Generate,
+    NetworkRequest,
+    Rate,
     Rated,
-    Request,
-    Seq2SeqKeys,
-    Source,
-    StatesMeasure,
+    ScoreTarget,
+    TokenLimit,
     TokenLogits,
-    TokenLogprobs,
     TokenStates,
 )
-from summeter.models.layers.cache import Stored
 from summeter.models.prices import Prices, prices
 from summeter.models.structured import BoundLLM, Settings
 from summeter.models.tokens import tokens
@@ -47,10 +52,6 @@ from summeter.runs.calls import CallStore
 from summeter.runs.progress import DoneItems, DoneKey
 from summeter.runs.results import RESULTS, ResultStore, result_key
 from summeter.runs.run import CALLS, MANIFEST
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 CHUNK = 256  # characters: the grain in which prompts are compared
 CACHEABLE = 1024  # tokens: what providers cache begins with a prefix of so many
@@ -61,7 +62,8 @@ _WORDS = f"a sentence of about the {_VARIES} that gives a reason"
 _LIST = 8  # entries where the schema leaves the number open
 
 S = TypeVar("S", CallStore, ResultStore)
-Count = Callable[[str, Sequence[tuple[str, ...]]], None]
+T = TypeVar("T")
+Count = Callable[[str, str], None]
 
 
 class Estimate(NamedTuple):
@@ -132,7 +134,7 @@ async def _estimate(plan: RunPlan, job: Job, done: Container[DoneKey], sent: Sen
     if job.evaluator.required_roles and not isinstance(job.evaluator, DerivedEvaluator):
         llms = {role: dry(model, tally, sent, plan.asking(role)) for role, model in llm_roles.items()}
         networks = {
-            role: dry_network(network.kind, network.id, sent.counting(network.id, local))
+            role: DryNetwork(network.id, sent.counting(network.id, local))
             for role, network in plan.networks.items()
             if role in models
         }
@@ -216,14 +218,13 @@ class Sent:
         return known
 
     def counting(self, model: str, tally: Counter[str]) -> Count:
-        """What notes the inputs of a task (as the models name it in the store) in `tally[model]`."""
+        """What notes requests to a local model (task and key, as they are stored) in `tally[model]`."""
 
-        def count(task: str, inputs: Sequence[tuple[str, ...]]) -> None:
-            for parts in inputs:
-                key = result_key(model, task, parts)
-                if key not in self._inputs:
-                    self._inputs.add(key)
-                    tally[model] += key not in self._stored_results
+        def count(task: str, request: str) -> None:
+            key = result_key(model, task, request)
+            if key not in self._inputs:
+                self._inputs.add(key)
+                tally[model] += key not in self._stored_results
 
         return count
 
@@ -277,123 +278,56 @@ def _array(schema: dict[str, Any], defs: dict[str, Any]) -> list[Any]:
     return [f"{value} {place}" if isinstance(value, str) else value for place, value in enumerate(values, 1)]
 
 
-def dry_network(kind: Kind, model: str, count: Count) -> Any:
+class DryNetwork:
     """A network that only counts. Nothing entails anything, so that what depends on a result is asked for in full."""
-    classes = {
-        "nli": _NLI,
-        "classifier": _Classifier,
-        "tokens": _TokenClassifier,
-        "embed": _Encoder,
-        "encoder": _Encoder,
-        "seq2seq": _Seq2Seq,
-        "coref": _Coref,
-        "regressor": _Regressor,
-    }
-    return classes[kind](model, count)
 
-
-class _Dry:
     def __init__(self, id_: str, count: Count) -> None:
         self.id = id_
         self._count = count
 
-
-class _Classifier(_Dry):
-    limit = LIMIT
-
-    def room(self, how: Framing) -> int:
-        del how
-        return LIMIT
-
-    async def count(self, texts: Sequence[str]) -> list[int]:
-        return [len(text) // 4 + 1 for text in texts]
-
-    async def logits(
-        self,
-        rows: Sequence[tuple[str, ...]],
-        classes: Classes,
-        how: Framing = Framing(),  # noqa: B008
-    ) -> NDArray[np.float64]:
-        import numpy as np
-
-        self._count("logits", [(*row, str(classes), how.key) for row in rows])
-        return np.zeros((len(rows), 3 if classes == "nli" else classes))
+    async def ask(self, requests: Sequence[NetworkRequest[T]]) -> list[T]:
+        for request in requests:
+            if request.counted:
+                self._count(type(request).__name__, request.key)
+        return [_result(request) for request in requests]
 
 
-class _TokenClassifier(_Dry):
-    async def offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        return [list(_words(text).offsets) for text in texts]
+def _result(request: NetworkRequest[Any]) -> Any:
+    """A result of the right form for a request."""
+    import numpy as np
 
-    async def logits(
-        self,
-        rows: Sequence[tuple[str, ...]],
-        classes: int,
-        how: Framing = Framing(),  # noqa: B008 - frozen
-    ) -> list[TokenLogits]:
-        self._count("token logits", [(*row, str(classes), how.key) for row in rows])
-        return [_token_logits(row, classes) for row in rows]
-
-
-class _NLI(_Classifier):
-    async def classify(self, pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
-        self._count("nli", pairs)
-        return [Entailment(0.0, 1.0, 0.0)] * len(pairs)
-
-
-class _Encoder(_Dry):
-    layers = 12
-
-    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        import numpy as np
-
-        self._count("embedding", [(text,) for text in texts])
-        return np.ones((len(texts), 1), dtype=np.float32)
-
-    async def states(self, texts: Sequence[str], layer: int | None = None) -> list[TokenStates]:
-        self._count("states", [(text, str(layer)) for text in texts])
-        return [_words(text) for text in texts]
-
-    async def measured(self, pairs: Sequence[tuple[str, str]], layer: int, measure: StatesMeasure) -> list[float]:
-        self._count("measure", [(*pair, str(layer), measure.name) for pair in pairs])
-        return [0.0] * len(pairs)
-
-
-class _Seq2Seq(_Dry):
-    async def generate(
-        self,
-        sources: Sequence[Source],
-        how: Generation | None = None,
-        framing: Framing = Framing(),  # noqa: B008 - frozen
-    ) -> list[str]:
-        self._count("generated", [Seq2SeqKeys.generation(source, how, framing) for source in sources])
-        return [source if isinstance(source, str) else " ".join(source) for source in sources]
-
-    async def score(self, pairs: Sequence[tuple[str, str]], framing: Framing = Framing()) -> list[float]:  # noqa: B008
-        self._count("log-likelihood", [Seq2SeqKeys.scoring(pair, framing) for pair in pairs])
-        return [-1.0] * len(pairs)
-
-    async def first(
-        self,
-        sources: Sequence[Source],
-        words: tuple[str, ...],
-        framing: Framing = Framing(),  # noqa: B008 - frozen
-    ) -> NDArray[np.float64]:
-        import numpy as np
-
-        self._count("first word", [Seq2SeqKeys.first(source, words, framing) for source in sources])
-        return np.full((len(sources), len(words)), -1.0)
-
-
-class _Coref(_Dry):
-    async def clusters(self, text: str) -> list[list[tuple[int, int]]]:
-        self._count("coref", [(text,)])
-        return []
-
-
-class _Regressor(_Dry):
-    async def predict(self, pairs: Sequence[tuple[str, str]]) -> list[Rated]:
-        self._count("rated", pairs)
-        return [Rated({}, None, {}) for _ in pairs]
+    match request:
+        case Classify():
+            # Neutral, where that is a class.
+            classes = 3 if request.classes == "nli" else request.classes
+            return np.zeros(classes, dtype=np.float32)
+        case ClassifyTokens():
+            return _token_logits(request.texts, request.classes)
+        case Embed():
+            return np.ones(1, dtype=np.float32)
+        case Encode():
+            return _words(request.text)
+        case CompareStates():
+            return 0.0
+        case Generate():
+            return " ".join(request.source)
+        case ScoreTarget():
+            return -1.0
+        case FirstWord():
+            return np.full(len(request.words), -1.0)
+        case FindCoreference():
+            return []
+        case Rate():
+            return Rated({}, None, {})
+        case CountTokens():
+            return len(request.text) // 4 + 1
+        case FindTokens():
+            return list(_words(request.text).offsets)
+        case TokenLimit():
+            return LIMIT
+        case CountLayers():
+            return 12
+    raise NotImplementedError(type(request).__name__)
 
 
 def _token_logits(row: Sequence[str], classes: int) -> TokenLogits:

@@ -27,9 +27,9 @@ from summeter.engine.progress import Progress
 from summeter.engine.tools import toolbox
 from summeter.engine.worker import Worker, failure
 from summeter.evaluators.base import Prepared
-from summeter.models.base import Kind
 from summeter.models.compute_time import ComputeTime
 from summeter.models.local.batcher import LocalUsage
+from summeter.models.networks import ModelTask
 from summeter.records import Judgment, UsageError, WorkerError, first_error
 from summeter.runs.journal import Journal
 from summeter.runs.manifest import JudgeEntry
@@ -62,7 +62,7 @@ class NetworkName(NamedTuple):
     """A local model in a role, as a worker finds it again: by its model string and its id."""
 
     role: str
-    kind: Kind
+    task: ModelTask
     name: str
     id: str
 
@@ -273,7 +273,7 @@ class _Opened:
 
         networks = []
         for wanted in self._setup.networks:
-            network = identify(wanted.role, wanted.name, wanted.kind, offline=self._setup.offline)
+            network = identify(wanted.role, wanted.name, wanted.task, offline=self._setup.offline)
             if network.id != wanted.id:
                 raise UsageError(
                     f"the model in the role {wanted.role!r} is {network.id} on this worker and {wanted.id} in the "

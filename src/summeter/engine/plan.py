@@ -22,7 +22,7 @@ from summeter.runs.manifest import DataEntry, JudgeEntry, Manifest, ModelContext
 from summeter.runs.progress import DoneItems, DoneKey, ItemKey
 
 if TYPE_CHECKING:
-    from summeter.models.local.bind import Network
+    from summeter.models.local.bind import BoundNetwork
 
 Data = Dataset | str | Path | Sequence[Mapping[str, Any]]
 
@@ -137,7 +137,7 @@ class RunPlan(NamedTuple):
     jobs: list[Job]
     models: dict[str, str]
     options: Options
-    networks: dict[str, Network]
+    networks: dict[str, BoundNetwork]
     contexts: Mapping[str, ModelContext] = MappingProxyType({})
 
     def asking(self, role: str) -> Settings:

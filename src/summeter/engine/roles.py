@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from summeter.engine.options import Options
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.derived import DerivedEvaluator
-from summeter.models.base import Kind
 from summeter.models.context_length import context_lengths
+from summeter.models.networks import ModelTask
 from summeter.models.providers.provider import Options as EndpointOptions
 from summeter.records import Message, Parameter, UsageError, nearest
 from summeter.runs.manifest import Manifest, ModelContext
 
 if TYPE_CHECKING:
-    from summeter.models.local.bind import Network
+    from summeter.models.local.bind import BoundNetwork
 
 
 def parts_of(evaluators: Iterable[Evaluator]) -> list[Evaluator]:
@@ -150,18 +150,18 @@ def _with_members(evaluators: Iterable[Evaluator]) -> Iterator[Evaluator]:
 # ---- local models ----
 
 
-def _kinds(evaluators: Sequence[Evaluator]) -> dict[str, Kind]:
-    """The kinds of all roles that take a local model. UsageError for a role that is two things at once."""
-    kinds: dict[str, Kind] = {}
+def _tasks(evaluators: Sequence[Evaluator]) -> dict[str, ModelTask]:
+    """The tasks of all roles that take a local model. UsageError for a role that is two things at once."""
+    tasks: dict[str, ModelTask] = {}
     for evaluator in _with_members(evaluators):
         for role in evaluator.required_roles:
-            kind = evaluator.role(role).kind
-            if kind != "llm" and kinds.setdefault(role, kind) != kind:
+            task = evaluator.role(role).kind
+            if task != "llm" and tasks.setdefault(role, task) != task:
                 raise UsageError(
-                    f"the role {role!r} is a {kind} model to {evaluator.name} and a {kinds[role]} "
+                    f"the role {role!r} is a {task} model to {evaluator.name} and a {tasks[role]} "
                     "model to another evaluator; run them apart"
                 )
-    return kinds
+    return tasks
 
 
 class ModelLookup(NamedTuple):
@@ -172,12 +172,12 @@ class ModelLookup(NamedTuple):
     fetch: bool = True
     replay: Manifest | None = None
 
-    def find(self, evaluators: Sequence[Evaluator], bound: Mapping[str, str]) -> dict[str, Network]:
+    def find(self, evaluators: Sequence[Evaluator], bound: Mapping[str, str]) -> dict[str, BoundNetwork]:
         """Role -> local model, for the roles that are bound. Nothing is loaded."""
-        return {role: self._find(role, bound[role], kind) for role, kind in _kinds(evaluators).items() if role in bound}
+        return {role: self._find(role, bound[role], task) for role, task in _tasks(evaluators).items() if role in bound}
 
-    def _find(self, role: str, text: str, kind: Kind) -> Network:
-        from summeter.models.local.bind import Network, identify
+    def _find(self, role: str, text: str, task: ModelTask) -> BoundNetwork:
+        from summeter.models.local.bind import BoundNetwork, identify
 
         judges = () if self.replay is None else self.replay.judges
         recorded = dict.fromkeys(judge.models[role] for judge in judges if role in judge.models)
@@ -185,11 +185,11 @@ class ModelLookup(NamedTuple):
             recorded = {text: None}
         offline = self.offline or not self.fetch or self.replay is not None
         try:
-            return identify(role, text, kind, offline=offline, recorded=list(recorded))
+            return identify(role, text, task, offline=offline, recorded=list(recorded))
         except UsageError:
             if self.fetch or self.offline or not text.startswith("hf/"):
                 raise
-            return Network(role, kind, text)
+            return BoundNetwork(role, task, text)
 
 
 # ---- how much the models read ----

@@ -5,22 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from summeter.models.base import (
-    NLI,
-    Classifier,
-    Coref,
-    Embedder,
-    Kind,
-    Regressor,
-    Seq2Seq,
-    TokenClassifier,
-    TokenEmbedder,
-)
 from summeter.models.fitted import NumbersFile
+from summeter.models.networks import ModelTask, Network
 from summeter.models.prompts import PromptFolder, Template
 from summeter.models.structured import BoundLLM
 from summeter.records import (
@@ -100,12 +90,12 @@ class Checkpoint(NamedTuple):
 class Role:
     """A model that an evaluator may ask.
 
-    `kind`: "llm", or the kind of a local model. `default`: the model bound where the user binds none. `hint`: ends the
+    `kind`: "llm", or the task of a local network. `default`: the model bound where the user binds none. `hint` ends the
     message where a model is missing. `checkpoints`: the published weights that the role is meant for, with their
     licences; any other model has a licence of its own.
     """
 
-    kind: Literal["llm"] | Kind = "llm"
+    kind: Literal["llm"] | ModelTask = "llm"
     default: str | None = None
     hint: str | None = None
     checkpoints: tuple[Checkpoint, ...] = ()
@@ -125,7 +115,7 @@ class ExpectedJudgment:
 class Tools:
     """What a judge may use, by role. Made by the run, never stored.
 
-    `llms` and `networks` hold the LLMs and the local models by role; `tools.llm("judge")`, `tools.nli("nli")` give
+    `llms` and `networks` hold the LLMs and the local models by role; `tools.llm("judge")`, `tools.network("nli")` give
     one, UsageError where none is bound.
     `signature` is the evaluator's own signature in this run; `scratch` caches what is expensive to
     derive (one dict per document and evaluator, dropped after the document).
@@ -133,44 +123,16 @@ class Tools:
 
     signature: str
     llms: Mapping[str, BoundLLM] = field(default_factory=dict)
-    networks: Mapping[str, Any] = field(default_factory=dict)
+    networks: Mapping[str, Network] = field(default_factory=dict)
     scratch: dict[str, Any] = field(default_factory=dict)
 
     def llm(self, role: str) -> BoundLLM:
         """The model bound to `role`."""
         return _bound(self.llms, role)
 
-    def nli(self, role: str) -> NLI:
-        """The local model in `role`, of the kind `nli`; so below for every kind."""
-        return cast("NLI", _bound(self.networks, role))
-
-    def classifier(self, role: str) -> Classifier:
-        """Of the kind `classifier`."""
-        return cast("Classifier", _bound(self.networks, role))
-
-    def token_classifier(self, role: str) -> TokenClassifier:
-        """Of the kind `tokens`."""
-        return cast("TokenClassifier", _bound(self.networks, role))
-
-    def embedder(self, role: str) -> Embedder:
-        """Of the kind `embed`."""
-        return cast("Embedder", _bound(self.networks, role))
-
-    def encoder(self, role: str) -> TokenEmbedder:
-        """Of the kind `encoder`."""
-        return cast("TokenEmbedder", _bound(self.networks, role))
-
-    def seq2seq(self, role: str) -> Seq2Seq:
-        """Of the kind `seq2seq`."""
-        return cast("Seq2Seq", _bound(self.networks, role))
-
-    def coref(self, role: str) -> Coref:
-        """Of the kind `coref`."""
-        return cast("Coref", _bound(self.networks, role))
-
-    def regressor(self, role: str) -> Regressor:
-        """Of the kind `regressor`."""
-        return cast("Regressor", _bound(self.networks, role))
+    def network(self, role: str) -> Network:
+        """The local network bound to `role`."""
+        return _bound(self.networks, role)
 
     def once(self, key: str, make: Callable[[], T]) -> T:
         """What `make` gives, made once a document and kept in `scratch`."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from summeter.evaluators.base import Evaluator, Prepared, Reduce, Role, Semicolons, Tools
-from summeter.models.base import AspectRating
+from summeter.models.networks import AspectRating, Rate
 from summeter.records import Item, Judgment, UsageError, nearest
 
 SPAN_FREE = "span_free"
@@ -45,9 +45,9 @@ class Regression(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment an aspect."""
-        regressor = tools.regressor("regressor")
+        regressor = tools.network("regressor")
         builder = self.builder(item, prepared, tools, model=regressor.id)
-        (rated,) = await regressor.predict([(item.document.text, item.summary.text)])
+        (rated,) = await regressor.ask([Rate(item.document.text, item.summary.text)])
         known = [*rated.truncated_tokens, *([SPAN_FREE] if rated.span_free is not None else [])]
         for aspect in self.only:
             if aspect not in known:

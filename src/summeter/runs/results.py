@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from summeter.runs.sqlite import KeyValueFile, checksum_of
@@ -17,13 +17,13 @@ RESULTS = "results.sqlite"
 AT_ONCE = 500
 
 
-def result_key(model: str, task: str, texts: Sequence[str]) -> bytes:
-    """The key of one input: 16 bytes of a hash of the model's id (which names its weights), the task and the texts.
+def result_key(model: str, task: str, request: str) -> bytes:
+    """The key of one result: 16 bytes of a hash of the model's id (which names its weights), the task and the request.
 
     Lengths are hashed with the texts, so that no two splits of one text share a key.
     """
     key = hashlib.blake2b(digest_size=16)
-    for text in (model, task, *texts):
+    for text in (model, task, request):
         data = text.encode("utf-8", "surrogatepass")
         key.update(len(data).to_bytes(8, "little"))
         key.update(data)

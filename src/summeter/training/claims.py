@@ -16,10 +16,10 @@ from summeter.engine.progress import Progress
 from summeter.engine.sync import run_sync
 from summeter.evaluators.claims.extract import generate_claims, sentence_claims
 from summeter.meta._overlap import Lists, lists_of, overlap
-from summeter.models.base import Framing
+from summeter.models.local.bind import local_network
 from summeter.models.local.names import LocalName, LocalSettings, parse
 from summeter.models.local.opened import Opened, open_model
-from summeter.models.local.seq2seq import LocalSeq2Seq
+from summeter.models.networks import Framing
 from summeter.records import Summary, UsageError, digest
 from summeter.runs.run import RunFolder
 from summeter.tables import with_interval
@@ -186,7 +186,7 @@ class ClaimsTask(Task):
         """The claims that the written network draws."""
         settings = LocalSettings(precision="fp32", max_tokens=self.how.max_tokens)
         opened = open_model(LocalName(source="local", path=str(folder), settings=settings), "seq2seq")
-        model = LocalSeq2Seq(opened.id, opened)
+        model = local_network(opened)
 
         async def all_claims() -> list[tuple[str, ...]]:
             drawn = await asyncio.gather(*(generate_claims(self.rows[at].summary, model) for at in places))

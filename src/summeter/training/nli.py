@@ -21,9 +21,9 @@ from summeter.engine.progress import Progress
 from summeter.evaluators.support.evidence import prepare
 from summeter.evaluators.support.premises import premise
 from summeter.evaluators.support.scorer import LexicalScorer, Look
-from summeter.models.base import Framing
 from summeter.models.local.names import Located, file_hash, locate, parse
 from summeter.models.local.opened import Opened
+from summeter.models.networks import Framing
 from summeter.records import ModelError, Record, UsageError, digest
 from summeter.stats import Bootstrap, Estimate, auroc, classification_interval
 from summeter.stats.base import Floats, Ints, codes

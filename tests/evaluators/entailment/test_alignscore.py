@@ -2,49 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
-from evaluators.networks import document, judge
+from evaluators.networks import FakeNetwork, document, judge
 from numpy.typing import NDArray
 
 from summeter.evaluators.base import Tools
 from summeter.evaluators.entailment.alignscore import AlignScore, chunks
-from summeter.models.base import Classes, Framing
+from summeter.models.networks import Classify, Framing
 from summeter.records import Document, Judgment
 
 SOURCE = document("Ada sold the mill.", "It rained in May.")
 TEXT = "Ada sold it. It snowed."
 
 
-class Table:
-    """Logits of (premise, hypothesis), zeros for what is not there; counts words."""
+def table_of(rows: Mapping[tuple[str, str], Sequence[float]] | None = None, limit: int = 512) -> FakeNetwork:
+    """Logits of (premise, hypothesis), zeros for what is not there; tokens are words."""
 
-    id = "table/classifier"
+    def logits(request: Classify) -> NDArray[np.float64]:
+        zeros = [0.0] * (3 if request.classes == "nli" else request.classes)
+        return np.array((rows or {}).get((request.texts[0], request.texts[1]), zeros))
 
-    def __init__(self, rows: dict[tuple[str, str], Sequence[float]] | None = None, limit: int = 512) -> None:
-        self.rows, self.limit = rows or {}, limit
-        self.asked: list[tuple[tuple[str, ...], Classes, Framing]] = []
-
-    def room(self, how: Framing) -> int:
-        return min(self.limit, how.limit or self.limit)
-
-    async def count(self, texts: Sequence[str]) -> list[int]:
-        return [len(text.split()) for text in texts]
-
-    async def logits(
-        self,
-        rows: Sequence[tuple[str, ...]],
-        classes: Classes,
-        how: Framing = Framing(),  # noqa: B008 - frozen
-    ) -> NDArray[np.float64]:
-        self.asked += [(row, classes, how) for row in rows]
-        zeros = [0.0] * (3 if classes == "nli" else classes)
-        return np.array([self.rows.get(row, zeros) for row in rows])  # type: ignore[call-overload]
+    return FakeNetwork({Classify: logits}, "table/classifier", limit=limit)
 
 
-def run(evaluator: AlignScore, table: Table, source: Document = SOURCE, text: str = TEXT) -> list[Judgment]:
+def run(evaluator: AlignScore, table: FakeNetwork, source: Document = SOURCE, text: str = TEXT) -> list[Judgment]:
     (rows,) = judge(evaluator, source, text, tools=Tools("s", networks={"alignscore": table}))
     return rows
 
@@ -86,7 +70,7 @@ def test_sentences_of_a_chunk_are_joined_by_one_blank() -> None:
 def test_the_score_is_the_mean_over_sentences_of_the_best_chunk() -> None:
     source = sentences(10, 350)
     first, second = (chunk.text for chunk in chunks(source))
-    table = Table({(first, "Ada sold it."): (2, 0, 0), (second, "Ada sold it."): (0, 0, 0),
+    table = table_of({(first, "Ada sold it."): (2, 0, 0), (second, "Ada sold it."): (0, 0, 0),
                    (second, "It snowed."): (0, 0, 3)})  # fmt: skip
     whole, ada, snow = run(AlignScore(), table, source)
     best = np.exp(2) / (np.exp(2) + 2)
@@ -96,49 +80,49 @@ def test_the_score_is_the_mean_over_sentences_of_the_best_chunk() -> None:
     assert [(one.target.unit, one.target.index) for one in (ada, snow)] == [("sentence", 0), ("sentence", 1)]
     assert [span.cut(source.text) for span in ada.evidence] == [first]
     assert ada.reason == "aligned with chunk 1 of 2 (.79)"
-    assert {(classes, how) for _, classes, how in table.asked} == {("nli", Framing("only_first"))}
+    assert {(one.classes, one.framing) for one in table.asked} == {("nli", Framing("only_first"))}
 
 
 def test_the_other_heads() -> None:
-    table = Table({(SOURCE.text, "Ada sold it."): (0, 2), (SOURCE.text, "It snowed."): (2, 0)})
+    table = table_of({(SOURCE.text, "Ada sold it."): (0, 2), (SOURCE.text, "It snowed."): (2, 0)})
     whole, ada, snow = run(AlignScore(mode="bin_sp"), table)
     assert (ada.value, snow.value) == (pytest.approx(1 / (1 + np.exp(-2))), pytest.approx(1 / (1 + np.exp(2))))
     assert whole.value == pytest.approx(0.5)
-    table = Table({(SOURCE.text, "Ada sold it."): (1.7,), (SOURCE.text, "It snowed."): (-0.2,)})
+    table = table_of({(SOURCE.text, "Ada sold it."): (1.7,), (SOURCE.text, "It snowed."): (-0.2,)})
     whole, ada, snow = run(AlignScore(mode="reg_sp"), table)
     assert [one.value for one in (whole, ada, snow)] == pytest.approx([0.75, 1.7, -0.2]), "no bounds"
 
 
 def test_whole_texts_are_one_pass() -> None:
-    table = Table({(SOURCE.text, TEXT): (1, 0, 0)})
+    table = table_of({(SOURCE.text, TEXT): (1, 0, 0)})
     (whole,) = run(AlignScore(mode="nli"), table)
-    several, *_ = run(AlignScore(), Table())
+    several, *_ = run(AlignScore(), table_of())
     assert several.reason == "mean over 2 sentences, each at the best of 1 chunk; the weakest has .33"
     assert len(table.asked) == 1
     assert whole.value == pytest.approx(np.e / (np.e + 2))
 
 
 def test_a_chunk_longer_than_the_network_reads_is_counted() -> None:
-    whole, *_ = run(AlignScore(), Table(limit=6))
+    whole, *_ = run(AlignScore(), table_of(limit=6))
     assert whole.truncated_tokens == 8 + 3 - 6
-    whole, *_ = run(AlignScore(), Table())
+    whole, *_ = run(AlignScore(), table_of())
     assert whole.truncated_tokens is None
 
 
 def test_released_code_cuts_what_stands_beside_a_long_claim_longest_first() -> None:
     """One claim that leaves no room takes the cut of the document from the 32 pairs it is tokenized with."""
-    table = Table(limit=5)
+    table = table_of(limit=5)
     run(AlignScore(variant="legacy"), table, text="Ada sold it. It snowed and it rained.")
-    assert {how for _, _, how in table.asked} == {Framing("longest_first", marks=True)}
-    table = Table(limit=6)
+    assert table.framings == {Framing("longest_first", marks=True)}
+    table = table_of(limit=6)
     run(AlignScore(variant="legacy"), table, text="Ada sold it. It snowed and it rained.")
-    assert {how for _, _, how in table.asked} == {Framing("only_first", marks=True)}
+    assert table.framings == {Framing("only_first", marks=True)}
 
 
 def test_empty_texts_are_no_number() -> None:
     """The released code raises for an empty summary and scores an empty document."""
     for source, text, reason in ((SOURCE, " ", "the summary is empty"), (document(text=" "), TEXT, "the document is")):
-        (row,) = run(AlignScore(), Table(), source, text)
+        (row,) = run(AlignScore(), table_of(), source, text)
         assert (row.status, row.value) == ("skipped", None)
         assert row.reason is not None
         assert row.reason.startswith(reason)

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from evaluators.networks import document, judge
+from evaluators.networks import FakeNetwork, document, judge
 from growth import assert_within
 
 from summeter.evaluators.base import Tools
 from summeter.evaluators.entailment.dae import DAE
-from summeter.models.base import Cut, Framing, TokenLogits
 from summeter.models.local.tokens import cut_sizes
+from summeter.models.networks import ClassifyTokens, FindTokens, TokenLogits
 from summeter.records import HASH, InputError, Judgment, UsageError, digest
 
 DOCUMENT = "Ada sold the mill. It rained."
@@ -32,41 +32,27 @@ def reply(text: str, arcs: Sequence[tuple[str, int, int]] = ()) -> str:
     return json.dumps({"text": text, "corenlp": {"sentences": [{"tokens": tokens, "enhancedDependencies": links}]}})
 
 
-class Pieces:
+def pieces(*bad: str) -> FakeNetwork:
     """Tokens are words, and a word in -s two pieces. An arc's logit for `entailed` is high save where one of its words
     ends in a piece of `bad`; the other three logits are 0."""
 
-    id = "pieces/arcs"
-
-    def __init__(self, *bad: str) -> None:
-        self.bad = bad
-        self.rows: list[tuple[str, ...]] = []
-        self.cuts: list[Any] = []
-
-    async def offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        return [self._offsets(text) for text in texts]
-
-    async def logits(self, rows: Sequence[tuple[str, ...]], classes: int, how: Framing) -> list[TokenLogits]:
-        assert classes == 4
-        self.rows += rows
-        self.cuts.append(how.cut)
-        return [self._row(*row, how.cut) for row in rows]
-
-    def _row(self, source: str, text: str, cut: Cut) -> TokenLogits:
-        first, second = self._offsets(source), self._offsets(text)
-        sizes = cut_sizes((len(first), len(second)), 509, cut)
+    def logits(request: ClassifyTokens) -> TokenLogits:
+        assert request.classes == 4
+        (first, second), (_, text) = map(_offsets, request.texts), request.texts
+        sizes = cut_sizes((len(first), len(second)), 509, request.framing.cut)
         first, second = first[: sizes[0]], second[: sizes[1]]
         offsets = [(0, 0), *first, (0, 0), *second, (0, 0)]
         of = np.array([-1, *[0] * len(first), -1, *[1] * len(second), -1])
-        logits = np.zeros((len(of), 4))
+        rows = np.zeros((len(of), 4))
         for place in np.flatnonzero(of == 1):
-            piece = text[slice(*offsets[place])]
-            logits[place, [1, 3]] = -2.0 if piece in self.bad else 1.0
-        return TokenLogits(logits, np.array(offsets), of)
+            rows[place, [1, 3]] = -2.0 if text[slice(*offsets[place])] in bad else 1.0
+        return TokenLogits(rows, np.array(offsets), of)
 
-    @staticmethod
-    def _offsets(text: str) -> list[tuple[int, int]]:
-        return [match.span() for match in re.finditer(r"s\b|\w+?(?=s?\b)|[^\w\s]", text)]
+    return FakeNetwork({ClassifyTokens: logits, FindTokens: lambda request: _offsets(request.text)}, "pieces/arcs")
+
+
+def _offsets(text: str) -> list[tuple[int, int]]:
+    return [match.span() for match in re.finditer(r"s\b|\w+?(?=s?\b)|[^\w\s]", text)]
 
 
 def rows(tmp_path: Path, *bad: str, summary: str = SUMMARY, arcs: Any = ARCS, more: str = "", **settings: Any
@@ -74,7 +60,7 @@ def rows(tmp_path: Path, *bad: str, summary: str = SUMMARY, arcs: Any = ARCS, mo
     file = tmp_path / "arcs.jsonl"
     file.write_text("\n".join([reply(DOCUMENT), reply(summary, arcs), more]), "utf-8")
     source = document("Ada sold the mill.", "It rained.", text=DOCUMENT)
-    (found,) = judge(DAE(corenlp=file, **settings), source, summary, tools=Tools("s", networks={"arcs": Pieces(*bad)}))
+    (found,) = judge(DAE(corenlp=file, **settings), source, summary, tools=Tools("s", networks={"arcs": pieces(*bad)}))
     return {(row.aspect, row.target.unit, row.target.index): row for row in found}
 
 
@@ -136,7 +122,7 @@ def test_what_the_file_does_not_hold_is_a_status(tmp_path: Path) -> None:
     assert {row.reason for row in found.values()} == {"arcs.jsonl holds no reply for the sentence"}
     (tmp_path / "other.jsonl").write_text(reply(SUMMARY, ARCS), "utf-8")
     source = document("Ada sold the mill.")
-    tools = Tools("s", networks={"arcs": Pieces()})
+    tools = Tools("s", networks={"arcs": pieces()})
     ((row, _),) = judge(DAE(corenlp=tmp_path / "other.jsonl"), source, SUMMARY, tools=tools)
     assert (row.status, row.reason) == ("skipped", "other.jsonl holds no reply for the document")
 
@@ -146,11 +132,11 @@ def test_a_long_document_is_cut_and_the_summary_never(tmp_path: Path) -> None:
     file = tmp_path / "arcs.jsonl"
     file.write_text("\n".join([reply(text.strip()), reply(summary, [("nsubj", 1, 2)])]), "utf-8")
     for variant, room in (("paper", 506), ("legacy", 504)):
-        network = Pieces()
+        network = pieces()
         evaluator = DAE(corenlp=file, variant=variant)
         tools = Tools("s", networks={"arcs": network})
         (found,) = judge(evaluator, document(text.strip()), summary, tools=tools)
-        assert network.cuts == [(room, 3)]
+        assert [framing.cut for framing in network.framings] == [(room, 3)]
         assert found[0].truncated_tokens == 600 - room
 
 
@@ -159,7 +145,7 @@ def test_what_is_cut_of_a_summary_that_fills_the_input_is_counted(tmp_path: Path
     file = tmp_path / "arcs.jsonl"
     arcs = [("nsubj", 1, 2)]
     file.write_text("\n".join([reply(text.strip()), reply(summary.strip(), arcs)]), "utf-8")
-    tools = Tools("s", networks={"arcs": Pieces()})
+    tools = Tools("s", networks={"arcs": pieces()})
     (found,) = judge(DAE(corenlp=file), document(text.strip()), summary.strip(), tools=tools)
     assert found[0].truncated_tokens == 40 + 600 - 509
 
@@ -190,7 +176,7 @@ def test_the_file_is_parsed_once_and_not_for_every_document(tmp_path: Path) -> N
 
     def forty_documents() -> None:
         for _ in range(40):
-            judge(evaluator, source, SUMMARY, tools=Tools("s", networks={"arcs": Pieces()}))
+            judge(evaluator, source, SUMMARY, tools=Tools("s", networks={"arcs": pieces()}))
 
     # Parsing the file takes about 0.07 seconds.
     assert_within(0.7, forty_documents)
@@ -201,5 +187,5 @@ def test_a_line_separator_inside_a_text_ends_no_line(tmp_path: Path) -> None:
     file = tmp_path / "arcs.jsonl"
     lines = [json.dumps(json.loads(row), ensure_ascii=False) for row in (reply(text), reply(summary, ARCS[:2]))]
     file.write_text("\r\n".join(lines), "utf-8")
-    (found,) = judge(DAE(corenlp=file), document(text), summary, tools=Tools("s", networks={"arcs": Pieces()}))
+    (found,) = judge(DAE(corenlp=file), document(text), summary, tools=Tools("s", networks={"arcs": pieces()}))
     assert [row.value for row in found if row.target.unit == "summary"] == [1.0, 1.0]

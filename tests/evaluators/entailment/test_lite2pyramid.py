@@ -9,13 +9,13 @@ from statistics import mean
 
 import numpy as np
 import pytest
-from evaluators.entailment.test_alignscore import Table
-from evaluators.networks import judge
+from evaluators.entailment.test_alignscore import table_of
+from evaluators.networks import FakeNetwork, judge
 
 from summeter.evaluators.base import Tools
 from summeter.evaluators.catalog import build
 from summeter.evaluators.entailment.lite2pyramid import Lite2Pyramid, Lite3Pyramid, read_units, values
-from summeter.models.base import Framing
+from summeter.models.networks import Classify, Framing
 from summeter.records import Document, InputError, Judgment, UsageError
 
 TEXT = "Ada sold the mill."
@@ -25,10 +25,10 @@ LOGITS = {(TEXT, FACTS[0]): (2.0, 1.0, 0.5), (TEXT, FACTS[1]): (1.0, 0.0, 1.5)}
 
 
 def run(
-    evaluator: Lite2Pyramid, source: Document = SOURCE, text: str = TEXT, table: Table | None = None
+    evaluator: Lite2Pyramid, source: Document = SOURCE, text: str = TEXT, table: FakeNetwork | None = None
 ) -> list[Judgment]:
     (role,) = evaluator.roles
-    (rows,) = judge(evaluator, source, text, tools=Tools("s", networks={role: table or Table(LOGITS)}))
+    (rows,) = judge(evaluator, source, text, tools=Tools("s", networks={role: table or table_of(LOGITS)}))
     return rows
 
 
@@ -63,9 +63,9 @@ def test_p2c_is_of_the_logits_and_not_of_the_probabilities() -> None:
 
 
 def test_pairs_are_cut_at_400_tokens_the_longer_first() -> None:
-    table = Table(LOGITS)
+    table = table_of(LOGITS)
     run(Lite2Pyramid(), table=table)
-    assert table.asked == [((TEXT, fact), "nli", Framing(limit=400)) for fact in FACTS]
+    assert table.asked == [Classify((TEXT, fact), "nli", Framing(limit=400)) for fact in FACTS]
     whole, *_ = run(Lite2Pyramid(), text="word " * 500)
     assert whole.truncated_tokens == 500 + 3 - 400
 
@@ -127,7 +127,7 @@ def test_the_human_column_of_realsumm(shared: Path) -> None:
             for fact, vote in zip(row["key_facts"], votes, strict=True)
         }
         source = Document(id=row["doc_id"], text=row["document"], key_facts=tuple(row["key_facts"]))
-        whole, *parts = run(Lite2Pyramid(score="l3c"), source, row["summary"], Table(said))
+        whole, *parts = run(Lite2Pyramid(score="l3c"), source, row["summary"], table_of(said))
         assert len(parts) == len(votes)
         found.append(whole.value)
     assert len(found) == 100

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evaluators.networks import TableNLI, judge
+from evaluators.networks import judge, table_nli
 
 from summeter.engine.api import evaluate
 from summeter.evaluators.base import Tools
@@ -21,7 +21,7 @@ TABLE = {(REFERENCE, SUMMARY): FORTH, (SUMMARY, REFERENCE): BACK}
 
 def value(evaluator: Menli, *references: str, nli: Any = None, summary: str = SUMMARY) -> Judgment:
     document = Document(id="d", text="Ada sold the mill to Bo.", references=references or (REFERENCE,))
-    ((row,),) = judge(evaluator, document, summary, tools=Tools("s", networks={"nli": nli or TableNLI(TABLE)}))
+    ((row,),) = judge(evaluator, document, summary, tools=Tools("s", networks={"nli": nli or table_nli(TABLE)}))
     return row
 
 
@@ -40,23 +40,23 @@ def test_directions_and_formulas(direction: Any, formula: Any, expected: float) 
 
 
 def test_the_document_stands_for_the_reference_where_it_is_asked_for() -> None:
-    nli = TableNLI({("Ada sold the mill to Bo.", SUMMARY): (0.9, 0.1, 0.0)})
+    nli = table_nli({("Ada sold the mill to Bo.", SUMMARY): (0.9, 0.1, 0.0)})
     row = value(Menli(direction="rh", source=True), nli=nli)
-    assert (row.value, row.aspect) == (0.9, "faithfulness")
-    assert nli.asked == [("Ada sold the mill to Bo.", SUMMARY)]
+    assert (row.value, row.aspect) == (pytest.approx(0.9), "faithfulness")
+    assert nli.texts == [("Ada sold the mill to Bo.", SUMMARY)]
     assert row.reason == "entailment .90, neutral .10, contradiction .00 (document to summary)"
 
 
 def test_the_best_of_several_references_counts_and_blank_ones_do_not() -> None:
     table = {**TABLE, ("Other.", SUMMARY): (0.8, 0.2, 0.0), (SUMMARY, "Other."): (0.8, 0.2, 0.0)}
-    row = value(Menli(), REFERENCE, " ", "Other.", nli=TableNLI(table))
+    row = value(Menli(), REFERENCE, " ", "Other.", nli=table_nli(table))
     assert row.value == pytest.approx(0.8)
     assert row.reason is not None
     assert "best of 2 references" in row.reason
 
 
 def test_what_was_cut_is_counted() -> None:
-    assert value(Menli(), nli=TableNLI(TABLE, limit=5)).truncated_tokens == 3
+    assert value(Menli(), nli=table_nli(TABLE, limit=5)).truncated_tokens == 3
 
 
 def test_without_a_reference_it_says_what_to_do() -> None:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from evaluators.entailment.test_alignscore import Table
-from evaluators.networks import document, judge
+from evaluators.entailment.test_alignscore import table_of
+from evaluators.networks import FakeNetwork, document, judge
 from models.server import Call, Reply, StubServer, fail, json_reply, ok
 
 from summeter.engine.api import evaluate
 from summeter.evaluators.base import Tools
 from summeter.evaluators.entailment.minicheck import SYSTEM, MiniCheck, chunks, pieces, probability, runs
-from summeter.models.base import Completion, Framing, Request, TokenLogprobs
+from summeter.models.base import Completion, Request, TokenLogprobs
+from summeter.models.networks import FirstWord, Framing
 from summeter.models.providers.scripted import Scripted
 from summeter.models.structured import BoundLLM, Settings
 from summeter.models.tokens import tokens
@@ -28,7 +29,7 @@ SOURCE = document("Ada sold the mill.", "It rained in May.")
 TEXT = "Ada sold it. It snowed."
 
 
-def run(evaluator: MiniCheck, table: Table, source: Document = SOURCE, text: str = TEXT) -> list[Judgment]:
+def run(evaluator: MiniCheck, table: FakeNetwork, source: Document = SOURCE, text: str = TEXT) -> list[Judgment]:
     (rows,) = judge(evaluator, source, text, tools=Tools("s", networks={"minicheck": table}))
     return rows
 
@@ -76,19 +77,21 @@ def test_each_sentence_has_its_best_chunk_and_the_summary_their_mean() -> None:
         *split_texts("Ada sold the mill to her brother Bo. It rained in all of May and in June. The end.")
     )
     first, second = texts(source, 16)
-    table = Table({(first, "Ada sold it."): (0, 2), (second, "Ada sold it."): (0, 1), (second, "It snowed."): (3, 0)})
+    table = table_of(
+        {(first, "Ada sold it."): (0, 2), (second, "Ada sold it."): (0, 1), (second, "It snowed."): (3, 0)}
+    )
     whole, ada, snow = run(MiniCheck(chunk=16), table, source)
     assert (ada.value, ada.label) == (pytest.approx(1 / (1 + np.exp(-2))), 1)
     assert (snow.value, snow.label) == (pytest.approx(0.5), 1), "the first chunk says nothing: even"
     assert whole.value == pytest.approx((ada.value + snow.value) / 2)  # type: ignore[operator]
     assert [span.cut(source.text) for span in ada.evidence] == [first]
     framing = Framing("only_first", "{0}{eos}{1}", limit=2048)
-    assert {(classes, how) for _, classes, how in table.asked} == {(2, framing)}
+    assert {(one.classes, one.framing) for one in table.asked} == {(2, framing)}
     worst, *_ = run(MiniCheck(chunk=16, pool="min"), table, source)
     assert worst.value == snow.value
     (claim,) = run(MiniCheck(chunk=16, claims="summary"), table, source)
     assert (claim.target.unit, claim.value) == ("summary", pytest.approx(0.5))
-    assert {text for (_, text), _, _ in table.asked[-2:]} == {TEXT}
+    assert {text for _, text in table.texts[-2:]} == {TEXT}
 
 
 def split_texts(text: str) -> list[str]:
@@ -96,13 +99,13 @@ def split_texts(text: str) -> list[str]:
 
 
 def test_released_code_cuts_the_end_and_reads_marks() -> None:
-    table = Table()
+    table = table_of()
     run(MiniCheck(variant="legacy"), table)
-    assert {how for _, _, how in table.asked} == {Framing("longest_first", "{0}{eos}{1}", marks=True, limit=2048)}
+    assert table.framings == {Framing("longest_first", "{0}{eos}{1}", marks=True, limit=2048)}
 
 
 def test_summaries_share_the_chunks_that_were_prepared() -> None:
-    table = Table()
+    table = table_of()
     tools = Tools("s", networks={"minicheck": table})
     first, second = judge(MiniCheck(), SOURCE, TEXT, "It rained.", tools=tools)
     assert first[0].prepared == second[0].prepared is not None
@@ -110,42 +113,29 @@ def test_summaries_share_the_chunks_that_were_prepared() -> None:
 
 def test_empty_texts_are_no_number() -> None:
     for source, text in ((SOURCE, " "), (document(text=" \n"), TEXT)):
-        (row,) = run(MiniCheck(), Table(), source, text)
+        (row,) = run(MiniCheck(), table_of(), source, text)
         assert (row.status, row.value) == ("skipped", None)
 
 
 def test_an_unread_end_is_counted() -> None:
-    whole, *_ = run(MiniCheck(), Table(limit=9))
+    whole, *_ = run(MiniCheck(), table_of(limit=9))
     assert whole.truncated_tokens == 8 + 3 - 9
-
-
-class First:
-    """ln p of the words, from a table; 0.3 and 0.1 for what is not there."""
-
-    id = "table/seq2seq"
-
-    def __init__(self, table: dict[tuple[str, ...], tuple[float, float]]) -> None:
-        self.table = table
-        self.asked: list[tuple[tuple[str, ...], tuple[str, ...], Framing]] = []
-
-    async def first(self, sources: Sequence[tuple[str, ...]], words: tuple[str, ...], framing: Framing) -> np.ndarray:
-        self.asked += [(source, words, framing) for source in sources]
-        return np.log([self.table.get(source, (0.3, 0.1)) for source in sources])
 
 
 def test_t5_is_asked_for_its_first_word_and_chunks_are_counted_in_words() -> None:
     source = document("Ada sold the mill to her brother Bo.", "It rained in all of May and in June.", "The end.")
-    network = First({("Ada sold the mill to her brother Bo.", "Ada sold it."): (0.01, 0.04)})
+    shares = {("Ada sold the mill to her brother Bo.", "Ada sold it."): (0.01, 0.04)}
+    network = FakeNetwork({FirstWord: lambda request: np.log(shares.get(request.source, (0.3, 0.1)))})
     (rows,) = judge(
         MiniCheck(network="t5", chunk=16), source, "Ada sold it.", tools=Tools("s", networks={"minicheck_t5": network})
     )
     assert rows[0].value == pytest.approx(0.8), "of the two words alone"
-    assert [row for row, _, _ in network.asked] == [
+    assert network.texts == [
         ("Ada sold the mill to her brother Bo.", "Ada sold it."),
         ("It rained in all of May and in June. The end.", "Ada sold it."),
     ]
     framing = Framing("only_first", "predict: {0}{eos}{1}", limit=2048)
-    assert {(words, how) for _, words, how in network.asked} == {(("0", "1"), framing)}
+    assert {(one.words, one.framing) for one in network.asked} == {(("0", "1"), framing)}
     assert MiniCheck(network="t5").required_roles == ("minicheck_t5",)
 
 

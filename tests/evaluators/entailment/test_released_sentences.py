@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from evaluators.networks import TableSeq2Seq, WordClassifier, WordNLI, judge
+from evaluators.networks import judge, table_seq2seq, word_classifier
 
 from summeter.evaluators.base import Tools
 from summeter.evaluators.catalog import build
@@ -18,7 +18,7 @@ SUMMARY = "Ana asks about the mill\nBo sold it in May. It rained"
 PUNKT = ["Ana asks about the mill\nBo sold it in May.", "It rained"]
 STORED = ["Ana asks about the mill", "Bo sold it in May.", "It rained"]
 NETWORKS: dict[str, Any] = {
-    "alignscore": WordClassifier, "minicheck": WordClassifier, "summac": WordNLI, "unieval": TableSeq2Seq,
+    "alignscore": word_classifier, "minicheck": word_classifier, "summac": word_classifier, "unieval": table_seq2seq,
 }  # fmt: skip
 ROLES = {"alignscore": "alignscore", "minicheck": "minicheck", "summac": "nli", "unieval": "unieval"}
 
@@ -29,7 +29,7 @@ def asked(written: str) -> tuple[list[str], list[str], float | None, list[float 
     network = NETWORKS[name]()
     (rows,) = judge(build(written), DIALOGUE, SUMMARY, tools=Tools("s", networks={ROLES[name]: network}))
     order = (1, 0) if name == "unieval" else (0, 1)
-    pairs = [tuple(pair[at] for at in order) for pair in network.asked]
+    pairs = [tuple(pair[at] for at in order) for pair in network.texts]
     values = {(row.target.unit, row.target.index): row.value for row in rows}
     premises, hypotheses = (list(dict.fromkeys(texts)) for texts in zip(*pairs, strict=True))
     return premises, hypotheses, values["summary", None], [values["sentence", at] for at in range(3)]
@@ -67,11 +67,11 @@ def test_the_signature_names_sentences_that_are_not_the_released_ones(name: str)
 
 def test_pairs_of_sentences_keep_their_lines_and_leave_out_short_ones() -> None:
     source = Document(id="d", text="Ana left\nKiel at noon. Oh no! Bo stayed\nthere.\nNobody knew it.")
-    nli = WordNLI()
+    nli = word_classifier()
     judge(
         build("summac[granularity=2sents-sentence,least=10]"), source, "Ana left Kiel.",
         tools=Tools("s", networks={"nli": nli}),
     )  # fmt: skip
-    assert [premise for premise, _ in nli.asked] == [
+    assert [premise for premise, _ in nli.texts] == [
         "Ana left\nKiel at noon. Bo stayed\nthere.", "Bo stayed\nthere. Nobody knew it.", "Nobody knew it.",
     ]  # fmt: skip

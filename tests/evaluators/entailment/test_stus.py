@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from evaluators.entailment.test_alignscore import Table
+from evaluators.entailment.test_alignscore import table_of
 from evaluators.entailment.test_lite2pyramid import LOGITS, run
 
 from summeter.evaluators.entailment.lite2pyramid import Lite3Pyramid
@@ -71,9 +71,9 @@ def test_a_file_of_roles_is_read_as_in_the_released_code_with_legacy(tmp_path: P
     file.write_text(json.dumps({"d": [{"words": "The mill was sold off today".split(), "frames": [tags]}]}))  # noqa: SIM905
     texts = []
     for variant in ("paper", "legacy"):
-        table = Table(LOGITS)
+        table = table_of(LOGITS)
         run(Lite3Pyramid(units=file, variant=variant), table=table)
-        texts += [row[1] for row, _, _ in table.asked]
+        texts += [text for _, text in table.texts]
     assert texts == ["The mill was sold off today", "The mill sold off today"]
 
 
@@ -124,7 +124,7 @@ def test_a_file_of_semantic_roles_gives_units(tmp_path: Path) -> None:
     file = tmp_path / "roles.json"
     roles = {"words": ["Ada", "sold", "something."], "frames": [["B-ARG0", "B-V", "B-ARG1"]]}
     file.write_text(json.dumps({"d": [roles, "The mill burnt."]}))
-    whole, first, second = run(Lite3Pyramid(units=file), table=Table(LOGITS))
+    whole, first, second = run(Lite3Pyramid(units=file), table=table_of(LOGITS))
     assert (first.label, second.label) == (1, 0)
     assert whole.reason == "1 of 2 units present (p2c)"
     for broken in ({**roles, "frames": [["B-ARG0"]]}, {**roles, "words": "Ada"}, {"words": [], "frames": []}):

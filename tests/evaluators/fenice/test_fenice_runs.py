@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from evaluators.networks import WordNLI
+from evaluators.networks import word_classifier
 
 from summeter.engine.api import evaluate
 from summeter.engine.runs import Run
@@ -27,7 +27,7 @@ CLAIMS = ["Ada sold the mill.", "Ada bought a boat.", "Ada lives in Rome."]
 def network(monkeypatch: pytest.MonkeyPatch) -> None:
     """A network of another package: entailment is the share of the claim's words that the passage has."""
     known = importlib.metadata.entry_points
-    point = SimpleNamespace(name="words", load=lambda: lambda rest, kind: WordNLI())
+    point = SimpleNamespace(name="words", load=lambda: lambda rest, task: word_classifier())
 
     def entry_points(**wanted: Any) -> Any:
         return [point] if wanted.get("group") == GROUP else known(**wanted)

@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from evaluators.networks import TableNLI, document, judge
+from evaluators.networks import FakeNetwork, document, judge, table_nli
 
 from summeter.evaluators.base import Tools
 from summeter.evaluators.fenice.evaluator import Fenice
@@ -31,8 +31,8 @@ REPLY = {
 GAINED = ("Ana Ruiz won gold.", "Ana Ruiz won gold.")
 
 
-def run(llm: Scripted, *texts: str, settings: Settings | None = None, **set_to: Any) -> tuple[list[Any], TableNLI]:
-    nli = TableNLI({GAINED: (0.95, 0.05, 0.0), ("She won gold.", GAINED[1]): (0.3, 0.7, 0.0)})
+def run(llm: Scripted, *texts: str, settings: Settings | None = None, **set_to: Any) -> tuple[list[Any], FakeNetwork]:
+    nli = table_nli({GAINED: (0.95, 0.05, 0.0), ("She won gold.", GAINED[1]): (0.3, 0.7, 0.0)})
     tools = Tools("s", llms={"resolver": BoundLLM(llm, settings)}, networks={"nli": nli})
     return judge(Fenice(claims="sentence", coref="llm", **set_to), SOURCE, *texts, tools=tools), nli
 
@@ -88,7 +88,7 @@ def test_a_reply_that_cannot_be_used_is_a_status(reply: Any) -> None:
     assert (row.status, row.value) == ("unparsed", None)
     assert (row.reason or "").startswith("mentions of the document: ")
     assert len(row.calls) == len(llm.requests) == 2, "and one repair turn"
-    assert not nli.asked
+    assert not nli.texts
 
 
 def test_no_clusters_are_an_answer() -> None:
@@ -113,7 +113,7 @@ def test_a_long_document_is_read_in_windows() -> None:
         return json.dumps({"clusters": clusters})
 
     llm = BoundLLM(Scripted(reply), Settings(context=1400))
-    tools = Tools("s", llms={"resolver": llm}, networks={"nli": TableNLI()})
+    tools = Tools("s", llms={"resolver": llm}, networks={"nli": table_nli()})
     prepared = asyncio.run(Fenice(coref="llm").prepare(source, tools))
     assert prepared.data["windows"] == len(prepared.calls) > 1
     assert prepared.data["dropped"] == 0

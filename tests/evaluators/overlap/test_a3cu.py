@@ -3,50 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
 from evaluators.judging import judgments_of
-from evaluators.networks import item
+from evaluators.networks import FakeNetwork, item
 
 from summeter.evaluators.base import Tools
 from summeter.evaluators.overlap.a3cu import A3CU
-from summeter.models.base import Framing, TokenLogits
+from summeter.models.networks import ClassifyTokens, Framing, TokenLogits
 from summeter.records import Document, Judgment
 
 TEXT = "The mill was sold by Ada to her brother in May of that year."
 REFERENCE = "Ada sold the mill to Bo, her brother, and moved away in June."
 
 
-class Numbers:
+def numbered(numbers: dict[tuple[str, ...], float]) -> FakeNetwork:
     """The number of a pair at the first token; other numbers elsewhere."""
 
-    id = "table/tokens"
+    def logits(request: ClassifyTokens) -> TokenLogits:
+        assert request.classes == 1
+        rows = np.array([[numbers[request.texts]], [99.0]], dtype=np.float32)
+        return TokenLogits(rows, np.zeros((2, 2), dtype=np.int64), np.array([-1, 0]))
 
-    def __init__(self, numbers: dict[tuple[str, ...], float]) -> None:
-        self.numbers = numbers
-        self.how: list[Framing] = []
-
-    async def offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        return [[(at, at + 1) for at in range(len(text.split()))] for text in texts]
-
-    async def logits(
-        self,
-        rows: Sequence[tuple[str, ...]],
-        classes: int,
-        how: Framing = Framing(),  # noqa: B008 - frozen
-    ) -> list[TokenLogits]:
-        assert classes == 1
-        self.how.append(how)
-        made = [np.array([[self.numbers[row]], [99.0]], dtype=np.float32) for row in rows]
-        return [TokenLogits(logits, np.zeros((2, 2), dtype=np.int64), np.array([-1, 0])) for logits in made]
+    return FakeNetwork({ClassifyTokens: logits})
 
 
 def run(
     numbers: dict[tuple[str, ...], float], *references: str, text: str = TEXT, evaluator: A3CU | None = None
-) -> tuple[list[Judgment], Numbers]:
-    network = Numbers(numbers)
+) -> tuple[list[Judgment], FakeNetwork]:
+    network = numbered(numbers)
     source = Document(id="d", text="Anything.", references=references)
     tools = Tools("s", networks={"a3cu": network})
 
@@ -65,7 +51,7 @@ def test_recall_reads_the_summary_first_and_precision_the_reference() -> None:
         "a3cu_precision": pytest.approx(0.4),
         "a3cu_f1": pytest.approx(0.48),
     }
-    assert network.how == [Framing((254, 254))]
+    assert network.framings == {Framing((254, 254))}
 
 
 def test_opposite_signs_are_no_huge_number() -> None:
@@ -75,7 +61,7 @@ def test_opposite_signs_are_no_huge_number() -> None:
     assert harmonic.reason == "below 0, which F1 takes for 0"
     released, network = run(numbers, REFERENCE, evaluator=A3CU(variant="legacy"))
     assert released[2].value == pytest.approx(-0.125 / 1e-10)
-    assert network.how == [Framing((254, 254), marks=True)]
+    assert network.framings == {Framing((254, 254), marks=True)}
 
 
 def test_several_references_are_a_mean() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from evaluators.judging import judgments_of
-from evaluators.networks import WordEncoder, item
+from evaluators.networks import FakeNetwork, item, word_encoder
 from growth import assert_within
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +20,7 @@ from summeter.evaluators.catalog import build
 from summeter.evaluators.overlap.backbones import BASELINES, LAYERS, Baseline, baseline_of, layer_of
 from summeter.evaluators.overlap.bertscore import F1, PRECISION, RECALL, BertScore
 from summeter.evaluators.overlap.greedy import Frequencies, greedy
-from summeter.models.base import TokenStates
+from summeter.models.networks import Encode, TokenStates
 from summeter.records import Document, InputError, Judgment, UsageError
 from summeter.scoring import summary_scores
 
@@ -30,10 +30,10 @@ SUMMARY = "Ada sold the mill. It rained."
 
 def judge(
     evaluator: BertScore, references: Sequence[str] = (REFERENCE,), text: str = SUMMARY,
-    encoder: WordEncoder | None = None,
+    encoder: FakeNetwork | None = None,
 ) -> list[Judgment]:  # fmt: skip
     source = Document(id="d", text="Anything.", references=tuple(references))
-    tools = Tools("sig", networks={"encoder": encoder or WordEncoder()})
+    tools = Tools("sig", networks={"encoder": encoder or word_encoder()})
 
     async def run() -> list[Judgment]:
         return await judgments_of(evaluator, item(source, text), await evaluator.prepare(source, tools), tools)
@@ -67,7 +67,7 @@ def brute(one: TokenStates, other: TokenStates, idf: Frequencies | None = None) 
 
 
 def states(text: str) -> TokenStates:
-    return asyncio.run(WordEncoder().states([text]))[0]
+    return asyncio.run(word_encoder().ask([Encode(text, 10)]))[0]
 
 
 WORDS = st.lists(st.sampled_from(["ada", "sold", "the", "mill", "boat", "."]), min_size=1, max_size=9).map(" ".join)
@@ -120,7 +120,7 @@ class TestReferences:
         assert {one.reason for one in found if one.target.unit == "summary"} == {"best of 2 references"}
 
     def test_they_are_read_once_for_all_summaries(self) -> None:
-        encoder = WordEncoder()
+        encoder = word_encoder()
         evaluator = BertScore()
         source = Document(id="d", text="Anything.", references=(REFERENCE,))
         tools = Tools("sig", networks={"encoder": encoder})
@@ -131,7 +131,7 @@ class TestReferences:
                 await judgments_of(evaluator, item(source, SUMMARY, system), prepared, tools)
 
         asyncio.run(run())
-        assert encoder.asked.count(REFERENCE) == 1
+        assert encoder.texts.count(REFERENCE) == 1
 
     def test_none_is_skipped(self) -> None:
         assert {one.status for one in judge(BertScore(), [" "])} == {"skipped"}
@@ -159,11 +159,11 @@ class TestSentences:
 
 class TestLayersAndBaselines:
     def test_the_published_layer_is_asked_for(self) -> None:
-        encoder = WordEncoder()
-        judge(BertScore(), encoder=encoder)
-        assert encoder.layer == LAYERS["roberta-base"] == 10
-        judge(BertScore(layer=3), encoder=encoder)
-        assert encoder.layer == 3
+        for evaluator, layer in ((BertScore(), LAYERS["roberta-base"]), (BertScore(layer=3), 3)):
+            encoder = word_encoder()
+            judge(evaluator, encoder=encoder)
+            assert {one.layer for one in encoder.asked} == {layer}
+        assert LAYERS["roberta-base"] == 10
 
     def test_models_are_known_by_their_last_name(self) -> None:
         assert layer_of("hf/FacebookAI/roberta-large@abc[precision=int8]", 24) == 17

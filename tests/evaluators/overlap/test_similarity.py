@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from math import sqrt
 
 import numpy as np
 import pytest
 from evaluators.judging import judgments_of
-from evaluators.networks import document, item, judge
-from numpy.typing import NDArray
+from evaluators.networks import FakeNetwork, document, item, judge
 
 from summeter.evaluators.base import Tools
 from summeter.evaluators.overlap.similarity import Similarity
+from summeter.models.networks import Embed
 from summeter.records import Document, UsageError
 from summeter.scoring import summary_scores
 
@@ -22,25 +21,17 @@ SOURCE = document(ONE, TWO)
 TEXT = "The mill was sold. Rain fell."
 
 
-class Table:
+def table() -> FakeNetwork:
     """Vectors by text."""
-
-    id = "table/embed"
-
-    def __init__(self) -> None:
-        self.table = {
-            ONE: (1, 0), TWO: (0, 1), SOURCE.text: (0.6, 0.8), TEXT: (0.8, 0.6),
-            "The mill was sold.": (0.8, 0.6), "Rain fell.": (0, 1), "A": (1, 0), "B": (0.6, 0.8),
-        }  # fmt: skip
-        self.asked: list[str] = []
-
-    async def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        self.asked += texts
-        return np.array([self.table[text] for text in texts], dtype=np.float32)
+    vectors: dict[str, tuple[float, float]] = {
+        ONE: (1, 0), TWO: (0, 1), SOURCE.text: (0.6, 0.8), TEXT: (0.8, 0.6),
+        "The mill was sold.": (0.8, 0.6), "Rain fell.": (0, 1), "A": (1, 0), "B": (0.6, 0.8),
+    }  # fmt: skip
+    return FakeNetwork({Embed: lambda request: np.array(vectors[request.text], dtype=np.float32)}, "table/embed")
 
 
 def test_with_the_document_by_hand() -> None:
-    (found,) = judge(Similarity(), SOURCE, TEXT, tools=Tools("sig", networks={"embed": Table()}))
+    (found,) = judge(Similarity(), SOURCE, TEXT, tools=Tools("sig", networks={"embed": table()}))
     whole, first, second = found
     # (.8, .6) . (.6, .8) = .96. Sentences: max(.8, .6) = .8 with the first; 1 with the second.
     assert whole.value == pytest.approx(0.96)
@@ -51,24 +42,24 @@ def test_with_the_document_by_hand() -> None:
 
 
 def test_means_of_sentences() -> None:
-    (found,) = judge(Similarity(pool="sentences"), SOURCE, TEXT, tools=Tools("sig", networks={"embed": Table()}))
+    (found,) = judge(Similarity(pool="sentences"), SOURCE, TEXT, tools=Tools("sig", networks={"embed": table()}))
     # Document: (1, 1) / sqrt 2. Summary: (.8, 1.6) / its length 1.78885 = (.44721, .89443). Cosine .94868.
     assert found[0].value == pytest.approx((0.44721 + 0.89443) / sqrt(2), abs=1e-4)
 
 
 def test_the_nearest_reference_counts() -> None:
     source = Document(id="d", text=SOURCE.text, sentences=SOURCE.sentences, references=("A", "B"))
-    ((whole,),) = judge(Similarity(against="reference"), source, TEXT, tools=Tools("sig", networks={"embed": Table()}))
+    ((whole,),) = judge(Similarity(against="reference"), source, TEXT, tools=Tools("sig", networks={"embed": table()}))
     assert whole.value == pytest.approx(0.96)
     assert whole.reason == "cosine with the nearest of 2 references"
-    ((none,),) = judge(Similarity(against="reference"), SOURCE, TEXT, tools=Tools("sig", networks={"embed": Table()}))
+    ((none,),) = judge(Similarity(against="reference"), SOURCE, TEXT, tools=Tools("sig", networks={"embed": table()}))
     assert (none.status, none.reason) == ("skipped", "there is no reference summary")
 
 
 def test_the_document_is_embedded_once() -> None:
-    table = Table()
-    judge(Similarity(), SOURCE, TEXT, TEXT, tools=Tools("sig", networks={"embed": table}))
-    assert table.asked.count(SOURCE.text) == table.asked.count(ONE) == 1
+    network = table()
+    judge(Similarity(), SOURCE, TEXT, TEXT, tools=Tools("sig", networks={"embed": network}))
+    assert network.texts.count(SOURCE.text) == network.texts.count(ONE) == 1
 
 
 def test_a_missing_model_is_named() -> None:

@@ -2,72 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
-from evaluators.networks import document, judge
-from evaluators.questions.test_squad import Words
+from evaluators.networks import FakeNetwork, document, judge
+from evaluators.questions.test_squad import reader, whole_words
+from numpy.typing import NDArray
 
 from summeter.evaluators.base import Tools
 from summeter.evaluators.questions.qafacteval import QAFactEval
-from summeter.models.base import Framing, Generation
+from summeter.models.networks import Classify, Generate
 from summeter.records import Judgment, UsageError
 
 DOCUMENT = "Ada sold the boat to Bo. It rained."
 SUMMARY = "Ada sold the mill. Bo paid."
 
 
-class Asker:
+def asker(form: str = "{}") -> FakeNetwork:
     """The question about a phrase is the phrase."""
 
-    id = "table/asker"
+    def written(request: Generate) -> str:
+        assert request.framing.template == "{0}<m> {1} </m>{2}"
+        return form.format(request.source[1])
 
-    def __init__(self) -> None:
-        self.rows: list[tuple[str, ...]] = []
-        self.how: set[Generation] = set()
-
-    async def generate(self, rows: Sequence[tuple[str, ...]], how: Generation, framing: Framing) -> list[str]:
-        assert framing.template == "{0}<m> {1} </m>{2}"
-        self.how.add(how)
-        self.rows += rows
-        return [phrase for _, phrase, _ in rows]
+    return FakeNetwork({Generate: written}, "table/asker")
 
 
-class Reader(Words):
+def answering(**table: str) -> FakeNetwork:
     """Answers a question with itself, or as the table says, where the text has that; else it is not answered."""
-
-    def __init__(self, **table: str) -> None:
-        super().__init__()
-        self.table = table
-
-    def _row(self, question: str, text: str, how: Framing) -> Any:
-        self.wanted = (self.table.get(question.replace(" ", "_"), question).split()[-1],)
-        return super()._row(question, text, how)
-
-    @staticmethod
-    def _offsets(text: str) -> list[tuple[int, int]]:
-        return [(start, end - text[:end].endswith(".")) for start, end in Words._offsets(text)]
+    return reader(
+        lambda question: (table.get(question.replace(" ", "_"), question).split()[-1],),
+        lambda text: [(start, end - text[:end].endswith(".")) for start, end in whole_words(text)],
+    )
 
 
-class Lerc:
+def lerc() -> FakeNetwork:
     """Five for the same answer, else two."""
 
-    id = "table/lerc"
+    def logits(request: Classify) -> NDArray[np.float32]:
+        assert request.classes == 1
+        assert (request.framing.template, request.framing.limit) == ("{0} <q> {1} <r> {2} <c> {3}", 512)
+        _, phrase, answer, _ = request.texts
+        return np.array([5.0 if phrase.endswith(answer) else 2.0], dtype=np.float32)
 
-    def __init__(self) -> None:
-        self.rows: list[tuple[str, ...]] = []
-
-    async def logits(self, rows: Sequence[tuple[str, ...]], classes: int, how: Framing) -> Any:
-        assert classes == 1
-        assert (how.template, how.limit) == ("{0} <q> {1} <r> {2} <c> {3}", 512)
-        self.rows += rows
-        return np.array([[5.0 if phrase.endswith(answer) else 2.0] for _, phrase, answer, _ in rows]).reshape(-1, 1)
+    return FakeNetwork({Classify: logits}, "table/lerc")
 
 
-def rows(summary: str = SUMMARY, reader: Reader | None = None, **settings: Any) -> tuple[dict[Any, Judgment], Any]:
-    networks = {"asker": Asker(), "reader": reader or Reader(), "lerc": Lerc()}
+def rows(summary: str = SUMMARY, reader: FakeNetwork | None = None, **settings: Any) -> tuple[dict[Any, Judgment], Any]:
+    networks = {"asker": asker(), "reader": reader or answering(), "lerc": lerc()}
     source = document("Ada sold the boat to Bo.", "It rained.", text=DOCUMENT)
     (found,) = judge(QAFactEval(**settings), source, summary, tools=Tools("s", networks=networks))
     return {(row.aspect, row.target.unit, row.target.index): row for row in found}, networks
@@ -76,10 +59,10 @@ def rows(summary: str = SUMMARY, reader: Reader | None = None, **settings: Any) 
 def test_questions_that_the_document_does_not_answer_count_as_zero() -> None:
     found, networks = rows()
     # Ada, the mill, Bo: all answered by the summary; "mill" is not in the document.
-    assert networks["asker"].rows == [
+    assert networks["asker"].texts == [
         ("", "Ada", " sold the mill."), ("Ada sold ", "the mill", "."), ("", "Bo", " paid."),
     ]  # fmt: skip
-    assert [row[1:] for row in networks["lerc"].rows] == [("Ada", "Ada", DOCUMENT), ("Bo", "Bo", DOCUMENT)]
+    assert [row[1:] for row in networks["lerc"].texts] == [("Ada", "Ada", DOCUMENT), ("Bo", "Bo", DOCUMENT)]
     values = {aspect: found[aspect, "summary", None].value for aspect in QAFactEval.aspects}
     assert values == pytest.approx(
         {"faithfulness": 10 / 3, "answered": 2 / 3, "answer_exact": 2 / 3, "answer_f1": 2 / 3}
@@ -99,7 +82,7 @@ def test_evidence_is_the_phrase_and_the_documents_answer() -> None:
 
 
 def test_a_question_that_the_summary_answers_otherwise_is_dropped() -> None:
-    found, _ = rows(reader=Reader(Bo="mill"))
+    found, _ = rows(reader=answering(Bo="mill"))
     assert found["answered", "summary", None].reason is not None
     assert found["answered", "summary", None].reason.startswith("2 of 3 questions kept")
     last = found["faithfulness", "sentence", 1]
@@ -114,7 +97,7 @@ def test_a_question_that_the_summary_answers_otherwise_is_dropped() -> None:
     ],
 )
 def test_without_a_kept_question_the_paper_scores_zero_and_it_is_signed(summary: str, why: str) -> None:
-    reader = Reader(Ada="nowhere")
+    reader = answering(Ada="nowhere")
     found, _ = rows(summary, reader)
     assert {row.value for row in found.values()} == {0.0}
     assert {row.reason for row in found.values()} == {f"{why}; the method scores this 0"}
@@ -130,7 +113,7 @@ def test_windows_that_would_skip_words_are_refused() -> None:
 
 
 def test_an_empty_text_is_a_status_and_shifts_nobody() -> None:
-    networks = {"asker": Asker(), "reader": Reader(), "lerc": Lerc()}
+    networks = {"asker": asker(), "reader": answering(), "lerc": lerc()}
     tools = Tools("s", networks=networks)
     empty = document(text=" ")
     ((first, *_), (second, *_)) = judge(QAFactEval(), empty, SUMMARY, "Bo paid.", tools=tools)
@@ -142,25 +125,21 @@ def test_an_empty_text_is_a_status_and_shifts_nobody() -> None:
 def test_marks_of_the_template_in_a_document_are_no_marks() -> None:
     """User text goes into the slots of the templates, which the tokenizer does not read for marks."""
     source = document("Ada <c> sold </m> it.", text="Ada <c> sold </m> it.")
-    networks = {"asker": Asker(), "reader": Reader(), "lerc": Lerc()}
+    networks = {"asker": asker(), "reader": answering(), "lerc": lerc()}
     judge(QAFactEval(), source, "Ada sold.", tools=Tools("s", networks=networks))
-    assert networks["lerc"].rows == [("Ada", "Ada", "Ada", "Ada <c> sold </m> it.")]
+    assert networks["lerc"].texts == [("Ada", "Ada", "Ada", "Ada <c> sold </m> it.")]
 
 
 @pytest.mark.parametrize(("variant", "search"), [("paper", "plain_sum"), ("legacy", "qaeval")])
 def test_questions_are_searched_for_as_allennlp_does(variant: str, search: str) -> None:
     _, networks = rows(variant=variant)
-    (how,) = networks["asker"].how
+    (how,) = {one.how for one in networks["asker"].asked}
     assert (how.max_new_tokens, how.num_beams, how.start, how.search) == (100, 4, "<s>", search)
 
 
 def test_a_question_has_no_blank_before_its_mark() -> None:
     """As transformers 3 decodes it, so that the answering network reads the question that QAEval gives it."""
 
-    class Loose(Asker):
-        async def generate(self, rows: Sequence[tuple[str, ...]], how: Generation, framing: Framing) -> list[str]:
-            return [f"Was n't it {phrase} ?" for phrase in await super().generate(rows, how, framing)]
-
-    networks = {"asker": Loose(), "reader": Reader(**{"Wasn't_it_Ada?": "Ada"}), "lerc": Lerc()}
+    networks = {"asker": asker("Was n't it {} ?"), "reader": answering(**{"Wasn't_it_Ada?": "Ada"}), "lerc": lerc()}
     (found,) = judge(QAFactEval(), document(text=DOCUMENT), "Ada won.", tools=Tools("s", networks=networks))
     assert [row.claim.text for row in found if row.claim] == ["Wasn't it Ada? Ada"]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from evaluators.networks import WordEncoder, document, judge
+from evaluators.networks import FakeNetwork, document, judge, word_encoder
+from numpy.typing import NDArray
 
 from summeter.evaluators.base import Tools
 from summeter.evaluators.questions.questeval import Asked, Compared, Formula, QuestEval, _first_sentences
 from summeter.evaluators.questions.squad import token_f1
-from summeter.models.base import Framing, Generation
+from summeter.models.networks import FirstWord, Generate
 from summeter.records import Document, Judgment, UsageError
 from summeter.text.english.phrases import Token, phrases
 
@@ -58,56 +58,48 @@ DOCUMENT = "Ada sold the mill. It rained. It rained. It rained. It rained. Kiel 
 SUMMARY = "Ada sold the boat."
 
 
-class Writer:
+def writer() -> FakeNetwork:
     """The question about a phrase is the phrase with a question mark."""
 
-    id = "table/questions"
+    def written(request: Generate) -> str:
+        assert (request.how.max_new_tokens, request.how.num_beams) == (19, 1)
+        return f"{request.source[0]} ?"
 
-    def __init__(self) -> None:
-        self.rows: list[tuple[str, ...]] = []
-        self.framings: list[Framing] = []
-
-    async def generate(self, rows: Sequence[tuple[str, ...]], how: Generation, framing: Framing) -> list[str]:
-        assert (how.max_new_tokens, how.num_beams) == (19, 1)
-        self.rows += rows
-        self.framings.append(framing)
-        return [f"{phrase} ?" for phrase, _ in rows]
+    return FakeNetwork({Generate: written}, "table/questions")
 
 
-class Answers:
+def answering() -> FakeNetwork:
     """Answers with the phrase where the text has it (answerable 1), else `unanswerable` (answerable .1)."""
 
-    id = "table/answers"
+    def written(request: Generate) -> str:
+        assert request.framing.template == "{0} {eos} {1}"
+        question, text = request.source
+        return question[:-1] if question[:-1] in text else "unanswerable"
 
-    def __init__(self) -> None:
-        self.rows: list[tuple[str, ...]] = []
-        self.words: set[tuple[str, ...]] = set()
+    def first(request: FirstWord) -> NDArray[np.float64]:
+        question, text = request.source
+        return np.array([-50.0 if question[:-1] in text else np.log(0.9)])
 
-    async def generate(self, rows: Sequence[tuple[str, ...]], how: Generation, framing: Framing) -> list[str]:
-        assert framing.template == "{0} {eos} {1}"
-        self.rows += rows
-        return [question[:-1] if question[:-1] in text else "unanswerable" for question, text in rows]
-
-    async def first(self, rows: Sequence[tuple[str, ...]], words: tuple[str, ...], framing: Framing) -> Any:
-        self.words.add(words)
-        return np.array([[-50.0 if question[:-1] in text else np.log(0.9)] for question, text in rows])
+    return FakeNetwork({Generate: written, FirstWord: first}, "table/answers")
 
 
-class Weighter:
+def weighter() -> FakeNetwork:
     """A question about the mill is important."""
 
-    id = "table/weighter"
+    def first(request: FirstWord) -> NDArray[np.float64]:
+        assert request.words == ("true",)
+        assert request.framing.template == "{0} {eos} {1} {eos} {2}"
+        return np.log(np.array([0.75 if "mill" in request.source[0] else 0.25]))
 
-    async def first(self, rows: Sequence[tuple[str, ...]], words: tuple[str, ...], framing: Framing) -> Any:
-        assert words == ("true",)
-        assert framing.template == "{0} {eos} {1} {eos} {2}"
-        return np.log([[0.75 if "mill" in answer else 0.25] for answer, _, _ in rows])
+    return FakeNetwork({FirstWord: first}, "table/weighter")
 
 
 def rows(
     summary: str = SUMMARY, text: str = DOCUMENT, references: tuple[str, ...] = (), **settings: Any
 ) -> tuple[dict[Any, Judgment], dict[str, Any]]:
-    networks = {"questions": Writer(), "answers": Answers(), "answer_encoder": WordEncoder(), "weighter": Weighter()}
+    networks = {
+        "questions": writer(), "answers": answering(), "answer_encoder": word_encoder(), "weighter": weighter(),
+    }  # fmt: skip
     source = document(text) if not references else Document(id="d", text=text, references=references)
     (found,) = judge(QuestEval(**settings), source, summary, tools=Tools("s", networks=networks))
     return {(row.aspect, row.target.unit, row.target.index): row for row in found}, networks
@@ -116,11 +108,11 @@ def rows(
 def test_both_texts_are_asked_about_and_the_source_only_at_its_beginning() -> None:
     found, networks = rows(scores="answerability;f1")
     # Names behind a full stop are no entities of the small parser; "Kiel" stands in the sixth sentence.
-    assert networks["questions"].rows == [
+    assert networks["questions"].texts == [
         ("Ada", SUMMARY), ("the boat", SUMMARY), ("Ada", DOCUMENT), ("the mill", DOCUMENT), ("It", DOCUMENT),
     ]  # fmt: skip
-    assert set(networks["answers"].words) == {("unanswerable",)}
-    assert networks["answers"].rows[0] == ("Ada?", DOCUMENT)  # the blank before the mark is taken out
+    assert {one.words for one in networks["answers"].asked if isinstance(one, FirstWord)} == {("unanswerable",)}
+    assert networks["answers"].texts[0] == ("Ada?", DOCUMENT)  # the blank before the mark is taken out
     boat, mill = (0.1 + 0.0) / 2, (0.1 + 0.0) / 2
     it = (0.1 + 0.0) / 2
     precision = (1.0 + boat) / 2
@@ -144,7 +136,7 @@ def test_evidence_stands_where_the_phrase_is() -> None:
 
 def test_a_phrase_that_is_an_entity_too_counts_twice() -> None:
     found, networks = rows("The boat of Ada sank.", "The boat of Ada sank.")
-    assert [row[0] for row in networks["questions"].rows] == ["Ada", "The boat"]  # asked once
+    assert [row[0] for row in networks["questions"].texts] == ["Ada", "The boat"]  # asked once
     assert found["faithfulness", "summary", None].value == pytest.approx(1.0)
     assert len([key for key in found if key[:2] == ("questeval_precision", "claim")]) == 3
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from evaluators.networks import FakeNetwork
 
 from summeter.evaluators.questions.squad import (
     Answer,
@@ -23,7 +25,7 @@ from summeter.evaluators.questions.squad import (
     token_f1,
     windows,
 )
-from summeter.models.base import Framing, TokenLogits
+from summeter.models.networks import ClassifyTokens, FindTokens, TokenLogits
 
 FIXTURE = json.loads((Path(__file__).parents[2] / "neural" / "questions.json").read_text("utf-8"))["decoding"]
 CASES = list(zip(FIXTURE["asked"], FIXTURE["gave"], strict=True))
@@ -86,69 +88,60 @@ def test_overlap_of_answers() -> None:
     assert token_f1("Bern", "Kiel") == 0.0
 
 
-class Words:
-    """A network whose tokens are words: every word of `wanted` begins and ends an answer; the null score is 0."""
+def reader(wanted: Callable[[str], Sequence[str]], tokens: Callable[[str], list[tuple[int, int]]]) -> FakeNetwork:
+    """A network that begins and ends an answer with every token that is wanted for the question; the null score is
+    0."""
 
-    id = "words/reader"
-
-    def __init__(self, *wanted: str) -> None:
-        self.wanted = wanted
-        self.rows: list[tuple[str, ...]] = []
-
-    async def offsets(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        return [self._offsets(text) for text in texts]
-
-    async def logits(self, rows: Sequence[tuple[str, ...]], classes: int, how: Framing) -> list[TokenLogits]:
-        assert classes == 2
-        self.rows += rows
-        return [self._row(question, text, how) for question, text in rows]
-
-    def _row(self, question: str, text: str, how: Framing) -> TokenLogits:
-        assert isinstance(how.cut, tuple)
-        asked, read = (self._offsets(part)[:most] for part, most in zip((question, text), how.cut, strict=True))
+    def logits(request: ClassifyTokens) -> TokenLogits:
+        assert request.classes == 2
+        assert isinstance(request.framing.cut, tuple)
+        question, text = request.texts
+        parts = zip(request.texts, request.framing.cut, strict=True)
+        asked, read = (tokens(part)[:most] for part, most in parts)
         offsets = [(0, 0), *asked, (0, 0), *read, (0, 0)]
         of = [-1, *[0] * len(asked), -1, *[1] * len(read), -1]
-        logits = np.full((len(of), 2), -9.0)
-        logits[0] = 0.0
+        rows = np.full((len(of), 2), -9.0)
+        rows[0] = 0.0
         for place, (start, end) in enumerate(offsets):
-            if of[place] == 1 and text[start:end] in self.wanted:
-                logits[place] = 2.0
-        return TokenLogits(logits, np.array(offsets), np.array(of), len(self._offsets(text)) > len(read))
+            if of[place] == 1 and text[start:end] in wanted(question):
+                rows[place] = 2.0
+        return TokenLogits(rows, np.array(offsets), np.array(of), len(tokens(text)) > len(read))
 
-    @staticmethod
-    def _offsets(text: str) -> list[tuple[int, int]]:
-        places, at = [], 0
-        for word in text.split():
-            at = text.index(word, at)
-            places.append((at, at + len(word)))
-            at += len(word)
-        return places
+    return FakeNetwork({ClassifyTokens: logits, FindTokens: lambda request: tokens(request.text)}, "words/reader")
+
+
+def whole_words(text: str) -> list[tuple[int, int]]:
+    return [match.span() for match in re.finditer(r"\S+", text)]
+
+
+def words(*wanted: str) -> FakeNetwork:
+    return reader(lambda _: wanted, whole_words)
 
 
 def test_an_answer_behind_a_long_text_is_found_where_it_stands() -> None:
-    text = "filler " * 300 + "KIEL " + "filler " * 40
-    reader = Words("KIEL")
-    (found,) = asyncio.run(answer_all(reader, [("where ?", text)], Reading(60, 20, 10)))
+    text = " ".join([*(f"filler{place}" for place in range(300)), "KIEL", *["filler"] * 40])
+    network = words("KIEL")
+    (found,) = asyncio.run(answer_all(network, [("where ?", text)], Reading(60, 20, 10)))
     assert found.answered
     assert found.text == "KIEL"
     assert found.place is not None
     assert text[slice(*found.place)] == "KIEL"
-    assert len(reader.rows) == 16
-    assert all(len(row.split()) <= 55 for _, row in reader.rows)
+    assert len(network.texts) == 16
+    assert all(len(row.split()) <= 55 for _, row in network.texts)
 
 
 def test_a_question_is_cut_and_the_text_gets_the_rest() -> None:
-    reader = Words("b")
-    asyncio.run(answer_all(reader, [("why " * 50, "a b c")], Reading(60, 20, 10)))
-    assert len(reader.rows) == 1
+    network = words("b")
+    asyncio.run(answer_all(network, [("why " * 50, "a b c")], Reading(60, 20, 10)))
+    assert len(network.texts) == 1
     assert Reading(60, 20, 10).least_room == 47
     # A question never takes more than half of the input.
-    (found,) = asyncio.run(answer_all(reader, [("why " * 90, "a " * 40 + "b")], Reading(60, 20, 64)))
+    (found,) = asyncio.run(answer_all(network, [("why " * 90, "a " * 40 + "b")], Reading(60, 20, 64)))
     assert (found.text, found.answered) == ("b", True)
     assert Reading().least_room == 317
 
 
 def test_a_text_that_does_not_answer() -> None:
-    (found,) = asyncio.run(answer_all(Words(), [("where ?", "a b c")]))
+    (found,) = asyncio.run(answer_all(words(), [("where ?", "a b c")]))
     assert found.text is not None  # the best answer, and less likely than none
     assert not found.answered

@@ -3,59 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
 from evaluators.judging import judgments_of
-from evaluators.networks import PLAIN, TableSeq2Seq, document, item
+from evaluators.networks import FakeNetwork, document, item, table_seq2seq
 from numpy.typing import NDArray
 
 from summeter.evaluators.base import Tools
 from summeter.evaluators.seq2seq.a2cu import A2CU
-from summeter.models.base import Classes, Framing, Generation, Source
+from summeter.models.networks import Classify, Framing, Generation
 from summeter.records import Judgment, SettingError
 
 SUMMARY, REFERENCE, OTHER = "Ada sold it.", "Ada sold the mill.", "It burned."
 
 
-class Writer(TableSeq2Seq):
-    def __init__(self, table: Mapping[str, str]) -> None:
-        super().__init__(table)
-        self.written: list[str] = []
-        self.how: set[Generation | None] = set()
-
-    async def generate(
-        self, sources: Sequence[Source], how: Generation | None = None, framing: Framing = PLAIN
-    ) -> list[str]:
-        self.written += [str(source) for source in sources]
-        self.how.add(how)
-        self.framings.add(framing)
-        return await super().generate(sources, how, framing)
-
-
-class Matcher:
+def matching(held: Mapping[tuple[str, ...], float]) -> FakeNetwork:
     """Logits whose third class is the likelier for what the text is said to hold."""
 
-    id, limit = "table/matcher", 512
+    def logits(request: Classify) -> NDArray[np.float64]:
+        assert request.classes == 3
+        share = held[request.texts]
+        return np.log(np.array([(1 - share) / 2, (1 - share) / 2, share]))
 
-    def __init__(self, held: Mapping[tuple[str, str], float]) -> None:
-        self.held = held
-        self.framings: set[Framing] = set()
-
-    async def count(self, texts: Sequence[str]) -> list[int]:
-        return [len(text.split()) for text in texts]
-
-    async def logits(
-        self, rows: Sequence[tuple[str, ...]], classes: Classes, how: Framing = PLAIN
-    ) -> NDArray[np.float64]:
-        assert classes == 3
-        self.framings.add(how)
-        shares = [self.held[row[0], row[1]] for row in rows]
-        return np.log([[(1 - share) / 2, (1 - share) / 2, share] for share in shares]).reshape(len(rows), 3)
+    return FakeNetwork({Classify: logits}, "table/matcher")
 
 
-def judged(evaluator: A2CU, writer: Writer, matcher: Matcher, *references: str, times: int = 1) -> list[Judgment]:
+def judged(
+    evaluator: A2CU, writer: FakeNetwork, matcher: FakeNetwork, *references: str, times: int = 1
+) -> list[Judgment]:
     source = document(text="Ada sold the mill.").model_copy(update={"references": references})
     tools = Tools("s", networks={"acu_writer": writer, "acu_matcher": matcher})
 
@@ -68,27 +45,32 @@ def judged(evaluator: A2CU, writer: Writer, matcher: Matcher, *references: str, 
     return asyncio.run(run())
 
 
-HELD = {(SUMMARY, "Ada sold."): 0.9, (SUMMARY, "It was a mill."): 0.5, (SUMMARY, "It burned."): 0.2,
-        (REFERENCE, "Ada sold."): 0.8, (OTHER, "Ada sold."): 0.4}  # fmt: skip
+HELD: dict[tuple[str, ...], float] = {
+    (SUMMARY, "Ada sold."): 0.9,
+    (SUMMARY, "It was a mill."): 0.5,
+    (SUMMARY, "It burned."): 0.2,
+    (REFERENCE, "Ada sold."): 0.8,
+    (OTHER, "Ada sold."): 0.4,
+}
 WRITES = {REFERENCE: "Ada sold.|||It was a mill. ||| Ada sold.|||", OTHER: "It burned.", SUMMARY: "Ada sold."}
 
 
 def test_recall_is_the_share_of_written_units_that_are_held() -> None:
-    writer, matcher = Writer(WRITES), Matcher(HELD)
+    writer, matcher = table_seq2seq(WRITES), matching(HELD)
     rows = judged(A2CU(), writer, matcher, REFERENCE, times=3)
     whole, *units = rows
     assert (whole.aspect, whole.value) == ("a2cu_recall", 0.5), "equal units count once, empty ones not"
     assert [(row.target.unit, row.target.index, row.label) for row in units] == [("key_fact", 0, 1), ("key_fact", 1, 0)]
     assert units[1].value == pytest.approx(0.5), "one half is not held"
-    assert writer.written == [REFERENCE], "once for all summaries"
-    assert writer.how == {Generation(511, 4, None, 1.0, True)}
+    assert writer.texts == [(REFERENCE,)], "once for all summaries"
+    assert {one.how for one in writer.asked} == {Generation(511, 4, None, 1.0, True)}
     assert writer.framings == {Framing(limit=256)}
     assert matcher.framings == {Framing((200, 100))}
 
 
 def test_scores_are_means_over_references() -> None:
     every = A2CU(measures=("recall", "precision", "f1"))
-    rows = judged(every, Writer(WRITES), Matcher(HELD), REFERENCE, OTHER)
+    rows = judged(every, table_seq2seq(WRITES), matching(HELD), REFERENCE, OTHER)
     values = {row.aspect: row.value for row in rows if row.target.unit == "summary"}
     assert values == {"a2cu_recall": 0.25, "a2cu_precision": 0.5, "a2cu_f1": pytest.approx((2 * 0.5 / 1.5 + 0) / 2)}
     claims = [(row.claim.text, row.value, row.label) for row in rows if row.claim is not None]
@@ -97,16 +79,18 @@ def test_scores_are_means_over_references() -> None:
 
 def test_a_reference_without_units_is_left_out_of_recall_and_f1() -> None:
     every = A2CU(measures=("recall", "precision", "f1"))
-    writer = Writer({**WRITES, OTHER: ""})
-    rows = judged(every, writer, Matcher(HELD), OTHER, REFERENCE)
+    writer = table_seq2seq({**WRITES, OTHER: ""})
+    rows = judged(every, writer, matching(HELD), OTHER, REFERENCE)
     values = {row.aspect: row.value for row in rows if row.target.unit == "summary"}
     assert values == {"a2cu_recall": 0.5, "a2cu_precision": 0.5, "a2cu_f1": pytest.approx(2 * 0.5 / 1.5)}
 
 
 def test_no_unit_is_no_score() -> None:
-    (row,) = judged(A2CU(), Writer({REFERENCE: " ||| "}), Matcher({}), REFERENCE)
+    (row,) = judged(A2CU(), table_seq2seq({REFERENCE: " ||| "}), matching({}), REFERENCE)
     assert (row.status, row.reason) == ("skipped", "the network wrote no unit of the reference")
-    (row, unit) = judged(A2CU(variant="legacy"), Writer({REFERENCE: ""}), Matcher({(SUMMARY, ""): 0.7}), REFERENCE)
+    (row, unit) = judged(
+        A2CU(variant="legacy"), table_seq2seq({REFERENCE: ""}), matching({(SUMMARY, ""): 0.7}), REFERENCE
+    )
     assert (row.value, unit.label) == (1.0, 1), "the released code counts it as one empty unit"
 
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from evaluators.networks import PLAIN, TableSeq2Seq, document, item, judge
-from numpy.typing import NDArray
+from evaluators.networks import Answers, FakeNetwork, document, item, judge
 
 from summeter.evaluators.base import Evaluator, Tools
 from summeter.evaluators.catalog import build
 from summeter.evaluators.seq2seq.bartscore import BartScore
 from summeter.evaluators.seq2seq.trueteacher import TrueTeacher
 from summeter.evaluators.seq2seq.unieval import UniEval
-from summeter.models.base import Framing, Source
+from summeter.models.networks import FirstWord, Framing, Generate, ScoreTarget
 from summeter.records import Document, Judgment, SettingError
 
 SOURCE = "Ada sold the mill in May. It burned down in June."
@@ -23,38 +22,22 @@ SUMMARY = "Ada sold the mill. It burned in July."
 FIRST, SECOND = "Ada sold the mill.", "It burned in July."
 
 
-class Answers(TableSeq2Seq):
+def answering(
+    scores: Mapping[tuple[str, str], float] | None = None,
+    first: Mapping[tuple[str, ...], tuple[float, ...]] | None = None,
+    written: Mapping[str, str] | None = None,
+) -> FakeNetwork:
     """Scores and first-word probabilities by table: (source, target) -> score; texts of a row -> probabilities."""
-
-    id = "table/answers"
-
-    def __init__(
-        self,
-        scores: Mapping[tuple[str, str], float] | None = None,
-        first: Mapping[tuple[str, ...], tuple[float, ...]] | None = None,
-        written: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(written)
-        self.scores, self.begins = dict(scores or {}), dict(first or {})
-        self.templates: list[str | None] = []
-
-    async def score(self, pairs: Sequence[tuple[str, str]], framing: Framing = PLAIN) -> list[float]:
-        self.framings.add(framing)
-        self.asked += pairs
-        return [self.scores[pair] for pair in pairs]
-
-    async def first(
-        self, sources: Sequence[Source], words: tuple[str, ...], framing: Framing = PLAIN
-    ) -> NDArray[np.float64]:
-        self.framings.add(framing)
-        self.templates.append(framing.template)
-        rows = [(source,) if isinstance(source, str) else source for source in sources]
-        self.asked += rows
-        return np.log(np.array([self.begins[row] for row in rows]))
+    answers: Answers = {
+        ScoreTarget: lambda request: (scores or {})[request.source, request.target],
+        FirstWord: lambda request: np.log(np.array((first or {})[request.source])),
+        Generate: lambda request: (written or {})[request.source[0]],
+    }
+    return FakeNetwork(answers, "table/answers")
 
 
 def judged(
-    evaluator: Evaluator, network: TableSeq2Seq, source: Document, summary: str = SUMMARY
+    evaluator: Evaluator, network: FakeNetwork, source: Document, summary: str = SUMMARY
 ) -> list[Judgment]:  # fmt: skip
     tools = Tools("s", networks=dict.fromkeys(evaluator.required_roles, network))
     (rows,) = judge(evaluator, source, summary, tools=tools)
@@ -67,7 +50,7 @@ def with_references(*references: str) -> Document:
 
 class TestBartScore:
     def test_each_direction_is_a_mean_log_probability(self) -> None:
-        network = Answers({(SOURCE, SUMMARY): -2.0, ("R", SUMMARY): -3.0, (SUMMARY, "R"): -1.0, ("", SUMMARY): -6.0})
+        network = answering({(SOURCE, SUMMARY): -2.0, ("R", SUMMARY): -3.0, (SUMMARY, "R"): -1.0, ("", SUMMARY): -6.0})
         every = BartScore(directions=("src-hyp", "ref-hyp", "hyp-ref", "avg", "harm", "hyp"))
         rows = judged(every, network, with_references("R"))
         assert {row.aspect: row.value for row in rows} == {
@@ -80,7 +63,7 @@ class TestBartScore:
         assert network.framings == {Framing(limit=1024)}
 
     def test_several_references_are_joined_in_each_direction_first(self) -> None:
-        network = Answers({("R", SUMMARY): -3.0, ("Q", SUMMARY): -1.0, (SUMMARY, "R"): -1.0, (SUMMARY, "Q"): -2.0})
+        network = answering({("R", SUMMARY): -3.0, ("Q", SUMMARY): -1.0, (SUMMARY, "R"): -1.0, (SUMMARY, "Q"): -2.0})
         source = with_references("R", " ", "Q")
         values = {row.aspect: row.value for row in judged(BartScore(directions=("avg", "harm")), network, source)}
         assert values == {"bartscore_f1": (-2.0 + -1.5) / 2, "bartscore_harmonic": 3.0 / -3.5}
@@ -88,18 +71,18 @@ class TestBartScore:
         assert [row.value for row in judged(best, network, source)] == [-1.0, -1.0]
 
     def test_only_what_lacks_its_reference_is_skipped(self) -> None:
-        network = Answers({(SOURCE, SUMMARY): -2.0})
+        network = answering({(SOURCE, SUMMARY): -2.0})
         rows = judged(BartScore(directions=("src-hyp", "avg")), network, document(text=SOURCE))
         assert [(row.status, row.value) for row in rows] == [("ok", -2.0), ("skipped", None)]
         assert rows[1].reason == "there is no reference summary"
 
     def test_certainty_of_every_token_has_a_harmonic_mean(self) -> None:
-        network = Answers({("R", SUMMARY): 0.0, (SUMMARY, "R"): 0.0})
+        network = answering({("R", SUMMARY): 0.0, (SUMMARY, "R"): 0.0})
         (row,) = judged(BartScore(directions=("harm",)), network, with_references("R"))
         assert row.value == 0.0
 
     def test_legacy_reads_marks_inside_texts(self) -> None:
-        network = Answers({(SOURCE, SUMMARY): -2.0})
+        network = answering({(SOURCE, SUMMARY): -2.0})
         judged(BartScore(variant="legacy"), network, document(text=SOURCE))
         assert network.framings == {Framing(limit=1024, marks=True)}
 
@@ -117,7 +100,7 @@ class TestUniEval:
     }  # fmt: skip
 
     def test_the_released_arithmetic(self) -> None:
-        network = Answers(first=self.ROWS)
+        network = answering(first=self.ROWS)
         rows = judged(UniEval(), network, with_references("", "R", "Q"))
         whole = {row.aspect: row.value for row in rows if row.target.unit == "summary"}
         wanted = {"coherence": 0.75, "consistency": 0.5, "fluency": 0.75, "relevance": 0.5, "overall": 0.625}
@@ -131,9 +114,12 @@ class TestUniEval:
         assert [span.cut(SUMMARY) for span in consistency.evidence] == [SECOND], "the weakest sentence is shown"
 
     def test_the_strings_are_those_of_the_training(self) -> None:
-        network = Answers(first=self.ROWS)
+        network = answering(first=self.ROWS)
         judged(UniEval(), network, with_references("R"))
-        templates = [str(template).format("S", "D", eos="</s>") for template in network.templates]
+        templates = [
+            str(template).format("S", "D", eos="</s>")
+            for template in dict.fromkeys(one.framing.template for one in network.asked)
+        ]
         assert templates == [
             "question: Is this a coherent summary to the document? </s> summary: S </s> document: D",
             "question: Is this claim consistent with the document? </s> claim: S </s> document: D",
@@ -145,14 +131,16 @@ class TestUniEval:
         }
 
     def test_without_a_reference_only_what_needs_it_is_skipped(self) -> None:
-        rows = judged(UniEval(), Answers(first=self.ROWS), document(text=SOURCE))
+        rows = judged(UniEval(), answering(first=self.ROWS), document(text=SOURCE))
         skipped = {row.aspect: row.reason for row in rows if row.status == "skipped"}
         assert skipped == {
             "relevance": "there is no reference summary",
             "overall": "there is no relevance: there is no reference summary",
         }
         three = judged(
-            UniEval(dimensions=("coherence", "consistency", "fluency")), Answers(first=self.ROWS), document(text=SOURCE)
+            UniEval(dimensions=("coherence", "consistency", "fluency")),
+            answering(first=self.ROWS),
+            document(text=SOURCE),
         )
         (overall,) = [row for row in three if row.aspect == "overall"]
         assert overall.value == pytest.approx((0.75 + 0.5 + 0.75) / 3)
@@ -160,7 +148,7 @@ class TestUniEval:
     def test_fact_is_consistency_by_another_network(self) -> None:
         fact = UniEval(task="fact")
         assert (fact.required_roles, fact.measured) == (("unieval_fact",), ("consistency",))
-        rows = judged(fact, Answers(first=self.ROWS), document(text=SOURCE))
+        rows = judged(fact, answering(first=self.ROWS), document(text=SOURCE))
         assert [row.value for row in rows] == [pytest.approx(value) for value in (0.5, 0.8, 0.2)]
         with pytest.raises(SettingError, match="leave dimensions out"):
             UniEval(task="fact", dimensions=("fluency",))
@@ -169,7 +157,7 @@ class TestUniEval:
         assert UniEval(dimensions=("coherence",)).measured == ("coherence",)
 
     def test_an_empty_summary_is_skipped(self) -> None:
-        rows = judged(UniEval(), Answers(), document(text=SOURCE), " ")
+        rows = judged(UniEval(), answering(), document(text=SOURCE), " ")
         assert {(row.status, row.reason) for row in rows} == {("skipped", "the summary is empty")}
 
 
@@ -177,28 +165,28 @@ class TestTrueTeacher:
     ROW = (SOURCE, SUMMARY)
 
     def test_the_value_is_the_probability_of_1_over_the_vocabulary(self) -> None:
-        network = Answers(first={self.ROW: (0.4, 0.1)})
+        network = answering(first={self.ROW: (0.4, 0.1)})
         (row,) = judged(TrueTeacher(), network, document(text=SOURCE))
         assert row.value == pytest.approx(0.4), "and not its share of 1 and 0"
         assert row.label == 0
         assert network.framings == {Framing("only_first", "premise: {0} hypothesis: {1}", limit=2048)}
 
     def test_legacy_cuts_where_the_summary_stands(self) -> None:
-        network = Answers(first={self.ROW: (0.6, 0.1)})
+        network = answering(first={self.ROW: (0.6, 0.1)})
         (row,) = judged(TrueTeacher(variant="legacy"), network, document(text=SOURCE))
         assert row.label == 1
         assert network.framings == {Framing("longest_first", "premise: {0} hypothesis: {1}", marks=True, limit=2048)}
 
     @pytest.mark.parametrize(("written", "label"), [("1", 1), (" 0", 0), ("maybe", None), ("", None)])
     def test_a_label_may_be_what_is_written(self, written: str, label: int | None) -> None:
-        network = Answers(first={self.ROW: (0.6, 0.1)}, written={SOURCE: written})
+        network = answering(first={self.ROW: (0.6, 0.1)}, written={SOURCE: written})
         evaluator = TrueTeacher(labels="written")
         (row,) = judged(evaluator, network, document(text=SOURCE))
         assert (row.value, row.label) == (pytest.approx(0.6), label)
         assert evaluator.decision_threshold is None
 
     def test_rounding_makes_no_probability_above_1(self) -> None:
-        network = Answers(first={self.ROW: (math.nextafter(1.0, 2.0), 1e-9)})
+        network = answering(first={self.ROW: (math.nextafter(1.0, 2.0), 1e-9)})
         (row,) = judged(TrueTeacher(), network, document(text=SOURCE))
         assert row.value == 1.0
 

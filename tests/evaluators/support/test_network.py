@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from evaluators.networks import TableNLI
+from evaluators.networks import table_nli
 
 from summeter.evaluators.support import network, scorer
 from summeter.evaluators.support.checks import CONFLICTS
@@ -17,7 +17,7 @@ from summeter.evaluators.support.network import BOUND, log_odds, score
 from summeter.evaluators.support.premises import ROOM, premise
 from summeter.evaluators.support.scorer import LexicalScorer
 from summeter.evaluators.support.weights import Calibration, Combination, Model, Weights
-from summeter.models.base import Entailment
+from summeter.models.networks import Entailment
 from summeter.records import UsageError
 
 TEXT = "Profits rose 14 percent in May. It rained all week. Staff numbers fell in May."
@@ -42,7 +42,7 @@ def scored(claims: Sequence[str], nli: Any) -> list[Any]:
 
 def test_the_joint_score_is_the_words_score_and_a_share_of_the_log_odds() -> None:
     claim = "Staff fell."
-    nli = TableNLI({(TEXT, claim): (0.8, 0.15, 0.05)})
+    nli = table_nli({(TEXT, claim): (0.8, 0.15, 0.05)})
     (verdict,) = scored([claim], nli)
     # Both words are there: 1. ln(.8 / .2) = 1.386294; half of it is added.
     assert verdict.probability == pytest.approx(1 / (1 + math.exp(-1 - 0.5 * 1.3862943611)), abs=1e-9)
@@ -51,7 +51,7 @@ def test_the_joint_score_is_the_words_score_and_a_share_of_the_log_odds() -> Non
 
 def test_the_network_counts_more_where_words_are_not_matched() -> None:
     claim = "Staff sang."
-    nli = TableNLI({(TEXT, claim): (0.8, 0.15, 0.05)})
+    nli = table_nli({(TEXT, claim): (0.8, 0.15, 0.05)})
     (verdict,) = scored([claim], nli)
     # One of two words is there: .5; a half of the log-odds is added, and of another half the half that is unmatched.
     assert verdict.probability == pytest.approx(1 / (1 + math.exp(-0.5 - 0.75 * 1.3862943611)), abs=1e-9)
@@ -68,18 +68,17 @@ def test_no_answer_counts_as_certain() -> None:
 
 
 def test_it_is_asked_once_about_each_claim_all_in_one_call() -> None:
-    nli = TableNLI()
+    nli = table_nli()
     scored(["Profits and staff rose in May.", "It rained."], nli)
-    assert nli.asked == [(TEXT, "Profits and staff rose in May."), (TEXT, "It rained.")]
-    assert nli.calls == 1
+    assert nli.texts == [(TEXT, "Profits and staff rose in May."), (TEXT, "It rained.")]
 
 
 def test_a_claim_without_words_is_not_asked_about() -> None:
-    nli = TableNLI()
+    nli = table_nli()
     first, second = scored(["...", "It rained."], nli)
     assert first.probability is None
     assert second.probability is not None
-    assert {claim for _, claim in nli.asked} == {"It rained."}
+    assert {claim for _, claim in nli.texts} == {"It rained."}
 
 
 def test_it_is_asked_where_words_leave_doubt_and_they_decide_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,25 +91,25 @@ def test_it_is_asked_where_words_leave_doubt_and_they_decide_the_rest(monkeypatc
     assert foreign is not None
     assert foreign < doubted < copied
     monkeypatch.setattr(network, "DOUBT", ((foreign + doubted) / 2, (doubted + copied) / 2))
-    nli = TableNLI()
+    nli = table_nli()
     verdicts = scored(claims, nli)
-    assert {claim for _, claim in nli.asked} == {"Staff sang."}
+    assert {claim for _, claim in nli.texts} == {"Staff sang."}
     assert [verdicts[0], verdicts[2]] == [alone[0], alone[2]]
     assert verdicts[1].probability != alone[1].probability
 
 
 def test_what_is_in_doubt_does_not_depend_on_the_base_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network, "DOUBT", (0.3, 0.7))
-    rare, usual = TableNLI(), TableNLI()
+    rare, usual = table_nli(), table_nli()
     claims = ["Profits rose in May.", "Staff sang."]
     for nli, rate in ((rare, 0.02), (usual, 0.5)):
         asyncio.run(score(claims, prepare(TEXT, SPANS), "source", nli, rate))
-    assert rare.asked == usual.asked
+    assert rare.texts == usual.texts
 
 
 def test_a_number_that_is_not_there_decides_whatever_the_network_says() -> None:
     claim = "Profits rose 41 percent in May."
-    nli = TableNLI({(TEXT, claim): (0.99, 0.01, 0.0)})
+    nli = table_nli({(TEXT, claim): (0.99, 0.01, 0.0)})
     (verdict,) = scored([claim], nli)
     assert verdict.supported is False
     assert "41 is not in the source" in verdict.reasons[0]
@@ -118,16 +117,16 @@ def test_a_number_that_is_not_there_decides_whatever_the_network_says() -> None:
 
 def test_the_network_is_quoted_where_it_is_sure() -> None:
     claim = "Staff numbers rose in May."
-    (verdict,) = scored([claim], TableNLI({(TEXT, claim): (0.01, 0.04, 0.95)}))
+    (verdict,) = scored([claim], table_nli({(TEXT, claim): (0.01, 0.04, 0.95)}))
     if verdict.supported is False:
         assert verdict.reasons[-1] == "contradicted here, says the network (.95)"
-    (verdict,) = scored(["Headcount shrank in May."], TableNLI())
+    (verdict,) = scored(["Headcount shrank in May."], table_nli())
     assert verdict.supported is False
     assert verdict.reasons[-1] == "it does not follow from this, says the network (.00)"
 
 
 def test_another_network_is_refused() -> None:
-    nli = TableNLI()
+    nli = table_nli()
     nli.id = "hf/org/nli@1"
     with pytest.raises(UsageError, match=r"weighs the answers of table/nli.*bound to hf/org/nli@1"):
         scored(["It rained."], nli)

@@ -19,7 +19,7 @@ from summeter.evaluators.replies import (
     show,
     text_schema,
 )
-from summeter.models.base import Seq2Seq
+from summeter.models.networks import Generate, Network
 from summeter.models.prompts import Prompt, Template, fence_code
 from summeter.models.structured import BoundLLM, Form
 from summeter.records import Claim, ReplyError, Span, Status, Summary, digest
@@ -71,9 +71,9 @@ def sentence_claims(summary: Summary) -> Claims:
     return Claims(tuple(Claim(text=span.cut(summary.text), span=span) for span in spans))
 
 
-async def generate_claims(summary: Summary, model: Seq2Seq) -> Claims:
+async def generate_claims(summary: Summary, model: Network) -> Claims:
     """Each sentence that the network writes for the summary as one claim (FENICE, section 3.1), without repetitions."""
-    (text,) = await model.generate([summary.text])
+    (text,) = await model.ask([Generate((summary.text,))])
     texts = tuple(dict.fromkeys(text[start:end] for start, end in split(text)))
     if not texts:
         reason = f"claims of the summary: {model.id} wrote none"

@@ -11,10 +11,10 @@ import numpy as np
 from pydantic import Field
 
 from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
-from summeter.evaluators.entailment.classified import Stretch, counted, outputs, softmax, unread
+from summeter.evaluators.entailment.classified import Stretch, counted, outputs, unread
 from summeter.evaluators.entailment.premises import Floats, Sentences, SummarySentences, sentences_of
 from summeter.evaluators.entailment.reasons import beside
-from summeter.models.base import Classes, Classifier, Framing
+from summeter.models.networks import Classes, Classify, CountTokens, Framing, Network, TokenLimit, softmax
 from summeter.records import Document, Item, Judgment
 
 FAITHFULNESS = "faithfulness"
@@ -69,8 +69,8 @@ class AlignScore(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment a sentence where sentences are compared, and one of the summary."""
-        classifier = tools.classifier("alignscore")
-        builder = self.builder(item, prepared, tools, model=classifier.id)
+        network = tools.network("alignscore")
+        builder = self.builder(item, prepared, tools, model=network.id)
         text = item.summary.text
         if self.mode.endswith("_sp"):
             stretches = tools.once("chunks", lambda: chunks(item.document, self.sentences))
@@ -79,10 +79,10 @@ class AlignScore(Evaluator):
             stretches = [Stretch(item.document.text, 0, len(item.document.text))]
             sentences = SummarySentences([(0, len(text))], 1, [])
         claims, scored = [text[start:end] for start, end in sentences.places], sentences.scored
-        values = await self._values(classifier, stretches, claims[:scored])
+        values = await self._values(network, stretches, claims[:scored])
         if others := claims[scored:]:
-            values = np.hstack([values, await self._values(classifier, stretches, others)])
-        builder = replace(builder, truncated_tokens=await unread(classifier, stretches, claims, Framing()))
+            values = np.hstack([values, await self._values(network, stretches, others)])
+        builder = replace(builder, truncated_tokens=await unread(network, stretches, claims, Framing()))
         best = values.argmax(axis=0)
         value = float(values[:, :scored].max(axis=0).mean())
         label = int(value >= self.threshold)
@@ -113,34 +113,36 @@ class AlignScore(Evaluator):
             evidence=(stretches[place].span,),
         )
 
-    async def _values(self, classifier: Classifier, stretches: Sequence[Stretch], claims: Sequence[str]) -> Floats:
+    async def _values(self, network: Network, stretches: Sequence[Stretch], claims: Sequence[str]) -> Floats:
         """How well each claim is aligned with each stretch: shape (stretches, claims)."""
         head = self.mode.removesuffix("_sp")
         classes = CLASSES[head]
         if self.variant == "legacy":
-            logits = await self._released(classifier, stretches, claims, classes)
+            logits = await self._released(network, stretches, claims, classes)
         else:
-            logits = await outputs(classifier, stretches, claims, classes, Framing("only_first"))
+            logits = await outputs(network, stretches, claims, classes, Framing("only_first"))
         if head == "reg":
             return logits[:, :, 0]
         return softmax(logits)[:, :, 1 if head == "bin" else 0]
 
     async def _released(
         self,
-        classifier: Classifier,
+        network: Network,
         stretches: Sequence[Stretch],
         claims: Sequence[str],
         classes: Classes,
     ) -> Floats:
         rows = [(stretch.text, claim) for stretch in stretches for claim in claims]
-        lengths = dict(zip(claims, await classifier.count(claims), strict=True))
-        parts = []
+        lengths = dict(zip(claims, await network.ask([CountTokens(claim) for claim in claims]), strict=True))
+        (limit,) = await network.ask([TokenLimit()])
+        requests = []
         for start in range(0, len(rows), AT_ONCE):
             batch = rows[start : start + AT_ONCE]
-            fits = all(lengths[claim] < classifier.limit for _, claim in batch)
+            fits = all(lengths[claim] < limit for _, claim in batch)
             how = Framing("only_first" if fits else "longest_first", marks=True)
-            parts.append(await classifier.logits(batch, classes, how))
-        return np.concatenate(parts).reshape(len(stretches), len(claims), -1)
+            requests += [Classify(row, classes, how) for row in batch]
+        logits = await network.ask(requests)
+        return np.array(logits, dtype=np.float64).reshape(len(stretches), len(claims), -1)
 
 
 def chunks(document: Document, by: Sentences = "punkt") -> list[Stretch]:

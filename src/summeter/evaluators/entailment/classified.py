@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from summeter.evaluators.entailment.premises import Floats
-from summeter.models.base import Classes, Classifier, Framing
+from summeter.models.networks import Classes, Classify, CountTokens, Framing, Network, TokenLimit
 from summeter.records import Span
 
 
@@ -27,7 +27,7 @@ class Stretch(NamedTuple):
 
 
 async def outputs(
-    classifier: Classifier,
+    network: Network,
     stretches: Sequence[Stretch],
     hypotheses: Sequence[str],
     classes: Classes,
@@ -35,30 +35,19 @@ async def outputs(
 ) -> Floats:
     """Raw outputs of every (stretch, hypothesis): shape (stretches, hypotheses, classes)."""
     rows = [(stretch.text, hypothesis) for stretch in stretches for hypothesis in hypotheses]
-    logits = await classifier.logits(rows, classes, how)
-    return logits.reshape(len(stretches), len(hypotheses), -1)
+    logits = await network.ask([Classify(row, classes, how) for row in rows])
+    return np.array(logits, dtype=np.float64).reshape(len(stretches), len(hypotheses), -1)
 
 
-async def unread(
-    classifier: Classifier, stretches: Sequence[Stretch], hypotheses: Sequence[str], how: Framing
-) -> int | None:
+async def unread(network: Network, stretches: Sequence[Stretch], hypotheses: Sequence[str], how: Framing) -> int | None:
     """About how many tokens of the stretches the network is not shown beside the longest hypothesis; None for none."""
-    lengths = await classifier.count([*(stretch.text for stretch in stretches), *hypotheses])
-    room, longest = classifier.room(how), max(lengths[len(stretches) :])
+    texts = [*(stretch.text for stretch in stretches), *hypotheses]
+    lengths = await network.ask([CountTokens(text) for text in texts])
+    (room,) = await network.ask([TokenLimit(how)])
+    longest = max(lengths[len(stretches) :])
     return sum(max(0, min(size, size + longest - room)) for size in lengths[: len(stretches)]) or None
 
 
 def counted(stretches: Sequence[Stretch]) -> str:
     """How many chunks these are, in words."""
     return "1 chunk" if len(stretches) == 1 else f"{len(stretches)} chunks"
-
-
-def softmax(logits: Floats) -> Floats:
-    """Probabilities of the last axis.
-
-    >>> softmax(np.array([[0.0, 0.0], [1000.0, 0.0]])).tolist()
-    [[0.5, 0.5], [1.0, 0.0]]
-    """
-    powers = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    shares: Floats = powers / powers.sum(axis=-1, keepdims=True)
-    return shares

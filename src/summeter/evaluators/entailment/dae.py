@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import nextafter
@@ -15,8 +14,8 @@ from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Pre
 from summeter.evaluators.entailment.arcs import MOST, WHAT, Arc, Arcs, parsed, read_arcs, words
 from summeter.evaluators.entailment.premises import sentences_of
 from summeter.evaluators.entailment.reasons import short
-from summeter.models.base import Cut, Framing, TokenClassifier, TokenLogits
 from summeter.models.fitted import NumbersFile
+from summeter.models.networks import ClassifyTokens, Cut, FindTokens, Framing, Network, TokenLogits
 from summeter.records import HASH, Claim, Item, Judgment, Span, digest
 from summeter.text.english import dependency
 
@@ -83,7 +82,7 @@ class DAE(Evaluator):
     aspects: ClassVar[tuple[str, ...]] = ASPECTS
     roles: ClassVar[Mapping[str, Role]] = {
         "arcs": Role(
-            "tokens",
+            "token_classifier",
             checkpoints=(
                 Checkpoint("DAE_xsum_human_best_ckpt", "none stated"),
                 Checkpoint("ENT-C_dae", "none stated"),
@@ -119,7 +118,7 @@ class DAE(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """All texts of the summary are read beside the document at once."""
-        network = tools.token_classifier("arcs")
+        network = tools.network("arcs")
         builder = self.builder(item, prepared, tools, model=network.id)
         given = None if self.corenlp is None else read_arcs(self.corenlp)
         source = tools.once("words", lambda: self._source(item.document.text, given))
@@ -156,27 +155,26 @@ class DAE(Evaluator):
             readings.append(Reading(arcs, start))
         return readings
 
-    async def _verdicts(
-        self, network: TokenClassifier, source: str, readings: Sequence[Reading]
-    ) -> tuple[list[Verdict], int]:
+    async def _verdicts(self, network: Network, source: str, readings: Sequence[Reading]) -> tuple[list[Verdict], int]:
         """The verdicts on all arcs, and how many tokens of document and text were not read, at most."""
         texts = [" ".join(reading.arcs.words) for reading in readings]
-        lengths = [len(offsets) for offsets in await network.offsets([source, *texts])]
+        lengths = [len(places) for places in await network.ask([FindTokens(text) for text in (source, *texts)])]
         asked = [
             (reading, text, self._cut(lengths[0], length))
             for reading, text, length in zip(readings, texts, lengths[1:], strict=True)
             if reading.arcs.arcs
         ]
-        calls = (network.logits([(source, text)], 4, Framing(cut=cut, segments=False)) for _, text, cut in asked)
-        rows = await asyncio.gather(*calls)
+        rows = await network.ask(
+            [ClassifyTokens((source, text), 4, Framing(cut=cut, segments=False)) for _, text, cut in asked]
+        )
         verdicts = [
-            verdict for (reading, _, _), (row,) in zip(asked, rows, strict=True) for verdict in _of_row(reading, row)
+            verdict for (reading, _, _), row in zip(asked, rows, strict=True) for verdict in _of_row(reading, row)
         ]
         wanted = [
             lengths[0] + length for reading, length in zip(readings, lengths[1:], strict=True) if reading.arcs.arcs
         ]
         # What is of a text and no mark was read; a network may have fewer places than the method's.
-        missing = [size - int((row.text >= 0).sum()) for size, (row,) in zip(wanted, rows, strict=True)]
+        missing = [size - int((row.text >= 0).sum()) for size, row in zip(wanted, rows, strict=True)]
         return verdicts, max([0, *missing])
 
     def _cut(self, source: int, text: int) -> Cut:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, assert_never
 
-from summeter.evaluators.entailment.premises import RESERVED
-from summeter.models.base import NLI
+from summeter.evaluators.entailment.premises import premise_room
+from summeter.models.networks import CountTokens, Network
 from summeter.text.windows import word_windows
 
 Grain = Literal["sentence", "2sents", "paragraph", "mixed", "document"]
@@ -73,17 +73,18 @@ def paragraphs(text: str) -> list[Passage]:
     return passages
 
 
-async def fitted(text: str, passages: Sequence[Passage], sentences: Sequence[Place], nli: NLI) -> list[Passage]:
+async def fitted(text: str, passages: Sequence[Passage], sentences: Sequence[Place], network: Network) -> list[Passage]:
     """The passages of `text`, with those longer than the network reads beside a hypothesis cut into stretches of whole
     sentences. A sentence that is too long stands alone; its end is cut by the model."""
-    room = nli.limit - nli.limit // RESERVED
+    room = await premise_room(network)
+    sizes = await network.ask([CountTokens(passage.text) for passage in passages])
     fitting: list[Passage] = []
-    for passage, size in zip(passages, await nli.count([passage.text for passage in passages]), strict=True):
+    for passage, size in zip(passages, sizes, strict=True):
         inside = [place for place in sentences if passage.start <= place[0] and place[1] <= passage.end]
         if size <= room or len(inside) < 2:
             fitting.append(passage)
             continue
-        lengths = await nli.count([text[start:end] for start, end in inside])
+        lengths = await network.ask([CountTokens(text[start:end]) for start, end in inside])
         fitting += [
             Passage(text[piece.start : piece.end], piece.start, piece.end)
             for piece in word_windows(inside, lengths, max(1, room))

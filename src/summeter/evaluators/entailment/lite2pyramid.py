@@ -14,12 +14,11 @@ import numpy as np
 from pydantic import field_validator, model_validator
 
 from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
-from summeter.evaluators.entailment.classified import softmax
 from summeter.evaluators.entailment.premises import ENTAIL, Floats
 from summeter.evaluators.entailment.reasons import beside
 from summeter.evaluators.entailment.stus import RoleSentence, role_sentences, units_of
-from summeter.models.base import Classifier, Framing
 from summeter.models.fitted import NumbersFile
+from summeter.models.networks import Classify, CountTokens, Framing, Network, TokenLimit, softmax
 from summeter.records import HASH, InputError, Item, Judgment, KeyFacts, digest
 from summeter.text.english import dependency
 
@@ -105,16 +104,16 @@ class Lite2Pyramid(Evaluator):
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment of the summary and one of each unit."""
         (role,) = self.roles
-        classifier = tools.classifier(role)
-        builder = self.builder(item, prepared, tools, model=classifier.id)
+        network = tools.network(role)
+        builder = self.builder(item, prepared, tools, model=network.id)
         units = self._units(item)
         texts = [unit.text for unit in units]
         how = Framing(limit=LONGEST, marks=self.variant == "legacy")
-        logits = await classifier.logits([(item.summary.text, text) for text in texts], "nli", how)
-        present = values(logits, self.score)
+        logits = await network.ask([Classify((item.summary.text, text), "nli", how) for text in texts])
+        present = values(np.array(logits, dtype=np.float64), self.score)
         weights = np.array([unit.weight for unit in units])
         value = float((present * weights).sum() / weights.sum())
-        builder = replace(builder, truncated_tokens=await _unread(classifier, item.summary.text, texts, how))
+        builder = replace(builder, truncated_tokens=await _unread(network, item.summary.text, texts, how))
         count = int((present >= LINE).sum())
         reason = f"{count} of {len(units)} units present ({self.score})"
         whole = builder.ok(COMPLETENESS, value=value, label=int(value >= LINE), reason=reason)
@@ -249,7 +248,8 @@ def _are_texts(values: Any) -> bool:
     return isinstance(values, list) and all(isinstance(value, str) for value in values)
 
 
-async def _unread(classifier: Classifier, summary: str, units: Sequence[str], how: Framing) -> int | None:
+async def _unread(network: Network, summary: str, units: Sequence[str], how: Framing) -> int | None:
     """About how many tokens of the summary are not read beside the longest unit."""
-    lengths = await classifier.count([summary, *units])
-    return max(0, min(lengths[0], lengths[0] + max(lengths[1:]) - classifier.room(how))) or None
+    lengths = await network.ask([CountTokens(text) for text in (summary, *units)])
+    (room,) = await network.ask([TokenLimit(how)])
+    return max(0, min(lengths[0], lengths[0] + max(lengths[1:]) - room)) or None

@@ -14,7 +14,7 @@ from summeter.evaluators.base import Checkpoint, Evaluator, Prepared, Reduce, Ro
 from summeter.evaluators.catalog import build
 from summeter.evaluators.derived import DerivedEvaluator, Member, MemberJudgments
 from summeter.evaluators.entailment.reasons import short
-from summeter.models.base import NLI, Entailment
+from summeter.models.networks import CountTokens, Entailment, Network, TokenLimit, entailments
 from summeter.records import HASH, Item, Judgment, UsageError, digest
 from summeter.scoring import summary_scores
 
@@ -40,7 +40,7 @@ def formula_value(row: Entailment, formula: Formula) -> float:
 
 
 NETWORK = Role(
-    "nli",
+    "classifier",
     checkpoints=(
         Checkpoint("ynie/roberta-large-snli_mnli_fever_anli_R1_R2_R3-nli", "MIT"),
         Checkpoint("microsoft/deberta-large-mnli", "see its card"),
@@ -89,15 +89,16 @@ class Menli(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment of the summary."""
-        nli = tools.nli("nli")
-        builder = self.builder(item, prepared, tools, model=nli.id)
+        network = tools.network("nli")
+        builder = self.builder(item, prepared, tools, model=network.id)
         (aspect,) = self.measured
         others = [item.document.text] if self.source else [text for text in item.references if text.strip()]
-        rows = await self._probabilities(nli, others, item.summary.text)
+        rows = await self._probabilities(network, others, item.summary.text)
         values = [formula_value(row, self.formula) for row in rows]
         best = max(range(len(rows)), key=values.__getitem__)
-        lengths = await nli.count([others[best], item.summary.text])
-        cut = max(0, sum(lengths) - nli.limit)
+        (limit,) = await network.ask([TokenLimit()])
+        lengths = await network.ask([CountTokens(others[best]), CountTokens(item.summary.text)])
+        cut = max(0, sum(lengths) - limit)
         row = rows[best]
         shown = (
             f"entailment {short(row.entail)}, neutral {short(row.neutral)}, contradiction {short(row.contradict)}"
@@ -111,13 +112,13 @@ class Menli(Evaluator):
         forth, back = f"{other} to summary", f"summary to {other}"
         return {"rh": forth, "hr": back, "avg": "mean of both directions"}[self.direction]
 
-    async def _probabilities(self, nli: NLI, others: Sequence[str], summary: str) -> list[Entailment]:
+    async def _probabilities(self, network: Network, others: Sequence[str], summary: str) -> list[Entailment]:
         """Of each other text, the probabilities in the direction asked, or their mean over both."""
         forth = [(other, summary) for other in others] if self.direction in {"rh", "avg"} else []
         back = [(summary, other) for other in others] if self.direction in {"hr", "avg"} else []
-        rows = await nli.classify([*forth, *back])
+        rows = await entailments(network, [*forth, *back])
         if self.direction != "avg":
-            return list(rows)
+            return rows
         pairs = zip(rows[: len(others)], rows[len(others) :], strict=True)
         return [Entailment(*((one + two) / 2 for one, two in zip(*pair, strict=True))) for pair in pairs]
 
@@ -140,7 +141,7 @@ class MenliCombined(DerivedEvaluator):
     roles: ClassVar[Mapping[str, Role]] = {
         "nli": NETWORK,
         "encoder": Role("encoder"),
-        "embed": Role("embed"),
+        "embed": Role("encoder"),
         "seq2seq": Role("seq2seq"),
         "judge": Role(),
         "extractor": Role(),

@@ -13,12 +13,13 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
-from summeter.evaluators.entailment.classified import Stretch, counted, outputs, softmax, unread
+from summeter.evaluators.entailment.classified import Stretch, counted, outputs, unread
 from summeter.evaluators.entailment.premises import Floats, Sentences, SummarySentences, sentences_of
 from summeter.evaluators.entailment.reasons import beside
 from summeter.evaluators.llm import NoVerdict
 from summeter.evaluators.windows import LEAST, RESERVE
-from summeter.models.base import Cut, Framing, Message, TokenLogprobs
+from summeter.models.base import Message, TokenLogprobs
+from summeter.models.networks import CountTokens, Cut, FirstWord, Framing, softmax
 from summeter.models.prompts import Prompt
 from summeter.models.structured import Answer, BoundLLM, Form, Sampling
 from summeter.models.tokens import tokens
@@ -179,7 +180,7 @@ class MiniCheck(Evaluator):
         longest = self.chunk or CHUNKS[self.network]
         match self.network:
             case "encoder":
-                lengths = await tools.classifier("minicheck").count([piece.text for piece in items])
+                lengths = await tools.network("minicheck").ask([CountTokens(piece.text) for piece in items])
             case "t5":
                 lengths = [len(piece.text.split()) for piece in items]
             case "llm":
@@ -219,9 +220,9 @@ class MiniCheck(Evaluator):
     def _model_id(self, tools: Tools) -> str:
         match self.network:
             case "encoder":
-                return tools.classifier("minicheck").id
+                return tools.network("minicheck").id
             case "t5":
-                return tools.seq2seq("minicheck_t5").id
+                return tools.network("minicheck_t5").id
             case "llm":
                 return tools.llm("judge").id
             case _:
@@ -264,14 +265,14 @@ class MiniCheck(Evaluator):
         """What the network says of each stretch and each claim."""
         match self.network:
             case "encoder":
-                how, classifier = self._framing, tools.classifier("minicheck")
-                values = softmax(await outputs(classifier, stretches, claims, 2, how))[:, :, 1]
-                return Verdicts(values, await unread(classifier, stretches, claims, how))
+                how, network = self._framing, tools.network("minicheck")
+                values = softmax(await outputs(network, stretches, claims, 2, how))[:, :, 1]
+                return Verdicts(values, await unread(network, stretches, claims, how))
             case "t5":
                 rows = [(stretch.text, claim) for stretch in stretches for claim in claims]
                 # The softmax of two logits is that of their log-probabilities.
-                firsts = await tools.seq2seq("minicheck_t5").first(rows, WORDS, self._framing)
-                return Verdicts(softmax(firsts.reshape(len(stretches), len(claims), 2))[:, :, 1])
+                firsts = await tools.network("minicheck_t5").ask([FirstWord(row, WORDS, self._framing) for row in rows])
+                return Verdicts(softmax(np.array(firsts).reshape(len(stretches), len(claims), 2))[:, :, 1])
             case "llm":
                 return await self._asked(stretches, claims, tools.llm("judge"))
             case _:

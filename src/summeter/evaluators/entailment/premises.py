@@ -1,13 +1,11 @@
-"""Passages of a document as premises, and what the network says of hypotheses: asked once a document.
+"""Passages of a document as premises, and what a network of natural-language inference says of hypotheses beside them.
 
-Every summary of a document meets the same passages, and summaries share sentences and claims: a hypothesis that was
-asked about before, or is being asked about at this moment for another summary, is not asked about again. Equal passages
-are one. Results are held as numbers, not as texts, so that a story of hundreds of sentences stays small.
+Every summary of a document meets the same passages, and summaries share sentences and claims: the network computes each
+pair once. Equal passages are one.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from math import log
 from typing import Literal, NamedTuple
@@ -16,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from summeter.interrupt import checkpoint
-from summeter.models.base import NLI
+from summeter.models.networks import CountTokens, Network, TokenLimit, entailments
 from summeter.records import Document, Summary
 from summeter.text.ngrams import words
 from summeter.text.split import split
@@ -64,14 +62,20 @@ def sentences_of(part: Document | Summary, by: Sentences = "stored") -> list[Pla
     return [(span.start, span.end) for span in part.sentences] or [(start, end) for start, end in split(part.text)]
 
 
-async def stretches(text: str, spans: Sequence[tuple[int, int]], nli: NLI) -> list[tuple[int, int]]:
+async def premise_room(network: Network) -> int:
+    """Tokens of a premise that the network reads beside a hypothesis."""
+    (limit,) = await network.ask([TokenLimit()])
+    return limit - limit // RESERVED
+
+
+async def stretches(text: str, spans: Sequence[tuple[int, int]], network: Network) -> list[tuple[int, int]]:
     """The whole text where the network reads it beside a hypothesis; else neighbouring stretches of whole sentences.
 
     A sentence that is longer than the network reads is a stretch of its own, and its end is cut by the model.
     """
-    room = nli.limit - nli.limit // RESERVED
-    lengths = await nli.count([text[start:end] for start, end in spans])
-    if sum(lengths) <= room and (await nli.count([text]))[0] <= room:
+    room = await premise_room(network)
+    lengths = await network.ask([CountTokens(text[start:end]) for start, end in spans])
+    if sum(lengths) <= room and (await network.ask([CountTokens(text)]))[0] <= room:
         return [(0, len(text))]
     return [(window.start, window.end) for window in word_windows(spans, lengths, max(1, room))]
 
@@ -83,45 +87,26 @@ class Premises:
     asked about is NaN. None asks about all.
     """
 
-    def __init__(self, nli: NLI, texts: Sequence[str], nearest: int | None = None) -> None:
-        self._nli = nli
+    def __init__(self, network: Network, texts: Sequence[str], nearest: int | None = None) -> None:
+        self._network = network
         self.texts = tuple(dict.fromkeys(texts))
         place = {text: at for at, text in enumerate(self.texts)}
         self._places = np.array([place[text] for text in texts], dtype=np.intp)
-        self._known: dict[str, Floats] = {}
-        self._asked: dict[str, asyncio.Future[None]] = {}
         self._index = _Index(self.texts) if nearest is not None and nearest < len(self.texts) else None
         self._nearest = nearest or 0
 
     async def against(self, hypotheses: Sequence[str]) -> list[Floats]:
         """For each hypothesis an array (passages, 3), in the order of the passages given."""
-        wanted = dict.fromkeys(hypotheses)
-        while missing := [text for text in wanted if text not in self._known]:
-            new = [text for text in missing if text not in self._asked]
-            if new:
-                await self._ask(new)
-            else:
-                await asyncio.wait({self._asked[text] for text in missing})
-        return [self._known[text][self._places] for text in hypotheses]
-
-    async def _ask(self, hypotheses: Sequence[str]) -> None:
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._asked.update(dict.fromkeys(hypotheses, done))
-        try:
-            chosen = [self._chosen(text) for text in hypotheses]
-            pairs = [(self.texts[at], text) for text, some in zip(hypotheses, chosen, strict=True) for at in some]
-            rows = np.array(await self._nli.classify(pairs), dtype=np.float64).reshape(len(pairs), 3)
-            last = 0
-            for text, some in zip(hypotheses, chosen, strict=True):
-                table = np.full((len(self.texts), 3), np.nan)
-                table[list(some)] = rows[last : last + len(some)]
-                self._known[text] = table
-                last += len(some)
-        finally:
-            # Whoever waits looks again: where this attempt failed, the next one makes its own.
-            for text in hypotheses:
-                del self._asked[text]
-            done.set_result(None)
+        chosen = {text: self._chosen(text) for text in dict.fromkeys(hypotheses)}
+        pairs = [(self.texts[at], text) for text, some in chosen.items() for at in some]
+        rows = iter(await entailments(self._network, pairs))
+        tables = {}
+        for text, some in chosen.items():
+            table = np.full((len(self.texts), 3), np.nan)
+            for at in some:
+                table[at] = next(rows)
+            tables[text] = table[self._places]
+        return [tables[text] for text in hypotheses]
 
     def _chosen(self, hypothesis: str) -> Sequence[int]:
         checkpoint()

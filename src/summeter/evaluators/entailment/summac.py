@@ -54,7 +54,7 @@ class SummaC(Evaluator):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "each summary sentence against every passage, by an NLI network (SummaC-ZS, SummaC-Conv)"
     aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
-    roles: ClassVar[Mapping[str, Role]] = {"nli": Role("nli")}
+    roles: ClassVar[Mapping[str, Role]] = {"nli": Role("classifier")}
     reduce: ClassVar[Reduce] = "whole"
     value_range: ClassVar[tuple[float, float] | None] = (-1.0, 1.0)
 
@@ -117,7 +117,7 @@ class SummaC(Evaluator):
         if grain == "sentence":
             return Prepared(document_id=document.id)
         places = sentences_of(document, self.sentences)
-        passages = await fitted(text, cut(text, places, grain, self.least), places, tools.nli("nli"))
+        passages = await fitted(text, cut(text, places, grain, self.least), places, tools.network("nli"))
         data = [
             [*passage.place, *([] if passage.text == text[slice(*passage.place)] else [passage.text])]
             for passage in passages
@@ -126,7 +126,7 @@ class SummaC(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment a sentence, one of the summary."""
-        nli = tools.nli("nli")
+        nli = tools.network("nli")
         builder = self.builder(item, prepared, tools, model=nli.id)
         passages = self._passages(item.document, prepared)
         text = item.summary.text

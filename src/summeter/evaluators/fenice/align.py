@@ -17,7 +17,7 @@ import numpy as np
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats, Place, Premises, sentences_of
 from summeter.evaluators.fenice.coref import Version, legacy_versions, versions
 from summeter.interrupt import checkpoint
-from summeter.models.base import NLI
+from summeter.models.networks import Network, entailments
 from summeter.records import Document
 from summeter.text.windows import sentence_windows
 
@@ -102,7 +102,7 @@ class Aligner:
     def __init__(
         self,
         document: Document,
-        nli: NLI,
+        network: Network,
         rules: Rules,
         whole: Sequence[Place],
         clusters: Sequence[Sequence[Place]] = (),
@@ -111,12 +111,12 @@ class Aligner:
         self.text = document.text
         self.spans = sentences_of(document)
         self.clusters = clusters
-        self._nli = nli
+        self._network = network
         texts = [self.text[start:end] for start, end in self.spans]
-        self._sentences = Premises(nli, texts, rules.nearest)
+        self._sentences = Premises(network, texts, rules.nearest)
         self._larger = self._passages(texts, whole) if rules.levels else []
         larger = [text for _, text, _ in self._larger]
-        self._wide = Premises(nli, larger, rules.nearest)
+        self._wide = Premises(network, larger, rules.nearest)
         self._rows: dict[tuple[str, str], Floats] = {}
 
     def _passages(self, texts: Sequence[str], whole: Sequence[Place]) -> list[tuple[LevelName, str, Place]]:
@@ -154,7 +154,7 @@ class Aligner:
         ]
         unknown = [pair for pair in dict.fromkeys(pairs) if pair not in self._rows]
         if unknown:
-            rows = await self._nli.classify(unknown)
+            rows = await entailments(self._network, unknown)
             self._rows |= {pair: np.array(row, np.float64) for pair, row in zip(unknown, rows, strict=True)}
         resolved = []
         for claim, current, candidates in zip(claims, best, by_claim, strict=True):

@@ -22,6 +22,7 @@ from summeter.evaluators.entailment.reasons import spans
 from summeter.evaluators.fenice import resolver
 from summeter.evaluators.fenice.align import Aligner, Rules, Variant
 from summeter.evaluators.fenice.reasons import explanation, opposed
+from summeter.models.networks import FindCoreference
 from summeter.models.prompts import Template
 from summeter.records import Document, Item, Judgment, Status, Summary, Unit
 
@@ -61,8 +62,10 @@ class Fenice(PromptedEvaluator):
     )
     aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
     roles: ClassVar[Mapping[str, Role]] = {
-        "nli": Role("nli", hint="The paper's network is hf/MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli"),
-        "coref": Role("coref", hint="fenice[coref=llm] asks an LLM (role 'resolver') instead"),
+        "nli": Role(
+            "classifier", hint="The paper's network is hf/MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli"
+        ),
+        "coref": Role("coreference", hint="fenice[coref=llm] asks an LLM (role 'resolver') instead"),
         "seq2seq": Role(
             "seq2seq",
             hint="The paper's network is hf/Babelscape/t5-base-summarization-claim-extractor (CC BY-NC-SA 4.0); "
@@ -135,7 +138,7 @@ class Fenice(PromptedEvaluator):
         """The stretches that stand for the whole document, and the clusters of mentions."""
         data: dict[str, object] = {}
         if self.rules.levels and self.variant == "paper":
-            data["whole"] = await stretches(document.text, sentences_of(document), tools.nli("nli"))
+            data["whole"] = await stretches(document.text, sentences_of(document), tools.network("nli"))
         if self.coref == "llm":
             if not document.text.strip():
                 return Prepared(document_id=document.id)
@@ -143,7 +146,7 @@ class Fenice(PromptedEvaluator):
             resolved = await resolver.resolve(document, tools.llm("resolver"), template)
             return resolved.model_copy(update={"data": {**data, **resolved.data}})
         if self.resolves:
-            data["clusters"] = await tools.coref("coref").clusters(document.text)
+            (data["clusters"],) = await tools.network("coref").ask([FindCoreference(document.text)])
         return Prepared(document_id=document.id, data=data)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
@@ -154,7 +157,7 @@ class Fenice(PromptedEvaluator):
             builder = replace(builder, model=drawn.model, calls=drawn.calls)
             status: Status = "skipped" if drawn.status == "ok" else drawn.status
             return [builder.failed(FAITHFULNESS, status, drawn.reason or "the summary holds no claim")]
-        builder = replace(builder, model=tools.nli("nli").id, calls=drawn.calls)
+        builder = replace(builder, model=tools.network("nli").id, calls=drawn.calls)
         aligner = tools.once("aligner", lambda: self._aligner(item.document, prepared, tools))
         verdicts = await aligner.verdicts([claim.text for claim in drawn.claims])
         judgments = []
@@ -175,11 +178,11 @@ class Fenice(PromptedEvaluator):
         if self.step == "nli_sent" or self.claims == "sentence":
             return sentence_claims(summary)
         if self.claims == "seq2seq":
-            return await generate_claims(summary, tools.seq2seq("seq2seq"))
+            return await generate_claims(summary, tools.network("seq2seq"))
         return await extract_claims(summary, tools.llm("extractor"), self.load_template(TEMPLATE))
 
     def _aligner(self, document: Document, prepared: Prepared, tools: Tools) -> Aligner:
         """The document made ready, once for all its summaries."""
         whole = prepared.data.get("whole") or [(0, len(document.text))]
         clusters = [[(start, end) for start, end in cluster] for cluster in prepared.data.get("clusters") or []]
-        return Aligner(document, tools.nli("nli"), self.rules, [(start, end) for start, end in whole], clusters)
+        return Aligner(document, tools.network("nli"), self.rules, [(start, end) for start, end in whole], clusters)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from summeter.evaluators.base import Checkpoint, Evaluator, Need, Prepared, Reduce, Role, Tools
-from summeter.models.base import Framing
+from summeter.models.networks import ClassifyTokens, FindTokens, Framing
 from summeter.records import Item, Judgment
 
 RECALL, PRECISION, F1 = "a3cu_recall", "a3cu_precision", "a3cu_f1"
@@ -43,7 +43,7 @@ class A3CU(Evaluator):
     aspects: ClassVar[tuple[str, ...]] = (RECALL, PRECISION, F1)
     needs: ClassVar[frozenset[Need]] = frozenset({"reference"})
     roles: ClassVar[Mapping[str, Role]] = {
-        "a3cu": Role("tokens", checkpoints=(Checkpoint("Yale-LILY/a3cu", "none stated"),))
+        "a3cu": Role("token_classifier", checkpoints=(Checkpoint("Yale-LILY/a3cu", "none stated"),))
     }
     code_licence: ClassVar[str] = "none"
     reduce: ClassVar[Reduce] = "whole"
@@ -54,17 +54,20 @@ class A3CU(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment of the summary for each aspect."""
-        network = tools.token_classifier("a3cu")
+        network = tools.network("a3cu")
         builder = self.builder(item, prepared, tools, model=network.id)
         text = item.summary.text
         references = [reference for reference in item.references if reference.strip()]
         pairs = [pair for reference in references for pair in ((text, reference), (reference, text))]
         how = Framing((LONGEST, LONGEST), marks=self.variant == "legacy")
         # The first token's state is what the regression reads.
-        outputs = [float(row.logits[0, 0]) for row in await network.logits(pairs, 1, how)]
+        outputs = [
+            float(row.logits[0, 0]) for row in await network.ask([ClassifyTokens(pair, 1, how) for pair in pairs])
+        ]
         recalls, precisions = np.array(outputs[::2]), np.array(outputs[1::2])
         scores = f1(precisions, recalls, clip=self.variant == "paper")
-        over = sum(max(0, len(places) - LONGEST) for places in await network.offsets([text, *references]))
+        found = await network.ask([FindTokens(one) for one in (text, *references)])
+        over = sum(max(0, len(places) - LONGEST) for places in found)
         builder = replace(builder, truncated_tokens=over or None)
         notes = [f"of {len(references)} references, the mean"] if len(references) > 1 else []
         if short := [name for name, words in (("summary", text), ("reference", references[0])) if _short(words)]:

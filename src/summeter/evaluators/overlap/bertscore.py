@@ -11,8 +11,8 @@ from pydantic import Field, field_validator, model_validator
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Need, Prepared, Reduce, Role, Tools
 from summeter.evaluators.overlap.backbones import BASELINE_FILE, Baseline, baseline_of, layer_of
 from summeter.evaluators.overlap.greedy import Frequencies, Greedy, greedy, idf_file
-from summeter.models.base import TokenEmbedder, TokenStates
 from summeter.models.fitted import NumbersFile
+from summeter.models.networks import CountLayers, Encode, Network, TokenStates
 from summeter.records import HASH, Document, Item, Judgment, Span, digest
 
 PRECISION, RECALL, F1 = ASPECTS = ("bertscore_precision", "bertscore_recall", "bertscore_f1")
@@ -88,14 +88,14 @@ class BertScore(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """Three judgments of the summary, one a sentence."""
-        encoder = tools.encoder("encoder")
+        encoder = tools.network("encoder")
         builder = self.builder(item, prepared, tools, model=encoder.id)
-        layer = self._layer(encoder)
+        layer = await self._layer(encoder)
         base = baseline_of(encoder.id, layer, self.baseline) if self.rescale else None
         counts = tools.once("idf", lambda: Frequencies.load(self.idf) if self.idf else None)
         references = await self._references(item.document, tools)
         text = item.summary.text
-        (candidate,) = await encoder.states([text.strip()], layer)
+        (candidate,) = await encoder.ask([Encode(text.strip(), layer)])
         matches = [match for reference in references if (match := greedy(candidate, reference, counts)) is not None]
         if not matches:
             side = "the summary or every reference has no token that weighs anything"
@@ -106,14 +106,18 @@ class BertScore(Evaluator):
             *_sentences(builder, candidate, max(matches, key=lambda match: match.f1), base),
         ]
 
-    def _layer(self, encoder: TokenEmbedder) -> int:
-        return layer_of(encoder.id, encoder.layers) if self.layer is None else self.layer
+    async def _layer(self, encoder: Network) -> int:
+        if self.layer is not None:
+            return self.layer
+        (layers,) = await encoder.ask([CountLayers()])
+        return layer_of(encoder.id, layers)
 
     async def _references(self, document: Document, tools: Tools) -> list[TokenStates]:
         if "references" not in tools.scratch:
-            encoder = tools.encoder("encoder")
+            encoder = tools.network("encoder")
             texts = [text.strip() for text in document.references if text.strip()]
-            tools.scratch["references"] = await encoder.states(texts, self._layer(encoder)) if texts else []
+            layer = await self._layer(encoder)
+            tools.scratch["references"] = await encoder.ask([Encode(text, layer) for text in texts])
         references: list[TokenStates] = tools.scratch["references"]
         return references
 

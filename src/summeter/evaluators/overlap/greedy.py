@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from summeter.models.base import TokenStates
 from summeter.models.fitted import NumbersFile, read_fitted, write_fitted
+from summeter.models.networks import TokenStates
 from summeter.records import HASH, InputError, digest
 
 IDF_SCHEMA = "summeter-bertscore-idf/1"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
 from summeter.evaluators.entailment.premises import sentences_of
-from summeter.models.base import Embedder
+from summeter.models.networks import Embed, Network
 from summeter.records import Document, Item, Judgment, Span
 
 SIMILARITY = "similarity"
@@ -42,7 +42,7 @@ class Similarity(Evaluator):
     version: ClassVar[str] = "1"
     summary: ClassVar[str] = "cosine of the summary's embedding with the document's or the reference's"
     aspects: ClassVar[tuple[str, ...]] = (SIMILARITY,)
-    roles: ClassVar[Mapping[str, Role]] = {"embed": Role("embed")}
+    roles: ClassVar[Mapping[str, Role]] = {"embed": Role("encoder")}
     reduce: ClassVar[Reduce] = "whole"
     value_range: ClassVar[tuple[float, float] | None] = (-1.0, 1.0)
 
@@ -66,11 +66,11 @@ class Similarity(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment of the summary; against the document, one a sentence."""
-        embedder = tools.embedder("embed")
-        builder = self.builder(item, prepared, tools, model=embedder.id)
+        network = tools.network("embed")
+        builder = self.builder(item, prepared, tools, model=network.id)
         other = await self._other(item.document, tools)
         cut = [text for text in item.sentences if text.strip()] or [item.summary.text]
-        own = await _vectors(embedder, [item.summary.text, *cut])
+        own = await _vectors(network, [item.summary.text, *cut])
         vector = own[0] if self.pool == "whole" else _mean(own[1:])
         near = other.texts @ vector
         reason = "cosine with the document" if self.against == "document" else _nearest(near)
@@ -81,21 +81,21 @@ class Similarity(Evaluator):
 
     async def _other(self, document: Document, tools: Tools) -> _Against:
         if "against" not in tools.scratch:
-            tools.scratch["against"] = await self._embedded(document, tools.embedder("embed"))
+            tools.scratch["against"] = await self._embedded(document, tools.network("embed"))
         other: _Against = tools.scratch["against"]
         return other
 
-    async def _embedded(self, document: Document, embedder: Embedder) -> _Against:
+    async def _embedded(self, document: Document, network: Network) -> _Against:
         if self.against == "document":
             cut = [document.text[start:end] for start, end in sentences_of(document)] or [document.text]
-            vectors = await _vectors(embedder, [document.text, *cut])
+            vectors = await _vectors(network, [document.text, *cut])
             return _Against(vectors[:1] if self.pool == "whole" else _mean(vectors[1:])[None], vectors[1:])
         texts = _references(document)
         if self.pool == "whole" or not texts:
-            return _Against(await _vectors(embedder, texts) if texts else np.zeros((0, 0)))
+            return _Against(await _vectors(network, texts) if texts else np.zeros((0, 0)))
         from summeter.text.split import split
 
-        means = [_mean(await _vectors(embedder, [text[start:end] for start, end in split(text)])) for text in texts]
+        means = [_mean(await _vectors(network, [text[start:end] for start, end in split(text)])) for text in texts]
         return _Against(np.stack(means))
 
 
@@ -103,8 +103,8 @@ def _references(document: Document) -> list[str]:
     return [text for text in document.references if text.strip()]
 
 
-async def _vectors(embedder: Embedder, texts: list[str]) -> Floats:
-    vectors: Floats = np.asarray(await embedder.embed(texts), dtype=np.float64)
+async def _vectors(network: Network, texts: list[str]) -> Floats:
+    vectors: Floats = np.array(await network.ask([Embed(text) for text in texts]), dtype=np.float64)
     return vectors
 
 

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
 from summeter.evaluators.entailment.premises import sentences_of
 from summeter.evaluators.questions.squad import Answer, Reading, answer_all, normalized, token_f1, without_loose_blanks
-from summeter.models.base import Framing, Generation
+from summeter.models.networks import Classify, Framing, Generate, Generation
 from summeter.records import Claim, Item, Judgment, Span, digest
 from summeter.text.english import dependency
 from summeter.text.english.phrases import Parsed, phrases
@@ -78,7 +78,7 @@ class QAFactEval(Evaluator):
     aspects: ClassVar[tuple[str, ...]] = ASPECTS
     roles: ClassVar[Mapping[str, Role]] = {
         "asker": Role("seq2seq", checkpoints=(Checkpoint("QAEval question generation", "none stated"),)),
-        "reader": Role("tokens", checkpoints=(Checkpoint("QAEval question answering", "none stated"),)),
+        "reader": Role("token_classifier", checkpoints=(Checkpoint("QAEval question answering", "none stated"),)),
         "lerc": Role("classifier", checkpoints=(Checkpoint("LERC-QuIP", "none stated"),)),
     }
     code_licence: ClassVar[str] = "BSD-3-Clause; QAEval Apache-2.0"
@@ -103,7 +103,7 @@ class QAFactEval(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """All questions of the summary go to each network at once."""
-        reader, lerc = tools.token_classifier("reader"), tools.classifier("lerc")
+        reader, lerc = tools.network("reader"), tools.network("lerc")
         builder = self.builder(item, prepared, tools, model=lerc.id)
         text = item.summary.text
         found = self._phrases(item)
@@ -111,7 +111,7 @@ class QAFactEval(Evaluator):
                 for phrase in found]  # fmt: skip
         legacy = self.variant == "legacy"
         how = HOW._replace(search="qaeval") if legacy else HOW
-        generated = await tools.seq2seq("asker").generate(rows, how, Framing(template=QUESTION)) if rows else []
+        generated = await tools.network("asker").ask([Generate(row, how, Framing(template=QUESTION)) for row in rows])
         questions = [without_loose_blanks(question) for question in generated]
         reading = Reading(self.window, self.stride)
         nonce = NONCE if legacy else None
@@ -128,9 +128,10 @@ class QAFactEval(Evaluator):
             for (phrase, question), answer in zip(kept, answers, strict=True)
             if answer.answered
         ]
-        values = iter((await lerc.logits(scored, 1, Framing(template=LERC, limit=MOST)))[:, 0].tolist())
+        framing = Framing(template=LERC, limit=MOST)
+        values = iter(await lerc.ask([Classify(row, 1, framing) for row in scored]))
         asked = [
-            Asked(phrase, question, answer, next(values) if answer.answered else 0.0)
+            Asked(phrase, question, answer, float(next(values)[0]) if answer.answered else 0.0)
             for (phrase, question), answer in zip(kept, answers, strict=True)
         ]
         return self._judgments(builder, asked, len(found))

@@ -13,7 +13,7 @@ from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Pre
 from summeter.evaluators.entailment.premises import sentences_of
 from summeter.evaluators.overlap.greedy import greedy
 from summeter.evaluators.questions.squad import token_f1, without_loose_blanks
-from summeter.models.base import Framing, Generation, StatesMeasure, TokenStates
+from summeter.models.networks import CompareStates, FirstWord, Framing, Generate, Generation, StatesMeasure, TokenStates
 from summeter.records import Claim, Item, Judgment, Side, Span, digest
 from summeter.text.english import dependency
 from summeter.text.english.phrases import Phrase, Token, phrases
@@ -216,7 +216,7 @@ class QuestEval(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """The questions of all texts, then all answers, go to each network at once."""
-        builder = self.builder(item, prepared, tools, model=tools.seq2seq("answers").id)
+        builder = self.builder(item, prepared, tools, model=tools.network("answers").id)
         texts: list[tuple[Text, str]] = [("source", item.document.text)] if "source" in self.compare else []
         if "reference" in self.compare:
             texts += [("reference", text) for text in item.references if text.strip()]
@@ -234,7 +234,8 @@ class QuestEval(Evaluator):
         found = {text: self._known_phrases(text, tools) for text in every}
         rows = list(dict.fromkeys((phrase.text, text) for text in every for phrase in found[text]))
         framing = Framing(template=QUESTION, marks=self.variant == "legacy", limit=MOST)
-        written = [without_loose_blanks(text) for text in await tools.seq2seq("questions").generate(rows, HOW, framing)]
+        generated = await tools.network("questions").ask([Generate(row, HOW, framing) for row in rows])
+        written = [without_loose_blanks(text) for text in generated]
         questions = dict(zip(rows, written, strict=True))
         # Equal texts ask each other once.
         pairs = dict.fromkeys(pair for _, text in texts for pair in ((summary, text), (text, summary)))
@@ -264,21 +265,19 @@ class QuestEval(Evaluator):
             return [1.0] * len(asked)
         framing = Framing(template=WEIGHT, marks=self.variant == "legacy", limit=MOST)
         rows = list(dict.fromkeys((phrase.text, question, of) for of, _, phrase, question in asked if of == source))
-        logs = await tools.seq2seq("weighter").first(rows, (IMPORTANT,), framing)
-        shares = {row: exp(float(log)) for row, log in zip(rows, logs[:, 0], strict=True)}
+        logs = await tools.network("weighter").ask([FirstWord(row, (IMPORTANT,), framing) for row in rows])
+        shares = {row: exp(float(log)) for row, (log,) in zip(rows, logs, strict=True)}
         if self.variant == "legacy":
             shares = {row: 1 - share for row, share in shares.items()}
         return [shares.get((phrase.text, question, of), 1.0) for of, _, phrase, question in asked]
 
     async def _answers(self, rows: Sequence[tuple[str, str]], tools: Tools) -> list[tuple[str, float]]:
         """Each question's answer from a text, and how answerable it is there."""
-        network = tools.seq2seq("answers")
+        network = tools.network("answers")
         framing = Framing(template=ANSWER, marks=self.variant == "legacy", limit=MOST)
-        replies = await network.generate(rows, HOW, framing)
-        logs = await network.first(rows, (UNANSWERABLE,), framing)
-        return [
-            (without_loose_blanks(reply), 1 - exp(float(log))) for reply, log in zip(replies, logs[:, 0], strict=True)
-        ]
+        replies = await network.ask([Generate(row, HOW, framing) for row in rows])
+        logs = await network.ask([FirstWord(row, (UNANSWERABLE,), framing) for row in rows])
+        return [(without_loose_blanks(reply), 1 - exp(float(log))) for reply, (log,) in zip(replies, logs, strict=True)]
 
     async def _similar(self, pairs: Sequence[tuple[str, str]], tools: Tools) -> list[float]:
         """BERTScore's F1 of each (answer, expected answer); 0 where one has no token."""
@@ -286,7 +285,8 @@ class QuestEval(Evaluator):
             return [0.0] * len(pairs)
         stripped = [(reply.strip(), answer.strip()) for reply, answer in pairs]
         wanted = list(dict.fromkeys(pair for pair in stripped if all(pair)))
-        values = await tools.encoder("answer_encoder").measured(wanted, self.layer, BERTSCORE)
+        requests = [CompareStates(*pair, self.layer, BERTSCORE) for pair in wanted]
+        values = await tools.network("answer_encoder").ask(requests)
         by_pair = dict(zip(wanted, values, strict=True))
         return [by_pair.get(pair, 0.0) for pair in stripped]
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from summeter.models.base import Cut, Framing, TokenClassifier
+from summeter.models.networks import ClassifyTokens, FindTokens, Framing, Network
 
 Floats = NDArray[np.floating[Any]]
 
@@ -212,7 +212,7 @@ class Reading(NamedTuple):
 
 
 async def answer_all(
-    model: TokenClassifier,
+    network: Network,
     pairs: Sequence[tuple[str, str]],
     reading: Reading = Reading(),  # noqa: B008 - frozen
     *,
@@ -223,26 +223,20 @@ async def answer_all(
     A text is read as often as windows need; only a token with its widest context begins an answer.
     """
     unique = list(dict.fromkeys(text for pair in pairs for text in pair))
-    offsets = dict(zip(unique, await model.offsets(unique), strict=True))
-    rows: list[tuple[str, str]] = []
-    cuts: list[Cut] = []
+    offsets = dict(zip(unique, await network.ask([FindTokens(text) for text in unique]), strict=True))
+    requests: list[ClassifyTokens] = []
     spans_of: list[list[Window]] = []
     for question, text in pairs:
         asked = reading.asked(len(offsets[question]))
         room = reading.length - asked - MARKS
         spans = _whole_words(windows(len(offsets[text]), room, reading.stride), offsets[text])
         spans_of.append(spans)
-        rows += [(question, _cut(text, offsets[text], span)) for span in spans]
-        cuts += [(asked, room)] * len(spans)
-    logits: dict[int, Any] = {}
-    for cut in dict.fromkeys(cuts):
-        places = [place for place, own in enumerate(cuts) if own == cut]
-        found = await model.logits([rows[place] for place in places], 2, Framing(cut=cut))
-        logits.update(zip(places, found, strict=True))
-    answers, done = [], 0
+        framing = Framing(cut=(asked, room))
+        requests += [ClassifyTokens((question, _cut(text, offsets[text], span)), 2, framing) for span in spans]
+    logits = iter(await network.ask(requests))
+    answers = []
     for (_, text), spans in zip(pairs, spans_of, strict=True):
-        own = [logits[done + number] for number in range(len(spans))]
-        done += len(spans)
+        own = [next(logits) for _ in spans]
         answers.append(_decoded(text, offsets[text], spans, own, nonce))
     return answers
 

@@ -21,7 +21,7 @@ from summeter.evaluators.base import (
     Semicolons,
     Tools,
 )
-from summeter.models.base import Framing, Generation
+from summeter.models.networks import Classify, Framing, Generate, Generation, softmax
 from summeter.records import Claim, Document, Item, Judgment, KeyFacts, digest
 
 Measure = Literal["recall", "precision", "f1"]
@@ -102,7 +102,7 @@ class A2CU(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment of the summary a measure, one of each unit."""
-        matcher = tools.classifier("acu_matcher")
+        matcher = tools.network("acu_matcher")
         builder = self.builder(item, prepared, tools, model=matcher.id)
         units = _parted(prepared.data["key_facts"], prepared.data["units"])
         held = [await self._held(item.summary.text, own, tools) for own in units]
@@ -121,17 +121,15 @@ class A2CU(Evaluator):
     async def _written(self, texts: Sequence[str], tools: Tools) -> list[list[str]]:
         """The units that the network writes of each text, equal ones once, in their order."""
         framing = Framing(limit=READ, marks=self.variant == "legacy")
-        rows = await tools.seq2seq("acu_writer").generate(list(texts), WRITTEN, framing)
+        rows = await tools.network("acu_writer").ask([Generate((text,), WRITTEN, framing) for text in texts])
         parts = [list(dict.fromkeys(part.strip() for part in row.split(BETWEEN))) for row in rows]
         return parts if self.variant == "legacy" else [[part for part in own if part] for own in parts]
 
     async def _held(self, text: str, units: Sequence[str], tools: Tools) -> NDArray[np.float64]:
         """The probability that a text holds each unit."""
         how = Framing((TEXT, UNIT), marks=self.variant == "legacy")
-        logits = await tools.classifier("acu_matcher").logits([(text, unit) for unit in units], 3, how)
-        powers = np.exp(logits - logits.max(axis=1, keepdims=True))
-        shares: NDArray[np.float64] = powers[:, HELD] / powers.sum(axis=1)
-        return shares
+        logits = await tools.network("acu_matcher").ask([Classify((text, unit), 3, how) for unit in units])
+        return softmax(np.array(logits, dtype=np.float64).reshape(-1, 3))[:, HELD]
 
     async def _claims(self, item: Item, tools: Tools) -> tuple[list[str], list[NDArray[np.float64]]]:
         """The summary's units, and for each reference the probabilities that it holds them."""

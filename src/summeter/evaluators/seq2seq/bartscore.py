@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import model_validator
 
 from summeter.evaluators.base import Checkpoint, Evaluator, Prepared, Reduce, Role, Semicolons, Tools
-from summeter.models.base import Framing, Seq2Seq
+from summeter.models.networks import Framing, Network, ScoreTarget
 from summeter.records import Item, Judgment
 
 Direction = Literal["src-hyp", "ref-hyp", "hyp-ref", "avg", "harm", "hyp"]
@@ -87,7 +87,7 @@ class BartScore(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment of the summary a direction."""
-        network = tools.seq2seq("bartscore")
+        network = tools.network("bartscore")
         builder = self.builder(item, prepared, tools, model=network.id)
         references = [text for text in item.references if text.strip()]
         values = await self._values(item, references, network)
@@ -100,7 +100,7 @@ class BartScore(Evaluator):
                 judgments.append(builder.ok(aspect, value=value, reason=self._reason(direction, values, references)))
         return judgments
 
-    async def _values(self, item: Item, references: Sequence[str], network: Seq2Seq) -> dict[Direction, float]:
+    async def _values(self, item: Item, references: Sequence[str], network: Network) -> dict[Direction, float]:
         """The value of each direction that can be had, those that others are made of included."""
         summary = item.summary.text
         asked: dict[Direction, list[tuple[str, str]]] = {}
@@ -115,7 +115,8 @@ class BartScore(Evaluator):
             elif direction == "hyp":
                 asked[direction] = [("", summary)]
         framing = Framing(limit=LONGEST, marks=self.variant == "legacy")
-        scores = iter(await network.score([pair for pairs in asked.values() for pair in pairs], framing))
+        requests = [ScoreTarget(*pair, framing) for pairs in asked.values() for pair in pairs]
+        scores = iter(await network.ask(requests))
         made = max if self.references == "max" else np.mean
         values = {direction: float(made([next(scores) for _ in pairs])) for direction, pairs in asked.items()}
         if references and {"avg", "harm"} & set(self.directions):

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from summeter.evaluators.base import Checkpoint, Evaluator, Prepared, Reduce, Role, Tools
-from summeter.models.base import Framing
+from summeter.models.networks import FirstWord, Framing, Generate
 from summeter.records import Item, Judgment
 
 FAITHFULNESS = "faithfulness"
@@ -56,18 +56,18 @@ class TrueTeacher(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment of the summary."""
-        network = tools.seq2seq("trueteacher")
+        network = tools.network("trueteacher")
         builder = self.builder(item, prepared, tools, model=network.id)
         legacy = self.variant == "legacy"
         framing = Framing("longest_first" if legacy else "only_first", _TEMPLATE, marks=legacy, limit=LONGEST)
         row = (item.document.text, item.summary.text)
         # 0 is asked too: a network that cannot tell them apart at its first step is refused.
-        ((first, _),) = await network.first([row], ("1", "0"), framing)
+        ((first, _),) = await network.ask([FirstWord(row, ("1", "0"), framing)])
         value = min(1.0, math.exp(first))
         reason = f"the network writes 1 (consistent) with a probability of {value:.2f}"
         if self.labels == "threshold":
             return [builder.ok(FAITHFULNESS, value=value, label=int(value >= self.threshold), reason=reason)]
-        (written,) = await network.generate([row], None, framing)
+        (written,) = await network.ask([Generate(row, framing=framing)])
         label = {"1": 1, "0": 0}.get(written.strip())
         shown = f"{reason}; it wrote {written.strip()[:40]!r}"
         return [builder.ok(FAITHFULNESS, value=value, label=label, reason=shown)]

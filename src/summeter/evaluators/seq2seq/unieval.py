@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Semicolons, Tools
 from summeter.evaluators.entailment.premises import Sentences, SummarySentences
-from summeter.models.base import Framing, Seq2Seq
+from summeter.models.networks import FirstWord, Framing, Network
 from summeter.records import Item, Judgment, Span
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class UniEval(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment of the summary a dimension, one a sentence for consistency and fluency, one overall."""
-        network = tools.seq2seq(self.required_roles[0])
+        network = tools.network(self.required_roles[0])
         builder = self.builder(item, prepared, tools, model=network.id)
         reference = next((text for text in item.references if text.strip()), None)
         text, sentences = item.summary.text, SummarySentences.of(item.summary, self.sentences)
@@ -147,12 +147,12 @@ class UniEval(Evaluator):
         return judgments
 
     async def _answers(
-        self, network: Seq2Seq, question: _Question, texts: Sequence[str], other: str | None
+        self, network: Network, question: _Question, texts: Sequence[str], other: str | None
     ) -> NDArray[np.float64]:
         """p(Yes) / (p(Yes) + p(No)) of each text."""
         rows = [(text,) if other is None else (text, other) for text in texts]
         framing = Framing(template=question.template, limit=LONGEST, marks=self.variant == "legacy")
-        first = await network.first(rows, ("Yes", "No"), framing)
+        first = np.array(await network.ask([FirstWord(row, ("Yes", "No"), framing) for row in rows])).reshape(-1, 2)
         values: NDArray[np.float64] = 1 / (1 + np.exp(first[:, 1] - first[:, 0]))
         return values
 

@@ -16,7 +16,7 @@ from summeter.evaluators.support.network import DOUBT, MODEL, score
 from summeter.evaluators.support.scorer import LexicalScorer
 from summeter.evaluators.support.scorer import Support as Verdict
 from summeter.evaluators.support.weights import THRESHOLD, Use, combination
-from summeter.models.base import NLI
+from summeter.models.networks import Network
 from summeter.records import Document, Item, Judgment, KeyFacts, Side, Span, Unit
 from summeter.text.split import split
 
@@ -38,7 +38,7 @@ class Support(Evaluator):
     version: ClassVar[str] = "2"
     summary: ClassVar[str] = "embedded local evaluator: evidence, numbers, names and negation checked in the document"
     aspects: ClassVar[tuple[str, ...]] = ("faithfulness", "completeness", "conciseness")
-    roles: ClassVar[Mapping[str, Role]] = {"support": Role("nli", default=MODEL)}
+    roles: ClassVar[Mapping[str, Role]] = {"support": Role("classifier", default=MODEL)}
 
     network: bool = False
     max_key_facts: int = Field(default=8, ge=1)
@@ -79,28 +79,32 @@ class Support(Evaluator):
         """One judgment a sentence (faithfulness), a key fact (completeness), a sentence (conciseness)."""
         builder = self.builder(item, prepared, tools)
         facts = KeyFacts.of(prepared.data["key_facts"], prepared.data["origin"])
-        nli = tools.nli("support") if self.network else None
+        network = tools.network("support") if self.network else None
         source = tools.once("source", lambda: index(item.document.text, _places(item.document.sentences)))
-        verdicts = await self._verdicts(item.sentences, source, "source", nli)
+        verdicts = await self._verdicts(item.sentences, source, "source", network)
         faithful = [
             _judgment(builder, "faithfulness", ("sentence", place), verdict, "document")
             for place, verdict in enumerate(verdicts)
         ]
-        return [*faithful, *await self._coverage(item, facts, builder, nli)]
+        return [*faithful, *await self._coverage(item, facts, builder, network)]
 
-    async def _verdicts(self, claims: Sequence[str], evidence: Evidence, use: Use, nli: NLI | None) -> list[Verdict]:
+    async def _verdicts(
+        self, claims: Sequence[str], evidence: Evidence, use: Use, network: Network | None
+    ) -> list[Verdict]:
         """By words and network, or by the words alone where there is none."""
-        if nli is None:
+        if network is None:
             return LexicalScorer(use, base_rate=self.base_rate).score(claims, evidence)
-        return await score(claims, evidence, use, nli, self.base_rate)
+        return await score(claims, evidence, use, network, self.base_rate)
 
-    async def _coverage(self, item: Item, facts: KeyFacts, builder: JudgmentBuilder, nli: NLI | None) -> list[Judgment]:
+    async def _coverage(
+        self, item: Item, facts: KeyFacts, builder: JudgmentBuilder, network: Network | None
+    ) -> list[Judgment]:
         """Each key fact against the summary; then each sentence by the key fact it carries best."""
         if not facts.facts:
             why = "no key facts: none given, no reference, and the document has no sentence to take one from"
             return [builder.failed(aspect, "skipped", why) for aspect in ("completeness", "conciseness")]
         spans = _places(item.summary.sentences)
-        verdicts = await self._verdicts(facts.texts, index(item.summary.text, spans), "summary", nli)
+        verdicts = await self._verdicts(facts.texts, index(item.summary.text, spans), "summary", network)
         present = [
             _judgment(builder, "completeness", ("key_fact", place), verdict, "summary", list_id=facts.id)
             for place, verdict in enumerate(verdicts)

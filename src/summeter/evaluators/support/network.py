@@ -15,7 +15,7 @@ from summeter.evaluators.support.evidence import Evidence
 from summeter.evaluators.support.premises import premise
 from summeter.evaluators.support.scorer import Answer, LexicalScorer, Look, Support
 from summeter.evaluators.support.weights import Use, combination
-from summeter.models.base import NLI, Entailment
+from summeter.models.networks import Entailment, Network, entailments
 from summeter.records import Parameter, UsageError
 
 MODEL = "embedded/support"
@@ -40,7 +40,9 @@ def log_odds(entailment: Entailment) -> float:
     return math.log(share / (1 - share))
 
 
-async def score(claims: Sequence[str], evidence: Evidence, use: Use, nli: NLI, base_rate: float = 0.5) -> list[Support]:
+async def score(
+    claims: Sequence[str], evidence: Evidence, use: Use, network: Network, base_rate: float = 0.5
+) -> list[Support]:
     """One verdict for each claim, in order, as `LexicalScorer.score` gives them, the network included where the words
     leave doubt.
 
@@ -48,9 +50,9 @@ async def score(claims: Sequence[str], evidence: Evidence, use: Use, nli: NLI, b
     """
     joint = combination()
     known = joint.card["network"]
-    if nli.id != known:
+    if network.id != known:
         raise UsageError(
-            f"support weighs the answers of {known}, and the role 'support' is bound to {nli.id}; leave it out of ",
+            f"support weighs the answers of {known}, and the role 'support' is bound to {network.id}; leave it out of ",
             Parameter("models"),
             ". For a network of your own there are summac and fenice",
         )
@@ -61,13 +63,13 @@ async def score(claims: Sequence[str], evidence: Evidence, use: Use, nli: NLI, b
         for claim, look in zip(claims, looks, strict=True)
         if isinstance(look, Look) and in_doubt(look, use)
     ]
-    entailments = iter(await nli.classify(pairs))
+    answers = iter(await entailments(network, pairs))
     verdicts: list[Support] = []
     for look in looks:
         if isinstance(look, Support):
             verdicts.append(look)
         elif in_doubt(look, use):
-            entailment = next(entailments)
+            entailment = next(answers)
             verdict = words.verdict(look, evidence, Answer(log_odds(entailment), joint))
             verdicts.append(verdict._replace(reasons=_reasons(verdict, entailment)))
         else:

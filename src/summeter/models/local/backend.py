@@ -17,9 +17,9 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from summeter.interrupt import checkpoint
-from summeter.models.base import Generation
 from summeter.models.local.names import LocalSettings, Located
 from summeter.models.local.tokens import reads_segments
+from summeter.models.networks import Generation
 from summeter.records import InstallError, UsageError
 
 if TYPE_CHECKING:

@@ -1,28 +1,14 @@
-"""Batches of a local model's inputs.
-
-The batcher collects concurrent calls, looks up what is stored, joins what is under way, and has the rest computed
-together. `plan` puts so many tokens at a time into a batch, over inputs sorted by length; `halving` is what happens
-where memory ends.
-"""
+"""Batches of a local model's inputs: `plan` puts so many tokens at a time into a batch, over inputs sorted by length;
+`halving` is what happens where memory ends."""
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Generic, TypeVar
+from dataclasses import asdict, dataclass, replace
+from typing import TypeVar
 
-from summeter.interrupt import checked, raise_if_stopped
-from summeter.models.compute_time import ComputeTime, computing_for
-from summeter.models.per_loop import PerLoop
-from summeter.records import ModelError, ReplayMiss
-from summeter.runs.results import Results, result_key
+from summeter.records import ModelError
 
-MOST = 8192
-"""Inputs that go to the model together: enough to sort well, and memory stays flat."""
-
-Texts = tuple[str, ...]
 T = TypeVar("T")
 WASTE = 0.05
 """The share of a batch that may be padding."""
@@ -32,7 +18,7 @@ Lengths = Sequence[tuple[int, ...]]
 
 @dataclass
 class LocalUsage:
-    """What a local model did: inputs asked for, found in the store or already under way, and computed; of those
+    """What a local model did: requests asked for, found in the store or already under way, and computed; of those
     computed, how many were cut at the model's length or ended before they were done, and their tokens."""
 
     asked: int = 0
@@ -53,131 +39,6 @@ class LocalUsage:
         for name in asdict(taken):
             setattr(self, name, 0)
         return taken
-
-
-@dataclass(frozen=True)
-class Codec(Generic[T]):
-    """How results of one task become bytes in the store, and come back."""
-
-    task: str
-    pack: Callable[[T], bytes]
-    unpack: Callable[[bytes], T]
-
-
-@dataclass
-class _Queue(Generic[T]):
-    """What waits for the model in one event loop."""
-
-    waiting: dict[bytes, Texts] = field(default_factory=dict)
-    flights: dict[bytes, asyncio.Future[T]] = field(default_factory=dict)
-    asked_by: dict[bytes, ComputeTime | None] = field(default_factory=dict)
-    task: asyncio.Task[None] | None = None
-
-
-class Batcher(Generic[T]):
-    """Collects inputs for `compute`, which is called in a thread, one call at a time for each event loop.
-
-    A result is in the store before anyone sees it. With `compute` None the store answers alone (ReplayMiss).
-    """
-
-    def __init__(
-        self, model: str, codec: Codec[T], compute: Callable[[Sequence[Texts]], Sequence[T]] | None,
-        *, store: Results | None = None, usage: LocalUsage | None = None, most: int = MOST,
-    ) -> None:  # fmt: skip
-        self.model = model
-        self.usage = usage or LocalUsage()
-        self._codec = codec
-        self._compute = compute
-        self._store = store
-        self._most = most
-        self._queues: PerLoop[_Queue[T]] = PerLoop(_Queue)
-
-    async def ask(self, inputs: Sequence[Texts]) -> list[T]:
-        """A result for each input, in their order; equal inputs are computed once."""
-        keys = [result_key(self.model, self._codec.task, texts) for texts in inputs]
-        self.usage.asked += len(keys)
-        wanted = dict(zip(keys, inputs, strict=True))
-        stored = {} if self._store is None else self._store.get(wanted)
-        results = {key: self._codec.unpack(value) for key, value in stored.items()}
-        pending = {key: self._flight(key, texts) for key, texts in wanted.items() if key not in results}
-        self.usage.stored += sum(key in results for key in keys)
-        if pending:
-            # Each waiter leaves on its own: the others still want the results.
-            await asyncio.wait(pending.values())
-            results |= {key: flight.result() for key, flight in pending.items()}
-        return [results[key] for key in keys]
-
-    def _flight(self, key: bytes, texts: Texts) -> asyncio.Future[T]:
-        if self._compute is None:
-            text = " / ".join(part[:40] for part in texts)
-            raise ReplayMiss(f"the replayed run holds no {self._codec.task} result of {self.model} for {text!r}")
-        queue = self._queues.get()
-        if key not in queue.flights:
-            flight: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-            # Looked at, so that asyncio does not report an error when everyone who waited has left.
-            flight.add_done_callback(lambda done: done.cancelled() or done.exception())
-            queue.flights[key] = flight
-            queue.waiting[key] = texts
-            queue.asked_by[key] = computing_for()
-            if queue.task is None or queue.task.done():
-                queue.task = asyncio.get_running_loop().create_task(self._serve(queue))
-        return queue.flights[key]
-
-    async def _serve(self, queue: _Queue[T]) -> None:
-        with checked(raise_if_stopped):  # it works for all who wait, not for the item that began it
-            await self._serve_all(queue)
-
-    async def _serve_all(self, queue: _Queue[T]) -> None:
-        while queue.waiting:
-            await _settled(queue.waiting)
-            keys = list(queue.waiting)[: self._most]
-            inputs = [queue.waiting.pop(key) for key in keys]
-            asked_by = [queue.asked_by.pop(key) for key in keys]
-            began = time.perf_counter()
-            try:
-                results = await asyncio.to_thread(self._work, keys, inputs)
-            except BaseException as error:
-                _fail([queue.flights.pop(key) for key in keys], error)
-                if not isinstance(error, Exception):
-                    _fail([queue.flights.pop(key) for key in queue.waiting], error)
-                    raise
-                continue
-            each = (time.perf_counter() - began) / len(keys)
-            for spent in asked_by:
-                if spent is not None:
-                    spent.seconds += each
-            for key, result in zip(keys, results, strict=True):
-                flight = queue.flights.pop(key)
-                if not flight.done():
-                    flight.set_result(result)
-
-    def _work(self, keys: Sequence[bytes], inputs: Sequence[Texts]) -> Sequence[T]:
-        assert self._compute is not None  # noqa: S101 - nothing gets here without
-        results = self._compute(inputs)
-        self.usage.computed += len(keys)
-        if self._store is not None:
-            pack = self._codec.pack
-            self._store.put(self.model, {key: pack(result) for key, result in zip(keys, results, strict=True)})
-        return results
-
-
-async def _settled(waiting: dict[bytes, Texts]) -> None:
-    """Wait until nobody adds to what waits: tasks that were started together then ask together."""
-    seen, calm = len(waiting), 0
-    while calm < 3 and seen < MOST:
-        await asyncio.sleep(0)
-        calm = calm + 1 if len(waiting) == seen else 0
-        seen = len(waiting)
-
-
-def _fail(flights: Sequence[asyncio.Future[T]], error: BaseException) -> None:
-    for flight in flights:
-        if flight.done():
-            continue
-        if isinstance(error, Exception):
-            flight.set_exception(error)
-        else:
-            flight.cancel()
 
 
 def plan(lengths: Lengths, budget: int, *, waste: float = WASTE, most: int | None = None) -> list[list[int]]:

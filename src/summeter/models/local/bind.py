@@ -6,77 +6,118 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from summeter.models.base import Kind
 from summeter.models.local.backend import Head
 from summeter.models.local.batcher import LocalUsage
-from summeter.models.local.classifier import LocalClassifier
-from summeter.models.local.coref import LocalCoref
-from summeter.models.local.encoder import LocalEncoder
+from summeter.models.local.classifier import classify
+from summeter.models.local.coref import find_coreference, head_settings
+from summeter.models.local.encoder import compare_states, embed, encode, layers, pooling
 from summeter.models.local.names import HOW, LocalName, is_local, parse
-from summeter.models.local.nli import LocalNLI
-from summeter.models.local.opened import LocalModel, Opened, open_model
-from summeter.models.local.regressor import LocalRegressor
-from summeter.models.local.seq2seq import LocalSeq2Seq
-from summeter.models.local.tagger import LocalTokenClassifier
+from summeter.models.local.network import LocalNetwork
+from summeter.models.local.opened import Opened, open_model
+from summeter.models.local.regressor import checked_head, rate
+from summeter.models.local.seq2seq import first_words, generate, score_targets
+from summeter.models.local.token_classifier import classify_tokens
+from summeter.models.networks import (
+    Classify,
+    ClassifyTokens,
+    CompareStates,
+    CountLayers,
+    CountTokens,
+    Embed,
+    Encode,
+    FindCoreference,
+    FindTokens,
+    FirstWord,
+    Generate,
+    ModelTask,
+    Network,
+    NetworkRequest,
+    Rate,
+    ScoreTarget,
+    TokenLimit,
+)
 from summeter.records import Message, Parameter, UsageError
 from summeter.runs.results import Results
 
 GROUP = "summeter.local_models"
-"""Other packages' models: an entry point NAME = "module:factory" answers for `NAME/REST`; `factory(rest, kind)` gives
-an object of that kind's protocol in `summeter.models.base`, whose `id` names its weights."""
+"""Other packages' models: an entry point NAME = "module:factory" answers for `NAME/REST`; `factory(rest, task)` gives
+a `summeter.models.networks.Network` for that task."""
+
+
+COMPUTE: Mapping[type[NetworkRequest[Any]], Callable[[Opened, Sequence[Any], LocalUsage], Sequence[Any]]] = {
+    Classify: classify,
+    ClassifyTokens: classify_tokens,
+    Embed: embed,
+    Encode: encode,
+    CompareStates: compare_states,
+    Generate: generate,
+    ScoreTarget: score_targets,
+    FirstWord: first_words,
+    FindCoreference: find_coreference,
+    Rate: rate,
+    CountTokens: lambda opened, requests, _: opened.tokens.count([request.text for request in requests]),
+    FindTokens: lambda opened, requests, _: [
+        [(start, end) for start, end in encoded.offsets.tolist()]
+        for encoded in opened.tokens.encoded([request.text for request in requests])
+    ],
+    TokenLimit: lambda opened, requests, _: [opened.tokens.room(request.framing) for request in requests],
+    CountLayers: lambda opened, requests, _: [layers(opened)] * len(requests),
+}
+"""What computes each request."""
 
 
 class Loading(NamedTuple):
-    """How summeter itself loads a kind of model: the head of its network, and what answers with it."""
+    """How a model of a task is loaded: the head of its network, and what reads (and checks) its own files."""
 
     head: Head
-    model: Callable[..., LocalModel]
+    read: Callable[[Opened], Any] | None = None
 
 
-KINDS: Mapping[Kind, Loading] = {
-    "nli": Loading("classifier", LocalNLI),
-    "classifier": Loading("classifier", LocalClassifier),
-    "tokens": Loading("tokens", LocalTokenClassifier),
-    "embed": Loading("encoder", LocalEncoder),
-    "encoder": Loading("encoder", LocalEncoder),
-    "seq2seq": Loading("seq2seq", LocalSeq2Seq),
-    "coref": Loading("encoder", LocalCoref),
-    "regressor": Loading("encoder", LocalRegressor),
+TASKS: Mapping[ModelTask, Loading] = {
+    "classifier": Loading("classifier"),
+    "token_classifier": Loading("tokens"),
+    "encoder": Loading("encoder", pooling),
+    "seq2seq": Loading("seq2seq"),
+    "coreference": Loading("encoder", head_settings),
+    "regressor": Loading("encoder", checked_head),
 }
-"""How each kind is loaded."""
+"""How each is loaded."""
 
 
 @dataclass(frozen=True)
-class Network:
+class BoundNetwork:
     """A local model in a role. `name` is what it was asked for by; `opened` is None where the store answers alone, and
     `own` is another package's."""
 
     role: str
-    kind: Kind
+    task: ModelTask
     id: str
     opened: Opened | None = None
-    own: Any = None
+    own: Network | None = None
     name: str = ""
 
 
-def identify(role: str, text: str, kind: Kind, *, offline: bool = False, recorded: Sequence[str] = ()) -> Network:
+def identify(
+    role: str, text: str, task: ModelTask, *, offline: bool = False, recorded: Sequence[str] = ()
+) -> BoundNetwork:
     """The model that `-m ROLE=TEXT` names, found and named but not loaded.
 
     `recorded` are ids that a run which is to be replayed has in this role: where the model is not on this machine, the
     one of its name is meant. Raises UsageError and InstallError.
     """
     if not is_local(text):
-        return _other(role, text, kind)
+        return _other(role, text, task)
     name = parse(text)
     try:
-        opened = open_model(name, KINDS[kind].head, offline=offline)
+        opened = open_model(name, TASKS[task].head, offline=offline)
     except UsageError:
         alike = [known for known in recorded if known.partition("@")[0] == _plain(name)]
         if len(alike) != 1:
             raise
-        return Network(role, kind, alike[0], name=text)
-    network = Network(role, kind, opened.id, opened, name=text)
-    build([network])  # what its files say of labels and pooling is looked at now
+        return BoundNetwork(role, task, alike[0], name=text)
+    network = BoundNetwork(role, task, opened.id, opened, name=text)
+    if (read := TASKS[task].read) is not None:
+        opened.once(read)  # a model that cannot be used is an error now
     return network
 
 
@@ -93,7 +134,7 @@ def _plain(name: LocalName) -> str:
     return f"hf/{name.path}" if name.source == "hf" else f"local/{last}"
 
 
-def _other(role: str, text: str, kind: Kind) -> Network:
+def _other(role: str, text: str, task: ModelTask) -> BoundNetwork:
     from importlib.metadata import entry_points
 
     known = {point.name: point for point in entry_points(group=GROUP)}
@@ -101,26 +142,45 @@ def _other(role: str, text: str, kind: Kind) -> Network:
     if provider not in known:
         others = f"; other packages': {', '.join(sorted(known))}" if known else ""
         raise UsageError(f"the role {role!r} takes a local model ({HOW}), not {text!r}{others}")
-    factory: Callable[[str, Kind], Any] = known[provider].load()
-    own = factory(rest, kind)
-    return Network(role, kind, str(own.id), own=own, name=text)
+    factory: Callable[[str, ModelTask], Network] = known[provider].load()
+    own = factory(rest, task)
+    return BoundNetwork(role, task, str(own.id), own=own, name=text)
+
+
+def local_network(
+    opened: Opened, store: Results | None = None, usage: LocalUsage | None = None, *, replay: bool = False
+) -> LocalNetwork:
+    """The network of a model on this disk; its weights are loaded when it first computes."""
+    counts = usage or LocalUsage()
+
+    def compute(requests: Sequence[NetworkRequest[Any]]) -> Sequence[Any]:
+        return COMPUTE[type(requests[0])](opened, requests, counts)
+
+    return LocalNetwork(opened.id, compute, store, counts, replay=replay)
 
 
 def build(
-    networks: Sequence[Network], store: Results | None = None, usage: dict[str, LocalUsage] | None = None,
-    *, replay: bool = False,
-) -> dict[str, Any]:  # fmt: skip
-    """Role -> model. Roles with one model of one kind share it; `usage` is given what each does, by id. With `replay`
-    the store answers alone, save for token states, which it does not hold."""
-    shared: dict[tuple[str, Callable[..., LocalModel]], LocalModel] = {}
-    by_role: dict[str, Any] = {}
+    networks: Sequence[BoundNetwork],
+    store: Results | None = None,
+    usage: dict[str, LocalUsage] | None = None,
+    *,
+    replay: bool = False,
+) -> dict[str, Network]:
+    """Role -> network. Roles with one model for one task share it; `usage` is given what each does, by id. With
+    `replay` the store answers alone, except for token states, which it does not hold."""
+    shared: dict[tuple[str, ModelTask], Network] = {}
+    by_role: dict[str, Network] = {}
     for network in networks:
         if network.own is not None:
             by_role[network.role] = network.own
             continue
-        model = KINDS[network.kind].model
-        if (network.id, model) not in shared:
+        key = (network.id, network.task)
+        if key not in shared:
             counts = LocalUsage() if usage is None else usage.setdefault(network.id, LocalUsage())
-            shared[network.id, model] = model(network.id, network.opened, store, counts, replay=replay)
-        by_role[network.role] = shared[network.id, model]
+            shared[key] = (
+                LocalNetwork(network.id, None, store, counts)
+                if network.opened is None
+                else local_network(network.opened, store, counts, replay=replay)
+            )
+        by_role[network.role] = shared[key]
     return by_role

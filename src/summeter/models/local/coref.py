@@ -8,19 +8,17 @@ highest score (both mention scores and the four products of their ends), if that
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from summeter.interrupt import checkpoint
-from summeter.models.local.batcher import Codec, LocalUsage, Texts
+from summeter.models.local.batcher import LocalUsage
 from summeter.models.local.names import Located
-from summeter.models.local.opened import LocalModel, Opened
+from summeter.models.local.opened import Opened
+from summeter.models.networks import FindCoreference
 from summeter.records import InstallError, UsageError
-from summeter.runs.results import Results
 from summeter.text.english.phrases import Word
 from summeter.text.english.phrases import tokens as tokens_of
 
@@ -42,61 +40,36 @@ _MASKED = -10_000.0
 ROWS = 512
 """Mentions whose links are computed at a time."""
 
-STORED: Codec[Clusters] = Codec(
-    "coref",
-    lambda clusters: json.dumps(clusters).encode(),
-    lambda data: [[(start, end) for start, end in cluster] for cluster in json.loads(data)],
-)
+
+def find_coreference(opened: Opened, requests: Sequence[FindCoreference], usage: LocalUsage) -> list[Clusters]:
+    """The clusters of each text."""
+    return [_clusters(opened, request.text, usage) for request in requests]
 
 
-class LocalCoref(LocalModel):
-    """Clusters of mentions of texts; with `opened` None from the store alone."""
-
-    def __init__(
-        self, id_: str, opened: Opened | None, store: Results | None = None, usage: LocalUsage | None = None,
-        *, replay: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(id_, opened, store, usage, replay=replay)
-        if self._maybe_opened is not None:
-            _settings(self._maybe_opened.model)
-        self._clusters = self._batcher(STORED, self._compute)
-
-    async def clusters(self, text: str) -> Clusters:
-        """Clusters of at least two mentions, each (start, end) in code points."""
-        (clusters,) = await self._clusters.ask([(text,)])
-        return clusters
-
-    @cached_property
-    def _head(self) -> Head:
-        return Head(self._opened.model)
-
-    def _compute(self, texts: Sequence[Texts]) -> list[Clusters]:
-        return [self._of(text) for (text,) in texts]
-
-    def _of(self, text: str) -> Clusters:
-        opened, tokens = self._opened, tokens_of(text)
-        pieces = opened.tokens.of_words([token.text for token in tokens])
-        if not tokens or len(pieces.ids) == 0:
-            return []
-        layers = int(opened.model.config["num_hidden_layers"])
-        states = []
-        for first in range(0, len(pieces.ids), self._head.segment):
-            checkpoint()
-            ids = pieces.ids[None, first : first + self._head.segment]
-            states.append(opened.backend.hidden(ids, np.ones_like(ids), np.zeros_like(ids), layers)[0])
-        self.usage.tokens += len(pieces.ids)
-        found: Clusters = []
-        for cluster in self._head.clusters(np.concatenate(states)):
-            mentions = [
-                (tokens[pieces.words[start]].start, _end(tokens[pieces.words[end]]))
-                for start, end in cluster
-                # A mark of the frame is no mention.
-                if pieces.words[start] >= 0 and pieces.words[end] >= 0
-            ]
-            unique = list(dict.fromkeys(mentions))
-            if len(unique) > 1:
-                found.append(unique)
-        return found
+def _clusters(opened: Opened, text: str, usage: LocalUsage) -> Clusters:
+    head, tokens = opened.once(Head), tokens_of(text)
+    pieces = opened.tokens.of_words([token.text for token in tokens])
+    if not tokens or len(pieces.ids) == 0:
+        return []
+    layers = int(opened.model.config["num_hidden_layers"])
+    states = []
+    for first in range(0, len(pieces.ids), head.settings.segment):
+        checkpoint()
+        ids = pieces.ids[None, first : first + head.settings.segment]
+        states.append(opened.backend.hidden(ids, np.ones_like(ids), np.zeros_like(ids), layers)[0])
+    usage.tokens += len(pieces.ids)
+    found: Clusters = []
+    for cluster in head.clusters(np.concatenate(states)):
+        mentions = [
+            (tokens[pieces.words[start]].start, _end(tokens[pieces.words[end]]))
+            for start, end in cluster
+            # A mark of the frame is no mention.
+            if pieces.words[start] >= 0 and pieces.words[end] >= 0
+        ]
+        unique = list(dict.fromkeys(mentions))
+        if len(unique) > 1:
+            found.append(unique)
+    return found
 
 
 def _end(word: Word) -> int:
@@ -112,7 +85,9 @@ class Settings(NamedTuple):
     epsilon: float
 
 
-def _settings(model: Located) -> Settings:
+def head_settings(opened: Opened) -> Settings:
+    """The settings of the model's head. UsageError where its config is not of this form."""
+    model = opened.model
     head = model.config.get("coref_head")
     if not isinstance(head, Mapping) or not {"max_segment_len", "max_span_length", "top_lambda"} <= set(head):
         raise UsageError(
@@ -132,9 +107,9 @@ def _settings(model: Located) -> Settings:
 class Head:
     """The weights above the encoder, and what they make of its states."""
 
-    def __init__(self, model: Located) -> None:
-        self._settings = _settings(model)
-        self.segment = self._settings.segment
+    def __init__(self, opened: Opened) -> None:
+        model = opened.model
+        self.settings = opened.once(head_settings)
         held = _weights(model)
         wanted = [
             *(
@@ -181,13 +156,13 @@ class Head:
         first = self._linear("mention_start_classifier", starts)[:, 0]
         last = self._linear("mention_end_classifier", ends)[:, 0]
         joint = self._linear("mention_s2e_classifier", starts)
-        size, longest = len(states), min(self._settings.longest, len(states))
+        size, longest = len(states), min(self.settings.longest, len(states))
         scores = np.full((size, longest), -np.inf, dtype=np.float32)  # by first token and length
         for more in range(longest):
             here = slice(0, size - more)
             products = np.einsum("ij,ij->i", joint[here], ends[more:])
             scores[here, more] = np.clip(products + first[here] + last[more:], _MASKED, -_MASKED)
-        kept = int(size * self._settings.share)
+        kept = int(size * self.settings.share)
         order = np.argsort(-scores, axis=None, kind="stable")[:kept]
         order = np.sort(order[np.isfinite(scores.ravel()[order])])
         begin, length = np.divmod(order, longest)
@@ -224,7 +199,7 @@ class Head:
         inner = self._linear(f"{name}.dense", states)
         active = (inner * 0.5 * (1.0 + erf(inner / np.sqrt(np.float32(2.0))))).astype(np.float32)
         mean = active.mean(axis=-1, keepdims=True)
-        spread = np.sqrt(active.var(axis=-1, keepdims=True) + np.float32(self._settings.epsilon))
+        spread = np.sqrt(active.var(axis=-1, keepdims=True) + np.float32(self.settings.epsilon))
         normed: Floats = (active - mean) / spread
         scaled: Floats = normed * self._weights[f"{name}.layer_norm.weight"] + self._weights[f"{name}.layer_norm.bias"]
         return scaled

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import struct
+import json
 from collections.abc import Sequence
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from summeter.models.base import StatesMeasure, TokenStates
-from summeter.models.local.batcher import Batcher, Codec, LocalUsage, Texts
+from summeter.models.local.batcher import LocalUsage
 from summeter.models.local.names import maybe_json
-from summeter.models.local.opened import LocalModel, Opened
+from summeter.models.local.opened import Opened, by_settings
 from summeter.models.local.tokens import Batch, Input, Tokens
-from summeter.records import ReplayMiss, UsageError
-from summeter.runs.results import Results
+from summeter.models.networks import CompareStates, Embed, Encode, TokenStates
+from summeter.records import UsageError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,20 +26,6 @@ _MODES: dict[str, Mode] = {
     "mean": "mean", "cls": "cls", "max": "max",
 }  # fmt: skip
 _STAGES = frozenset({"Transformer", "Pooling", "Normalize"})
-STATES_AT_ONCE = 128
-"""Texts whose token states are held at a time: a thousand tokens of a large model are four megabytes."""
-
-_STORED: Codec[Any] = Codec(
-    "embedding", lambda vector: vector.astype("<f4").tobytes(), lambda data: np.frombuffer(data, dtype="<f4")
-)
-_NUMBER: Codec[float] = Codec(
-    "measure", lambda number: struct.pack("<d", number), lambda data: float(struct.unpack("<d", data)[0])
-)
-_NEVER: Codec[TokenStates] = Codec("states", lambda _: b"", lambda _: _unstored())
-
-
-def _unstored() -> TokenStates:
-    raise ReplayMiss("token states are not stored")
 
 
 class Pooling(NamedTuple):
@@ -53,15 +36,14 @@ class Pooling(NamedTuple):
     lower: bool = False
 
 
-def pooling(folder: Path) -> Pooling:
+def pooling(opened: Opened) -> Pooling:
     """What the model's files say (the form of sentence-transformers); the mean of all tokens where they say nothing.
 
     UsageError for a pooling, or a stage after it, that is not known here.
     """
+    folder = opened.model.folder
     stages = folder / "modules.json"
     if stages.is_file():
-        import json
-
         kinds = [str(stage.get("type", "")).rpartition(".")[2] for stage in json.loads(stages.read_text("utf-8"))]
         if strange := [kind for kind in kinds if kind not in _STAGES]:
             raise UsageError(f"{stages}: the stage {strange[0]} is not known here; known: {', '.join(sorted(_STAGES))}")
@@ -80,100 +62,50 @@ def pooling(folder: Path) -> Pooling:
     return Pooling(known[0] if known else "mean", prompt, lower)
 
 
-class LocalEncoder(LocalModel):
-    """Unit vectors, token states and measures of pairs of them; in a `replay`, or with `opened` None, vectors and
-    measures come from the store alone.
+def embed(opened: Opened, requests: Sequence[Embed], usage: LocalUsage) -> list[Floats]:
+    """A unit vector of each text."""
+    how = opened.once(pooling)
+    texts = [how.prompt + (request.text.lower() if how.lower else request.text) for request in requests]
 
-    Token states are too large to keep: a replay computes them anew, and needs the model.
-    """
+    def compute(batch: Batch) -> list[Floats]:
+        return list(pooled(opened.backend.hidden(*batch, layers(opened)), batch.mask, how.mode))
 
-    def __init__(
-        self, id_: str, opened: Opened | None, store: Results | None = None, usage: LocalUsage | None = None,
-        *, replay: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(id_, opened, store, usage)
-        alone = replay or opened is None
-        self._vectors = Batcher(id_, _STORED, None if alone else self._embed, store=store, usage=self.usage)
-        self._measures: dict[str, StatesMeasure] = {}
-        self._numbers = Batcher(
-            id_, _NUMBER, None if alone else self._measure, store=store, usage=self.usage, most=STATES_AT_ONCE // 2
-        )  # fmt: skip
-        self._states = Batcher(
-            id_, _NEVER, self._encode if opened else None, usage=self.usage, most=STATES_AT_ONCE
-        )  # fmt: skip
-        if opened is not None:
-            self._pooling = pooling(opened.model.folder)
+    return opened.run([opened.tokens.texts(texts)], usage, compute)
 
-    @cached_property
-    def layers(self) -> int:
-        """How many layers there are; layer 0 are the input embeddings."""
-        return int(self._network.model.config["num_hidden_layers"])
 
-    async def embed(self, texts: Sequence[str]) -> Floats:
-        """A unit vector each: shape (texts, dimensions)."""
-        if not texts:
-            return np.zeros((0, 0), dtype=np.float32)
-        return self._valid(np.stack(await self._vectors.ask([(text,) for text in texts])))
+def encode(opened: Opened, requests: Sequence[Encode], usage: LocalUsage) -> list[TokenStates]:
+    """The token states of the layer that each request asks for."""
+    last = layers(opened)
 
-    async def states(self, texts: Sequence[str], layer: int | None = None) -> list[TokenStates]:
-        """The token states of a layer (None: the last)."""
-        wanted = self._known(self.layers if layer is None else layer)
-        rows = await self._states.ask([(text, str(wanted)) for text in texts])
-        for row in rows:
-            self._valid(row.states)
-        return rows
-
-    async def measured(self, pairs: Sequence[tuple[str, str]], layer: int, measure: StatesMeasure) -> list[float]:
-        """What `measure` makes of the token states of each pair of texts: stored under its name."""
-        self._measures[measure.name] = measure
-        values = await self._numbers.ask([(*pair, str(layer), measure.name) for pair in pairs])
-        self._valid(np.array(values))
-        return values
-
-    def _known(self, layer: int) -> int:
-        if not 0 <= layer <= self.layers:
-            raise UsageError(f"{self.id} has layers 0 to {self.layers}, not {layer}")
-        return layer
-
-    def _measure(self, asked: Sequence[Texts]) -> list[float]:
-        wanted = list(dict.fromkeys((text, layer) for *pair, layer, _ in asked for text in pair))
-        for _, layer in wanted:
-            self._known(int(layer))
-        states = dict(zip(wanted, self._encode(wanted), strict=True))
-        return [self._measures[name].of(states[one, layer], states[other, layer]) for one, other, layer, name in asked]
-
-    @property
-    def _network(self) -> Opened:
-        if self._maybe_opened is None:
-            raise ReplayMiss(f"token states are not stored in a run, and the folder of {self.id} is not here")
-        return self._maybe_opened
-
-    def _embed(self, texts: Sequence[Texts]) -> list[Floats]:
-        opened, how = self._network, self._pooling
-        inputs = opened.tokens.texts([how.prompt + (text.lower() if how.lower else text) for (text,) in texts])
-
-        def compute(batch: Batch) -> list[Floats]:
-            return list(pooled(opened.backend.hidden(*batch, self.layers), batch.mask, how.mode))
-
-        return opened.run([inputs], self.usage, compute)
-
-    def _encode(self, wanted: Sequence[Texts]) -> list[TokenStates]:
-        by_place: dict[int, TokenStates] = {}
-        for layer in sorted({int(layer) for _, layer in wanted}):
-            places = [place for place, (_, own) in enumerate(wanted) if int(own) == layer]
-            states = self._of_layer([wanted[place][0] for place in places], layer)
-            by_place.update(zip(places, states, strict=True))
-        return [by_place[place] for place in range(len(wanted))]
-
-    def _of_layer(self, texts: Sequence[str], layer: int) -> list[TokenStates]:
-        opened, inputs = self._network, self._network.tokens.texts(texts)
+    def of_layer(some: Sequence[Encode], layer: int) -> list[TokenStates]:
+        if not 0 <= layer <= last:
+            raise UsageError(f"{opened.id} has layers 0 to {last}, not {layer}")
 
         def compute(batch: Batch) -> list[Floats]:
             states = opened.backend.hidden(*batch, layer)
             return [row[: int(mask.sum())].copy() for row, mask in zip(states, batch.mask, strict=True)]
 
-        states = opened.run([inputs], self.usage, compute)
+        inputs = opened.tokens.texts([request.text for request in some])
+        states = opened.run([inputs], usage, compute)
         return [_states(input_, opened.tokens, own) for input_, own in zip(inputs, states, strict=True)]
+
+    return by_settings(requests, lambda request: last if request.layer is None else request.layer, of_layer)
+
+
+def compare_states(opened: Opened, requests: Sequence[CompareStates], usage: LocalUsage) -> list[float]:
+    """What each request's measure makes of the states of its texts; each text is encoded once."""
+    pairs = [(Encode(one.first, one.layer), Encode(one.second, one.layer)) for one in requests]
+    wanted = list(dict.fromkeys(request for pair in pairs for request in pair))
+    states = dict(zip(wanted, encode(opened, wanted, usage), strict=True))
+    return [
+        request.measure.of(states[first], states[second])
+        for request, (first, second) in zip(requests, pairs, strict=True)
+    ]
+
+
+def layers(opened: Opened) -> int:
+    """How many layers there are; layer 0 are the input embeddings."""
+    return int(opened.model.config["num_hidden_layers"])
 
 
 def _states(input_: Input, tokens: Tokens, states: Floats) -> TokenStates:

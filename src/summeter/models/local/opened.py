@@ -2,37 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import numpy as np
+from typing import Any, TypeVar
 
 from summeter.interrupt import checkpoint
 from summeter.models.local.backend import Head, Runtime, choose_runtime, load
-from summeter.models.local.batcher import (
-    Batcher,
-    Codec,
-    Lengths,
-    LocalUsage,
-    Texts,
-    halving,
-    out_of_memory,
-    padding,
-    plan,
-)
+from summeter.models.local.batcher import Lengths, LocalUsage, halving, out_of_memory, padding, plan
 from summeter.models.local.names import LocalName, LocalSettings, Located, locate, parse
 from summeter.models.local.tokens import Input, Tokens, load_tokens
-from summeter.records import ModelError, ReplayMiss
-from summeter.runs.results import Results
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 T = TypeVar("T")
-Numbers = TypeVar("Numbers", bound="NDArray[Any]")
+Asked = TypeVar("Asked")
+Settings = TypeVar("Settings", bound=Hashable)
 
 SEVERAL_TEXTS = 4096
 """Tokens at a time of an encoder-decoder: what a T5 makes of the distances between tokens it makes once a pass."""
@@ -47,6 +30,7 @@ class Opened:
         self.runtime = runtime
         self.head = head
         self._lock = threading.Lock()
+        self._read: dict[Callable[[Opened], Any], Any] = {}
 
     @property
     def id(self) -> str:
@@ -67,6 +51,13 @@ class Opened:
         """Its tokenizer."""
         with self._lock:
             return self._tokens
+
+    def once(self, read: Callable[[Opened], T]) -> T:
+        """What `read` makes of the model's files, made once."""
+        if read not in self._read:
+            self._read[read] = read(self)
+        made: T = self._read[read]
+        return made
 
     @cached_property
     def backend(self) -> Any:
@@ -110,42 +101,19 @@ class Opened:
         return self.settings.batch_tokens or usual
 
 
-class LocalModel:
-    """What all local models share: an id, what it did, and the weights. With `opened` None, and in a `replay`, stored
-    results answer alone."""
-
-    def __init__(
-        self, id_: str, opened: Opened | None, store: Results | None = None, usage: LocalUsage | None = None,
-        *, replay: bool = False,
-    ) -> None:  # fmt: skip
-        self.id = id_
-        self.usage = usage or LocalUsage()
-        self._maybe_opened = None if replay else opened
-        self._store = store
-
-    @property
-    def _opened(self) -> Opened:
-        if self._maybe_opened is None:
-            raise ReplayMiss(f"the replayed run does not hold all of {self.id}, and the model's folder is not here")
-        return self._maybe_opened
-
-    def _batcher(self, codec: Codec[T], compute: Callable[[Sequence[Texts]], Sequence[T]]) -> Batcher[T]:
-        """Stored results of one task, and `compute` for the others where there are weights."""
-        known = compute if self._maybe_opened is not None else None
-        return Batcher(self.id, codec, known, store=self._store, usage=self.usage)
-
-    def _valid(self, values: Numbers) -> Numbers:
-        """The values. ModelError where one is NaN: a comparison would take it for a no, and a failure for a score."""
-        if np.isnan(values).any():
-            raise ModelError(
-                f"{self.id} computed NaN for this input: its weights are damaged, or its numbers too large for its "
-                "precision (precision=fp32 is the widest)"
-            )
-        return values
-
-    async def close(self) -> None:
-        """Nothing to let go of: the weights go with their last user."""
-        await asyncio.sleep(0)
+def by_settings(
+    requests: Sequence[Asked],
+    of: Callable[[Asked], Settings],
+    compute: Callable[[Sequence[Asked], Settings], Sequence[T]],
+) -> list[T]:
+    """What `compute` gives for the requests of each settings, in the order of the requests."""
+    places: dict[Settings, list[int]] = {}
+    for place, request in enumerate(requests):
+        places.setdefault(of(request), []).append(place)
+    results: dict[int, T] = {}
+    for settings, own in places.items():
+        results.update(zip(own, compute([requests[place] for place in own], settings), strict=True))
+    return [results[place] for place in range(len(requests))]
 
 
 def open_model(text: str | LocalName, head: Head, *, offline: bool = False) -> Opened:

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 import numpy as np
 from pydantic import ValidationError
 
-from summeter.models.base import AspectRating, Framing, Rated
-from summeter.models.local.batcher import Batcher, Codec, LocalUsage, Texts
+from summeter.models.local.batcher import LocalUsage
 from summeter.models.local.names import file_hash, read_json
-from summeter.models.local.opened import LocalModel, Opened
+from summeter.models.local.opened import Opened
 from summeter.models.local.tokens import Batch, Input
+from summeter.models.networks import AspectRating, Framing, Rate, Rated
 from summeter.models.prompts import fence_codes
 from summeter.records import Record, UsageError
-from summeter.runs.results import Results
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -304,40 +303,19 @@ def _mean(states: Floats) -> Floats:
     return np.asarray(states.mean(axis=0)) if len(states) else np.zeros(states.shape[1])
 
 
-_STORED: Codec[Rated] = Codec("rated", lambda rated: rated.pack(), Rated.unpack)
+def rate(opened: Opened, requests: Sequence[Rate], usage: LocalUsage) -> list[Rated]:
+    """What the judge says of each (document, summary)."""
+    head = opened.once(checked_head)
+    pairs = [(request.document, request.summary) for request in requests]
+    rows = framed(pairs, head.prompts)
+    states = np.concatenate([pooled_states(opened, texts, head.pool, usage, framing) for framing, texts in rows])
+    return head.rated(head.apply(states[:, :-1]), states[:, -1])
 
 
-class LocalRegressor(LocalModel):
-    """Ratings of (document, summary) pairs by a trained judge; with `opened` None, and in a `replay`, from the store
-    alone."""
-
-    def __init__(
-        self, id_: str, opened: Opened | None, store: Results | None = None, usage: LocalUsage | None = None,
-        *, replay: bool = False,
-    ) -> None:  # fmt: skip
-        super().__init__(id_, opened, store, usage, replay=replay)
-        if opened is not None:
-            self._head = read_head(opened.model.folder)
-            _check_settings(opened, self._head)
-        self._pairs: Batcher[Rated] = self._batcher(_STORED, self._predict)
-
-    async def predict(self, pairs: Sequence[tuple[str, str]]) -> list[Rated]:
-        """What the judge says of each (document, summary)."""
-        return await self._pairs.ask(pairs)
-
-    def _predict(self, pairs: Sequence[Texts]) -> list[Rated]:
-        head = self._head
-        states = np.concatenate(
-            [
-                pooled_states(self._opened, rows, head.pool, self.usage, framing)
-                for framing, rows in framed(pairs, head.prompts)
-            ]
-        )
-        return head.rated(head.apply(states[:, :-1]), states[:, -1])
-
-
-def _check_settings(opened: Opened, head: Head) -> None:
-    """A judge answers as it was trained, or not at all: its calibration holds for nothing else."""
+def checked_head(opened: Opened) -> Head:
+    """The head of a trained judge. UsageError where the model does not run as the judge was trained: its calibration
+    holds for nothing else."""
+    head = read_head(opened.model.folder)
     if opened.tokens.limit != head.max_tokens:
         raise UsageError(
             f"{opened.model.name} was trained on inputs of {head.max_tokens} tokens, not {opened.tokens.limit}; leave "
@@ -348,6 +326,7 @@ def _check_settings(opened: Opened, head: Head) -> None:
             f"{opened.model.name} was calibrated in fp32, and {opened.runtime.precision} gives other numbers; set "
             "precision=fp32 behind the model's name"
         )
+    return head
 
 
 def _packed(array: Floats) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from summeter.models.base import Cut, Framing
 from summeter.models.local.names import Located, maybe_json
+from summeter.models.networks import Cut, Framing
 from summeter.records import InstallError, UsageError
 
 if TYPE_CHECKING:

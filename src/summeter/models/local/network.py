@@ -1,0 +1,171 @@
+"""LocalNetwork: concurrent requests, stored results and computed ones brought together."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+
+from summeter.interrupt import checked, raise_if_stopped
+from summeter.models.compute_time import ComputeTime, computing_for
+from summeter.models.local.batcher import LocalUsage
+from summeter.models.networks import NetworkRequest, TokenLogits, TokenStates
+from summeter.models.per_loop import PerLoop
+from summeter.records import ModelError, ReplayMiss
+from summeter.runs.results import Results, result_key
+
+T = TypeVar("T")
+
+AnyRequest = NetworkRequest[Any]
+Compute = Callable[[Sequence[AnyRequest]], Sequence[Any]]
+"""Results of requests of one class, in their order."""
+
+
+@dataclass
+class _Queue:
+    """What waits for the network in one event loop, of one class of requests."""
+
+    waiting: dict[bytes, AnyRequest] = field(default_factory=dict)
+    flights: dict[bytes, asyncio.Future[Any]] = field(default_factory=dict)
+    asked_by: dict[bytes, ComputeTime | None] = field(default_factory=dict)
+    task: asyncio.Task[None] | None = None
+
+
+class LocalNetwork:
+    """Collects requests for `compute`, which is called in a thread, one call at a time for each event loop and class of
+    requests; each different request is computed once.
+
+    A result is in the store before anyone sees it. With `compute` None, and in a `replay`, the store answers alone
+    (ReplayMiss), except for results that are never stored.
+    """
+
+    def __init__(
+        self,
+        id_: str,
+        compute: Compute | None,
+        store: Results | None = None,
+        usage: LocalUsage | None = None,
+        *,
+        replay: bool = False,
+    ) -> None:
+        self.id = id_
+        self.usage = usage or LocalUsage()
+        self._compute = compute
+        self._store = store
+        self._replay = replay
+        self._queues: PerLoop[dict[type[AnyRequest], _Queue]] = PerLoop(lambda: defaultdict(_Queue))
+
+    async def ask(self, requests: Sequence[NetworkRequest[T]]) -> list[T]:
+        """A result for each request, in their order. ModelError where one is not a number: a comparison would take it
+        for a no, and a failure for a score."""
+        keys = [result_key(self.id, type(request).__name__, request.key) for request in requests]
+        counted = [key for key, request in zip(keys, requests, strict=True) if request.counted]
+        self.usage.asked += len(counted)
+        wanted = dict(zip(keys, requests, strict=True))
+        results = self._stored(wanted)
+        pending = {key: self._flight(key, request) for key, request in wanted.items() if key not in results}
+        self.usage.stored += sum(key in results for key in counted)
+        if pending:
+            # Each waiter leaves on its own: the others still want the results.
+            await asyncio.wait(pending.values())
+            results |= {key: flight.result() for key, flight in pending.items()}
+        if any(map(_is_nan, results.values())):
+            raise ModelError(
+                f"{self.id} computed NaN for this input: its weights are damaged, or its numbers too large for its "
+                "precision (precision=fp32 is the widest)"
+            )
+        return [results[key] for key in keys]
+
+    async def close(self) -> None:
+        """Nothing to let go of: the weights go with their last user."""
+        await asyncio.sleep(0)
+
+    def _stored(self, wanted: dict[bytes, NetworkRequest[T]]) -> dict[bytes, T]:
+        if self._store is None:
+            return {}
+        codecs = {key: request.codec for key, request in wanted.items() if request.codec is not None}
+        return {key: codecs[key].unpack(value) for key, value in self._store.get(codecs).items()}
+
+    def _flight(self, key: bytes, request: NetworkRequest[T]) -> asyncio.Future[T]:
+        if self._compute is None or (self._replay and request.codec is not None):
+            raise ReplayMiss(
+                f"the replayed run does not hold this result of {self.id}, or the model's folder is not here: "
+                f"{type(request).__name__} {request.key:.100}"
+            )
+        queue = self._queues.get()[type(request)]
+        if key not in queue.flights:
+            flight: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+            # Looked at, so that asyncio does not report an error when everyone who waited has left.
+            flight.add_done_callback(lambda done: done.cancelled() or done.exception())
+            queue.flights[key] = flight
+            queue.waiting[key] = request
+            queue.asked_by[key] = computing_for()
+            if queue.task is None or queue.task.done():
+                queue.task = asyncio.get_running_loop().create_task(self._serve(queue, request.at_once))
+        return queue.flights[key]
+
+    async def _serve(self, queue: _Queue, at_once: int) -> None:
+        with checked(raise_if_stopped):  # it works for all who wait, not for the item that began it
+            while queue.waiting:
+                await _settled(queue.waiting, at_once)
+                keys = list(queue.waiting)[:at_once]
+                requests = [queue.waiting.pop(key) for key in keys]
+                asked_by = [queue.asked_by.pop(key) for key in keys]
+                began = time.perf_counter()
+                try:
+                    results = await asyncio.to_thread(self._work, keys, requests)
+                except BaseException as error:
+                    _fail([queue.flights.pop(key) for key in keys], error)
+                    if not isinstance(error, Exception):
+                        _fail([queue.flights.pop(key) for key in queue.waiting], error)
+                        raise
+                    continue
+                each = (time.perf_counter() - began) / len(keys)
+                for spent in asked_by:
+                    if spent is not None:
+                        spent.seconds += each
+                for key, result in zip(keys, results, strict=True):
+                    flight = queue.flights.pop(key)
+                    if not flight.done():
+                        flight.set_result(result)
+
+    def _work(self, keys: Sequence[bytes], requests: Sequence[AnyRequest]) -> Sequence[Any]:
+        assert self._compute is not None  # noqa: S101 - nothing gets here without
+        results, codec = self._compute(requests), requests[0].codec
+        self.usage.computed += len(keys) if requests[0].counted else 0
+        if self._store is not None and codec is not None:
+            self._store.put(self.id, {key: codec.pack(result) for key, result in zip(keys, results, strict=True)})
+        return results
+
+
+def _is_nan(result: object) -> bool:
+    """Whether a result holds numbers, and one of them is NaN."""
+    if isinstance(result, TokenLogits):
+        result = result.logits
+    elif isinstance(result, TokenStates):
+        result = result.states
+    return isinstance(result, (float, np.ndarray)) and bool(np.isnan(result).any())
+
+
+async def _settled(waiting: dict[bytes, AnyRequest], enough: int) -> None:
+    """Wait until nobody adds to what waits: tasks that were started together then ask together."""
+    seen, calm = len(waiting), 0
+    while calm < 3 and seen < enough:
+        await asyncio.sleep(0)
+        calm = calm + 1 if len(waiting) == seen else 0
+        seen = len(waiting)
+
+
+def _fail(flights: Iterable[asyncio.Future[Any]], error: BaseException) -> None:
+    for flight in flights:
+        if flight.done():
+            continue
+        if isinstance(error, Exception):
+            flight.set_exception(error)
+        else:
+            flight.cancel()

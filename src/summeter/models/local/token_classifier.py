@@ -1,0 +1,42 @@
+"""A token classifier, or extractive question answering: the raw outputs of every token of a text or a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from summeter.models.local.batcher import LocalUsage
+from summeter.models.local.opened import Opened, by_settings
+from summeter.models.local.tokens import Batch
+from summeter.models.networks import ClassifyTokens, TokenLogits
+from summeter.records import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def classify_tokens(opened: Opened, requests: Sequence[ClassifyTokens], usage: LocalUsage) -> list[TokenLogits]:
+    """The outputs of each request's tokens, marks included."""
+    if any(request.framing.template is not None for request in requests):
+        raise ValueError("tokens are classified in one text or a pair, not in a template")
+    # Framings may differ from request to request (a cut of its own): all go through the network together.
+    inputs = by_settings(
+        requests,
+        lambda request: request.framing,
+        lambda some, framing: opened.tokens.inputs([request.texts for request in some], framing),
+    )
+
+    def compute(batch: Batch) -> list[NDArray[np.float32]]:
+        logits = opened.backend.token_logits(*batch)
+        return [row[: int(mask.sum())].copy() for row, mask in zip(logits, batch.mask, strict=True)]
+
+    rows = []
+    for request, input_, logits in zip(requests, inputs, opened.run([inputs], usage, compute), strict=True):
+        if logits.shape[1] != request.classes:
+            raise UsageError(
+                f"{opened.model.name} has {logits.shape[1]} outputs a token, and the evaluator reads "
+                f"{request.classes}: it is another kind of checkpoint"
+            )
+        rows.append(TokenLogits(logits, input_.offsets, input_.text, input_.truncated))
+    return rows
