@@ -92,7 +92,7 @@ class Fenice(PromptedEvaluator):
     @model_validator(mode="after")
     def _fits(self) -> Self:
         if self.coref and self.step in {"nli_sent", "nli_claim"}:
-            raise ValueError(f"step {self.step} is the ladder's step without coreference; leave coref out")
+            raise ValueError(f"step {self.step} is without coreference; leave coref out")
         if self.variant == "paper" and self.stride > self.window:
             raise ValueError(f"a stride of {self.stride} would skip sentences between windows of {self.window}")
         return self
