@@ -253,6 +253,11 @@ def _keys(value: Any) -> dict[str, Any]:
     value = unwrap(value)
     if not isinstance(value, dict):
         raise ReplyError(f"expected an object, got {show(value)}")
+    return by_choice(value)
+
+
+def by_choice(value: Mapping[str, Any]) -> dict[str, Any]:
+    """An object with its keys as `choice` compares them; ReplyError where two of them are one."""
     entry_of = {choice(key) or key: entry for key, entry in value.items()}
     if len(entry_of) < len(value):
         raise ReplyError("a field is given twice", fault="ambiguous")
@@ -324,19 +329,41 @@ def _by_number(pairs: list[tuple[Any, Any]], count: int, noun: str) -> list[Any]
     return [placed[position] for position in range(1, count + 1)]
 
 
-def read_entries(value: Any, count: int, noun: str, read: Callable[[Any, int], T]) -> tuple[T, ...]:
-    """`read` applied to each of exactly `count` entries (see `entries`) with its place from 0; a fault names the unit.
+def read_entries(
+    text: str,
+    count: int,
+    noun: str,
+    read: Callable[[Any, int], T],
+    *,
+    decision: Callable[[T], object],
+    material: Sequence[str] = (),
+    wordless: bool = False,
+    bare: bool = False,
+) -> tuple[T, ...]:
+    """One answer for each of exactly `count` entries in a reply (see `entries`).
 
-    >>> read_entries({"2": "no", "1": "Yes."}, 2, "sentence", lambda entry, place: yes(entry))
+    `read` is given the entry, an object (or, where `bare` entries are allowed, a text), and its place from 0. A fault
+    names the unit, a `noun`. `decision` is what two complete answers must agree in; `material` and `wordless` are as
+    for `read_reply`.
+
+    >>> read_entries('{"2": "no", "1": "Yes."}', 2, "sentence", lambda entry, _: yes(entry), decision=bool, bare=True)
     (True, False)
     """
-    read_so_far = []
-    for place, entry in enumerate(entries(value, count, noun)):
-        try:
-            read_so_far.append(read(entry, place))
-        except ReplyError as error:
-            raise error.within(f"{noun} {place + 1}") from None
-    return tuple(read_so_far)
+
+    def answers(value: Any) -> tuple[T, ...]:
+        found = []
+        for place, entry in enumerate(entries(value, count, noun)):
+            try:
+                if not (_is_dict(entry) or (bare and isinstance(entry, str))):
+                    raise ReplyError(f"the entry is {show(entry)}, not an object")
+                found.append(read(entry, place))
+            except ReplyError as error:
+                raise error.within(f"{noun} {place + 1}") from None
+        return tuple(found)
+
+    return read_reply(
+        text, answers, same=lambda found: [decision(one) for one in found], material=material, wordless=wordless
+    )
 
 
 class Texts(NamedTuple):
@@ -383,15 +410,15 @@ def field(entry: Mapping[str, Any], *names: str) -> Any:
 
 
 def yes(value: Any) -> bool:
-    """Whether it says yes, in any case, or as a boolean; ReplyError for anything else.
+    """Whether it says yes or no, in any case, or as a boolean; ReplyError for anything else.
 
     >>> yes("No.")
     False
     """
-    word = {True: "yes", False: "no"}[value] if isinstance(value, bool) else choice(value)
-    if word not in {"yes", "no"}:
+    word = str(value).lower() if isinstance(value, bool) else choice(value)
+    if word not in {"yes", "no", "true", "false"}:
         raise ReplyError(f"{show(value)} is neither yes nor no")
-    return word == "yes"
+    return word in {"yes", "true"}
 
 
 def required_text(entry: Mapping[str, Any], name: str) -> str:

@@ -97,7 +97,7 @@ def test_the_released_form_is_read_in_order() -> None:
         ({"present": "partly", "lines": [1]}, "key fact 1: 'partly' is neither yes nor no"),
         ({"present": None, "lines": [1]}, "key fact 1: None is neither yes nor no"),
         ({"present": 1, "lines": [1]}, "key fact 1: 1 is neither yes nor no"),
-        ("yes", "key fact 1: the answer is 'yes', not an object"),
+        ("yes", "key fact 1: the entry is 'yes', not an object"),
     ],
 )
 def test_a_reply_that_does_not_fit_says_where(first: Any, says: str) -> None:

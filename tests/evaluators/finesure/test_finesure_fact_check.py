@@ -149,7 +149,7 @@ def test_bare_categories_are_verdicts_without_a_reason() -> None:
         ),
         ({**GOOD, "2": {"reason": "x"}}, "sentence 2: the verdict has no category"),
         ({**GOOD, "2": {"reason": 3, "category": "no error"}}, "sentence 2: the reason is 3, not a text"),
-        ({**GOOD, "2": 1}, "sentence 2: the verdict is 1, not an object"),
+        ({**GOOD, "2": 1}, "sentence 2: the entry is 1, not an object"),
         ({**GOOD, "4": GOOD["1"]}, "an entry for sentence 4, but they run from 1 to 3"),
     ],
 )

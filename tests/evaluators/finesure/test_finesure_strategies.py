@@ -101,7 +101,7 @@ def test_a_taxonomy_without_categories_is_an_error(name: str) -> None:
         ({"supported": 1}, "sentence 1: 1 is neither yes nor no"),
         ({"category": "no error"}, "sentence 1: it has no field named supported"),
         ("no error", "sentence 1: 'no error' is neither yes nor no"),
-        (True, "sentence 1: the verdict is True, not an object"),
+        (True, "sentence 1: the entry is True, not an object"),
     ],
 )
 def test_what_is_no_yes_and_no_no(first: Any, says: str) -> None:

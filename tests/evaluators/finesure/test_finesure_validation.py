@@ -233,7 +233,7 @@ def test_roles_and_signature() -> None:
             "wrong count: two entries for key fact 1",
         ),
         ([{"statement_id": 1, "response": "Yes"}, {"response": "No"}], "None is not the number of a key fact"),
-        ({**json.loads(votes("y", "y")), "2": "yes"}, "key fact 2: the vote is 'yes', not an object"),
+        ({**json.loads(votes("y", "y")), "2": "yes"}, "key fact 2: the entry is 'yes', not an object"),
         (
             {**json.loads(votes("y", "y")), "2": {"useful": "no", "reason": 1}},
             "key fact 2: the reason is 1, not a text",

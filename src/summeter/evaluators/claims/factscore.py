@@ -21,26 +21,24 @@ from summeter.evaluators.llm import NoVerdict
 from summeter.evaluators.replies import (
     NO_YES,
     REASON,
-    choice,
-    clean,
+    field,
     keyed_schema,
+    optional_text,
     read_entries,
-    read_reply,
-    show,
     text_schema,
+    yes,
 )
 from summeter.evaluators.supported import FAITHFULNESS, SupportVerdict, decide, support_judgment
 from summeter.evaluators.windows import Shown, View, shown
 from summeter.models.prompts import Prompt, fence_code
 from summeter.models.structured import BoundLLM, Form
-from summeter.records import Item, Judgment, ReplyError, Span
+from summeter.records import Item, Judgment, Span
 from summeter.text.match import find_quote
 
 REPLY_TOKENS = 130
 """Tokens a verdict takes: a quote, a reason, and the JSON around them."""
 
 _VERDICT = {"quote": text_schema(REASON), "reason": text_schema(REASON), "supported": NO_YES}
-_SUPPORTED = {"yes": True, "true": True, "supported": True, "no": False, "false": False, "not supported": False}
 
 
 class ClaimAnswers(NamedTuple):
@@ -170,28 +168,15 @@ def form(claims: Sequence[str], document: str) -> Form[tuple[SupportVerdict, ...
 
 def read_verdicts(text: str, claims: Sequence[str], material: Sequence[str] = ()) -> tuple[SupportVerdict, ...]:
     """One verdict a claim from a reply, or ReplyError; `material` are the texts under judgment."""
-    return read_reply(
-        text,
-        lambda value: read_entries(value, len(claims), "claim", _verdict),
-        same=lambda verdicts: [verdict.supported for verdict in verdicts],
-        material=material,
+
+    def verdict(entry: Any, _: int) -> SupportVerdict:
+        quote = optional_text(entry, "quote")
+        quotes = () if quote is None else (quote,)
+        return SupportVerdict(yes(field(entry, "supported")), reason=optional_text(entry), quotes=quotes)
+
+    return read_entries(
+        text, len(claims), "claim", verdict, decision=lambda verdict: verdict.supported, material=material
     )
-
-
-def _verdict(entry: Any, place: int) -> SupportVerdict:
-    del place
-    if not isinstance(entry, dict):
-        raise ReplyError(f"the verdict is {show(entry)}, not an object")
-    word = entry.get("supported")
-    supported = word if isinstance(word, bool) else _SUPPORTED.get(choice(word) or "")
-    if supported is None:
-        raise ReplyError(f'"supported" is {show(word)}, not yes or no')
-    texts = {name: entry.get(name, "") for name in ("reason", "quote")}
-    for name, text in texts.items():
-        if not isinstance(text, str):
-            raise ReplyError(f"the {name} is {show(text)}, not a text")
-    quotes = tuple(filter(None, [clean(texts["quote"])]))
-    return SupportVerdict(supported, reason=clean(texts["reason"]) or None, quotes=quotes)
 
 
 def _evidence(view: View, verdict: SupportVerdict) -> tuple[Span, ...]:

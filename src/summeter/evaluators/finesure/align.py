@@ -27,7 +27,6 @@ from summeter.evaluators.replies import (
     number,
     optional_text,
     read_entries,
-    read_reply,
     show,
     yes,
 )
@@ -149,10 +148,12 @@ class Align(LLMJudge[Alignment]):
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Alignment:
         """One match a key fact, in this evaluator's form or the released code's."""
         facts, wanted = _facts(data), WANTED[self.strategy]
-        matched = read_reply(
+        matched = read_entries(
             text,
-            lambda value: matches(value, len(facts.facts), len(item.sentences), wanted),
-            same=lambda matched: [(match.present, match.sentences, match.degree) for match in matched],
+            len(facts.facts),
+            "key fact",
+            lambda entry, _: _match(entry, len(item.sentences), wanted),
+            decision=lambda match: (match.present, match.sentences, match.degree),
             material=(item.summary.text, *facts.texts),
             wordless=not wanted.reason,
         )
@@ -223,19 +224,12 @@ def schema(facts: int, sentences: int, wanted: Wanted = WANTED["instruction"]) -
     return keyed_schema(facts, "match", {**asked_first(wanted), **verdict, "lines": line_numbers})
 
 
-def matches(value: Any, facts: int, sentences: int, wanted: Wanted = WANTED["instruction"]) -> tuple[Match, ...]:
-    """One match per key fact from the JSON of a reply, or ReplyError.
-
-    Also read is the released form: a list in the order of the key facts, of {"key fact", "response",
-    "line number"}. The lines of an absent fact are ignored. A fact said to be present in no line is an
-    answer that contradicts itself: completeness would count a fact that no sentence conveys.
-    """
-    return read_entries(value, facts, "key fact", lambda entry, _: _match(entry, sentences, wanted))
-
-
 def _match(entry: Any, sentences: int, wanted: Wanted) -> Match:
-    if not isinstance(entry, dict):
-        raise ReplyError(f"the answer is {show(entry)}, not an object")
+    """The match in an entry of this evaluator's form, or of the released one: {"key fact", "response", "line number"}.
+
+    The lines of an absent fact are ignored. A fact said to be present in no line is an answer that contradicts itself:
+    completeness would count a fact that no sentence conveys.
+    """
     degree = _degree(field(entry, "category")) if wanted.category else None
     present = degree == WHOLLY if wanted.category else yes(field(entry, "present", "response"))
     why = optional_text(entry) if wanted.reason else None

@@ -26,7 +26,6 @@ from summeter.evaluators.replies import (
     keyed_schema,
     optional_text,
     read_entries,
-    read_reply,
     show,
     yes,
 )
@@ -116,14 +115,15 @@ class FactCheck(SentenceJudge):
         """One verdict a sentence: in the form asked for, or in the released one, a list in their order."""
         del data
         texts = item.sentences
-        return read_reply(
+        return read_entries(
             text,
-            lambda value: read_entries(
-                value, len(texts), "sentence", lambda entry, place: self._verdict(entry, place, texts)
-            ),
-            same=lambda verdicts: [(verdict.supported, verdict.category) for verdict in verdicts],
+            len(texts),
+            "sentence",
+            lambda entry, place: self._verdict(entry, place, texts),
+            decision=lambda verdict: (verdict.supported, verdict.category),
             material=material(item)[:2],
             wordless=not self._wanted.reason,
+            bare=True,
         )
 
     def parse_released(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Verdicts:
@@ -162,8 +162,6 @@ class FactCheck(SentenceJudge):
         bare = isinstance(entry, str)
         if bare:
             entry = {"category" if self._wanted.category else "supported": entry}
-        if not isinstance(entry, dict):
-            raise ReplyError(f"the verdict is {show(entry)}, not an object")
         _check_sentence(entry.get("sentence"), place, sentences)
         if not self._wanted.category:
             return SupportVerdict(yes(field(entry, "supported")), None, optional_text(entry))

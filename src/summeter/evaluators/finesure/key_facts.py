@@ -28,16 +28,14 @@ from summeter.evaluators.replies import (
     object_schema,
     optional_text,
     read_entries,
-    read_reply,
     read_texts,
-    show,
     text_schema,
     yes,
 )
 from summeter.evaluators.windows import Shown, View, shown
 from summeter.models.prompts import Prompt, fence_code
 from summeter.models.structured import Answer, BoundLLM, Form, Sampling
-from summeter.records import Document, Item, Judgment, Origin, ReplyError, Status
+from summeter.records import Document, Item, Judgment, Origin, Status
 
 Source = Literal["auto", "given", "reference", "document"]
 
@@ -296,18 +294,11 @@ def read_votes(reply: str, count: int, material: Sequence[str] = ()) -> tuple[Vo
     >>> read_votes('[{"statement_id": 1, "response": "Yes", "reason": "Central."}]', 1)
     (Vote(useful=True, reason='Central.'),)
     """
-    return read_reply(
-        reply,
-        lambda value: read_entries(value, count, "key fact", _vote),
-        same=lambda votes: [vote.useful for vote in votes],
-        material=material,
-    )
 
+    def vote(entry: Any, _: int) -> Vote:
+        return Vote(yes(field(entry, "useful", "response")), optional_text(entry))
 
-def _vote(entry: Any, _: int) -> Vote:
-    if not isinstance(entry, dict):
-        raise ReplyError(f"the vote is {show(entry)}, not an object")
-    return Vote(yes(field(entry, "useful", "response")), optional_text(entry))
+    return read_entries(reply, count, "key fact", vote, decision=lambda vote: vote.useful, material=material)
 
 
 def _merged(lists: Sequence[Texts], limit: int) -> dict[str, Any]:

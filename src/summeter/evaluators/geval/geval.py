@@ -20,16 +20,7 @@ from summeter.evaluators.base import Prepared, Tools
 from summeter.evaluators.fences import lines
 from summeter.evaluators.finesure.key_facts import KeyFactExtraction, Source
 from summeter.evaluators.geval.common import ScoreForm
-from summeter.evaluators.replies import (
-    clean,
-    is_object,
-    list_schema,
-    object_schema,
-    read_reply,
-    show,
-    text_schema,
-    unwrap,
-)
+from summeter.evaluators.replies import list_schema, object_schema, read_texts, text_schema
 from summeter.models.prompts import Template, fence_code
 from summeter.models.structured import Form
 from summeter.records import HASH, Document, Item, ReplyError, digest
@@ -186,16 +177,7 @@ def read_steps(text: str) -> tuple[str, ...]:
     >>> read_steps('{"steps": ["1. Read both.", "Give the score."]}')
     ('Read both.', 'Give the score.')
     """
-    return read_reply(text, _steps, wanted=is_object)
-
-
-def _steps(value: Any) -> tuple[str, ...]:
-    value = value["steps"] if "steps" in value else unwrap(value)
-    if not isinstance(value, list) or not value:
-        raise ReplyError(f"expected a list of steps, got {show(value)}")
-    if len(value) > MOST:
-        raise ReplyError(f"{len(value)} steps, more than {MOST}")
-    for place, step in enumerate(value, 1):
-        if not isinstance(step, str) or not any(char.isalpha() for char in step):
-            raise ReplyError(f"step {place} is {show(step)}, not a sentence")
-    return tuple(_NUMBERED.sub("", " ".join(clean(step).split()), count=1) for step in value)
+    steps = read_texts(text, ("steps",), "step")
+    if len(steps.texts) + steps.repeated > MOST:
+        raise ReplyError(f"{len(steps.texts) + steps.repeated} steps, more than {MOST}")
+    return tuple(_NUMBERED.sub("", " ".join(step.split()), count=1) for step in steps.texts)

@@ -21,13 +21,12 @@ from summeter.evaluators.base import Evaluator, Role
 from summeter.evaluators.fences import lines
 from summeter.evaluators.geval.common import SAMPLES, ScoreForm, counted
 from summeter.evaluators.llm import NO_DATA, NoVerdict, material
-from summeter.evaluators.replies import NO_YES, choice, entries, keyed_schema, read_reply, show
+from summeter.evaluators.replies import NO_YES, field, keyed_schema, read_entries, yes
 from summeter.evaluators.supported import FAITHFULNESS, SentenceJudge, SupportVerdict
 from summeter.models.prompts import PromptFolder
-from summeter.records import Item, ReplyError, Unit
+from summeter.records import Item, Unit
 
 RATED_PLUS = ("completeness", "conciseness")
-LABELS = {"no": False, "yes": True}
 
 
 class GEvalPlusFaithfulness(SentenceJudge):
@@ -60,21 +59,16 @@ class GEvalPlusFaithfulness(SentenceJudge):
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> tuple[SupportVerdict | NoVerdict, ...]:
         """Yes or no for every sentence."""
         del data
-        count = len(item.sentences)
-        return read_reply(
+        return read_entries(
             text,
-            lambda value: tuple(map(_verdict, entries(value, count, "sentence"), range(1, count + 1))),
+            len(item.sentences),
+            "sentence",
+            lambda entry, _: SupportVerdict(yes(entry if isinstance(entry, str) else field(entry, "response"))),
+            decision=lambda verdict: verdict.supported,
             material=material(item)[:2],
             wordless=True,
+            bare=True,
         )
-
-
-def _verdict(entry: Any, place: int) -> SupportVerdict:
-    word = entry.get("response") if isinstance(entry, dict) else entry
-    label = LABELS.get(choice(word) or "")
-    if label is None:
-        raise ReplyError(f"sentence {place}: the response is {show(word)}, not yes or no")
-    return SupportVerdict(label)
 
 
 class GEvalPlusRating(ScoreForm):

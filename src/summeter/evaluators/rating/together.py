@@ -18,7 +18,7 @@ from summeter.evaluators.base import JudgmentBuilder, Semicolons, semicolons
 from summeter.evaluators.llm import NO_DATA, LLMJudge, material, texts
 from summeter.evaluators.rating.judge import POINTS, SENTENCE, Rating
 from summeter.evaluators.rating.scale import point
-from summeter.evaluators.replies import choice, field, keyed_schema, read_reply, required_text, show, unwrap
+from summeter.evaluators.replies import by_choice, choice, field, keyed_schema, read_reply, required_text, show, unwrap
 from summeter.models.structured import Answer, BoundLLM, Form
 from summeter.records import HASH, Item, Judgment, ReplyError, digest
 
@@ -153,23 +153,19 @@ class RatedTogether(LLMJudge[Ratings]):
 
 
 def _read_ratings(value: Any, aspects: Iterable[str]) -> Ratings:
-    keys = {name: choice(name) for name in aspects}
+    keys = {name: choice(name) or name for name in aspects}
     if not (isinstance(value, dict) and any(choice(key) in keys.values() for key in value)):
         value = unwrap(value)
     if not isinstance(value, dict):
         raise ReplyError(f"expected an entry for each aspect, got {show(value)}")
-    entry_of: dict[str | None, Any] = {}
-    for key, entry in value.items():
-        if choice(key) in entry_of:
-            raise ReplyError(f"two entries for {choice(key)}")
-        entry_of[choice(key)] = entry
+    entry_of = by_choice(value)
     ratings = {name: _read_rating(name, entry_of, key) for name, key in keys.items()}
     if all(isinstance(rating, ReplyError) for rating in ratings.values()):
         _complete(ratings)
     return ratings
 
 
-def _read_rating(name: str, entry_of: Mapping[str | None, Any], key: str | None) -> Rating | ReplyError:
+def _read_rating(name: str, entry_of: Mapping[str, Any], key: str) -> Rating | ReplyError:
     if key not in entry_of:
         return ReplyError(f"no entry for {name}", fault="wrong_count")
     entry = entry_of[key]
