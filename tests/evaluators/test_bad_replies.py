@@ -16,9 +16,8 @@ from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.evaluators.catalog import CATALOG, find
 from summeter.evaluators.claims.factscore import FactScore
 from summeter.evaluators.finesure.align import Align
-from summeter.evaluators.finesure.fact_check import FactCheck
+from summeter.evaluators.finesure.fact_check import FactCheck, Strategy
 from summeter.evaluators.finesure.key_facts import KeyFactExtraction
-from summeter.evaluators.finesure.strategies import Strategy
 from summeter.evaluators.geval.geval import GEval
 from summeter.evaluators.geval.plus import GEvalPlusFaithfulness, GEvalPlusRating
 from summeter.evaluators.rating.direct import DirectAssessment

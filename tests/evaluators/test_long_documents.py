@@ -23,7 +23,7 @@ from summeter.evaluators.llm import NoVerdict
 from summeter.evaluators.rating.rts import ReasonThenScore
 from summeter.evaluators.replies import Texts
 from summeter.evaluators.supported import SupportVerdict, decide
-from summeter.evaluators.windows import GAP, LEAST, Shown, View, closest, shown
+from summeter.evaluators.windows import GAP, LEAST, DocumentView, DocumentViews, closest, document_views
 from summeter.models.base import Message
 from summeter.models.prompts import Prompt
 from summeter.models.structured import Answer, BoundLLM, Overflow, Settings
@@ -47,12 +47,12 @@ def small(text: str) -> Document:
 class TestWhatIsShown:
     def test_a_document_that_fits_is_shown_as_it_is(self) -> None:
         for llm in (bound(None), bound(100_000)):
-            got = shown(LONG, llm, FRAME, 200)
-            assert got == Shown((View(LONG.text, 0),))
+            got = document_views(LONG, llm, FRAME, 200)
+            assert got == DocumentViews((DocumentView(LONG.text, 0),))
             assert got.whole
 
     def test_windows_cover_everything_and_fit(self) -> None:
-        got = shown(LONG, bound(8192), FRAME, 200)
+        got = document_views(LONG, bound(8192), FRAME, 200)
         # 8192 x 0.9 = 7372, less 200 for the reply and some 130 for 40 times "Is it so?": room for about 7,040 tokens,
         # of which an eighth is overlap; 53,000 / 6,160 = 8.6.
         assert got.truncated_tokens is None
@@ -67,12 +67,12 @@ class TestWhatIsShown:
         assert covered == len(LONG.text)
 
     def test_the_longest_reply_of_the_run_goes_before_the_expected_one(self) -> None:
-        few = shown(LONG, bound(8192, max_tokens=10), FRAME, 200).views
-        many = shown(LONG, bound(8192, max_tokens=4000), FRAME, 200).views
+        few = document_views(LONG, bound(8192, max_tokens=10), FRAME, 200).views
+        many = document_views(LONG, bound(8192, max_tokens=4000), FRAME, 200).views
         assert len(few) < len(many)
 
     def test_truncating_says_how_much_is_left_out(self) -> None:
-        got = shown(LONG, bound(8192, "truncate"), FRAME, 200)
+        got = document_views(LONG, bound(8192, "truncate"), FRAME, 200)
         assert len(got.views) == 1
         assert LONG.text.startswith(got.views[0].text)
         assert got.truncated_tokens == tokens(LONG.text[len(got.views[0].text) :])
@@ -83,23 +83,23 @@ class TestWhatIsShown:
     def test_the_beginning_fits_however_its_sentences_are_rounded(self, sentence: str) -> None:
         text = sentence * 40
         for room in range(LEAST, tokens(text) + 10, 3):
-            got = shown(small(text), bound(round((room + 240) / 0.9), "truncate"), FRAME, 100)
+            got = document_views(small(text), bound(round((room + 240) / 0.9), "truncate"), FRAME, 100)
             assert text.startswith(got.views[0].text)
             assert 100 + tokens(got.views[0].text) <= room + 240
             assert got.whole == (got.views[0].text == text)
 
     def test_error_names_the_sizes_and_the_way_out(self) -> None:
         with pytest.raises(ContextError, match=r"about 5\d,\d{3} tokens; test/reader reads 8,192.*on_overflow=window"):
-            shown(LONG, bound(8192, "error"), FRAME, 200)
+            document_views(LONG, bound(8192, "error"), FRAME, 200)
 
     @pytest.mark.parametrize("overflow", ["window", "truncate", "error"])
     def test_no_room_at_all_is_an_error(self, overflow: Overflow) -> None:
         with pytest.raises(ContextError, match="no room is left"):
-            shown(LONG, bound(LEAST + 100, overflow), FRAME, 200)
+            document_views(LONG, bound(LEAST + 100, overflow), FRAME, 200)
 
     @given(st.text(max_size=400), st.integers(400, 900))
     def test_windows_leave_nothing_out_whatever_the_text(self, text: str, context: int) -> None:
-        got = shown(small(text * 9), bound(context), FRAME, 50)
+        got = document_views(small(text * 9), bound(context), FRAME, 50)
         covered = 0
         for view in got.views:
             assert view.start is not None
@@ -112,7 +112,7 @@ class TestPassages:
     def test_the_nearest_passages_are_shown_with_the_opening_in_order(self) -> None:
         middle = "A zeppelin crossed Trieste in the rain."
         source = small(f"It all began with a letter. {filler(3000)} {middle} {filler(3000)} {PLANTED}")
-        got = shown(source, bound(1600), FRAME, 100, near=["A zeppelin was seen over Trieste.", TOLD])
+        got = document_views(source, bound(1600), FRAME, 100, near=["A zeppelin was seen over Trieste.", TOLD])
         (view,) = got.views
         assert view.start is None
         assert view.text.startswith("It all began with a letter.")
@@ -127,7 +127,7 @@ class TestPassages:
 
     def test_without_anything_near_the_rest_is_spread_over_the_document(self) -> None:
         source = small(filler(6000))
-        (view,) = shown(source, bound(1600), FRAME, 100, near=["Quite unlike anything."]).views
+        (view,) = document_views(source, bound(1600), FRAME, 100, near=["Quite unlike anything."]).views
         places = [source.text.index(part) / len(source.text) for part in view.text.split(GAP) if part]
         assert places[0] == 0
         assert places[-1] > 0.9
@@ -135,7 +135,11 @@ class TestPassages:
 
 
 def test_the_closest_view_shares_the_rarest_words() -> None:
-    views = [View("The cat sat there.", 0), View("The dog and the zeppelin.", 18), View("The cat, the dog.", 44)]
+    views = [
+        DocumentView("The cat sat there.", 0),
+        DocumentView("The dog and the zeppelin.", 18),
+        DocumentView("The cat, the dog.", 44),
+    ]
     assert closest("The zeppelin.", views) == 1
     assert closest("The cat.", views) == 0
     assert closest("The cat.", views, [1, 2]) == 2
@@ -219,7 +223,7 @@ class TestFineSurE:
 
     def test_an_error_that_some_window_names_goes_before_not_being_mentioned(self) -> None:
         absent, wrong = SupportVerdict(False, "out-of-context error"), SupportVerdict(False, "entity error")
-        views = [View("The bell.", 0), View("Nothing.", 9), View("The bell rang.", 18)]
+        views = [DocumentView("The bell.", 0), DocumentView("Nothing.", 9), DocumentView("The bell rang.", 18)]
         assert decide("The bell rang.", {0: absent, 1: wrong, 2: absent}, views) == (wrong, 1)
         assert decide("The bell rang.", {0: absent, 1: absent}, views[:2]) == (absent, 0)
 
@@ -227,8 +231,8 @@ class TestFineSurE:
         one = item(LONG, PLANTED, "The bell was sold in 1801.")
         failed: Answer[Any] = Answer(None, "unparsed", "no JSON", (), None, None)
         good = Answer((SupportVerdict(True), SupportVerdict(False)), "ok", None, (), None, None)
-        views = [View("a", 0), View("b", 1)]
-        assert FactCheck().join([failed, good], one, views) == (
+        views = [DocumentView("a", 0), DocumentView("b", 1)]
+        assert FactCheck().combine([failed, good], one, views) == (
             SupportVerdict(True), NoVerdict("unparsed", "window 1 of 2: no JSON"),
         )  # fmt: skip
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from summeter.evaluators.entailment.summac import SummaC as SummaC
     from summeter.evaluators.fenice.evaluator import Fenice as Fenice
     from summeter.evaluators.finesure.align import Align as Align
-    from summeter.evaluators.finesure.bundle import FineSurE as FineSurE
+    from summeter.evaluators.finesure.align import FineSurE as FineSurE
     from summeter.evaluators.finesure.fact_check import FactCheck as FactCheck
     from summeter.evaluators.finesure.key_facts import KeyFactExtraction as KeyFactExtraction
     from summeter.evaluators.fused import Fused as Fused

@@ -103,10 +103,11 @@ class Role:
 
 @dataclass(frozen=True)
 class ExpectedJudgment:
-    """A judgment that an item should have: where it cannot be had, a failed judgment takes its place."""
+    """A judgment that an item should have: where it cannot be had, a failed judgment takes its place. Without `unit` it
+    is about the whole item, as in `target`."""
 
     aspect: str
-    unit: Unit = "summary"
+    unit: Unit | None = None
     index: int | None = None
     list_id: str | None = None
 
@@ -330,8 +331,8 @@ class Evaluator(BaseModel):
 
     def expected(self, item: Item, data: Mapping[str, Any], parser: Parser = "strict") -> list[ExpectedJudgment]:
         """The judgments of an item, which fail where it cannot be judged. Default: one of the summary an aspect."""
-        del data, parser
-        return [ExpectedJudgment(aspect, "pair" if item.rival else "summary") for aspect in self.measured]
+        del item, data, parser
+        return [ExpectedJudgment(aspect) for aspect in self.measured]
 
     def unjudged(self, item: Item, signature: str, prepared: Prepared | None = None) -> list[Judgment] | None:
         """The judgments of an item that is not to be judged, and None for one that is.
@@ -405,14 +406,14 @@ def _setting_fault(detail: Mapping[str, Any], owner: type[Evaluator]) -> str:
     return ": ".join(filter(None, [setting, f"{message}{value}"]))
 
 
-def target(item: Item, unit: Unit = "summary", index: int | None = None, list_id: str | None = None) -> Target:
-    """The target of a judgment about `item`."""
+def target(item: Item, unit: Unit | None = None, index: int | None = None, list_id: str | None = None) -> Target:
+    """The target of a judgment about `item`: without `unit` the summary, or the pair of two summaries."""
     rival = item.rival.system if item.rival else None
     return Target(
         document_id=item.document.id,
         system=item.summary.system,
         rival=rival,
-        unit=unit,
+        unit=unit or ("pair" if item.rival else "summary"),
         index=index,
         list_id=list_id,
     )
@@ -433,32 +434,8 @@ class JudgmentBuilder:
     calls: tuple[str, ...] = ()
     truncated_tokens: int | None = None
 
-    def ok(self, aspect: str, unit: Unit = "summary", index: int | None = None, **fields: Any) -> Judgment:
-        """A judgment; pass `value`, `label`, `evidence`, `reason`, `list_id`..."""
-        return self._write(aspect, unit, index, "ok", fields)
-
-    def failed(
-        self,
-        aspect: str,
-        status: Status,
-        reason: str,
-        unit: Unit = "summary",
-        index: int | None = None,
-        **fields: Any,
-    ) -> Judgment:
-        """A judgment that could not be had, and why."""
-        return self._write(aspect, unit, index, status, {"reason": reason, **fields})
-
-    def all_failed(self, status: Status, reason: str, expected: Iterable[ExpectedJudgment]) -> list[Judgment]:
-        """A failed judgment in place of each expected one."""
-        return [self.failed(one.aspect, status, reason, one.unit, one.index, list_id=one.list_id) for one in expected]
-
-    def skipped(self, reason: str) -> list[Judgment]:
-        """A skipped judgment of the item for each aspect."""
-        unit: Unit = "pair" if self.item.rival else "summary"
-        return [self.failed(aspect, "skipped", reason, unit) for aspect in self.evaluator.measured]
-
-    def _write(self, aspect: str, unit: Unit, index: int | None, status: Status, fields: dict[str, Any]) -> Judgment:
+    def ok(self, aspect: str, unit: Unit | None = None, index: int | None = None, **fields: Any) -> Judgment:
+        """A judgment (without `unit` of the whole item); pass `value`, `label`, `evidence`, `reason`, `list_id`..."""
         list_id = fields.pop("list_id", None)
         return Judgment(
             target=target(self.item, unit, index, list_id),
@@ -468,6 +445,49 @@ class JudgmentBuilder:
             model=self.model,
             prepared=self.prepared,
             calls=self.calls,
-            status=status,
-            **{"truncated_tokens": self.truncated_tokens, **fields},
+            **{"status": "ok", "truncated_tokens": self.truncated_tokens, **fields},
         )
+
+    def failed(
+        self,
+        aspect: str,
+        status: Status,
+        reason: str,
+        unit: Unit | None = None,
+        index: int | None = None,
+        **fields: Any,
+    ) -> Judgment:
+        """A judgment that could not be had, and why."""
+        return self.ok(aspect, unit, index, status=status, reason=reason, **fields)
+
+    def all_failed(self, status: Status, reason: str, expected: Iterable[ExpectedJudgment]) -> list[Judgment]:
+        """A failed judgment in place of each expected one."""
+        return [self.failed(one.aspect, status, reason, one.unit, one.index, list_id=one.list_id) for one in expected]
+
+    def skipped(self, reason: str) -> list[Judgment]:
+        """A skipped judgment of the item for each aspect."""
+        return [self.failed(aspect, "skipped", reason) for aspect in self.evaluator.measured]
+
+    def by_sentence(
+        self,
+        aspect: str,
+        sentences: Sequence[tuple[int, int]],
+        parts: Iterable[tuple[int, T]],
+        fields: Callable[[list[T]], Mapping[str, Any]],
+        missing: str,
+    ) -> list[Judgment]:
+        """A judgment a sentence of the summary, from the parts that begin in it.
+
+        `parts`: where each begins, and what `fields` makes the fields of a judgment from. A sentence without parts is
+        skipped, and `missing` is the reason.
+        """
+        placed = list(parts)
+        judgments = []
+        for index, (start, end) in enumerate(sentences):
+            own = [part for at, part in placed if start <= at < end]
+            judgments.append(
+                self.ok(aspect, "sentence", index, **fields(own))
+                if own
+                else self.failed(aspect, "skipped", missing, "sentence", index)
+            )
+        return judgments

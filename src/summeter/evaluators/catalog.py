@@ -18,7 +18,7 @@ CATALOG: dict[str, str] = {
     "rouge": "summeter.evaluators.overlap.rouge:Rouge",
     "bertscore": "summeter.evaluators.overlap.bertscore:BertScore",
     "similarity": "summeter.evaluators.overlap.similarity:Similarity",
-    "finesure": "summeter.evaluators.finesure.bundle:FineSurE",
+    "finesure": "summeter.evaluators.finesure.align:FineSurE",
     "finesure.fact_check": "summeter.evaluators.finesure.fact_check:FactCheck",
     "finesure.key_facts": "summeter.evaluators.finesure.key_facts:KeyFactExtraction",
     "finesure.align": "summeter.evaluators.finesure.align:Align",

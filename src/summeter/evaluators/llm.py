@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Final, Generic, Literal, NamedTuple, TypeVar
 
 from summeter.evaluators.base import JudgmentBuilder, Parser, Prepared, PromptedEvaluator, Role, Tools
 from summeter.evaluators.replies import object_schema
-from summeter.evaluators.windows import Shown, View, shown, with_document
+from summeter.evaluators.windows import DocumentView, DocumentViews, document_views, with_document
 from summeter.models.prompts import Prompt, fence_codes
 from summeter.models.structured import Answer, BoundLLM, Form
-from summeter.records import Item, Judgment, ReplyError, Status, Summary, Unit
+from summeter.records import Item, Judgment, ReplyError, Status, Summary
 
 R = TypeVar("R")
 
@@ -35,15 +35,14 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
 
     Class facts: `prompt_text`, the template itself where no file holds it; `reply`, the fields of the JSON object that
     is asked for, each with its schema; `long_documents`, what becomes of a document that is longer than the model
-    reads: "passages" (its opening and what is nearest to the summary), "windows" (one question each, until `settled`,
-    then `join`), or "unread" (the prompt does not hold it); `reply_tokens`, about how many tokens a reply takes;
-    `unit`, what its judgments are about.
+    reads: "passages" (its opening and what is nearest to the summary), "windows" (one question each, until
+    `is_decided`, then `combine`), or "unread" (the prompt does not hold it); `reply_tokens`, about how many tokens a
+    reply takes.
 
     Methods take `data`, what `prepare` derived (`Prepared.data`).
     """
 
     roles: ClassVar[Mapping[str, Role]] = {"judge": Role()}
-    unit: ClassVar[Unit] = "summary"
     reply: ClassVar[Mapping[str, Any]] = {}
     long_documents: ClassVar[Literal["passages", "windows", "unread"]] = "passages"
     reply_tokens: ClassVar[int] = 200
@@ -84,7 +83,7 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
         """What the schema is called when it is sent."""
         return self.template
 
-    def holes(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """What fills the template: by default the texts of the item, with the codes of their fences."""
         del data
         return texts(item)
@@ -94,12 +93,12 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
         del item
         return self.reply_tokens
 
-    def settled(self, answers: Sequence[Answer[R]], item: Item) -> bool:
+    def is_decided(self, answers: Sequence[Answer[R]], item: Item) -> bool:
         """Whether the windows asked about so far decide, so that no more need be."""
         del answers, item
         return False
 
-    def join(self, answers: Sequence[Answer[R]], item: Item, views: Sequence[View]) -> R | NoVerdict:
+    def combine(self, answers: Sequence[Answer[R]], item: Item, views: Sequence[DocumentView]) -> R | NoVerdict:
         """One reply from those on all windows. Default: there is one."""
         del item, views
         (answer,) = answers
@@ -115,7 +114,7 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
 
     def prompt(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> Prompt:
         """The question about an item."""
-        return self.load_template(self.template).fill(**self.holes(item, data))
+        return self.load_template(self.template).fill(**self.template_variables(item, data))
 
     def form(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> Form[R]:
         """The schema of a reply to this item, and the strict reader of one."""
@@ -124,17 +123,17 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One question, or one a window of a long document; a judgment for every unit."""
         llm, data = tools.llm("judge"), prepared.data
-        seen = self.shown(item, data, llm)
+        seen = self.document_views(item, data, llm)
         answers: list[Answer[R]] = []
         for view in seen.views:
             view_item = item if seen.whole else with_document(item, view.text)
             answers.append(await self.ask(llm, view_item, data))
-            if self.settled(answers, item):
+            if self.is_decided(answers, item):
                 break
         calls = tuple(key for answer in answers for key in answer.calls)
         cut = seen.truncated_tokens
         builder = self.builder(item, prepared, tools, model=llm.id, calls=calls, truncated_tokens=cut)
-        reply = self.join(answers, item, seen.views)
+        reply = self.combine(answers, item, seen.views)
         if isinstance(reply, NoVerdict):
             return builder.all_failed(reply.status, reply.reason, self.expected(item, data))
         return self.judgments(reply, builder)
@@ -154,15 +153,15 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
         del item
         return NO_DATA
 
-    def shown(self, item: Item, data: Mapping[str, Any], llm: BoundLLM) -> Shown:
+    def document_views(self, item: Item, data: Mapping[str, Any], llm: BoundLLM) -> DocumentViews:
         """What of the document the judge is shown, and in how many questions."""
         if self.long_documents == "unread" or llm.context is None:
-            return Shown((View(item.document.text, 0),))
+            return DocumentViews((DocumentView(item.document.text, 0),))
         near = None
         if self.long_documents == "passages":
             near = [*_parts(item.summary), *(_parts(item.rival) if item.rival else ())]
         frame = self.prompt(with_document(item, ""), data)
-        return shown(item.document, llm, frame, self.expected_tokens(item), near)
+        return document_views(item.document, llm, frame, self.expected_tokens(item), near)
 
 
 def texts(item: Item) -> dict[str, Any]:

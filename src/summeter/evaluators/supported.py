@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple
 
 from summeter.evaluators.base import ExpectedJudgment, JudgmentBuilder, Parser
 from summeter.evaluators.llm import LLMJudge, NoVerdict
-from summeter.evaluators.windows import View, closest
+from summeter.evaluators.windows import DocumentView, closest
 from summeter.models.structured import Answer
 from summeter.records import Item, Judgment, Span, Unit
 
@@ -41,7 +41,7 @@ class Decided(NamedTuple):
     view: int = 0
 
 
-def decide(text: str, by_window: Mapping[int, SupportVerdict | NoVerdict], views: Sequence[View]) -> Decided:
+def decide(text: str, by_window: Mapping[int, SupportVerdict | NoVerdict], views: Sequence[DocumentView]) -> Decided:
     """The verdict on a sentence or claim `text`, from the answers by window.
 
     Supported by one window is supported. A window without a usable reply might have been that one: then there is no
@@ -82,7 +82,7 @@ class SentenceJudge(LLMJudge[tuple[SupportVerdict | NoVerdict, ...]]):
         """`reply_tokens` a sentence."""
         return self.reply_tokens * len(item.sentences)
 
-    def settled(self, answers: Sequence[Answer[tuple[SupportVerdict | NoVerdict, ...]]], item: Item) -> bool:
+    def is_decided(self, answers: Sequence[Answer[tuple[SupportVerdict | NoVerdict, ...]]], item: Item) -> bool:
         """Whether every sentence is supported by some window."""
         replies = [answer.data for answer in answers if answer.data is not None]
         return all(
@@ -90,11 +90,11 @@ class SentenceJudge(LLMJudge[tuple[SupportVerdict | NoVerdict, ...]]):
             for place in range(len(item.sentences))
         )
 
-    def join(
+    def combine(
         self,
         answers: Sequence[Answer[tuple[SupportVerdict | NoVerdict, ...]]],
         item: Item,
-        views: Sequence[View],
+        views: Sequence[DocumentView],
     ) -> tuple[SupportVerdict | NoVerdict, ...]:
         """One verdict a sentence, or why there is none."""
         return tuple(

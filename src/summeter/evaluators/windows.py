@@ -6,10 +6,10 @@ beginning and says how much is left out, "error" judges nothing.
 
 What "window" means is for the evaluator to say, since it depends on the question:
 
-- Does the document support this? One question a window (`shown`); yes in one window is yes.
+- Does the document support this? One question a window (`document_views`); yes in one window is yes.
 - What are its key facts? One question a window, then the lists joined.
 - How good is the summary? Several windows give no rating of the whole: the judge is shown the document's opening, the
-  passages nearest to the summary, and others at even distances (`shown` with `near`).
+  passages nearest to the summary, and others at even distances (`document_views` with `near`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ OPENING, NEAREST = 0.25, 0.75
 GAP = "\n[...]\n"
 
 
-class View(NamedTuple):
+class DocumentView(NamedTuple):
     """A stretch of a document as one question shows it: `text`, which begins at code point `start` of the document.
 
     `start` is None where the text is made of several stretches.
@@ -50,10 +50,10 @@ class View(NamedTuple):
     start: int | None
 
 
-class Shown(NamedTuple):
+class DocumentViews(NamedTuple):
     """The views a judge is shown. `truncated_tokens`: how much of the document stands in none (estimated), or None."""
 
-    views: tuple[View, ...]
+    views: tuple[DocumentView, ...]
     truncated_tokens: int | None = None
 
     @property
@@ -62,7 +62,9 @@ class Shown(NamedTuple):
         return len(self.views) == 1 and self.truncated_tokens is None
 
 
-def shown(document: Document, llm: BoundLLM, frame: Prompt, reply: int, near: Sequence[str] | None = None) -> Shown:
+def document_views(
+    document: Document, llm: BoundLLM, frame: Prompt, reply: int, near: Sequence[str] | None = None
+) -> DocumentViews:
     """What of the document a judge is shown.
 
     `frame` is the prompt with an empty document, `reply` the tokens the answer may take (the run's own limit on new
@@ -72,7 +74,7 @@ def shown(document: Document, llm: BoundLLM, frame: Prompt, reply: int, near: Se
     """
     room = room_for(document, llm, frame, reply)
     if room is None:
-        return Shown((View(document.text, 0),))
+        return DocumentViews((DocumentView(document.text, 0),))
     longest = room // OVERLAP if near is not None else room // 2
     cut = tiles(document.text, [span.start for span in document.sentences], max(8, longest), tokens)
     if llm.settings.on_overflow == "truncate":
@@ -83,13 +85,13 @@ def shown(document: Document, llm: BoundLLM, frame: Prompt, reply: int, near: Se
     views = _windows(document.text, cut, costs, room)
     over = max(tokens(view.text) for view in views) / room
     # Tiles are counted in whole tokens: where that added up to too little, the windows are made a little smaller.
-    return Shown(tuple(views if over <= 1 else _windows(document.text, cut, costs, int(room / over))))
+    return DocumentViews(tuple(views if over <= 1 else _windows(document.text, cut, costs, int(room / over))))
 
 
-def _windows(text: str, cut: Sequence[tuple[int, int]], costs: Sequence[int], room: int) -> list[View]:
+def _windows(text: str, cut: Sequence[tuple[int, int]], costs: Sequence[int], room: int) -> list[DocumentView]:
     windows = token_windows(costs, room, room // OVERLAP)
     spans = [(cut[first][0], cut[last - 1][1]) for first, last in windows]
-    return [View(text[start:end], start) for start, end in spans]
+    return [DocumentView(text[start:end], start) for start, end in spans]
 
 
 def with_document(item: Item, text: str) -> Item:
@@ -98,7 +100,7 @@ def with_document(item: Item, text: str) -> Item:
     return item.model_copy(update={"document": document})
 
 
-def closest(text: str, views: Sequence[View], among: Sequence[int] | None = None) -> int:
+def closest(text: str, views: Sequence[DocumentView], among: Sequence[int] | None = None) -> int:
     """The number of the view that shares most of the text's words, those that stand in few views counting more;
     among equals the first."""
     places = list(range(len(views)) if among is None else among)
@@ -142,14 +144,16 @@ def room_for(document: Document, llm: BoundLLM, frame: Prompt, reply: int) -> in
     return room
 
 
-def _beginning(text: str, ends: Sequence[int], room: int) -> Shown:
+def _beginning(text: str, ends: Sequence[int], room: int) -> DocumentViews:
     """The text up to the last tile with which it still fits: counted as a whole, since the tiles' own counts are
     rounded."""
     end = ends[bisect_right(ends, room, key=lambda end: tokens(text[:end])) - 1]
-    return Shown((View(text[:end], 0),), tokens(text[end:]))
+    return DocumentViews((DocumentView(text[:end], 0),), tokens(text[end:]))
 
 
-def _passages(text: str, cut: Sequence[tuple[int, int]], costs: Sequence[int], room: int, near: Sequence[str]) -> Shown:
+def _passages(
+    text: str, cut: Sequence[tuple[int, int]], costs: Sequence[int], room: int, near: Sequence[str]
+) -> DocumentViews:
     """The opening, the tiles nearest to each sentence of `near` in turn, and tiles at even distances; in text order."""
     gap = tokens(GAP)
     chosen: set[int] = set()
@@ -176,7 +180,7 @@ def _passages(text: str, cut: Sequence[tuple[int, int]], costs: Sequence[int], r
     if before != len(cut) - 1:
         parts.append(GAP)
     left = sum(cost for place, cost in enumerate(costs) if place not in chosen)
-    return Shown((View("".join(parts), None),), left)
+    return DocumentViews((DocumentView("".join(parts), None),), left)
 
 
 def _opening(costs: Sequence[int], room: int, gap: int) -> list[int]:

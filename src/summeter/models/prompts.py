@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import resources
 from os import PathLike
@@ -42,6 +42,11 @@ def fence_code(*texts: str) -> FenceCode:
 def fence_codes(document: str, summary: str, rival: str | None = None) -> dict[str, FenceCode]:
     """The codes of the fences around a document and a summary of it; the document's depends on the document alone."""
     return {"document_code": fence_code(document), "summary_code": fence_code(document, summary, rival or "")}
+
+
+def lines(texts: Sequence[str]) -> list[str]:
+    """Each text on one line: a line break inside a sentence would break the numbering of a list in a prompt."""
+    return [" ".join(text.split()) for text in texts]
 
 
 class Prompt(NamedTuple):

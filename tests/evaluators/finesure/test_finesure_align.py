@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from evaluators.finesure.finesure_items import Judge, item, run
 
-from summeter.evaluators.finesure.align import Align, schema
-from summeter.evaluators.finesure.bundle import FineSurE
+from summeter.evaluators.finesure.align import Align, FineSurE, schema
 from summeter.evaluators.finesure.key_facts import KeyFactExtraction, read_key_facts
 from summeter.models.base import Request
 from summeter.records import KeyFacts, ReplyError

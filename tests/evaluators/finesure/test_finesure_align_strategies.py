@@ -10,7 +10,7 @@ from evaluators.finesure.finesure_items import Judge, item, run
 
 from summeter.evaluators.catalog import build
 from summeter.evaluators.finesure.align import Align
-from summeter.evaluators.finesure.strategies import WANTED, Strategy
+from summeter.evaluators.finesure.fact_check import WANTED, Strategy
 from summeter.records import Judgment
 from summeter.scoring import reply_counts
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
-from summeter.evaluators.finesure.align import Align
-from summeter.evaluators.finesure.bundle import FineSurE
+from summeter.evaluators.finesure.align import Align, FineSurE
 
 
 def test_the_page_names_every_template_and_setting(root: Path) -> None:

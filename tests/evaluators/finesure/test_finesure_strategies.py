@@ -10,8 +10,7 @@ import pytest
 from evaluators.finesure.finesure_items import Judge, item, run
 
 from summeter.evaluators.catalog import build
-from summeter.evaluators.finesure.fact_check import FactCheck
-from summeter.evaluators.finesure.strategies import QUOTE, WANTED, Strategy
+from summeter.evaluators.finesure.fact_check import QUOTE, WANTED, FactCheck, Strategy
 from summeter.records import UsageError, fault_of
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)

@@ -14,8 +14,7 @@ from evaluators.judging import judgments_of
 
 from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.evaluators.catalog import build
-from summeter.evaluators.finesure.align import Align
-from summeter.evaluators.finesure.bundle import FineSurE
+from summeter.evaluators.finesure.align import Align, FineSurE
 from summeter.evaluators.finesure.key_facts import KeyFactExtraction, read_votes, validator_roles
 from summeter.models.structured import BoundLLM, Settings
 from summeter.records import Item, Judgment, KeyFacts, ModelError, ReplyError, fault_of

@@ -16,7 +16,6 @@ from pydantic import Field
 
 from summeter.evaluators.base import JudgmentBuilder, Prepared, PromptedEvaluator, Reduce, Role, Tools
 from summeter.evaluators.claims.extract import AT_MOST, TEMPLATE, Claims, extract_claims
-from summeter.evaluators.fences import lines
 from summeter.evaluators.llm import NoVerdict
 from summeter.evaluators.replies import (
     NO_YES,
@@ -29,8 +28,8 @@ from summeter.evaluators.replies import (
     yes,
 )
 from summeter.evaluators.supported import FAITHFULNESS, SupportVerdict, decide, support_judgment
-from summeter.evaluators.windows import Shown, View, shown
-from summeter.models.prompts import Prompt, fence_code
+from summeter.evaluators.windows import DocumentView, DocumentViews, document_views
+from summeter.models.prompts import Prompt, fence_code, lines
 from summeter.models.structured import BoundLLM, Form
 from summeter.records import Item, Judgment, Span
 from summeter.text.match import find_quote
@@ -109,7 +108,7 @@ class FactScore(PromptedEvaluator):
         batches = [texts[at : at + self.batch] for at in range(0, len(texts), self.batch)]
         # What is shown must leave room beside the largest question, for every batch alike.
         frame = self.prompt("", max(batches, key=lambda batch: sum(map(len, batch))))
-        views = shown(item.document, llm, frame, REPLY_TOKENS * min(self.batch, len(texts)))
+        views = document_views(item.document, llm, frame, REPLY_TOKENS * min(self.batch, len(texts)))
         checked = await asyncio.gather(*(self._check(batch, views, llm) for batch in batches))
         answers = [answer for batch in checked for answer in batch]
         return [self._judgment(builder, drawn, place, views, answer) for place, answer in enumerate(answers)]
@@ -123,7 +122,7 @@ class FactScore(PromptedEvaluator):
             claims_code=fence_code(document, *claims),
         )
 
-    async def _check(self, claims: Sequence[str], views: Shown, llm: BoundLLM) -> list[ClaimAnswers]:
+    async def _check(self, claims: Sequence[str], views: DocumentViews, llm: BoundLLM) -> list[ClaimAnswers]:
         """The answers on each claim, window by window until one supports it."""
         answers = [ClaimAnswers({}, []) for _ in claims]
         for at, view in enumerate(views.views):
@@ -139,7 +138,7 @@ class FactScore(PromptedEvaluator):
         return answers
 
     def _judgment(
-        self, builder: JudgmentBuilder, drawn: Claims, place: int, views: Shown, answers: ClaimAnswers
+        self, builder: JudgmentBuilder, drawn: Claims, place: int, views: DocumentViews, answers: ClaimAnswers
     ) -> Judgment:
         claim = drawn.claims[place]
         builder = replace(builder, calls=(*drawn.calls, *answers.calls), truncated_tokens=views.truncated_tokens)
@@ -179,7 +178,7 @@ def read_verdicts(text: str, claims: Sequence[str], material: Sequence[str] = ()
     )
 
 
-def _evidence(view: View, verdict: SupportVerdict) -> tuple[Span, ...]:
+def _evidence(view: DocumentView, verdict: SupportVerdict) -> tuple[Span, ...]:
     """The quote as a stretch of the document, where it stands there."""
     if view.start is None or not verdict.quotes:
         return ()

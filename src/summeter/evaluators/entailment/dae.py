@@ -185,7 +185,13 @@ class DAE(Evaluator):
 
     def _judgments(self, builder: JudgmentBuilder, verdicts: Sequence[Verdict]) -> list[Judgment]:
         bad = [verdict for verdict in verdicts if not verdict.entailed]
-        parts = self._sentences(builder, verdicts)
+        parts = builder.by_sentence(
+            FAITHFULNESS,
+            sentences_of(builder.item.summary),
+            [(one.places[0][0], one) for one in verdicts if one.places[0] is not None],
+            _of_sentence,
+            missing=f"no arc of this sentence was read (the first {MOST} are)",
+        )
         count = f"{len(verdicts) - len(bad)} of {len(verdicts)} arcs entailed"
         worst = min(verdicts, key=lambda verdict: verdict.value)
         reason = f"{count}; lowest: {worst.shown}"
@@ -214,25 +220,16 @@ class DAE(Evaluator):
         ]
         return [whole, share, *parts, *arcs]
 
-    @staticmethod
-    def _sentences(builder: JudgmentBuilder, verdicts: Sequence[Verdict]) -> list[Judgment]:
-        judgments = []
-        for place, (start, end) in enumerate(sentences_of(builder.item.summary)):
-            mine = [one for one in verdicts if one.places[0] is not None and start <= one.places[0][0] < end]
-            if not mine:
-                why = f"no arc of this sentence was read (the first {MOST} are)"
-                judgments.append(builder.failed(FAITHFULNESS, "skipped", why, "sentence", place))
-                continue
-            bad = [one for one in mine if not one.entailed]
-            reason = "; ".join(one.shown for one in bad) or f"all {len(mine)} arcs entailed"
-            evidence = tuple(dict.fromkeys(span for one in bad for span in one.evidence))
-            value = float(not bad)
-            judgments.append(
-                builder.ok(
-                    FAITHFULNESS, "sentence", place, value=value, label=int(value), reason=reason, evidence=evidence
-                )
-            )
-        return judgments
+
+def _of_sentence(verdicts: Sequence[Verdict]) -> Mapping[str, Any]:
+    """The fields of a sentence's judgment, from the verdicts on its arcs."""
+    bad = [verdict for verdict in verdicts if not verdict.entailed]
+    return {
+        "value": float(not bad),
+        "label": int(not bad),
+        "reason": "; ".join(verdict.shown for verdict in bad) or f"all {len(verdicts)} arcs entailed",
+        "evidence": tuple(dict.fromkeys(span for verdict in bad for span in verdict.evidence)),
+    }
 
 
 def _of_row(reading: Reading, row: TokenLogits) -> list[Verdict]:

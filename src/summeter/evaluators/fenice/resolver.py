@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from summeter.evaluators.base import Prepared
 from summeter.evaluators.entailment.premises import Place
 from summeter.evaluators.replies import field, is_object, list_schema, object_schema, read_reply, text_schema
-from summeter.evaluators.windows import shown
+from summeter.evaluators.windows import document_views
 from summeter.models.prompts import Template, fence_code
 from summeter.models.structured import BoundLLM, Form
 from summeter.records import Document, ReplyError
@@ -52,7 +52,7 @@ async def resolve(document: Document, llm: BoundLLM, template: Template) -> Prep
     """The clusters of a document, as `Prepared.data`: {"clusters": [[(start, end)...]...], "dropped": mentions that
     have no place}, in code points; with "windows" and "truncated_tokens" where it is longer than the LLM reads."""
     frame = template.fill(document="", document_code=fence_code(""))
-    seen = shown(document, llm, frame, REPLY_TOKENS)
+    seen = document_views(document, llm, frame, REPLY_TOKENS)
     clusters: list[list[Place]] = []
     calls: tuple[str, ...] = ()
     dropped = 0

@@ -1,4 +1,4 @@
-"""`finesure.align`: which key facts a summary conveys, and with which sentences.
+"""`finesure.align`: which key facts a summary conveys, and with which sentences; and `finesure`, all of FineSurE.
 
 FineSurE, section 3.2 (Song et al., ACL 2024). With the edges E between key facts K and sentences S:
 completeness = |{k : (k, s) in E}| / |K|, conciseness = |{s : (k, s) in E}| / |S|. One call a summary; the
@@ -8,15 +8,24 @@ document is not part of it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final, Literal, NamedTuple
+from typing import Any, ClassVar, Final, Literal, NamedTuple, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from summeter.evaluators.base import ExpectedJudgment, JudgmentBuilder, Parser, Prepared, Tools
-from summeter.evaluators.fences import lines
+from summeter.evaluators.base import Evaluator, ExpectedJudgment, JudgmentBuilder, Parser, Prepared, Role, Tools
 from summeter.evaluators.finesure import legacy
+from summeter.evaluators.finesure.fact_check import (
+    WANTED,
+    FactCheck,
+    Strategy,
+    Taxonomy,
+    Wanted,
+    asked_first,
+    check_strategy,
+    find_quotes,
+    quotes_of,
+)
 from summeter.evaluators.finesure.key_facts import MOST, KeyFactExtraction, Source
-from summeter.evaluators.finesure.strategies import WANTED, Strategy, Wanted, asked_first, find_quotes, quotes_of
 from summeter.evaluators.llm import NO_DATA, LLMJudge
 from summeter.evaluators.replies import (
     YES_NO,
@@ -30,7 +39,7 @@ from summeter.evaluators.replies import (
     show,
     yes,
 )
-from summeter.models.prompts import fence_code
+from summeter.models.prompts import PromptFolder, fence_code, lines
 from summeter.records import Document, Item, Judgment, KeyFacts, ReplyError, Unit
 from summeter.text.match import QuoteFinder
 
@@ -130,7 +139,7 @@ class Align(LLMJudge[Alignment]):
             return JudgmentBuilder(self, item, signature).skipped(why)
         return super().read(output, item, parser, signature)
 
-    def holes(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """The key facts first, since all summaries of a document share them."""
         facts = _facts(data)
         return {
@@ -214,6 +223,57 @@ class Align(LLMJudge[Alignment]):
     def _extraction(self) -> KeyFactExtraction:
         return KeyFactExtraction(
             source=self.source, at_most=self.at_most, validators=self.validators, prompts=self.prompts
+        )
+
+
+class FineSurE(Evaluator):
+    """Faithfulness, completeness and conciseness in two calls a summary, plus one a document where key
+    facts have to be extracted, and one a document for each validator of them.
+
+    `strategy` is the prompt strategy of the fact check, `align_strategy` that of the alignment; the other settings are
+    those of the parts.
+
+    A bundle: `parts()` do the work, and their judgments carry the parts' own names and signatures.
+
+    >>> [part.name for part in FineSurE().parts()]
+    ['finesure.fact_check', 'finesure.align']
+    """
+
+    name: ClassVar[str] = "finesure"
+    version: ClassVar[str] = "2"
+    summary: ClassVar[str] = "Faithfulness, completeness and conciseness by an LLM judge (FineSurE)."
+    aspects: ClassVar[tuple[str, ...]] = ("faithfulness", "completeness", "conciseness")
+    roles: ClassVar[Mapping[str, Role]] = {"judge": Role()}
+
+    taxonomy: Taxonomy = "finesure"
+    strategy: Strategy = "reasoning"
+    align_strategy: Strategy = "instruction"
+    source: Source = "auto"
+    at_most: int | None = Field(default=None, ge=1, le=MOST)
+    validators: int = Field(default=0, ge=0)
+    prompts: PromptFolder | None = None
+
+    @model_validator(mode="after")
+    def _means_something(self) -> Self:
+        check_strategy(self.strategy, self.taxonomy)
+        return self
+
+    @property
+    def required_roles(self) -> tuple[str, ...]:
+        """The judge, and the validators of key facts."""
+        return tuple(dict.fromkeys(role for part in self.parts() for role in part.required_roles))
+
+    def parts(self) -> tuple[Evaluator, ...]:
+        """The fact check and the alignment, with this bundle's settings."""
+        return (
+            FactCheck(taxonomy=self.taxonomy, strategy=self.strategy, prompts=self.prompts),
+            Align(
+                strategy=self.align_strategy,
+                source=self.source,
+                at_most=self.at_most,
+                validators=self.validators,
+                prompts=self.prompts,
+            ),
         )
 
 

@@ -2,24 +2,26 @@
 
 FineSurE, sections 3.1 and 3.3 (Song et al., ACL 2024); the five-category variant after UniSumEval (Lee et al.,
 EMNLP 2024). One call a summary. faithfulness = share of sentences without error.
+
+The prompt strategies of section 3.3 are those of the alignment too: each asks for all that the one before it asks for,
+and for one thing more.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Final, Literal, NamedTuple, Self
 
 from pydantic import model_validator
 
 from summeter.evaluators.base import JudgmentBuilder
-from summeter.evaluators.fences import lines
 from summeter.evaluators.finesure import legacy
-from summeter.evaluators.finesure.strategies import WANTED, Strategy, Wanted, asked_first, find_quotes, quotes_of
 from summeter.evaluators.llm import NO_DATA, NoVerdict, material
 from summeter.evaluators.replies import (
     NO_YES,
+    REASON,
     choice,
     clean,
     field,
@@ -27,10 +29,11 @@ from summeter.evaluators.replies import (
     optional_text,
     read_entries,
     show,
+    text_schema,
     yes,
 )
 from summeter.evaluators.supported import SentenceJudge, SupportVerdict, support_judgment
-from summeter.models.prompts import fence_code
+from summeter.models.prompts import fence_code, lines
 from summeter.records import Item, Judgment, ReplyError, Span, Unit, canonical_error_type
 from summeter.records.taxonomy import FINESURE, NO_ERROR, UNISUMEVAL
 from summeter.text.match import QuoteFinder
@@ -42,6 +45,30 @@ Taxonomy = Literal["finesure", "unisumeval"]
 CATEGORIES: dict[Taxonomy, tuple[str, ...]] = {"finesure": FINESURE, "unisumeval": UNISUMEVAL}
 """FineSurE's nine categories (after FRANK, Pagnoni et al., 2021) and UniSumEval's five (Lee et al., 2024). Their
 meanings stand in the prompt templates."""
+
+
+Strategy = Literal["basic", "instruction", "categorization", "reasoning", "evidence"]
+
+QUOTE: Final = 400
+"""Longest quote that the schema allows, in characters; the prompts ask for 50 words."""
+
+
+class Wanted(NamedTuple):
+    """What a strategy asks for beside the verdict: `steps` to take, a `category`, a `reason`, a `quote`."""
+
+    steps: bool
+    category: bool
+    reason: bool
+    quote: bool
+
+
+WANTED: Final[dict[Strategy, Wanted]] = {
+    "basic": Wanted(steps=False, category=False, reason=False, quote=False),
+    "instruction": Wanted(steps=True, category=False, reason=False, quote=False),
+    "categorization": Wanted(steps=True, category=True, reason=False, quote=False),
+    "reasoning": Wanted(steps=True, category=True, reason=True, quote=False),
+    "evidence": Wanted(steps=True, category=True, reason=True, quote=True),
+}
 
 
 class FactCheck(SentenceJudge):
@@ -90,7 +117,7 @@ class FactCheck(SentenceJudge):
         """What the schema is called when it is sent."""
         return "fact_check"
 
-    def holes(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """The document first: the same beginning for all evaluators and all summaries of a document, so that a
         provider's prefix cache can serve it."""
         del data
@@ -225,3 +252,32 @@ def _check_sentence(repeated: Any, index: int, sentences: tuple[str, ...]) -> No
 
 def _letters(text: Any) -> str:
     return re.sub(r"\W+", "", choice(text) or "")
+
+
+def asked_first(wanted: Wanted) -> dict[str, Any]:
+    """The schemas of the quote and the reason that a strategy asks for before the verdict."""
+    quote = {"quote": text_schema(QUOTE)} if wanted.quote else {}
+    return {**quote, **({"reason": text_schema(REASON)} if wanted.reason else {})}
+
+
+def quotes_of(entry: dict[str, Any]) -> tuple[str, ...]:
+    """The quotes of an entry: one, or several in a list; a blank one is none."""
+    value = entry.get("quote")
+    quotes = []
+    for quote in value if isinstance(value, list) else [value]:
+        if quote is not None and not isinstance(quote, str):
+            raise ReplyError(f"the quote is {show(quote)}, not a text")
+        quotes.append(clean(quote or ""))
+    return tuple(filter(None, quotes))
+
+
+def find_quotes(quotes: Sequence[str], finder: QuoteFinder, of: Any) -> tuple[tuple[Span, ...], list[str]]:
+    """Where quotes stand in a text, each once; and a note on each that stands nowhere."""
+    spans, notes = [], []
+    for quote in quotes:
+        place = finder.find(quote)
+        if place is None:
+            notes.append(f"[not in the {of}: {show(quote, 120)}]")
+        else:
+            spans.append(Span(of=of, start=place.start, end=place.end))
+    return tuple(dict.fromkeys(spans)), notes

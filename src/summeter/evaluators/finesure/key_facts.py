@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple
 from pydantic import Field
 
 from summeter.evaluators.base import Prepared, PromptedEvaluator, Role, Tools
-from summeter.evaluators.fences import lines
 from summeter.evaluators.llm import NoVerdict
 from summeter.evaluators.replies import (
     REASON,
@@ -32,8 +31,8 @@ from summeter.evaluators.replies import (
     text_schema,
     yes,
 )
-from summeter.evaluators.windows import Shown, View, shown
-from summeter.models.prompts import Prompt, fence_code
+from summeter.evaluators.windows import DocumentView, DocumentViews, document_views
+from summeter.models.prompts import Prompt, fence_code, lines
 from summeter.models.structured import Answer, BoundLLM, Form, Sampling
 from summeter.records import Document, Item, Judgment, Origin, Status
 
@@ -135,10 +134,14 @@ class KeyFactExtraction(PromptedEvaluator):
         llm = tools.llm("judge")
         limit = self.at_most or AT_MOST[origin]
         source = _reference(document) if origin == "reference" else None
-        source_shown = Shown((View(source, 0),)) if source is not None else self._shown(document, llm, limit)
+        if source is not None:
+            shown = DocumentViews((DocumentView(source, 0),))
+        else:
+            frame = self._prompt("", "document", limit)
+            shown = document_views(document, llm, frame, REPLY_TOKENS * limit)
         # A share each, so that a long document's later windows have a place in the list.
-        share = limit if len(source_shown.views) == 1 else max(2, ceil(limit / len(source_shown.views)))
-        answers = await asyncio.gather(*(self._ask(view.text, origin, share, llm) for view in source_shown.views))
+        share = limit if len(shown.views) == 1 else max(2, ceil(limit / len(shown.views)))
+        answers = await asyncio.gather(*(self._ask(view.text, origin, share, llm) for view in shown.views))
         calls = tuple(key for answer in answers for key in answer.calls)
         for window, answer in enumerate(answers, 1):
             if answer.data is None:
@@ -149,12 +152,9 @@ class KeyFactExtraction(PromptedEvaluator):
         data["origin"] = origin
         if len(answers) > 1:
             data["windows"] = len(answers)
-        if source_shown.truncated_tokens is not None:
-            data["truncated_tokens"] = source_shown.truncated_tokens
+        if shown.truncated_tokens is not None:
+            data["truncated_tokens"] = shown.truncated_tokens
         return Prepared(document_id=document.id, data=data, calls=calls)
-
-    def _shown(self, document: Document, llm: BoundLLM, limit: int) -> Shown:
-        return shown(document, llm, self._prompt("", "document", limit), REPLY_TOKENS * limit)
 
     async def _ask(self, source: str, origin: Origin, limit: int, llm: BoundLLM) -> Answer[Texts]:
         form = Form("key_facts", schema(limit), lambda reply: read_key_facts(reply, (source,)))
@@ -162,8 +162,8 @@ class KeyFactExtraction(PromptedEvaluator):
 
     def _prompt(self, source: str, origin: Origin, limit: int) -> Prompt:
         noun = "reference" if origin == "reference" else "document"
-        holes: dict[str, Any] = {noun: source, f"{noun}_code": fence_code(source), "limit": limit}
-        return self.load_template(TEMPLATES[origin]).fill(**holes)
+        variables: dict[str, Any] = {noun: source, f"{noun}_code": fence_code(source), "limit": limit}
+        return self.load_template(TEMPLATES[origin]).fill(**variables)
 
     async def _validated(self, document: Document, extracted: Prepared, tools: Tools) -> Prepared:
         """The list without what the majority of the validators rejects, each of whom is asked once, side by side.
@@ -214,15 +214,15 @@ class KeyFactExtraction(PromptedEvaluator):
     ) -> Ballot:
         """One validator's votes. Of a document too long for it, it is shown the passages nearest to the facts."""
         frame = self.validation_prompt("", facts)
-        source_shown = shown(document, model, frame, VOTE_TOKENS * len(facts), near=facts)
-        source = source_shown.views[0].text
+        shown = document_views(document, model, frame, VOTE_TOKENS * len(facts), near=facts)
+        source = shown.views[0].text
         form = Form(
             "key_fact_votes",
             keyed_schema(len(facts), "vote", {"reason": text_schema(REASON), "useful": YES_NO}),
             lambda reply: read_votes(reply, len(facts), (source, *facts)),
         )
         answer = await model.ask(self.validation_prompt(source, facts), form, sampling)
-        return Ballot(role, model.id, answer, source_shown.truncated_tokens)
+        return Ballot(role, model.id, answer, shown.truncated_tokens)
 
     def validation_prompt(self, document: str, facts: Sequence[str]) -> Prompt:
         """What a validator is asked: the document's text, then the numbered facts."""

@@ -17,11 +17,10 @@ from pydantic import field_validator, model_validator
 
 from summeter.evaluators.aspects import AspectDef
 from summeter.evaluators.base import Prepared, Tools
-from summeter.evaluators.fences import lines
 from summeter.evaluators.finesure.key_facts import KeyFactExtraction, Source
 from summeter.evaluators.geval.common import ScoreForm
 from summeter.evaluators.replies import list_schema, object_schema, read_texts, text_schema
-from summeter.models.prompts import Template, fence_code
+from summeter.models.prompts import Template, fence_code, lines
 from summeter.models.structured import Form
 from summeter.records import HASH, Document, Item, ReplyError, digest
 
@@ -143,11 +142,11 @@ class GEval(ScoreForm):
             data["steps"] = list(written.data)
         return Prepared(document_id=document.id, data=data, calls=calls)
 
-    def holes(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """Steps and key facts: those of the settings, else what was prepared."""
         facts = lines(data.get("key_facts", ()))
         shown = {"steps": self.given or data["steps"], "key_facts": facts, "facts_code": fence_code(*facts)}
-        return {**super().holes(item, data), **shown}
+        return {**super().template_variables(item, data), **shown}
 
     @property
     def _extraction(self) -> KeyFactExtraction:

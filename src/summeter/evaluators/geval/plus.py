@@ -18,12 +18,11 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Evaluator, Role
-from summeter.evaluators.fences import lines
 from summeter.evaluators.geval.common import SAMPLES, ScoreForm, counted
 from summeter.evaluators.llm import NO_DATA, NoVerdict, material
 from summeter.evaluators.replies import NO_YES, field, keyed_schema, read_entries, yes
 from summeter.evaluators.supported import FAITHFULNESS, SentenceJudge, SupportVerdict
-from summeter.models.prompts import PromptFolder
+from summeter.models.prompts import PromptFolder, lines
 from summeter.records import Item, Unit
 
 RATED_PLUS = ("completeness", "conciseness")
@@ -47,9 +46,9 @@ class GEvalPlusFaithfulness(SentenceJudge):
         """The name of its prompt template."""
         return "geval_plus_faithfulness"
 
-    def holes(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """The document first, as for every judge."""
-        return {"sentences": lines(item.sentences), **super().holes(item, data)}
+        return {"sentences": lines(item.sentences), **super().template_variables(item, data)}
 
     def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
         """An object with one required property a sentence."""

@@ -107,8 +107,10 @@ class QAFactEval(Evaluator):
         builder = self.builder(item, prepared, tools, model=lerc.id)
         text = item.summary.text
         found = self._phrases(item)
-        rows = [(text[phrase.sentence[0] : phrase.start], phrase.text, text[phrase.end : phrase.sentence[1]])
-                for phrase in found]  # fmt: skip
+        rows = [
+            (text[phrase.sentence[0] : phrase.start], phrase.text, text[phrase.end : phrase.sentence[1]])
+            for phrase in found
+        ]
         legacy = self.variant == "legacy"
         how = HOW._replace(search="qaeval") if legacy else HOW
         generated = await tools.network("asker").ask([Generate(row, how, Framing(template=QUESTION)) for row in rows])
@@ -154,7 +156,7 @@ class QAFactEval(Evaluator):
                 else "the summary has no noun chunk to ask about"
             )
             if self.none == "skip":
-                return [builder.failed(aspect, "skipped", why) for aspect in ASPECTS]
+                return builder.skipped(why)
             return [builder.ok(aspect, value=0.0, reason=f"{why}; the method scores this 0") for aspect in ASPECTS]
         columns = list(zip(*(one.scores for one in asked), strict=True))
         unanswered = sum(not one.answer.answered for one in asked)
@@ -165,22 +167,18 @@ class QAFactEval(Evaluator):
             builder.ok(aspect, value=fmean(column), reason=reason)
             for aspect, column in zip(ASPECTS, columns, strict=True)
         ]
-        return [*whole, *self._sentences(builder, asked), *self._questions(builder, asked)]
-
-    @staticmethod
-    def _sentences(builder: JudgmentBuilder, asked: Sequence[Asked]) -> list[Judgment]:
-        judgments = []
-        for place, (start, end) in enumerate(sentences_of(builder.item.summary)):
-            mine = [one for one in asked if start <= one.phrase.start < end]
-            if not mine:
-                why = "no kept question is about this sentence"
-                judgments.append(builder.failed(FAITHFULNESS, "skipped", why, "sentence", place))
-                continue
-            value = fmean(one.scores[0] for one in mine)
-            evidence = tuple(dict.fromkeys(span for one in mine for span in _evidence(one)))
-            reason = "; ".join(map(_shown, mine))
-            judgments.append(builder.ok(FAITHFULNESS, "sentence", place, value=value, evidence=evidence, reason=reason))
-        return judgments
+        sentences = builder.by_sentence(
+            FAITHFULNESS,
+            sentences_of(builder.item.summary),
+            [(one.phrase.start, one) for one in asked],
+            lambda own: {
+                "value": fmean(one.scores[0] for one in own),
+                "evidence": tuple(dict.fromkeys(span for one in own for span in _evidence(one))),
+                "reason": "; ".join(map(_shown, own)),
+            },
+            missing="no kept question is about this sentence",
+        )
+        return [*whole, *sentences, *self._questions(builder, asked)]
 
     @staticmethod
     def _questions(builder: JudgmentBuilder, asked: Sequence[Asked]) -> list[Judgment]:

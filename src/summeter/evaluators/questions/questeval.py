@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import exp
 from statistics import fmean
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -242,8 +242,8 @@ class QuestEval(Evaluator):
         asked = [(of, on, phrase, questions[phrase.text, of]) for of, on in pairs for phrase in found[of]]
         weights = await self._weights(texts, asked, tools)
         answered = await self._answers([(question, on) for _, on, _, question in asked], tools)
-        similar = await self._similar([(reply, phrase.text) for (_, _, phrase, _), (reply, _)
-                                       in zip(asked, answered, strict=True)], tools)  # fmt: skip
+        pairs_to_compare = [(reply, phrase.text) for (_, _, phrase, _), (reply, _) in zip(asked, answered, strict=True)]
+        similar = await self._similar(pairs_to_compare, tools)
         replies: dict[tuple[str, str], list[Asked]] = {}
         rest = zip(asked, answered, similar, weights, strict=True)
         for (of, on, phrase, question), (reply, answerability), likeness, weight in rest:
@@ -322,7 +322,14 @@ class QuestEval(Evaluator):
             *(self._question(builder, PRECISION, at, one, list_id, "summary") for at, one in enumerate(best.precision)),
             *(self._question(builder, RECALL, at, one, list_id, of) for at, one in enumerate(best.recall)),
         ]
-        return [*whole, *self._sentences(builder, best.precision), *parts]
+        sentences = builder.by_sentence(
+            PRECISION,
+            sentences_of(builder.item.summary),
+            [(one.place[0], one) for one in best.precision if one.place is not None],
+            self._of_sentence,
+            missing=f"no question is about this sentence (the first {self.sentences} are asked about)",
+        )
+        return [*whole, *sentences, *parts]
 
     def _value(self, one: Asked, aspect: str) -> float:
         """What a question counts: with its weight where the score divides by the number of questions."""
@@ -347,21 +354,15 @@ class QuestEval(Evaluator):
             ),
         )
 
-    def _sentences(self, builder: JudgmentBuilder, asked: Sequence[Asked]) -> list[Judgment]:
-        judgments = []
-        for place, (start, end) in enumerate(sentences_of(builder.item.summary)):
-            mine = [one for one in asked if one.place is not None and start <= one.place[0] < end]
-            if not mine:
-                why = f"no question is about this sentence (the first {self.sentences} are asked about)"
-                judgments.append(builder.failed(PRECISION, "skipped", why, "sentence", place))
-                continue
-            value = fmean(self._value(one, PRECISION) for one in mine)
-            places = dict.fromkeys(one.place for one in mine if one.place is not None)
-            evidence = tuple(Span(of="summary", start=first, end=last) for first, last in places)
-            lowest = min(mine, key=lambda one: self._value(one, PRECISION))
-            reason = f"{len(mine)} questions; lowest: {_shown(lowest)}"
-            judgments.append(builder.ok(PRECISION, "sentence", place, value=value, reason=reason, evidence=evidence))
-        return judgments
+    def _of_sentence(self, asked: Sequence[Asked]) -> Mapping[str, Any]:
+        """The fields of a sentence's judgment, from the questions about it."""
+        places = dict.fromkeys(one.place for one in asked if one.place is not None)
+        lowest = min(asked, key=lambda one: self._value(one, PRECISION))
+        return {
+            "value": fmean(self._value(one, PRECISION) for one in asked),
+            "evidence": tuple(Span(of="summary", start=first, end=last) for first, last in places),
+            "reason": f"{len(asked)} questions; lowest: {_shown(lowest)}",
+        }
 
 
 def _shown(one: Asked) -> str:

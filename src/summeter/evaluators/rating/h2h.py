@@ -16,7 +16,7 @@ from summeter.evaluators.rating.judge import Rating, RatingJudge
 from summeter.evaluators.rating.reading import letter_in
 from summeter.evaluators.rating.scale import letter
 from summeter.evaluators.replies import clean, field, show
-from summeter.records import Document, Item, ReplyError, Summary, Unit
+from summeter.records import Document, Item, ReplyError, Summary
 
 LETTERS = "ABC"
 VALUES = {"A": 1.0, "B": 0.0, "C": 0.5}
@@ -64,7 +64,6 @@ class HeadToHead(RatingJudge):
     needs: ClassVar[frozenset[Need]] = frozenset({"rival"})
     pairwise: ClassVar[bool] = True
     scale: ClassVar[str | None] = None
-    unit: ClassVar[Unit] = "pair"
     reply: ClassVar[Mapping[str, Any]] = {"answer": {"type": "string", "enum": list(LETTERS)}}
 
     order: Literal["both", "ab"] = "both"

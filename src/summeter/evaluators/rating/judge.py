@@ -106,7 +106,7 @@ class RatingJudge(LLMJudge[Rating]):
         own = self.definition.hash if self.definition is not None else None
         return {"aspect": self.aspect, "def": own, "prompt": self.prompt_hash, "scale": self.scale}
 
-    def holes(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """The aspect and the texts. The templates show the document first, behind the same words for every judge: a
         provider's prefix cache can then serve it for all summaries of a document, all aspects and all judges."""
         del data
@@ -137,7 +137,7 @@ class RatingJudge(LLMJudge[Rating]):
 
     def judgments(self, reply: Rating, builder: JudgmentBuilder) -> list[Judgment]:
         """One judgment, of the aspect."""
-        return [builder.ok(self.aspect, self.unit, value=reply.value, reason=reply.reason)]
+        return [builder.ok(self.aspect, value=reply.value, reason=reply.reason)]
 
 
 class ShortForm(RatingJudge):

@@ -103,7 +103,7 @@ class RatedTogether(LLMJudge[Ratings]):
         own = digest([aspect.hash for aspect in self.definitions], HASH) if self.definitions else None
         return {"aspects": self.rated, "def": own, "prompt": self.prompt_hash, "scale": "1-5"}
 
-    def holes(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
+    def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """The aspects and the texts."""
         del data
         return {"aspects": self.about, **texts(item)}
