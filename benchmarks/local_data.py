@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -161,7 +162,8 @@ def _to_onnx(folder: Path, target: Path) -> None:
     """model.onnx as summeter writes it (the last layer for the first token alone), and the same in int8."""
     from onnxruntime.quantization import QuantType, quantize_dynamic
 
-    from summeter.models.local.export import write_onnx
+    sys.path.insert(0, str(Path(__file__).parents[1] / "scripts"))
+    from write_onnx import write_onnx
 
     plain = write_onnx(folder, target)
     # Of what ONNX Runtime's own nodes give the quantiser cannot tell the type.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import random
 import shutil
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,6 @@ from neural.asking import ask
 from neural.asking import network as network_of
 
 from summeter.models.local.bind import identify, local_network
-from summeter.models.local.export import write_onnx
 from summeter.models.local.opened import Opened, open_model
 from summeter.models.local.tokens import load_tokens
 from summeter.models.networks import (
@@ -56,6 +57,15 @@ def opened(folder: Path, settings: str = "", head: Any = "classifier") -> Opened
 def classify(folder: Path, settings: str = "", given: list[tuple[str, str]] | None = None) -> np.ndarray:
     model = network_of(f"{folder}{settings}")
     return np.array(asyncio.run(entailments(model, pairs() if given is None else given)))
+
+
+@pytest.fixture(scope="module")
+def write_onnx(root: Path) -> Callable[[Path, Path], Path]:
+    """The function of the script."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(root / "scripts")
+        made: Callable[[Path, Path], Path] = importlib.import_module("write_onnx").write_onnx
+    return made
 
 
 def tokenizer(folder: Path) -> Any:
@@ -98,7 +108,9 @@ def test_onnx_runtime_gives_what_torch_gives(folders: Path) -> None:
     assert np.abs(classify(folders / "onnx") - classify(folders / "bert")).max() < 1e-5
 
 
-def test_a_checkpoint_written_as_model_onnx_gives_the_same(folders: Path, tmp_path: Path) -> None:
+def test_a_checkpoint_written_as_model_onnx_gives_the_same(
+    folders: Path, tmp_path: Path, write_onnx: Callable[[Path, Path], Path]
+) -> None:
     made = write_onnx(folders / "bert", tmp_path / "fast")
     assert opened(made.parent).runtime.backend == "onnx"
     got = classify(made.parent)
@@ -107,7 +119,9 @@ def test_a_checkpoint_written_as_model_onnx_gives_the_same(folders: Path, tmp_pa
     assert np.abs(got[:6] - alone).max() < 1e-5, "what a pair shares a batch with must not matter"
 
 
-def test_only_a_bert_classifier_is_written_as_model_onnx(folders: Path, tmp_path: Path) -> None:
+def test_only_a_bert_classifier_is_written_as_model_onnx(
+    folders: Path, tmp_path: Path, write_onnx: Callable[[Path, Path], Path]
+) -> None:
     for kind in ("roberta", "encoder", "t5"):
         with pytest.raises(UsageError, match="only BertForSequenceClassification"):
             write_onnx(folders / kind, tmp_path / "out")
