@@ -82,7 +82,8 @@ class AlignScore(Evaluator):
         values = await self._values(network, stretches, claims[:scored])
         if others := claims[scored:]:
             values = np.hstack([values, await self._values(network, stretches, others)])
-        builder = replace(builder, truncated_tokens=await unread(network, stretches, claims, Framing()))
+        missing = await unread(network, [one.text for one in stretches], claims, Framing())
+        builder = replace(builder, truncated_tokens=missing)
         best = values.argmax(axis=0)
         value = float(values[:, :scored].max(axis=0).mean())
         label = int(value >= self.threshold)

@@ -39,13 +39,12 @@ async def outputs(
     return np.array(logits, dtype=np.float64).reshape(len(stretches), len(hypotheses), -1)
 
 
-async def unread(network: Network, stretches: Sequence[Stretch], hypotheses: Sequence[str], how: Framing) -> int | None:
-    """About how many tokens of the stretches the network is not shown beside the longest hypothesis; None for none."""
-    texts = [*(stretch.text for stretch in stretches), *hypotheses]
-    lengths = await network.ask([CountTokens(text) for text in texts])
+async def unread(network: Network, texts: Sequence[str], hypotheses: Sequence[str], how: Framing) -> int | None:
+    """About how many tokens of the texts the network is not shown beside the longest hypothesis; None for none."""
+    lengths = await network.ask([CountTokens(text) for text in (*texts, *hypotheses)])
     (room,) = await network.ask([TokenLimit(how)])
-    longest = max(lengths[len(stretches) :])
-    return sum(max(0, min(size, size + longest - room)) for size in lengths[: len(stretches)]) or None
+    longest = max(lengths[len(texts) :])
+    return sum(max(0, min(size, size + longest - room)) for size in lengths[: len(texts)]) or None
 
 
 def counted(stretches: Sequence[Stretch]) -> str:

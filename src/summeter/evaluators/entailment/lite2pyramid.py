@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -14,11 +14,12 @@ import numpy as np
 from pydantic import field_validator, model_validator
 
 from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
+from summeter.evaluators.entailment.classified import unread
 from summeter.evaluators.entailment.premises import ENTAIL, Floats
 from summeter.evaluators.entailment.reasons import beside
 from summeter.evaluators.entailment.stus import RoleSentence, role_sentences, units_of
 from summeter.models.fitted import NumbersFile
-from summeter.models.networks import Classify, CountTokens, Framing, Network, TokenLimit, softmax
+from summeter.models.networks import Classify, Framing, softmax
 from summeter.records import HASH, InputError, Item, Judgment, KeyFacts, digest
 from summeter.text.english import dependency
 
@@ -113,7 +114,7 @@ class Lite2Pyramid(Evaluator):
         present = values(np.array(logits, dtype=np.float64), self.score)
         weights = np.array([unit.weight for unit in units])
         value = float((present * weights).sum() / weights.sum())
-        builder = replace(builder, truncated_tokens=await _unread(network, item.summary.text, texts, how))
+        builder = replace(builder, truncated_tokens=await unread(network, [item.summary.text], texts, how))
         count = int((present >= LINE).sum())
         reason = f"{count} of {len(units)} units present ({self.score})"
         whole = builder.ok(COMPLETENESS, value=value, label=int(value >= LINE), reason=reason)
@@ -246,10 +247,3 @@ def _is_sentence(entry: Mapping[str, Any]) -> bool:
 
 def _are_texts(values: Any) -> bool:
     return isinstance(values, list) and all(isinstance(value, str) for value in values)
-
-
-async def _unread(network: Network, summary: str, units: Sequence[str], how: Framing) -> int | None:
-    """About how many tokens of the summary are not read beside the longest unit."""
-    lengths = await network.ask([CountTokens(text) for text in (summary, *units)])
-    (room,) = await network.ask([TokenLimit(how)])
-    return max(0, min(lengths[0], lengths[0] + max(lengths[1:]) - room)) or None

@@ -267,7 +267,7 @@ class MiniCheck(Evaluator):
             case "encoder":
                 how, network = self._framing, tools.network("minicheck")
                 values = softmax(await outputs(network, stretches, claims, 2, how))[:, :, 1]
-                return Verdicts(values, await unread(network, stretches, claims, how))
+                return Verdicts(values, await unread(network, [one.text for one in stretches], claims, how))
             case "t5":
                 rows = [(stretch.text, claim) for stretch in stretches for claim in claims]
                 # The softmax of two logits is that of their log-probabilities.

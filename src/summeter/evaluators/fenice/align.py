@@ -117,7 +117,6 @@ class Aligner:
         self._larger = self._passages(texts, whole) if rules.levels else []
         larger = [text for _, text, _ in self._larger]
         self._wide = Premises(network, larger, rules.nearest)
-        self._rows: dict[tuple[str, str], Floats] = {}
 
     def _passages(self, texts: Sequence[str], whole: Sequence[Place]) -> list[tuple[LevelName, str, Place]]:
         cut = windows(self.spans, self.rules)
@@ -152,15 +151,12 @@ class Aligner:
         pairs = [
             (version.text, claim) for claim, candidates in zip(claims, by_claim, strict=True) for version in candidates
         ]
-        unknown = [pair for pair in dict.fromkeys(pairs) if pair not in self._rows]
-        if unknown:
-            rows = await entailments(self._network, unknown)
-            self._rows |= {pair: np.array(row, np.float64) for pair, row in zip(unknown, rows, strict=True)}
+        rows = dict(zip(pairs, await entailments(self._network, pairs), strict=True))
         resolved = []
         for claim, current, candidates in zip(claims, best, by_claim, strict=True):
             for version in candidates:
                 checkpoint()
-                row = self._rows[version.text, claim]
+                row = np.array(rows[version.text, claim])
                 score = float(self.rules.score(row))
                 if score > current.score:
                     current = Best("coref", score, row, (current.places[0], version.at), version)  # noqa: PLW2901

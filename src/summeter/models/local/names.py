@@ -134,8 +134,6 @@ class Located(NamedTuple):
 def locate(name: LocalName, *, offline: bool = False) -> Located:
     """The folder of a model; one of the hub is downloaded unless it is there already, or the run is `offline`
     (HF_HUB_OFFLINE means the same). UsageError, naming the file, where something is missing."""
-    if name.source == "embedded":
-        return _embedded(name)
     return _hub(name, offline=offline) if name.source == "hf" else _folder(name)
 
 
@@ -158,10 +156,15 @@ def maybe_json(path: Path) -> dict[str, Any]:
 
 
 def _folder(name: LocalName) -> Located:
-    path, pinned = Path(name.path).expanduser(), None
+    """The folder that a name is the path of, or one that summeter brings; its hash may stand behind the name."""
+    embedded = Path(str(resources.files("summeter.models"))) / "embedded"
+    path, pinned = (embedded / name.path if name.source == "embedded" else Path(name.path).expanduser()), None
     if not path.exists() and "@" in path.name:
         stem, _, pinned = path.name.rpartition("@")
         path = path.with_name(stem)
+    if name.source == "embedded" and not (path / CONFIG).is_file():
+        known = ", ".join(sorted(place.name for place in embedded.iterdir() if (place / CONFIG).is_file()))
+        raise UsageError(f"embedded/{name.path}: summeter brings no such model; it brings: {known}")
     if not path.is_dir():
         what = "is a file, not a model's folder" if path.exists() else "does not exist"
         raise UsageError(f"{path} {what}; a model's folder holds {CONFIG}, its tokenizer and its weights")
@@ -169,20 +172,7 @@ def _folder(name: LocalName) -> Located:
     digest = _checked(folder)
     if pinned is not None and not (_HASH.fullmatch(pinned) and digest.startswith(pinned)):
         raise UsageError(f"{path} is pinned to {pinned}, but the hash of its files is {digest[:16]}")
-    return Located(folder, f"local/{folder.name}", digest[:16], digest)
-
-
-def _embedded(name: LocalName) -> Located:
-    places = Path(str(resources.files("summeter.models"))) / "embedded"
-    known = sorted(place.name for place in places.iterdir() if (place / CONFIG).is_file())
-    stem, _, pinned = name.path.partition("@")  # a run's own record names the model with its hash
-    if stem not in known:
-        raise UsageError(f"embedded/{name.path}: summeter brings no such model; it brings: {', '.join(known)}")
-    folder = places / stem
-    digest = _checked(folder)
-    if pinned and not (_HASH.fullmatch(pinned) and digest.startswith(pinned)):
-        raise UsageError(f"embedded/{stem} is pinned to {pinned}, but the hash of its files is {digest[:16]}")
-    return Located(folder, f"embedded/{stem}", digest[:16], digest)
+    return Located(folder, f"{name.source}/{folder.name}", digest[:16], digest)
 
 
 def _hub(name: LocalName, *, offline: bool) -> Located:

@@ -81,10 +81,6 @@ class LocalNetwork:
             )
         return [results[key] for key in keys]
 
-    async def close(self) -> None:
-        """Nothing to let go of: the weights go with their last user."""
-        await asyncio.sleep(0)
-
     def _stored(self, wanted: dict[bytes, NetworkRequest[T]]) -> dict[bytes, T]:
         if self._store is None:
             return {}
