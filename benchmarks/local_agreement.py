@@ -33,10 +33,10 @@ from local_data import PEOPLE, THINGS, length, sentence  # noqa: E402
 
 from summeter.evaluators.entailment.premises import stretches  # noqa: E402
 from summeter.evaluators.fenice.align import Aligner, Rules  # noqa: E402
-from summeter.models.local.batcher import LocalUsage  # noqa: E402
 from summeter.models.local.bind import build, identify  # noqa: E402
 from summeter.records import Document, Span  # noqa: E402
 from summeter.runs.results import ResultStore  # noqa: E402
+from summeter.runs.usage import Usage  # noqa: E402
 from summeter.stats import correlate  # noqa: E402
 
 _SAID = (
@@ -121,7 +121,7 @@ def _mixed(rows: np.ndarray) -> np.ndarray:
 async def measure(model: str, told: argparse.Namespace) -> None:
     """All settings."""
     network = identify("nli", model, "classifier")
-    usage: dict[str, LocalUsage] = {}
+    usage: dict[str, Usage] = {}
     with ResultStore(told.keep) as store:
         nli = build([network], store, usage)["nli"]
         given = texts(told.sentences, told.claims)

@@ -157,7 +157,7 @@ class TestBudget:
                 call = request.model_copy(update={"draw": draw})
                 store.put(call.key, call.canonical, Completion(text="x", **told).model_dump_json(), "m")
             spent = spent_before(store, Prices({}))
-        assert spent.tokens == (thought.tokens_in + 200) + (9 + 70) + (9 + 70) + (thought.tokens_in + 30)
+        assert spent.total_tokens == (thought.tokens_in + 200) + (9 + 70) + (9 + 70) + (thought.tokens_in + 30)
 
     def test_prompts_that_the_server_cut_count_in_all_sessions(self, tmp_path: Path, prices: str) -> None:
         """It answered, and bills it, though the reply cannot be used."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -28,6 +27,7 @@ from summeter.records import Judgment, UsageError
 from summeter.runs.manifest import JudgeEntry
 from summeter.runs.progress import ItemKey
 from summeter.runs.run import Failure
+from summeter.runs.usage import Usage
 
 NAMES = list(CATALOG)
 DOCUMENT = "The bridge opened in 1998. It is 14 metres wide. Ms. Ode, who built it, lives in the U.S. now."
@@ -74,7 +74,7 @@ def judge(name: str, rows: Sequence[Mapping[str, Any]]) -> Collected:
     work = jobs([evaluator], roles, splitter(data), {"t": 0.0})
     sink = Collected()
     local = {name for part in evaluator.parts() for name, role in part.roles.items() if role.kind != "llm"}
-    llms = {role: dry(model, Counter()) for role, model in roles.items() if role not in local}
+    llms = {role: dry(model, Usage()) for role, model in roles.items() if role not in local}
     asking = [job for job in work if not isinstance(job.evaluator, DerivedEvaluator)]
     worker = Worker(
         asking, sink, lambda job: Tools(job.signature, llms, networks=networks(job.evaluator)), {}, Progress()

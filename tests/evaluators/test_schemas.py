@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 from summeter.engine.dry import Sent, dry_run
 from summeter.evaluators.catalog import CATALOG, build
 from summeter.models.base import Request
+from summeter.runs.usage import Usage
 
 TEXT = "The bridge opened in 1998. It is 14 metres wide. Ms. Ode, who built it, lives in the U.S. now."
 SUMMARY = "The bridge is 14 metres wide. Ms. Ode built it."
@@ -89,7 +89,7 @@ def test_what_is_sent_is_what_every_server_enforces(spec: str, monkeypatch: pyte
     sent: dict[str, dict[str, Any]] = {}
     note = Sent.call
 
-    def keep(self: Sent, model: str, request: Request, reply: str, tally: Counter[str]) -> None:
+    def keep(self: Sent, model: str, request: Request, reply: str, tally: Usage) -> None:
         if request.schema_ is not None:
             sent[request.schema_name or ""] = request.schema_
         note(self, model, request, reply, tally)

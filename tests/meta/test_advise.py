@@ -20,7 +20,7 @@ from summeter.meta._advise import overview
 from summeter.meta.results import Study
 from summeter.records import Item, Judgment, UsageError
 from summeter.report.frontier import frontier_svg
-from summeter.runs.manifest import JudgeUsage
+from summeter.runs.usage import Usage
 from summeter.stats import error_to_find, labels_to_find
 
 
@@ -72,9 +72,7 @@ def with_costs(run: Run, **costs: float) -> Run:
     """The run as if its judges, by their noise, had cost so many dollars for 1,000 summaries."""
     items = len(run.data.summaries)
     used = {
-        judge.signature: JudgeUsage(
-            calls=1, items=items, cost=costs[str(judge.settings.get("noise", 0.5))] * items / 1000
-        )
+        judge.signature: Usage(calls=1, items=items, cost=costs[str(judge.settings.get("noise", 0.5))] * items / 1000)
         for judge in run.manifest.judges
         if str(judge.settings.get("noise", 0.5)) in costs
     }

@@ -19,12 +19,12 @@ from summeter.engine.options import Options
 from summeter.models.base import Completion, Message, Request
 from summeter.models.context_length import context_lengths
 from summeter.models.layers.balance import FIRST, Balanced, Server
-from summeter.models.layers.meter import Usage
 from summeter.models.layers.rate_limit import RateLimiter
 from summeter.models.providers.provider import Options as EndpointOptions
 from summeter.models.providers.provider import base_urls
 from summeter.models.resolve import CallSettings, bind
 from summeter.records import ModelError, TransientError, UnreachableError, UsageError
+from summeter.runs.usage import Usage
 
 
 def asks(text: str, document: str | None = None) -> Request:

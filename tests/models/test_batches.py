@@ -20,7 +20,7 @@ from summeter.models.batch import Batching
 from summeter.models.layers.batches import Batches
 from summeter.models.layers.budget import Budget, CallBudget
 from summeter.models.layers.cache import Stored
-from summeter.models.layers.meter import Meter, Usage
+from summeter.models.layers.meter import Meter
 from summeter.models.prices import Price
 from summeter.models.resolve import CallSettings, bind, resolve
 from summeter.records import (
@@ -37,6 +37,7 @@ from summeter.records import (
 )
 from summeter.runs.batches import BatchLog
 from summeter.runs.calls import CallStore
+from summeter.runs.usage import Usage
 
 MODELS = {"openai": "openai/m", "anthropic": "anthropic/m"}
 ENVIRON = {"OPENAI_API_KEY": "sk-secret-0123456789", "ANTHROPIC_API_KEY": "sk-secret-0123456789"}

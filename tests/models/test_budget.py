@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from summeter.models.base import Completion, Message, Request, turned_away
 from summeter.models.layers.base import Layer
-from summeter.models.layers.budget import Budget, BudgetGuard, CallBudget, Spent
-from summeter.models.layers.meter import Usage
+from summeter.models.layers.budget import Budget, BudgetGuard, CallBudget
 from summeter.models.prices import Price
 from summeter.models.providers.scripted import Scripted
 from summeter.models.resolve import stack
 from summeter.models.tokens import expected
 from summeter.records import BudgetError, ContextError, ModelError
 from summeter.runs.calls import CallStore
+from summeter.runs.usage import Usage
 
 PRICE = Price(input=10.0, output=20.0, date=date(2026, 1, 1))
 
@@ -46,7 +46,7 @@ def test_tokens_never_pass_the_budget(limit: int, count: int) -> None:
     budget = Budget(limit, None)
     results, llm = spend(budget, count)
     # The first reply is thought to take 200 tokens and takes 50: what is spent stays within the limit.
-    assert budget.spent.tokens <= limit
+    assert budget.spent.total_tokens <= limit
     sent = [one for one in results if isinstance(one, Completion)]
     assert len(sent) == llm.calls
     assert all(isinstance(one, BudgetError) for one in results if not isinstance(one, Completion))
@@ -69,7 +69,7 @@ def test_prompts_of_a_fixed_size_never_pass_the_budget(limit: int) -> None:
 
     budget, calls = asyncio.run(main())
     assert calls == limit
-    assert budget.spent.tokens == budget.max_tokens
+    assert budget.spent.total_tokens == budget.max_tokens
 
 
 def test_it_is_used_to_the_full() -> None:
@@ -91,7 +91,7 @@ def test_money() -> None:
 
 
 def test_what_was_spent_before_counts() -> None:
-    results, llm = spend(Budget(1000, None, Spent(tokens=1000)), 3)
+    results, llm = spend(Budget(1000, None, Usage(tokens_in=1000)), 3)
     assert llm.calls == 0
     assert all(isinstance(one, BudgetError) for one in results)
 
@@ -106,7 +106,7 @@ def test_a_call_that_fails_gives_its_share_back() -> None:
         return budget
 
     budget = asyncio.run(main())
-    assert budget.spent == Spent()
+    assert budget.spent == Usage()
     assert budget.reached is None
 
 
@@ -133,7 +133,7 @@ def test_a_reply_that_cannot_be_used_was_paid_for() -> None:
     told = store.tokens_turned_away()
     assert [call.tokens_out for call in told] == [50] * 9
     assert usage.tokens_out == 450
-    assert budget.spent.tokens == usage.tokens_in + 450
+    assert budget.spent.total_tokens == usage.tokens_in + 450
 
 
 def test_a_reply_that_cannot_be_used_and_tells_no_tokens_is_taken_at_the_estimate() -> None:
@@ -141,7 +141,7 @@ def test_a_reply_that_cannot_be_used_and_tells_no_tokens_is_taken_at_the_estimat
     layer = BudgetGuard(TurnsAway(Scripted(lambda _: Completion(text="x"), latency=0.0)), CallBudget(budget, None))
     with pytest.raises(ContextError):
         asyncio.run(layer.complete(ask(0)))
-    assert budget.spent.tokens == expected(ask(0)).total
+    assert budget.spent.total_tokens == expected(ask(0)).total_tokens
 
 
 def test_the_meter_calls_it_no_failure() -> None:

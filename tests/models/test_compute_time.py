@@ -12,10 +12,11 @@ from engine.test_workers import ThreadExecutor
 
 from summeter.engine.api import evaluate
 from summeter.models import compute_time
-from summeter.models.compute_time import ComputeTime, timed
+from summeter.models.compute_time import timed
 from summeter.models.local import network
 from summeter.models.local.network import LocalNetwork
 from summeter.models.networks import CountTokens
+from summeter.runs.usage import Usage
 
 
 class Clock:
@@ -49,7 +50,7 @@ def test_work_counts_and_waits_do_not(clock: Clock) -> None:
     async def both() -> list[str]:
         return await asyncio.gather(timed(first, works_and_waits(1)), timed(second, works_and_waits(10)))
 
-    first, second = ComputeTime(), ComputeTime()
+    first, second = Usage(), Usage()
     assert asyncio.run(both()) == ["done", "done"]
     assert (first.seconds, second.seconds) == (2, 20)
 
@@ -62,7 +63,7 @@ def test_errors_and_cancellations_go_through() -> None:
             raise ValueError("cancelled inside") from None
 
     async def cancelled() -> None:
-        task = asyncio.create_task(timed(ComputeTime(), fails()))
+        task = asyncio.create_task(timed(Usage(), fails()))
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         task.cancel()
@@ -85,7 +86,7 @@ def test_a_local_models_time_is_shared_by_its_inputs(clock: Clock) -> None:
         )
 
     model = LocalNetwork("model", compute)
-    many, few = ComputeTime(), ComputeTime()
+    many, few = Usage(), Usage()
     asyncio.run(both())
     assert (many.seconds, few.seconds) == (3, 1)
 

@@ -16,7 +16,7 @@ from models.server import CUT_BODY, HANG, RESET, Call, Reply, StubServer, fail, 
 
 from summeter.models.base import Message, Request
 from summeter.models.layers.cache import replay
-from summeter.models.layers.meter import Meter, Usage
+from summeter.models.layers.meter import Meter
 from summeter.models.layers.rate_limit import RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry, RetryPolicy
 from summeter.models.prompts import Prompt
@@ -24,6 +24,7 @@ from summeter.models.resolve import Bound, CallSettings, bind, resolve, stack
 from summeter.models.structured import Answer, BoundLLM, Form
 from summeter.records import CapabilityError, ModelError, ReplyError
 from summeter.runs.calls import CallStore
+from summeter.runs.usage import Usage
 
 FAST = RetryPolicy(max_retries=12, first=0.01, longest=0.05)
 

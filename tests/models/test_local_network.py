@@ -16,7 +16,6 @@ import pytest
 
 from summeter.interrupt import STOP, checkpoint
 from summeter.models.layers.item_timeout import within
-from summeter.models.local.batcher import LocalUsage
 from summeter.models.local.bind import COMPUTE, TASKS, identify
 from summeter.models.local.network import LocalNetwork
 from summeter.models.networks import (
@@ -37,6 +36,7 @@ from summeter.models.networks import (
 )
 from summeter.records import InputError, ModelError, ReplayMiss, UsageError
 from summeter.runs.results import ResultStore, result_key
+from summeter.runs.usage import Usage
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def test_a_result_comes_back_from_the_store_as_it_was(result: Any) -> None:
 def test_a_tokenizers_answers_are_no_work_of_the_network() -> None:
     network = LocalNetwork("m", lambda asked: [len(one.text) for one in asked])
     assert asyncio.run(network.ask([CountTokens("ab")])) == [2]
-    assert network.usage == LocalUsage()
+    assert network.usage == Usage()
 
 
 def test_the_store_keeps_the_first_value_and_survives_being_closed(tmp_path: Path) -> None:

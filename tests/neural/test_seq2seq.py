@@ -13,12 +13,12 @@ from neural import asking
 from neural.asking import ask
 
 from summeter.models.local.backend import Torch
-from summeter.models.local.batcher import LocalUsage
 from summeter.models.local.network import LocalNetwork
 from summeter.models.local.opened import open_model
 from summeter.models.networks import PLAIN, FirstWord, Framing, Generate, Generation, ScoreTarget
 from summeter.records import ReplayMiss, UsageError
 from summeter.runs.results import ResultStore
+from summeter.runs.usage import Usage
 
 KINDS = ("t5", "bart")
 QUESTION = Framing(template="question: good?{eos} text: {0}{eos} source: {1}", limit=40)
@@ -96,7 +96,7 @@ def test_a_source_is_encoded_once_for_all_its_targets(
 
     monkeypatch.setattr(Torch, "encode", counting)
     pairs = shared_sources(4, 6)
-    usage = LocalUsage()
+    usage = Usage()
     scored(model(folders / kind, usage=usage), pairs)
     assert sum(encoded) == 4
     assert usage.computed == 24

@@ -20,10 +20,10 @@ from summeter.engine.api import evaluate
 from summeter.engine.dry import dry_run
 from summeter.engine.progress import Progress
 from summeter.evaluators.catalog import build
-from summeter.models.local.batcher import LocalUsage
 from summeter.models.local.opened import open_model
 from summeter.models.local.regressor import MATCHES, pooled_states
 from summeter.records import UsageError
+from summeter.runs.usage import Usage
 from summeter.training import train
 from summeter.training.regression import Regression, cross_fit
 from summeter.training.work import Work
@@ -161,7 +161,7 @@ def test_what_is_usual_for_frozen_states_knows_how_the_texts_match(folders: Path
 
 def test_matching_reads_a_document_whole_and_once(folders: Path) -> None:
     opened = open_model(str(folders / "onnx-encoder"), "encoder")
-    usage = LocalUsage()
+    usage = Usage()
     document = "ab cd ef " * 60 + "gh ij kl"
     ids = np.concatenate([input_.ids[input_.text >= 0] for row in opened.tokens.windows([document]) for input_ in row])
     assert ids.tolist() == opened.tokens.encoded([document])[0].ids.tolist()
@@ -170,7 +170,7 @@ def test_matching_reads_a_document_whole_and_once(folders: Path) -> None:
         opened, [(document, "gh ij kl"), (document, "zz"), (document, ""), ("", "zz")], "match", usage
     )
     assert values.shape == (4, MATCHES + 1)
-    (cut,) = pooled_states(opened, [("ab cd ef " * 60, "gh ij kl")], "match", LocalUsage())
+    (cut,) = pooled_states(opened, [("ab cd ef " * 60, "gh ij kl")], "match", Usage())
     assert values[0, 0] > cut[0] + 0.02  # what stands at the end of the document is found there
     assert not values[2:].any()
     own = sum(

@@ -15,8 +15,8 @@ from report import xss
 
 from summeter.records import UsageError
 from summeter.report import html
-from summeter.runs.manifest import ModelUsage
 from summeter.runs.run import RunFolder
+from summeter.runs.usage import Usage
 
 _TAGS = """
 html head meta title link style script body a div nav span button main header section h1 h2 h3 h4 p strong dl dt dd ul
@@ -203,8 +203,8 @@ def test_the_essentials_are_there_without_a_script(plain: str) -> None:
 
 def test_what_models_took_stands_with_the_run(tmp_path: Path) -> None:
     run = fake.make(tmp_path / "run")
-    known = ModelUsage(calls=1200, tokens_in=34567, tokens_out=890, cost=1.25)
-    unknown = ModelUsage(calls=1, tokens_in=2, tokens_out=3, cost=None, reason="no price")
+    known = Usage(calls=1200, tokens_in=34567, tokens_out=890, cost=1.25)
+    unknown = Usage(calls=1, tokens_in=2, tokens_out=3, cost=None, reason="no price")
     manifest = run.manifest.model_copy(update={"usage": {"a/b": known, "c/<d>": unknown}})
     (run.folder / "run.json").write_text(manifest.model_dump_json(by_alias=True), encoding="utf-8")
     text = html([RunFolder(run.folder)], tmp_path / "page.html").read_text("utf-8")

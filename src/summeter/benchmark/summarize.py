@@ -13,7 +13,6 @@ import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -42,7 +41,6 @@ from summeter.engine.progress import Progress
 from summeter.engine.sync import run_sync
 from summeter.engine.worker import FATAL
 from summeter.evaluators.replies import clean, is_refusal, read_reply, show
-from summeter.models.local.batcher import LocalUsage
 from summeter.models.local.bind import build, identify
 from summeter.models.local.names import is_local
 from summeter.models.networks import Generate, Generation, Network
@@ -52,7 +50,9 @@ from summeter.models.structured import BoundLLM, Form, Settings
 from summeter.records import CoverageError, Document, ModelError, Parameter, ReplyError, UsageError
 from summeter.records.text import SHARE
 from summeter.runs.calls import CallStore
+from summeter.runs.manifest import USAGE_FIELDS
 from summeter.runs.results import RESULTS, ResultStore
+from summeter.runs.usage import Usage
 from summeter.text.split import split
 
 PACKAGE = "summeter.benchmark"
@@ -162,7 +162,7 @@ def summarize(
     run_sync(bind(hosted, None, calls).close())  # a missing key raises before anything is written
     networks = [identify(name, model, "seq2seq") for name, model in settings.local.items()]
     folder.mkdir(parents=True, exist_ok=True)
-    local: dict[str, LocalUsage] = {}
+    local: dict[str, Usage] = {}
     with ExitStack() as stack:
         store = stack.enter_context(CallStore(folder / CALLS))
         results = stack.enter_context(ResultStore(folder / RESULTS)) if networks else None
@@ -176,8 +176,8 @@ def summarize(
             )
         width = (calls or CallSettings()).max_connections
         written = run_sync(_all(sources, settings, bound, writers, LocalExecutor(width), progress or Progress()))
-        usage: dict[str, Any] = {model: meter.usage.as_dict() for model, meter in bound.meters.items()}
-        usage |= {model: asdict(counts) for model, counts in local.items()}
+        usage: dict[str, Any] = {model: meter.usage.fields(CALL_COUNTS) for model, meter in bound.meters.items()}
+        usage |= {model: counts.fields(USAGE_FIELDS["local"]) for model, counts in local.items()}
     outcome = _save(folder, written, settings, template, usage)
     return outcome if outcome.data is None else outcome._replace(data=_with_extra(outcome.data, sources))
 
@@ -207,6 +207,13 @@ def _check_domains(settings: Summarizing, documents: Iterable[Document]) -> None
             if domain not in domains:
                 there = ", ".join(sorted(domains)) or "none"
                 raise UsageError(f"a kind is given for the domain {domain!r}, which no document has; domains: {there}")
+
+
+CALL_COUNTS = (
+    "asked", "hits", "joined", "sent", "retries", "failures", "tokens_in", "tokens_out", "tokens_cached", "untold",
+    "seconds", "waited",
+)  # fmt: skip
+"""What is kept of each model's calls."""
 
 
 class _Request(NamedTuple):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from summeter.engine.dry import Estimate
     from summeter.engine.runs import Run
     from summeter.evaluators.cascade import StagePlan
-    from summeter.runs.manifest import LocalTaken, Taken
+    from summeter.runs.usage import Usage
 
 
 def money(cost: float | None, reason: str | None) -> str:
@@ -135,13 +135,13 @@ def _bounded(stage: StagePlan) -> str:
     )
 
 
-def _computed(usage: LocalTaken) -> str:
+def _computed(usage: Usage) -> str:
     """What went through a local model; what was cut is said, since a score of half a text is another score."""
     cut = f"; {usage.truncated:,} of them longer than it reads or writes, and cut" if usage.truncated else ""
     return f"{usage.computed:,} inputs computed{cut}, {usage.asked - usage.computed:,} known before"
 
 
-def _taken(usage: Taken) -> str:
+def _taken(usage: Usage) -> str:
     cached = f" ({usage.tokens_cached:,} from the provider's cache)" if usage.tokens_cached else ""
     return (
         f"{usage.calls} calls, {usage.tokens_in:,} tokens in{cached}, {usage.tokens_out:,} out; "

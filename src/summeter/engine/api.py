@@ -11,7 +11,7 @@ from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 from summeter.data.atomic import half_built, write_text
 from summeter.data.dataset import Dataset, save
@@ -44,7 +44,6 @@ from summeter.engine.tools import networks_of, toolbox
 from summeter.engine.worker import PreparedIndex, Worker
 from summeter.evaluators.base import Evaluator, Prepared
 from summeter.evaluators.derived import DerivedEvaluator
-from summeter.models.compute_time import ComputeTime
 from summeter.models.layers.retry import RetryPolicy
 from summeter.models.resolve import Bound, CallSettings, bind
 from summeter.models.structured import BoundLLM
@@ -63,9 +62,7 @@ from summeter.runs.journal import Journal
 from summeter.runs.manifest import Manifest, RunStatus
 from summeter.runs.results import RESULTS, ResultStore
 from summeter.runs.run import CALLS, MANIFEST, read_manifest
-
-if TYPE_CHECKING:
-    from summeter.models.local.batcher import LocalUsage
+from summeter.runs.usage import Usage
 
 log = logging.getLogger(__name__)
 
@@ -315,8 +312,8 @@ class _Session:
     progress: Progress
     executor: Executor | None
     documents_per_part: int
-    used: dict[str, LocalUsage] = field(default_factory=dict)
-    spent: dict[str, ComputeTime] = field(default_factory=dict)
+    used: dict[str, Usage] = field(default_factory=dict)
+    spent: dict[str, Usage] = field(default_factory=dict)
 
     async def judge(
         self, known: Mapping[tuple[str, str], Prepared], store: CallStore | None, results: ResultStore | None
@@ -393,7 +390,7 @@ class _Session:
             known = await asyncio.to_thread(PreparedIndex, self.journal.folder, self.plan.jobs)
             worker = replace(worker, known=known, pending=[])
 
-    def computed(self) -> dict[str, ComputeTime]:
+    def computed(self) -> dict[str, Usage]:
         """What was computed for each judge; nothing where a replay read the results of its local models."""
         read = {job.signature for job in self.plan.jobs if self.replay and _asks_local_models(job)}
         return {signature: spent for signature, spent in self.spent.items() if signature not in read}

@@ -52,6 +52,7 @@ from summeter.runs.calls import CallStore
 from summeter.runs.progress import DoneItems, DoneKey
 from summeter.runs.results import RESULTS, ResultStore, result_key
 from summeter.runs.run import CALLS, MANIFEST
+from summeter.runs.usage import Usage
 
 CHUNK = 256  # characters: the grain in which prompts are compared
 CACHEABLE = 1024  # tokens: what providers cache begins with a prefix of so many
@@ -129,7 +130,7 @@ def dry_run(
 async def _estimate(plan: RunPlan, job: Job, done: Container[DoneKey], sent: Sent) -> Estimate:
     models = {name: job.entry.models[role] for role, name in job.roles.items()}
     llm_roles = {name: model for name, model in models.items() if name not in plan.networks}
-    tally, local = Counter[str](), Counter[str]()
+    tally, local = Usage(), Counter[str]()
     todo = list(units(plan.data, [job], done, plan.options.limit))
     if job.evaluator.required_roles and not isinstance(job.evaluator, DerivedEvaluator):
         llms = {role: dry(model, tally, sent, plan.asking(role)) for role, model in llm_roles.items()}
@@ -147,12 +148,12 @@ async def _estimate(plan: RunPlan, job: Job, done: Container[DoneKey], sent: Sen
         judge=job.evaluator.name,
         signature=job.signature,
         items=sum(unit.size for unit in todo),
-        calls=tally["calls"],
-        tokens_in=tally["tokens_in"],
-        tokens_out=tally["tokens_out"],
+        calls=tally.calls,
+        tokens_in=tally.tokens_in,
+        tokens_out=tally.tokens_out,
         unit="pair" if job.evaluator.pairwise else "summary",
-        tokens_shared=tally["tokens_shared"],
-        cost=None if reason else round(tally["nanodollars"] / 1e9, 6),
+        tokens_shared=tally.tokens_cached,
+        cost=None if reason else round(tally.cost or 0.0, 6),
         reason=reason,
         batch=plan.options.batch,
         local=dict(local) or None,
@@ -189,21 +190,20 @@ class Sent:
         self._inputs: set[bytes] = set()
         self._prefixes: dict[str, set[int]] = {}
 
-    def call(self, model: str, request: Request, reply: str, tally: Counter[str]) -> None:
-        """Note a call in `tally`, unless it was noted before. Costs are billionths of a dollar, call by call: long
-        prompts may cost more a token."""
+    def call(self, model: str, request: Request, reply: str, tally: Usage) -> None:
+        """Count a call in `tally`, unless it was counted before."""
         if request.key in self._calls:
             return
         self._calls.add(request.key)
         tokens_in, tokens_out = tokens(request.prompt), tokens(reply)
         price = self.prices.of(model, batched=self._batched)
         shared = round(tokens_in * self._shared(model, request.prompt) / max(1, len(request.prompt)))
-        tally.update(
+        tally += Usage(
             calls=1,
             tokens_in=tokens_in,
             tokens_out=tokens_out,
-            nanodollars=0 if price is None else round(price.cost(tokens_in, tokens_out) * 1e9),
-            tokens_shared=shared if shared >= CACHEABLE else 0,
+            tokens_cached=shared if shared >= CACHEABLE else 0,
+            cost=0.0 if price is None else price.cost(tokens_in, tokens_out),
         )
 
     def _shared(self, model: str, prompt: str) -> int:
@@ -229,7 +229,7 @@ class Sent:
         return count
 
 
-def dry(model: str, tally: Counter[str], sent: Sent | None = None, settings: Settings | None = None) -> BoundLLM:
+def dry(model: str, tally: Usage, sent: Sent | None = None, settings: Settings | None = None) -> BoundLLM:
     """A bound model that answers from the call store; any other call is counted, and a reply of its schema is made
     up."""
     sent = sent or Sent(Prices({}))

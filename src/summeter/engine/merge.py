@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 
@@ -17,16 +17,15 @@ from summeter.data.folder import Card
 from summeter.engine.derive import derive
 from summeter.engine.plan import ItemOrder, Job, data_entry
 from summeter.engine.runs import Run, derived_jobs, finish
-from summeter.records import InputError, Judgment, Record, UsageError, read_lines, whole_lines
+from summeter.records import InputError, Judgment, UsageError, read_lines, whole_lines
 from summeter.runs.calls import CallStore
 from summeter.runs.journal import Journal
 from summeter.runs.manifest import DataEntry, JudgeEntry, Manifest, RunStatus
 from summeter.runs.progress import PROGRESS, ProgressTable, item_places
 from summeter.runs.results import RESULTS, ResultStore
 from summeter.runs.run import CALLS, FAILURES, Failure, RunFolder, prepared_rows
+from summeter.runs.usage import Usage
 from summeter.stats.base import Bools, Ints
-
-R = TypeVar("R", bound=Record)
 
 _WORST: tuple[RunStatus, ...] = ("failed", "interrupted", "running", "incomplete", "complete")
 # A run that was killed is one to go on with; whether items are in error is told by the merged run's own judgments.
@@ -338,23 +337,10 @@ def _manifest(runs: Sequence[RunFolder], judges: tuple[JudgeEntry, ...], data: D
     )
 
 
-def _together(taken: Iterable[Mapping[str, R]]) -> dict[str, R]:
-    """What was taken under each name, added up; a cost is known where all are."""
-    totals: dict[str, R] = {}
+def _together(taken: Iterable[Mapping[str, Usage]]) -> dict[str, Usage]:
+    """What was taken under each name, added up."""
+    totals: dict[str, Usage] = defaultdict(Usage)
     for each in taken:
         for name, more in each.items():
-            totals[name] = _sum(totals[name], more) if name in totals else more
-    return totals
-
-
-def _sum(first: R, second: R) -> R:
-    sums: dict[str, object] = {}
-    for name in type(first).model_fields:
-        one, other = getattr(first, name), getattr(second, name)
-        if name == "cost" and (one is None or other is None):
-            sums[name] = None
-        elif isinstance(one, int | float) and isinstance(other, int | float):
-            sums[name] = one + other
-        else:
-            sums[name] = one if one is not None else other
-    return first.model_copy(update=sums)
+            totals[name] += more
+    return dict(totals)

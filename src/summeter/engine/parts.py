@@ -27,8 +27,6 @@ from summeter.engine.progress import Progress
 from summeter.engine.tools import toolbox
 from summeter.engine.worker import Worker, failure
 from summeter.evaluators.base import Prepared
-from summeter.models.compute_time import ComputeTime
-from summeter.models.local.batcher import LocalUsage
 from summeter.models.networks import ModelTask
 from summeter.records import Judgment, UsageError, WorkerError, first_error
 from summeter.runs.journal import Journal
@@ -36,6 +34,7 @@ from summeter.runs.manifest import JudgeEntry
 from summeter.runs.progress import ItemKey
 from summeter.runs.results import ResultStore
 from summeter.runs.run import Failure
+from summeter.runs.usage import Usage
 
 log = logging.getLogger(__name__)
 
@@ -98,8 +97,8 @@ class PartResult(Progress):
     rows: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     results: Mapping[str, Mapping[bytes, bytes]] = field(default_factory=dict)
-    usage: Mapping[str, LocalUsage] = field(default_factory=dict)
-    compute: dict[str, ComputeTime] = field(default_factory=dict)
+    usage: Mapping[str, Usage] = field(default_factory=dict)
+    compute: dict[str, Usage] = field(default_factory=dict)
     warnings: list[tuple[int, str]] = field(default_factory=list)
     ok: int = 0
     failed_items: int = 0
@@ -139,8 +138,8 @@ class Session:
     known: Mapping[tuple[str, str], Prepared]
     progress: Progress
     store: ResultStore | None
-    usage: dict[str, LocalUsage]
-    compute: dict[str, ComputeTime]
+    usage: dict[str, Usage]
+    compute: dict[str, Usage]
 
     async def judge(self, units: Iterable[Unit], size: int) -> None:
         """Judge the units in parts of `size` documents. A part that two workers died on is judged document by document;
@@ -205,9 +204,9 @@ class Session:
         for each in result.failures:
             self.journal.failed(each)
         for model, usage in result.usage.items():
-            self.usage.setdefault(model, LocalUsage()).add(usage)
+            self.usage[model] = self.usage.get(model, Usage()) + usage
         for signature, spent in result.compute.items():
-            self.compute.setdefault(signature, ComputeTime()).add(spent)
+            self.compute[signature] = self.compute.get(signature, Usage()) + spent
         for _ in range(result.ok):
             self.progress.advance(ok=True)
         for _ in range(result.failed_items):
@@ -263,7 +262,7 @@ class _Opened:
         self._warnings = _Warnings()
         logging.getLogger("summeter").addHandler(self._warnings)
         self._results = _NewResults()
-        self._usage: dict[str, LocalUsage] = {}
+        self._usage: dict[str, Usage] = {}
         self._tools = toolbox({}, self._networks())
 
     def _networks(self) -> Mapping[str, object]:

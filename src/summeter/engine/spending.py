@@ -5,27 +5,24 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from summeter.engine.options import Options
 from summeter.models.base import Request
-from summeter.models.compute_time import ComputeTime
-from summeter.models.layers.budget import Budget, Replies, Spent
+from summeter.models.layers.budget import Budget, Replies
 from summeter.models.layers.meter import Meter
 from summeter.models.prices import Price, Prices, prices
-from summeter.models.tokens import Expected, expected
+from summeter.models.tokens import expected
 from summeter.records import InputError, Parameter, UsageError
 from summeter.runs.calls import CallStore, CallTokens
-from summeter.runs.manifest import Computed, JudgeUsage, LocalTaken, Manifest, ModelUsage, Taken
+from summeter.runs.manifest import Manifest
 from summeter.runs.run import CALLS
 from summeter.runs.totals import Work
-
-if TYPE_CHECKING:
-    from summeter.models.local.batcher import LocalUsage
+from summeter.runs.usage import Usage
 
 
 class Spending(NamedTuple):
@@ -49,19 +46,19 @@ def spending(options: Options, models: Iterable[str]) -> Spending:
     return Spending(table, Budget(options.max_tokens, options.max_cost) if limited else None, {})
 
 
-def spent_before(store: CallStore, table: Prices) -> Spent:
+def spent_before(store: CallStore, table: Prices) -> Usage:
     """What the stored calls of a run took, by the rule that the calls of a session are counted by. InputError for a
     damaged request that must be read for it."""
-    total = Spent()
+    total = Usage()
     replies: dict[str, Replies] = defaultdict(Replies)
     for call in chain(store.tokens(), store.tokens_turned_away()):
         tokens = replies[call.model].took(call.tokens_in, call.tokens_out, partial(_thought, store, call.key))
-        cost = _cost(call._replace(tokens_in=tokens.tokens_in, tokens_out=tokens.tokens_out), table)
-        total = total.plus(Spent(tokens.total, cost))
+        tokens.cost = _cost(call._replace(tokens_in=tokens.tokens_in, tokens_out=tokens.tokens_out), table)
+        total += tokens
     return total
 
 
-def _thought(store: CallStore, key: str) -> Expected:
+def _thought(store: CallStore, key: str) -> Usage:
     """What a stored call was thought to take before it was made."""
     try:
         # Not by pydantic's reader of JSON, which takes no lone surrogate.
@@ -111,10 +108,10 @@ def accounts(folder: Path, manifest: Manifest, work: Mapping[str, Work], session
 def _by_model(
     calls: Iterable[CallTokens],
     turned_away: Iterable[CallTokens],
-    before: Mapping[str, ModelUsage],
+    before: Mapping[str, Usage],
     table: Prices,
     meters: Mapping[str, Meter],
-) -> dict[str, ModelUsage]:
+) -> dict[str, Usage]:
     answered: dict[str, list[CallTokens]] = defaultdict(list)
     paid: dict[str, list[CallTokens]] = defaultdict(list)
     for call in calls:
@@ -124,37 +121,37 @@ def _by_model(
         paid[call.model].append(call)
     used = {}
     for model in dict.fromkeys([*before, *paid, *meters]):
-        old = before.get(model, ModelUsage())
-        now = meters[model].usage if model in meters else None
+        old = before.get(model, Usage())
+        now = meters[model].usage if model in meters else Usage()
         price = table.of(model)
-        used[model] = ModelUsage(
-            **(_taken(paid[model], table).model_dump() | {"calls": len(answered[model])}),
-            retries=old.retries + (now.retries if now else 0),
-            failures=old.failures + (now.failures if now else 0),
-            priced=None if price is None else price.source,
+        used[model] = replace(
+            _taken(paid[model], table),
+            calls=len(answered[model]),
             batched=sum(call.batch is not None for call in answered[model]),
+            retries=old.retries + now.retries,
+            failures=old.failures + now.failures,
+            priced=None if price is None else price.source,
         )
     return used
 
 
-def _of_judge(prepared: Iterable[Path], work: Work, calls: Mapping[str, CallTokens], table: Prices) -> JudgeUsage:
+def _of_judge(prepared: Iterable[Path], work: Work, calls: Mapping[str, CallTokens], table: Prices) -> Usage:
     keys = dict(work.calls)
     for file in filter(Path.is_file, prepared):
         with file.open("rb") as lines:
             for line in lines:
                 keys |= dict.fromkeys(json.loads(line).get("calls", ()))
-    taken = _taken([calls[key] for key in keys if key in calls], table)
-    return JudgeUsage(**taken.model_dump(), items=work.items)
+    return replace(_taken([calls[key] for key in keys if key in calls], table), items=work.items)
 
 
-def _taken(calls: Sequence[CallTokens], table: Prices) -> Taken:
+def _taken(calls: Sequence[CallTokens], table: Prices) -> Usage:
     reasons = (table.why(model) for model in dict.fromkeys(call.model for call in calls))
     reason: str | None = next(filter(None, reasons), None)
     without = [call for call in calls if call.tokens_in is None or call.tokens_out is None]
     untold = sum(price is not None and not price.free for price in (_price(call, table) for call in without))
     if reason is None and untold:
         reason = f"{untold} of {len(calls)} calls told no tokens"
-    return Taken(
+    return Usage(
         calls=len(calls),
         tokens_in=sum(call.tokens_in or 0 for call in calls),
         tokens_cached=sum(call.tokens_cached or 0 for call in calls),
@@ -164,15 +161,12 @@ def _taken(calls: Sequence[CallTokens], table: Prices) -> Taken:
     )
 
 
-def with_usage(manifest: Manifest, used: Mapping[str, LocalUsage], computed: Mapping[str, ComputeTime]) -> Manifest:
+def with_usage(manifest: Manifest, used: Mapping[str, Usage], computed: Mapping[str, Usage]) -> Manifest:
     """The manifest with what each local model did, and how long was computed for each judge, this session and those
     before it."""
-    local = dict(manifest.local)
+    local, compute = dict(manifest.local), dict(manifest.compute)
     for model, usage in used.items():
-        before = local.get(model, LocalTaken())
-        local[model] = LocalTaken(**{name: getattr(before, name) + number for name, number in asdict(usage).items()})
-    compute = dict(manifest.compute)
-    for signature, spent in computed.items():
-        was = compute.get(signature, Computed())
-        compute[signature] = Computed(seconds=was.seconds + spent.seconds, items=was.items + spent.items)
+        local[model] = local.get(model, Usage()) + usage
+    for signature, usage in computed.items():
+        compute[signature] = compute.get(signature, Usage()) + usage
     return manifest.model_copy(update={"local": local, "compute": compute})

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from summeter.engine.plan import Job, RunPlan
 from summeter.evaluators.base import Tools
 from summeter.models.structured import BoundLLM
 from summeter.runs.results import Results
-
-if TYPE_CHECKING:
-    from summeter.models.local.batcher import LocalUsage
+from summeter.runs.usage import Usage
 
 
-def networks_of(plan: RunPlan, results: Results | None, used: dict[str, LocalUsage], *, replay: bool) -> dict[str, Any]:
+def networks_of(plan: RunPlan, results: Results | None, used: dict[str, Usage], *, replay: bool) -> dict[str, Any]:
     """The local models by role, ready to be asked."""
     if not plan.networks:
         return {}

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from summeter.engine.plan import Job, Unit, item_key
 from summeter.engine.progress import Progress
 from summeter.evaluators.base import Prepared, Tools
-from summeter.models.compute_time import ComputeTime, timed
+from summeter.models.compute_time import timed
 from summeter.models.layers.item_timeout import within
 from summeter.records import (
     AccessError,
@@ -36,6 +36,7 @@ from summeter.records import (
 from summeter.runs.manifest import JudgeEntry
 from summeter.runs.progress import ItemKey
 from summeter.runs.run import Failure, prepared_rows
+from summeter.runs.usage import Usage
 
 T = TypeVar("T")
 
@@ -70,7 +71,7 @@ class Worker:
     known: Mapping[tuple[str, str], Prepared]
     progress: Progress
     seconds: float | None = None
-    compute: dict[str, ComputeTime] = field(default_factory=dict)
+    compute: dict[str, Usage] = field(default_factory=dict)
     pending: list[Unit] = field(default_factory=list)
 
     async def __call__(self, unit: Unit) -> None:
@@ -148,8 +149,8 @@ class Worker:
             spent.items += 1
             self._write(job, item, judgments)
 
-    def _spent(self, job: Job) -> ComputeTime:
-        return self.compute.setdefault(job.signature, ComputeTime())
+    def _spent(self, job: Job) -> Usage:
+        return self.compute.setdefault(job.signature, Usage())
 
     def _write(self, job: Job, item: Item, judgments: Sequence[Judgment]) -> None:
         if job.entry.model is not None:  # an evaluator with several roles may name the model of one of them

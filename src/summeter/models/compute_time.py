@@ -5,34 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Generator
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+
+from summeter.runs.usage import Usage
 
 T = TypeVar("T")
 
 
-@dataclass
-class ComputeTime:
-    """Seconds of computing, and the items that were judged in them."""
-
-    seconds: float = 0.0
-    items: int = 0
-
-    def add(self, other: ComputeTime) -> None:
-        """Count what was computed elsewhere too."""
-        self.seconds += other.seconds
-        self.items += other.items
+_FOR: ContextVar[Usage | None] = ContextVar("summeter_compute_time", default=None)
 
 
-_FOR: ContextVar[ComputeTime | None] = ContextVar("summeter_compute_time", default=None)
-
-
-def computing_for() -> ComputeTime | None:
+def computing_for() -> Usage | None:
     """Whose time the work is that runs now; what is computed for it in a thread is added there."""
     return _FOR.get()
 
 
-async def timed(spent: ComputeTime, work: Awaitable[T]) -> T:
+async def timed(spent: Usage, work: Awaitable[T]) -> T:
     """Await `work`, adding to `spent` the seconds in which it runs, not those in which it waits.
 
     Tasks that it starts are not timed; local models that they ask are.
@@ -47,7 +35,7 @@ async def timed(spent: ComputeTime, work: Awaitable[T]) -> T:
 class _Stepped(Generic[T]):
     """An awaitable that looks at the clock whenever its work goes on and stops."""
 
-    def __init__(self, spent: ComputeTime, work: Awaitable[T]) -> None:
+    def __init__(self, spent: Usage, work: Awaitable[T]) -> None:
         self._spent = spent
         self._work = work
 

@@ -17,7 +17,7 @@ from summeter.models.layers.batches import Batches, PendingBatchGuard
 from summeter.models.layers.budget import Budget, BudgetGuard, CallBudget
 from summeter.models.layers.cache import Cache, Stored, WriteGuard, replay
 from summeter.models.layers.formats import FormatFallback
-from summeter.models.layers.meter import Meter, Usage
+from summeter.models.layers.meter import Meter
 from summeter.models.layers.rate_limit import Limits, RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry, RetryPolicy
 from summeter.models.layers.truncation import TruncationCheck
@@ -36,6 +36,7 @@ from summeter.models.structured import BoundLLM, Settings
 from summeter.records import Parameter, UsageError
 from summeter.runs.batches import BatchLog
 from summeter.runs.calls import CallStore
+from summeter.runs.usage import Usage
 
 DEFAULT_ROLE = "judge"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from summeter.models.base import Request
+from summeter.runs.usage import Usage
 
 # A pattern, what a run of it counts, and what each of its characters adds.
 _WEIGHTS = (
@@ -21,21 +21,9 @@ _WEIGHTS = (
 REPLY = 200  # tokens of a judge's reply, where nothing better is known
 
 
-class Expected(NamedTuple):
-    """What a call is thought to take, before it is made."""
-
-    tokens_in: int
-    tokens_out: int
-
-    @property
-    def total(self) -> int:
-        """Prompt and reply together."""
-        return self.tokens_in + self.tokens_out
-
-
-def expected(request: Request) -> Expected:
-    """The tokens of a request, and those of a usual reply."""
-    return Expected(tokens(request.prompt), min(REPLY, request.max_tokens or REPLY))
+def expected(request: Request) -> Usage:
+    """What a call is thought to take, before it is made: the tokens of the request, and those of a usual reply."""
+    return Usage(tokens_in=tokens(request.prompt), tokens_out=min(REPLY, request.max_tokens or REPLY))
 
 
 def tokens(text: str) -> int:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, FieldSerializationInfo, field_serializer
 
 from summeter.records import Record, digest
+from summeter.runs.usage import Usage
 
 SCHEMA: Literal["summeter-run/1"] = "summeter-run/1"
 RunStatus = Literal["running", "complete", "incomplete", "interrupted", "failed"]
@@ -71,41 +72,6 @@ class DataEntry(Record):
     splitter: str
 
 
-class Taken(Record):
-    """What calls took: how many there were, their tokens (`tokens_cached`: that part of `tokens_in` which the
-    provider's own cache served), and US dollars; where these are unknown, or not all known, `reason` says why."""
-
-    calls: int = 0
-    tokens_in: int = 0
-    tokens_cached: int = 0
-    tokens_out: int = 0
-    cost: float | None = None
-    reason: str | None = None
-
-
-class ModelUsage(Taken):
-    """What one model took in all sessions of a run. `retries` are tries beyond each call's first, `failures` calls that
-    came to nothing; of those whose reply came and could not be used, tokens and cost count too. `priced` is the date of
-    the price, or whose list it is; `batched` are the calls that were made in batches."""
-
-    retries: int = 0
-    failures: int = 0
-    priced: str | None = None
-    batched: int = 0
-
-
-class LocalTaken(Record):
-    """What a local model did in all sessions of a run: inputs asked for, found in the store, computed; of those
-    computed, how many were cut at the model's length or ended there, their tokens, and the padding beside these."""
-
-    asked: int = 0
-    stored: int = 0
-    computed: int = 0
-    truncated: int = 0
-    tokens: int = 0
-    padding: int = 0
-
-
 class ModelContext(Record):
     """How many tokens a model reads and writes together, as it was asked of its server, and who `said` so; None, and
     why, where nobody did."""
@@ -114,25 +80,24 @@ class ModelContext(Record):
     said: str = ""
 
 
-class JudgeUsage(Taken):
-    """What the calls behind one judge's verdicts took; a call behind those of several counts with each. `items` are the
-    summaries (or pairs) it judged."""
-
-    items: int = 0
-
-
-class Computed(Record):
-    """How many seconds this processor computed for a judge (its own code, and local models), in all sessions that ended
-    by themselves, and the items that it judged in them. A replay that reads the results of local models has none."""
-
-    seconds: float = 0.0
-    items: int = 0
+_CALLS = ("calls", "tokens_in", "tokens_cached", "tokens_out", "cost", "reason")
+USAGE_FIELDS = {
+    "usage": (*_CALLS, "retries", "failures", "priced", "batched"),
+    "judge_usage": (*_CALLS, "items"),
+    "local": ("asked", "stored", "computed", "truncated", "tokens", "padding"),
+    "compute": ("seconds", "items"),
+}
+"""The fields of `Usage` that each part of run.json holds."""
 
 
 class Manifest(Record):
-    """The whole of run.json. `options` are what the caller chose (seed, limit, temperature...); `usage` is by model
-    string, `judge_usage` and `compute` by signature, `local` by the ids of local models, `contexts` (where they were
-    not told) by model string; `stopped` says why an interrupted run ended, where it was not the user;
+    """The whole of run.json. `options` are what the caller chose (seed, limit, temperature...).
+
+    What was taken in all sessions: `usage` by each model string (with the tokens and cost of replies that could not be
+    used), `judge_usage` by the calls behind each signature (a call behind several counts with each), `local` by each
+    local model, by its id. `compute`, by signature, is how long this processor computed in sessions that ended by
+    themselves, and the items judged in them; a replay that reads the results of local models has none. `contexts` is by
+    model string, where it was not told; `stopped` says why an interrupted run ended, where it was not the user;
     `documents_per_part` is how workers cut the data, once a session had workers."""
 
     schema_: Literal["summeter-run/1"] = Field(default=SCHEMA, alias="schema", serialization_alias="schema")
@@ -147,10 +112,14 @@ class Manifest(Record):
     replayed_from: str | None = None
     counts: dict[str, int] = Field(default_factory=dict)
     coverage: float | None = None
-    usage: dict[str, ModelUsage] = Field(default_factory=dict)
-    judge_usage: dict[str, JudgeUsage] = Field(default_factory=dict)
-    local: dict[str, LocalTaken] = Field(default_factory=dict)
-    compute: dict[str, Computed] = Field(default_factory=dict)
+    usage: dict[str, Usage] = Field(default_factory=dict)
+    judge_usage: dict[str, Usage] = Field(default_factory=dict)
+    local: dict[str, Usage] = Field(default_factory=dict)
+    compute: dict[str, Usage] = Field(default_factory=dict)
     contexts: dict[str, ModelContext] = Field(default_factory=dict)
     stopped: str | None = None
     documents_per_part: int | None = None
+
+    @field_serializer(*USAGE_FIELDS)
+    def _usage_fields(self, part: dict[str, Usage], info: FieldSerializationInfo) -> dict[str, dict[str, Any]]:
+        return {name: usage.fields(USAGE_FIELDS[info.field_name]) for name, usage in part.items()}

@@ -16,11 +16,11 @@ from summeter.data.hub import is_address
 from summeter.engine.progress import Progress
 from summeter.evaluators.aspects import RATED, AspectDef, read_aspects
 from summeter.evaluators.geval.geval import prompt_template
-from summeter.models.local.batcher import LocalUsage
 from summeter.models.local.names import LocalName, LocalSettings, file_hash, maybe_json, parse
 from summeter.models.local.opened import Opened, open_model
 from summeter.models.local.regressor import AT_ONCE, FILE, Head, Layer, Pool, Scale, framed, pooled_states
 from summeter.records import UsageError, digest
+from summeter.runs.usage import Usage
 from summeter.stats.base import Bools, Floats
 from summeter.training.base import Task, Trained, Training
 from summeter.training.card import card_lines, regression_readme
@@ -306,7 +306,7 @@ class RegressionTask(Task):
 
     def _states(self, opened: Opened, work: Work, show: Progress) -> Floats:
         """The pooled states of the rows of training, with the tokens that were cut off in the last column."""
-        usage = LocalUsage()
+        usage = Usage()
         pairs = self.ratings.pairs
         show.start(len(pairs))
         # The summaries of a document stand together, so that it is read once.

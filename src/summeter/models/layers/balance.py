@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from summeter.models.base import LLM, Completion, Request
-from summeter.models.layers.meter import Usage
 from summeter.models.layers.rate_limit import Queue, RateLimiter
 from summeter.models.per_loop import PerLoop
 from summeter.models.providers.payload import with_prefixes
 from summeter.models.tokens import expected
 from summeter.records import OutageError, TransientError, UnreachableError
+from summeter.runs.usage import Usage
 
 log = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ class Balanced:
     async def complete(self, request: Request) -> Completion:
         """The reply of the first server that gives one. Where none does, raises the last failure of the kind that is
         most likely to pass: a busy server before one that failed, and that before one that cannot be reached."""
-        board, tokens = self._boards.get(), expected(request).total
+        board, tokens = self._boards.get(), expected(request).total_tokens
         prefix = next((prefix for _, prefix in with_prefixes(request.messages) if prefix), None)
         waiting = list(board.loads)
         errors: list[TransientError | UnreachableError] = []

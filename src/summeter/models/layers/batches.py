@@ -19,9 +19,9 @@ from uuid import uuid4
 from summeter.models.base import LLM, Completion, Request, paid_reply
 from summeter.models.batch import MOST_BYTES, BatchAPI, BatchStatus, Tag, TooMuch
 from summeter.models.layers.base import Layer
-from summeter.models.layers.budget import CallBudget, Spent
+from summeter.models.layers.budget import CallBudget
 from summeter.models.layers.formats import FORMATS, KnownFormats, refused_format, with_format
-from summeter.models.layers.meter import Usage
+from summeter.models.layers.meter import count_reply
 from summeter.models.tokens import expected
 from summeter.records import (
     AccessError,
@@ -35,6 +35,7 @@ from summeter.records import (
 )
 from summeter.runs.batches import BatchLog, Submission
 from summeter.runs.calls import CallStore
+from summeter.runs.usage import Usage
 
 T = TypeVar("T")
 Sleep = Callable[[float], Awaitable[None]]
@@ -64,7 +65,7 @@ class _Call(NamedTuple):
 
     request: Request
     sent: Request
-    reserved: Spent
+    reserved: Usage
 
 
 class Batches:
@@ -123,7 +124,7 @@ class Batches:
             if sent is None:
                 new.append(request)
             else:
-                earlier[held[sent.key].nonce].append(_Call(request, sent, Spent()))
+                earlier[held[sent.key].nonce].append(_Call(request, sent, Usage()))
         async with asyncio.TaskGroup() as group:
             for calls in earlier.values():
                 group.create_task(self._collect(held[calls[0].sent.key], calls))
@@ -334,19 +335,19 @@ class Batches:
 
     # Accounts
 
-    def _reserve(self, request: Request) -> Spent | None:
+    def _reserve(self, request: Request) -> Usage | None:
         """The share of the budget that is set aside for a call; None where it has to wait for what is under way."""
         if self._budget is None:
-            return Spent()
+            return Usage()
         wanted = self._budget.estimate(expected(request))
         return wanted if self._budget.budget.admit(wanted) else None
 
     def _settle(self, call: _Call, reply: Completion | None) -> None:
         """Count what a call took, which came to this reply."""
         if reply is not None:
-            self._usage.fresh(reply)
+            count_reply(self._usage, reply)
         if self._budget is not None:
-            took = Spent() if reply is None else self._budget.took(reply, expected(call.request))
+            took = Usage() if reply is None else self._budget.took(reply, expected(call.request))
             self._budget.budget.settle(call.reserved, took)
 
     def _fail(self, call: _Call, error: ModelError) -> None:

@@ -6,27 +6,13 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
 
 from summeter.models.base import LLM, Completion, Request, paid_reply
 from summeter.models.layers.base import Layer
 from summeter.models.prices import Price
-from summeter.models.tokens import Expected, expected
+from summeter.models.tokens import expected
 from summeter.records import BudgetError, ModelError
-
-
-class Spent(NamedTuple):
-    """Tokens (prompt and reply together) and US dollars."""
-
-    tokens: int = 0
-    cost: float = 0.0
-
-    def plus(self, more: Spent) -> Spent:
-        return Spent(self.tokens + more.tokens, self.cost + more.cost)
-
-    def minus(self, less: Spent) -> Spent:
-        """What is left without `less`."""
-        return Spent(self.tokens - less.tokens, self.cost - less.cost)
+from summeter.runs.usage import Usage
 
 
 class Budget:
@@ -37,15 +23,15 @@ class Budget:
     fit even then ends the spending: `reached` says so from then on, and every further call is a BudgetError.
     """
 
-    def __init__(self, max_tokens: int | None, max_cost: float | None, spent: Spent | None = None) -> None:
+    def __init__(self, max_tokens: int | None, max_cost: float | None, spent: Usage | None = None) -> None:
         self.max_tokens = max_tokens
         self.max_cost = max_cost
-        self.spent = spent or Spent()
+        self.spent = spent or Usage()
         self.reached: str | None = None
-        self._under_way = Spent()
+        self._under_way = Usage()
         self._waiting: deque[asyncio.Future[None]] = deque()
 
-    async def reserve(self, thought: Callable[[], Spent]) -> Spent:
+    async def reserve(self, thought: Callable[[], Usage]) -> Usage:
         """Set aside what a call about to be made is thought to take, or raise BudgetError. `thought` is asked again
         after a wait, in which more may have become known."""
         while not self.admit(wanted := thought()):
@@ -56,28 +42,28 @@ class Budget:
             await waiter
         return wanted
 
-    def admit(self, wanted: Spent) -> bool:
+    def admit(self, wanted: Usage) -> bool:
         """Set `wanted` aside if it fits. Where it would not even fit with nothing under way, the spending ends."""
         if self.reached is not None:
             return False
-        if self._fits(self.spent.plus(self._under_way).plus(wanted)):
-            self._under_way = self._under_way.plus(wanted)
+        if self._fits(self.spent + self._under_way + wanted):
+            self._under_way += wanted
             return True
-        if not self._under_way.tokens:
+        if not self._under_way.total_tokens:
             self.reached = self._words()
             self._wake()
         return False
 
-    def settle(self, wanted: Spent, took: Spent) -> None:
+    def settle(self, wanted: Usage, took: Usage) -> None:
         """The call for which `wanted` was set aside is over, and took `took`."""
-        self._under_way = self._under_way.minus(wanted)
-        self.spent = self.spent.plus(took)
+        self._under_way -= wanted
+        self.spent += took
         self._wake()
 
-    def _fits(self, total: Spent) -> bool:
-        tokens = self.max_tokens is None or total.tokens <= self.max_tokens
+    def _fits(self, total: Usage) -> bool:
+        tokens = self.max_tokens is None or total.total_tokens <= self.max_tokens
         # A sum of floats may miss the limit by its rounding.
-        return tokens and (self.max_cost is None or total.cost <= self.max_cost + 1e-12)
+        return tokens and (self.max_cost is None or (total.cost or 0.0) <= self.max_cost + 1e-12)
 
     def _wake(self) -> None:
         waiting, self._waiting = self._waiting, deque()
@@ -90,7 +76,7 @@ class Budget:
         if self.max_cost is not None:
             parts.append(f"${self.spent.cost:.4f} of ${self.max_cost:g}")
         if self.max_tokens is not None:
-            parts.append(f"{self.spent.tokens:,} of {self.max_tokens:,} tokens")
+            parts.append(f"{self.spent.total_tokens:,} of {self.max_tokens:,} tokens")
         return f"the next call would pass the budget ({' and '.join(parts)} spent)"
 
 
@@ -101,17 +87,18 @@ class Replies:
     def __init__(self) -> None:
         self._count = self._tokens = 0
 
-    def took(self, tokens_in: int | None, tokens_out: int | None, thought: Callable[[], Expected]) -> Expected:
+    def took(self, tokens_in: int | None, tokens_out: int | None, thought: Callable[[], Usage]) -> Usage:
         """What a call took that told these tokens; `thought` is what a call like it is thought to take."""
         if tokens_out is not None:
             self._count += 1
             self._tokens += tokens_out
             if tokens_in is not None:
-                return Expected(tokens_in, tokens_out)
+                return Usage(tokens_in=tokens_in, tokens_out=tokens_out)
         estimate = thought()
         usual = self._tokens // self._count if self._count else estimate.tokens_out
-        return Expected(
-            estimate.tokens_in if tokens_in is None else tokens_in, usual if tokens_out is None else tokens_out
+        return Usage(
+            tokens_in=estimate.tokens_in if tokens_in is None else tokens_in,
+            tokens_out=usual if tokens_out is None else tokens_out,
         )
 
 
@@ -124,7 +111,7 @@ class CallBudget:
         self._replies, self._answered = Replies(), False
         self._longest_reply, self._shortest_prompt, self._densest_prompt = 0, 0, 0.0
 
-    def estimate(self, thought: Expected) -> Spent:
+    def estimate(self, thought: Usage) -> Usage:
         """What to set aside for a call that is thought to take so many tokens.
 
         What this model's calls took so far is a better guide. Calls under way that each take a little more than the
@@ -132,22 +119,23 @@ class CallBudget:
         every prompt is no share of it: a shorter prompt than all before is taken for as long as the shortest of them.
         """
         if not self._answered:
-            return self._spent(*thought)
+            return self._priced(thought.tokens_in, thought.tokens_out)
         tokens_in = max(math.ceil(thought.tokens_in * self._densest_prompt), self._shortest_prompt)
-        return self._spent(tokens_in, self._longest_reply)
+        return self._priced(tokens_in, self._longest_reply)
 
-    def took(self, completion: Completion, thought: Expected) -> Spent:
+    def took(self, completion: Completion, thought: Usage) -> Usage:
         """What a call took that got this reply; the estimates of the next calls learn from it."""
         tokens = self._replies.took(completion.tokens_in, completion.tokens_out, lambda: thought)
         self._answered = True
         self._longest_reply = max(self._longest_reply, tokens.tokens_out)
         self._shortest_prompt = min(self._shortest_prompt or tokens.tokens_in, tokens.tokens_in)
         self._densest_prompt = max(self._densest_prompt, tokens.tokens_in / max(1, thought.tokens_in))
-        return self._spent(*tokens, completion.tokens_cached or 0, completion.tokens_written or 0)
+        cached, written = completion.tokens_cached or 0, completion.tokens_written or 0
+        return self._priced(tokens.tokens_in, tokens.tokens_out, cached, written)
 
-    def _spent(self, tokens_in: int, tokens_out: int, cached: int = 0, written: int = 0) -> Spent:
+    def _priced(self, tokens_in: int, tokens_out: int, cached: int = 0, written: int = 0) -> Usage:
         cost = 0.0 if self._price is None else self._price.cost(tokens_in, tokens_out, cached, written)
-        return Spent(tokens_in + tokens_out, cost)
+        return Usage(tokens_in=tokens_in, tokens_out=tokens_out, cost=cost)
 
 
 class BudgetGuard(Layer):
@@ -160,7 +148,7 @@ class BudgetGuard(Layer):
     async def complete(self, request: Request) -> Completion:
         thought = expected(request)
         wanted = await self._calls.budget.reserve(lambda: self._calls.estimate(thought))
-        took = Spent()
+        took = Usage()
         try:
             completion = await self.llm.complete(request)
             took = self._calls.took(completion, thought)

@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 from summeter.models.base import LLM, Completion, Request, paid_reply
 from summeter.models.layers.base import Layer
-from summeter.models.layers.meter import Usage
+from summeter.models.layers.meter import count_reply
 from summeter.models.per_loop import PerLoop
 from summeter.records import BudgetError, Parameter, ReplayMiss, SummeterError, UsageError, WriteError
 from summeter.runs.calls import CallStore
+from summeter.runs.usage import Usage
 
 CROWD = 16
 GATHER = 0.002
@@ -68,7 +69,7 @@ class Cache(Layer):
             if (reply := paid_reply(error)) is not None:
                 self._turn_away(request, reply)
             raise
-        self._usage.fresh(completion)
+        count_reply(self._usage, completion)
         if self._writers is None:
             return completion
         stored = completion.model_dump_json()
@@ -79,7 +80,7 @@ class Cache(Layer):
 
     def _turn_away(self, request: Request, reply: Completion) -> None:
         """Count a reply that cannot be used; it answers no later call."""
-        self._usage.fresh(reply)
+        count_reply(self._usage, reply)
         if self._store is not None:
             self._store.turn_away(request.key, request.canonical, reply.model_dump_json(), request.model)
 

@@ -297,6 +297,6 @@ class RateLimited(Layer):
         self._limiter = limiter
 
     async def complete(self, request: Request) -> Completion:
-        tokens = 0 if self._limiter.limits.tokens is None else expected(request).total
+        tokens = 0 if self._limiter.limits.tokens is None else expected(request).total_tokens
         place = await self._limiter.queue().enter(tokens)
         return await place.send(self.llm, request)

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from summeter.models.base import LLM, Completion, Request
 from summeter.models.layers.base import Layer
-from summeter.models.layers.meter import Usage
 from summeter.records import AccessError, OutageError, TransientError, UnreachableError
+from summeter.runs.usage import Usage
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
 from typing import TypeVar
 
 from summeter.records import ModelError
@@ -14,31 +13,6 @@ WASTE = 0.05
 """The share of a batch that may be padding."""
 
 Lengths = Sequence[tuple[int, ...]]
-
-
-@dataclass
-class LocalUsage:
-    """What a local model did: requests asked for, found in the store or already under way, and computed; of those
-    computed, how many were cut at the model's length or ended before they were done, and their tokens."""
-
-    asked: int = 0
-    stored: int = 0
-    computed: int = 0
-    truncated: int = 0
-    tokens: int = 0
-    padding: int = 0
-
-    def add(self, other: LocalUsage) -> None:
-        """Count what was done elsewhere too."""
-        for name, number in asdict(other).items():
-            setattr(self, name, getattr(self, name) + number)
-
-    def take(self) -> LocalUsage:
-        """The counts, which begin again at zero here."""
-        taken = replace(self)
-        for name in asdict(taken):
-            setattr(self, name, 0)
-        return taken
 
 
 def plan(lengths: Lengths, budget: int, *, waste: float = WASTE, most: int | None = None) -> list[list[int]]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from summeter.models.local.backend import Head
-from summeter.models.local.batcher import LocalUsage
 from summeter.models.local.classifier import classify
 from summeter.models.local.coref import find_coreference, head_settings
 from summeter.models.local.encoder import compare_states, embed, encode, layers, pooling
@@ -38,13 +37,14 @@ from summeter.models.networks import (
 )
 from summeter.records import Message, Parameter, UsageError
 from summeter.runs.results import Results
+from summeter.runs.usage import Usage
 
 GROUP = "summeter.local_models"
 """Other packages' models: an entry point NAME = "module:factory" answers for `NAME/REST`; `factory(rest, task)` gives
 a `summeter.models.networks.Network` for that task."""
 
 
-COMPUTE: Mapping[type[NetworkRequest[Any]], Callable[[Opened, Sequence[Any], LocalUsage], Sequence[Any]]] = {
+COMPUTE: Mapping[type[NetworkRequest[Any]], Callable[[Opened, Sequence[Any], Usage], Sequence[Any]]] = {
     Classify: classify,
     ClassifyTokens: classify_tokens,
     Embed: embed,
@@ -148,10 +148,10 @@ def _other(role: str, text: str, task: ModelTask) -> BoundNetwork:
 
 
 def local_network(
-    opened: Opened, store: Results | None = None, usage: LocalUsage | None = None, *, replay: bool = False
+    opened: Opened, store: Results | None = None, usage: Usage | None = None, *, replay: bool = False
 ) -> LocalNetwork:
     """The network of a model on this disk; its weights are loaded when it first computes."""
-    counts = usage or LocalUsage()
+    counts = usage or Usage()
 
     def compute(requests: Sequence[NetworkRequest[Any]]) -> Sequence[Any]:
         return COMPUTE[type(requests[0])](opened, requests, counts)
@@ -162,7 +162,7 @@ def local_network(
 def build(
     networks: Sequence[BoundNetwork],
     store: Results | None = None,
-    usage: dict[str, LocalUsage] | None = None,
+    usage: dict[str, Usage] | None = None,
     *,
     replay: bool = False,
 ) -> dict[str, Network]:
@@ -176,7 +176,7 @@ def build(
             continue
         key = (network.id, network.task)
         if key not in shared:
-            counts = LocalUsage() if usage is None else usage.setdefault(network.id, LocalUsage())
+            counts = Usage() if usage is None else usage.setdefault(network.id, Usage())
             shared[key] = (
                 LocalNetwork(network.id, None, store, counts)
                 if network.opened is None

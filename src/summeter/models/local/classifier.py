@@ -10,11 +10,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from summeter.models.local.batcher import LocalUsage
 from summeter.models.local.opened import Opened, by_settings
 from summeter.models.local.tokens import Batch
 from summeter.models.networks import Classes, Classify, Framing
 from summeter.records import UsageError
+from summeter.runs.usage import Usage
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,7 +60,7 @@ def label_order(config: Mapping[str, Any], where: str) -> LabelOrder:
     return LabelOrder(**places)
 
 
-def classify(opened: Opened, requests: Sequence[Classify], usage: LocalUsage) -> list[NDArray[np.float32]]:
+def classify(opened: Opened, requests: Sequence[Classify], usage: Usage) -> list[NDArray[np.float32]]:
     """The outputs that each request asks for: all in the model's own order, or the classes of inference."""
 
     def compute(batch: Batch) -> list[NDArray[np.float32]]:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from summeter.interrupt import checkpoint
-from summeter.models.local.batcher import LocalUsage
 from summeter.models.local.names import Located
 from summeter.models.local.opened import Opened
 from summeter.models.networks import FindCoreference
 from summeter.records import InstallError, UsageError
+from summeter.runs.usage import Usage
 from summeter.text.english.phrases import Word
 from summeter.text.english.phrases import tokens as tokens_of
 
@@ -41,12 +41,12 @@ ROWS = 512
 """Mentions whose links are computed at a time."""
 
 
-def find_coreference(opened: Opened, requests: Sequence[FindCoreference], usage: LocalUsage) -> list[Clusters]:
+def find_coreference(opened: Opened, requests: Sequence[FindCoreference], usage: Usage) -> list[Clusters]:
     """The clusters of each text."""
     return [_clusters(opened, request.text, usage) for request in requests]
 
 
-def _clusters(opened: Opened, text: str, usage: LocalUsage) -> Clusters:
+def _clusters(opened: Opened, text: str, usage: Usage) -> Clusters:
     head, tokens = opened.once(Head), tokens_of(text)
     pieces = opened.tokens.of_words([token.text for token in tokens])
     if not tokens or len(pieces.ids) == 0:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from summeter.models.local.batcher import LocalUsage
 from summeter.models.local.names import maybe_json
 from summeter.models.local.opened import Opened, by_settings
 from summeter.models.local.tokens import Batch, Input, Tokens
 from summeter.models.networks import CompareStates, Embed, Encode, TokenStates
 from summeter.records import UsageError
+from summeter.runs.usage import Usage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,7 +62,7 @@ def pooling(opened: Opened) -> Pooling:
     return Pooling(known[0] if known else "mean", prompt, lower)
 
 
-def embed(opened: Opened, requests: Sequence[Embed], usage: LocalUsage) -> list[Floats]:
+def embed(opened: Opened, requests: Sequence[Embed], usage: Usage) -> list[Floats]:
     """A unit vector of each text."""
     how = opened.once(pooling)
     texts = [how.prompt + (request.text.lower() if how.lower else request.text) for request in requests]
@@ -73,7 +73,7 @@ def embed(opened: Opened, requests: Sequence[Embed], usage: LocalUsage) -> list[
     return opened.run([opened.tokens.texts(texts)], usage, compute)
 
 
-def encode(opened: Opened, requests: Sequence[Encode], usage: LocalUsage) -> list[TokenStates]:
+def encode(opened: Opened, requests: Sequence[Encode], usage: Usage) -> list[TokenStates]:
     """The token states of the layer that each request asks for."""
     last = layers(opened)
 
@@ -92,7 +92,7 @@ def encode(opened: Opened, requests: Sequence[Encode], usage: LocalUsage) -> lis
     return by_settings(requests, lambda request: last if request.layer is None else request.layer, of_layer)
 
 
-def compare_states(opened: Opened, requests: Sequence[CompareStates], usage: LocalUsage) -> list[float]:
+def compare_states(opened: Opened, requests: Sequence[CompareStates], usage: Usage) -> list[float]:
     """What each request's measure makes of the states of its texts; each text is encoded once."""
     pairs = [(Encode(one.first, one.layer), Encode(one.second, one.layer)) for one in requests]
     wanted = list(dict.fromkeys(request for pair in pairs for request in pair))

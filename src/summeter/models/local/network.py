@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from summeter.interrupt import checked, raise_if_stopped
-from summeter.models.compute_time import ComputeTime, computing_for
-from summeter.models.local.batcher import LocalUsage
+from summeter.models.compute_time import computing_for
 from summeter.models.networks import NetworkRequest, TokenLogits, TokenStates
 from summeter.models.per_loop import PerLoop
 from summeter.records import ModelError, ReplayMiss
 from summeter.runs.results import Results, result_key
+from summeter.runs.usage import Usage
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ class _Queue:
 
     waiting: dict[bytes, AnyRequest] = field(default_factory=dict)
     flights: dict[bytes, asyncio.Future[Any]] = field(default_factory=dict)
-    asked_by: dict[bytes, ComputeTime | None] = field(default_factory=dict)
+    asked_by: dict[bytes, Usage | None] = field(default_factory=dict)
     task: asyncio.Task[None] | None = None
 
 
@@ -49,12 +49,12 @@ class LocalNetwork:
         id_: str,
         compute: Compute | None,
         store: Results | None = None,
-        usage: LocalUsage | None = None,
+        usage: Usage | None = None,
         *,
         replay: bool = False,
     ) -> None:
         self.id = id_
-        self.usage = usage or LocalUsage()
+        self.usage = usage or Usage()
         self._compute = compute
         self._store = store
         self._replay = replay

@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 
 from summeter.interrupt import checkpoint
 from summeter.models.local.backend import Head, Runtime, choose_runtime, load
-from summeter.models.local.batcher import Lengths, LocalUsage, halving, out_of_memory, padding, plan
+from summeter.models.local.batcher import Lengths, halving, out_of_memory, padding, plan
 from summeter.models.local.names import LocalName, LocalSettings, Located, locate, parse
 from summeter.models.local.tokens import Input, Tokens, load_tokens
+from summeter.runs.usage import Usage
 
 T = TypeVar("T")
 Asked = TypeVar("Asked")
@@ -65,7 +66,7 @@ class Opened:
         return load(self.model, self.runtime, self.head)
 
     def run(
-        self, columns: Sequence[Sequence[Input]], usage: LocalUsage, compute: Callable[..., Sequence[T]]
+        self, columns: Sequence[Sequence[Input]], usage: Usage, compute: Callable[..., Sequence[T]]
     ) -> list[T]:  # fmt: skip
         """What `compute` gives for each input, in their order.
 
@@ -81,7 +82,7 @@ class Opened:
         return self.in_batches([tuple(len(part.ids) for part in row) for row in rows], usage, padded)
 
     def in_batches(
-        self, lengths: Lengths, usage: LocalUsage, compute: Callable[[Sequence[int]], Sequence[T]]
+        self, lengths: Lengths, usage: Usage, compute: Callable[[Sequence[int]], Sequence[T]]
     ) -> list[T]:  # fmt: skip
         """What `compute` gives for the places of each batch of inputs of these lengths, in the order of the inputs."""
         batches = plan(lengths, self.budget, most=1 if self.runtime.alone else None)

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 import numpy as np
 from pydantic import ValidationError
 
-from summeter.models.local.batcher import LocalUsage
 from summeter.models.local.names import file_hash, read_json
 from summeter.models.local.opened import Opened
 from summeter.models.local.tokens import Batch, Input
 from summeter.models.networks import AspectRating, Framing, Rate, Rated
 from summeter.models.prompts import fence_codes
 from summeter.records import Record, UsageError
+from summeter.runs.usage import Usage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -195,7 +195,7 @@ def read_head(folder: Path) -> Head:
 
 
 def pooled_states(
-    opened: Opened, rows: Sequence[tuple[str, ...]], pool: Pool, usage: LocalUsage, framing: Framing = FRAMING
+    opened: Opened, rows: Sequence[tuple[str, ...]], pool: Pool, usage: Usage, framing: Framing = FRAMING
 ) -> Floats:
     """What a head reads of each row (document, summary, ...), shape (rows, dimensions + 1).
 
@@ -215,7 +215,7 @@ def pooled_states(
     return np.stack(pooled)
 
 
-def _states(opened: Opened, inputs: Sequence[Input], usage: LocalUsage) -> list[NDArray[np.float32]]:
+def _states(opened: Opened, inputs: Sequence[Input], usage: Usage) -> list[NDArray[np.float32]]:
     """The last states of each input's tokens, marks included."""
     backend = opened.backend
 
@@ -226,7 +226,7 @@ def _states(opened: Opened, inputs: Sequence[Input], usage: LocalUsage) -> list[
     return opened.run([inputs], usage, compute)
 
 
-def _matched(opened: Opened, pairs: Sequence[tuple[str, ...]], usage: LocalUsage) -> Floats:
+def _matched(opened: Opened, pairs: Sequence[tuple[str, ...]], usage: Usage) -> Floats:
     """`matches` of each pair; nothing is cut off. The tokens of one document and its summaries are held at a time."""
     rows = np.zeros((len(pairs), MATCHES + 1))
     places: dict[str, list[int]] = {}
@@ -240,7 +240,7 @@ def _matched(opened: Opened, pairs: Sequence[tuple[str, ...]], usage: LocalUsage
     return rows
 
 
-def _token_vectors(opened: Opened, texts: Sequence[str], usage: LocalUsage) -> list[NDArray[np.float32]]:
+def _token_vectors(opened: Opened, texts: Sequence[str], usage: Usage) -> list[NDArray[np.float32]]:
     """The states of each text's tokens as unit vectors, shape (tokens, dimensions); long texts are read in windows."""
     windows = opened.tokens.windows(texts)
     states = iter(_states(opened, [input_ for own in windows for input_ in own], usage))
@@ -303,7 +303,7 @@ def _mean(states: Floats) -> Floats:
     return np.asarray(states.mean(axis=0)) if len(states) else np.zeros(states.shape[1])
 
 
-def rate(opened: Opened, requests: Sequence[Rate], usage: LocalUsage) -> list[Rated]:
+def rate(opened: Opened, requests: Sequence[Rate], usage: Usage) -> list[Rated]:
     """What the judge says of each (document, summary)."""
     head = opened.once(checked_head)
     pairs = [(request.document, request.summary) for request in requests]

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from summeter.interrupt import checkpoint
-from summeter.models.local.batcher import LocalUsage, plan
+from summeter.models.local.batcher import plan
 from summeter.models.local.opened import Opened, by_settings
 from summeter.models.local.tokens import Batch
 from summeter.models.networks import FirstWord, Framing, Generate, Generation, ScoreTarget
+from summeter.runs.usage import Usage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +26,7 @@ _SEVERAL = 3
 """Targets a source from which on each source is a pass of its own: its keys and values are then not copied."""
 
 
-def generate(opened: Opened, requests: Sequence[Generate], usage: LocalUsage) -> list[str]:
+def generate(opened: Opened, requests: Sequence[Generate], usage: Usage) -> list[str]:
     """A text from each source. One that was ended by its greatest length counts as cut in `usage`."""
 
     def generated(some: Sequence[Generate], settings: tuple[Generation, Framing]) -> list[str]:
@@ -48,7 +49,7 @@ def generate(opened: Opened, requests: Sequence[Generate], usage: LocalUsage) ->
     return by_settings(requests, lambda request: (request.how, request.framing), generated)
 
 
-def score_targets(opened: Opened, requests: Sequence[ScoreTarget], usage: LocalUsage) -> list[float]:
+def score_targets(opened: Opened, requests: Sequence[ScoreTarget], usage: Usage) -> list[float]:
     """The mean log-probability a token of each target, given its source; 0 is certain."""
 
     def scored(some: Sequence[ScoreTarget], framing: Framing) -> list[float]:
@@ -100,7 +101,7 @@ def _passes(
     return passes
 
 
-def first_words(opened: Opened, requests: Sequence[FirstWord], usage: LocalUsage) -> list[Floats]:
+def first_words(opened: Opened, requests: Sequence[FirstWord], usage: Usage) -> list[Floats]:
     """The log-probability of each word's first piece at the decoder's first step."""
 
     def begun(some: Sequence[FirstWord], settings: tuple[tuple[str, ...], Framing]) -> list[Floats]:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from summeter.models.local.batcher import LocalUsage
 from summeter.models.local.opened import Opened, by_settings
 from summeter.models.local.tokens import Batch
 from summeter.models.networks import ClassifyTokens, TokenLogits
 from summeter.records import UsageError
+from summeter.runs.usage import Usage
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 
-def classify_tokens(opened: Opened, requests: Sequence[ClassifyTokens], usage: LocalUsage) -> list[TokenLogits]:
+def classify_tokens(opened: Opened, requests: Sequence[ClassifyTokens], usage: Usage) -> list[TokenLogits]:
     """The outputs of each request's tokens, marks included."""
     if any(request.framing.template is not None for request in requests):
         raise ValueError("tokens are classified in one text or a pair, not in a template")
