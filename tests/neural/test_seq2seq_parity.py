@@ -89,10 +89,6 @@ def test_trueteacher_reads_the_summary_behind_an_over_long_document(networks: di
     """Cut at the end, every summary of a long document would be the same input."""
     source = document(text="the boat sank near kiel. " * 120)
     summaries = ("it sank.", "nobody sailed to oslo.")
-    paper, legacy = (
-        [judged(TrueTeacher(variant=variant), networks["t5"], source, text)[0].value for text in summaries]
-        for variant in ("paper", "legacy")
-    )
-    assert legacy[0] == legacy[1]
-    assert paper[0] != paper[1]
+    first, second = (judged(TrueTeacher(), networks["t5"], source, text)[0].value for text in summaries)
+    assert first != second
     assert networks["t5"].usage.truncated > 0, "and the cut is counted"

@@ -171,12 +171,6 @@ class TestTrueTeacher:
         assert row.label == 0
         assert network.framings == {Framing("only_first", "premise: {0} hypothesis: {1}", limit=2048)}
 
-    def test_legacy_cuts_where_the_summary_stands(self) -> None:
-        network = answering(first={self.ROW: (0.6, 0.1)})
-        (row,) = judged(TrueTeacher(variant="legacy"), network, document(text=SOURCE))
-        assert row.label == 1
-        assert network.framings == {Framing("longest_first", "premise: {0} hypothesis: {1}", marks=True, limit=2048)}
-
     @pytest.mark.parametrize(("written", "label"), [("1", 1), (" 0", 0), ("maybe", None), ("", None)])
     def test_a_label_may_be_what_is_written(self, written: str, label: int | None) -> None:
         network = answering(first={self.ROW: (0.6, 0.1)}, written={SOURCE: written})

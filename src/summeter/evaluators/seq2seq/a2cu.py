@@ -46,8 +46,7 @@ class A2CU(Evaluator):
     Roles `acu_writer` (units of a text, `|||` between them) and `acu_matcher` (a classifier of text and unit, whose
     third class is that the text holds the unit). `measures`, with semicolons: `recall`, the share of the reference's
     units that the summary holds; `precision`, with both sides swapped; `f1`, 2PR / (P + R + 1e-10). Equal units count
-    once, and none that is empty; `variant=legacy` counts empty output as one empty unit, and reads a mark such as
-    `[SEP]` inside a text as that mark, as the released code does.
+    once, and none that is empty.
 
     Against several references each score is their mean. A reference's units are written once for all summaries. Writes
     one judgment of the summary a measure, in [0, 1], one of each unit of the reference (unit key_fact), and for
@@ -77,7 +76,6 @@ class A2CU(Evaluator):
     positional_setting: ClassVar[str | None] = "measures"
 
     measures: Semicolons[Measure] = ("recall",)
-    variant: Literal["paper", "legacy"] = "paper"
 
     @model_validator(mode="after")
     def _measures_something(self) -> Self:
@@ -120,14 +118,13 @@ class A2CU(Evaluator):
 
     async def _written(self, texts: Sequence[str], tools: Tools) -> list[list[str]]:
         """The units that the network writes of each text, equal ones once, in their order."""
-        framing = Framing(limit=READ, marks=self.variant == "legacy")
+        framing = Framing(limit=READ)
         rows = await tools.network("acu_writer").ask([Generate((text,), WRITTEN, framing) for text in texts])
-        parts = [list(dict.fromkeys(part.strip() for part in row.split(BETWEEN))) for row in rows]
-        return parts if self.variant == "legacy" else [[part for part in own if part] for own in parts]
+        return [list(dict.fromkeys(part.strip() for part in row.split(BETWEEN) if part.strip())) for row in rows]
 
     async def _held(self, text: str, units: Sequence[str], tools: Tools) -> NDArray[np.float64]:
         """The probability that a text holds each unit."""
-        how = Framing((TEXT, UNIT), marks=self.variant == "legacy")
+        how = Framing((TEXT, UNIT))
         logits = await tools.network("acu_matcher").ask([Classify((text, unit), 3, how) for unit in units])
         return softmax(np.array(logits, dtype=np.float64).reshape(-1, 3))[:, HELD]
 

@@ -24,8 +24,7 @@ class TrueTeacher(Evaluator):
 
     Role `trueteacher`. The value is the probability of 1 at the first step, over the whole vocabulary. `labels`: what
     the label is: whether the value reaches `threshold`, or what the network writes (`written`: 1 or 0; anything else
-    is no answer, and the judgment has no label). An input is cut at 2,048 tokens, in the document; with
-    `variant=legacy` at its end, where the summary stands, and a mark such as `</s>` inside a text is read as that mark.
+    is no answer, and the judgment has no label). An input is cut at 2,048 tokens, in the document.
 
     Writes one judgment of the summary, aspect faithfulness, in [0, 1].
     """
@@ -47,7 +46,6 @@ class TrueTeacher(Evaluator):
 
     labels: Literal["threshold", "written"] = "threshold"
     threshold: float = Field(default=0.5, ge=0, le=1)
-    variant: Literal["paper", "legacy"] = "paper"
 
     @property
     def decision_threshold(self) -> float | None:
@@ -58,8 +56,7 @@ class TrueTeacher(Evaluator):
         """One judgment of the summary."""
         network = tools.network("trueteacher")
         builder = self.builder(item, prepared, tools, model=network.id)
-        legacy = self.variant == "legacy"
-        framing = Framing("longest_first" if legacy else "only_first", _TEMPLATE, marks=legacy, limit=LONGEST)
+        framing = Framing("only_first", _TEMPLATE, limit=LONGEST)
         row = (item.document.text, item.summary.text)
         # 0 is asked too: a network that cannot tell them apart at its first step is refused.
         ((first, _),) = await network.ask([FirstWord(row, ("1", "0"), framing)])
