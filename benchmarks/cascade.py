@@ -1,21 +1,20 @@
-"""Does a cascade keep its bound, and what does it save? A simulated cheap and dear judge, many draws.
+"""Does a cascade keep its bound, and what does it save? A simulated inexpensive and expensive judge, many draws.
 
-    python benchmarks/cascade.py [--draws 500] [--items 3000] [--ratings --error .08] [--middle]
+    python benchmarks/cascade.py [--draws 500] [--items 3000] [--ratings --error .08]
 
-The dear judge says 1 of half of the items. The cheap judge gives a calibrated probability whose AUROC against it is
-.85. Each draw makes new items, takes a sample that both judge, and compares the cascade's labels of *all* items with
-the dear judge's. `kept`: the share of draws in which the share of differing labels is at most .05: as the cascade has
-them, and by the band alone, as if the dear judge did not decide the sample too (what the test is about). `saved`: the
-mean share of the dear judge's calls that the band saves, without and with those of the sample.
+The expensive judge says 1 of half of the items. The inexpensive judge gives a calibrated probability whose AUROC
+against it is .85. Each draw makes new items, takes a sample that both judge, and compares the cascade's labels of *all*
+items with the expensive judge's. `kept`: the share of draws in which the share of differing labels is at most .05: as
+the cascade has them, and by the band alone, as if the sample were not judged by both (what the test is about). `saved`:
+the mean share of the expensive judge's calls that the band saves, without and with those of the sample.
 
 With --ratings the two are ratings from 1 to 5, and the error is the mean absolute difference as a share of the scale.
-With --middle a third judge, whose AUROC is .92, stands between the two.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from statistics import NormalDist, fmean
 from typing import ClassVar, NamedTuple
 
@@ -23,11 +22,11 @@ import numpy as np
 
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.cascade import Cascade
-from summeter.evaluators.derived import Member, MemberJudgments
+from summeter.evaluators.derived import ItemKey, Member, MemberJudgments
 from summeter.records import Judgment, Target
 
-SHIFT, MIDDLE_SHIFT = (2**0.5 * NormalDist().inv_cdf(auroc) for auroc in (0.85, 0.92))
-"""How far two normal distributions of spread 1 lie apart whose AUROC is that."""
+SHIFT = 2**0.5 * NormalDist().inv_cdf(0.85)
+"""How far two normal distributions of spread 1 lie apart whose AUROC is .85."""
 SIZES = (100, 300, 1000)
 
 
@@ -42,12 +41,6 @@ class Cheap(Evaluator):
     @property
     def decision_threshold(self) -> float:
         return 0.5
-
-
-class Middle(Cheap):
-    """A better one."""
-
-    name: ClassVar[str] = "middle"
 
 
 class CheapRating(Cheap):
@@ -80,17 +73,15 @@ class Simulated(Cascade):
     """A cascade of these judges."""
 
     ratings: bool = False
-    middle: bool = False
 
     @property
     def members(self) -> tuple[Member, ...]:  # type: ignore[override]  # not from a text
-        first, last = (CheapRating(), DearRating()) if self.ratings else (Cheap(), Dear())
-        between = (Member(Middle(), partial=True),) if self.middle else ()
-        return Member(first), *between, Member(last, partial=True)
+        first, second = (CheapRating(), DearRating()) if self.ratings else (Cheap(), Dear())
+        return Member(first), Member(second, partial=True)
 
 
 class Draw(NamedTuple):
-    """One draw: the error as it is and by the bands alone, and the calls of the last judge that are saved without and
+    """One draw: the error as it is and by the bands alone, and the calls of the second judge that are saved without and
     with those of the sample."""
 
     error: float
@@ -117,7 +108,7 @@ def both(
     return MemberJudgments((str(item), "s", None), ((rows[0],), (rows[1],)))
 
 
-def simulated(rng: np.random.Generator, items: int, *, ratings: bool, middle: bool = False) -> list[MemberJudgments]:
+def simulated(rng: np.random.Generator, items: int, *, ratings: bool) -> list[MemberJudgments]:
     """What the judges say of all items."""
     if ratings:
         truth = rng.normal(3.6, 1.0, items)
@@ -129,14 +120,7 @@ def simulated(rng: np.random.Generator, items: int, *, ratings: bool, middle: bo
     judged = []
     for item, (own, other) in enumerate(zip(probability(rng, dear, SHIFT), dear, strict=True)):
         judged.append(both(item, float(own), float(other), int(own >= 0.5), int(other)))
-    if not middle:
-        return judged
-    return [
-        MemberJudgments(key, (first, (judgment("middle", item, float(own), int(own >= 0.5)),), last))
-        for item, ((key, (first, last)), own) in enumerate(
-            zip(judged, probability(rng, dear, MIDDLE_SHIFT), strict=True)
-        )
-    ]
+    return judged
 
 
 def probability(rng: np.random.Generator, labels: np.ndarray, shift: float) -> np.ndarray:
@@ -146,40 +130,37 @@ def probability(rng: np.random.Generator, labels: np.ndarray, shift: float) -> n
 
 
 def draw(judged: list[MemberJudgments], cascade: Simulated) -> Draw:
-    """The cascade's labels beside the dear judge's, on all items."""
+    """The cascade's labels beside the expensive judge's, on all items."""
     plan = cascade.plan(judged)
-    scale = cascade.scale[1] - cascade.scale[0]
-    last = len(cascade.members) - 1
+    low, high = cascade.rating_scale or (0.0, 1.0)
 
-    def loss(rows: MemberJudgments, place: int) -> float:
-        (own,), (other,) = rows.by_member[place], rows.by_member[last]
-        if own.label is not None:
-            return float(own.label != other.label)
-        return abs((own.value or 0.0) - (other.value or 0.0)) / scale
+    def error(by_second: Collection[ItemKey]) -> float:
+        errors = []
+        for item, ((own,), (other,)) in judged:
+            if item in by_second:
+                errors.append(0.0)
+            elif own.label is not None:
+                errors.append(float(own.label != other.label))
+            else:
+                errors.append(abs((own.value or 0.0) - (other.value or 0.0)) / (high - low))
+        return fmean(errors)
 
-    errors, by_band = (
-        [loss(rows, decider[rows.item]) for rows in judged] for decider in (plan.decider, plan.by_band)
-    )  # fmt: skip
-    saved, told = (
-        fmean(decider[rows.item] < last for rows in judged) for decider in (plan.by_band, plan.decider)
-    )  # fmt: skip
-    return Draw(fmean(errors), fmean(by_band), saved, told)
+    by_band, told = plan.passed_on, plan.passed_on | plan.sample
+    return Draw(error(told), error(by_band), 1 - len(by_band) / len(judged), 1 - len(told) / len(judged))
 
 
-def draws(
-    many: int, items: int, sample: int, error: float, *, ratings: bool = False, middle: bool = False
-) -> Iterator[Draw]:
+def draws(many: int, items: int, sample: int, error: float, *, ratings: bool = False) -> Iterator[Draw]:
     """New items each time."""
     for seed in range(many):
-        judged = simulated(np.random.default_rng([seed, sample]), items, ratings=ratings, middle=middle)
-        yield draw(judged, Simulated(sample=sample, error=error, seed=seed, ratings=ratings, middle=middle))
+        judged = simulated(np.random.default_rng([seed, sample]), items, ratings=ratings)
+        yield draw(judged, Simulated(sample=sample, error=error, seed=seed, ratings=ratings))
 
 
-def report(many: int, items: int, error: float, *, ratings: bool, middle: bool) -> None:
+def report(many: int, items: int, error: float, *, ratings: bool) -> None:
     """A line a size of the sample."""
     print("labels  bound  kept   kept by the band  mean error  saved  saved, sample paid")
     for sample in SIZES:
-        got = list(draws(many, items, sample, error, ratings=ratings, middle=middle))
+        got = list(draws(many, items, sample, error, ratings=ratings))
         kept, band = (fmean(getattr(each, name) <= error + 1e-12 for each in got) for name in ("error", "band"))
         mean, saved, told = (fmean(getattr(each, name) for each in got) for name in ("error", "saved", "all_told"))
         print(f"{sample:6}  {error:5}  {kept:.3f}  {band:16.3f}  {mean:10.4f}  {saved:5.3f}  {told:5.3f}")
@@ -190,8 +171,6 @@ if __name__ == "__main__":
     parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--items", type=int, default=5000)
     parser.add_argument("--error", type=float, default=0.05)
-    kind = parser.add_mutually_exclusive_group()
-    kind.add_argument("--ratings", action="store_true")
-    kind.add_argument("--middle", action="store_true", help="three judges")
+    parser.add_argument("--ratings", action="store_true")
     given = parser.parse_args()
-    report(given.draws, given.items, given.error, ratings=given.ratings, middle=given.middle)
+    report(given.draws, given.items, given.error, ratings=given.ratings)

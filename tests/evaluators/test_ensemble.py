@@ -13,8 +13,8 @@ from evaluators.judging import judgments_of
 from summeter.engine.api import evaluate
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
 from summeter.evaluators.catalog import build
-from summeter.evaluators.derived import Member, MemberJudgments
-from summeter.evaluators.ensemble import Ensemble, _members
+from summeter.evaluators.derived import Member, MemberJudgments, named_members
+from summeter.evaluators.ensemble import Ensemble
 from summeter.evaluators.rating.mcq import MultipleChoice
 from summeter.evaluators.rating.rts import ReasonThenScore
 from summeter.models.providers.scripted import Scripted
@@ -199,7 +199,7 @@ class TestSpelling:
         assert "second:b/c" in found.sign({"judge": "a/b", "second": "b/c"})
 
     def test_a_change_of_a_member_shows_in_the_signature(self) -> None:
-        assert _members("rts+mcq", None) == (Member(ReasonThenScore(), None), Member(MultipleChoice(), None))
+        assert named_members("rts+mcq") == (Member(ReasonThenScore(), None), Member(MultipleChoice(), None))
         signs = {Ensemble(of=of).sign({}) for of in ("rts+mcq", "rts+mcq2", "rts[aspect=fluency]+mcq[aspect=fluency]")}
         assert len(signs) == 3
 

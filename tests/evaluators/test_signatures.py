@@ -105,7 +105,7 @@ SIGNATURES = {
     "menli.combined": [
         "menli|nli:p/m|v:1",
         "bertscore|encoder:p/m|split:rules-1|v:1",
-        "menli.combined|nli:p/m|encoder:p/m|weight:0.3|members:d5320fc9f2cf61c0|v:1",
+        "menli.combined|nli:p/m|encoder:p/m|weight:0.3|members:168642e3f132ce28|v:1",
     ],
     "rts": [
         "rts|judge:p/m|t:0|aspect:coherence|prompt:c8f900ebb9681943|scale:1-5|v:2",

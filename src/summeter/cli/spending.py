@@ -11,7 +11,6 @@ from summeter.cli.common import in_options, option
 if TYPE_CHECKING:
     from summeter.engine.dry import Estimate
     from summeter.engine.runs import Run
-    from summeter.evaluators.cascade import StagePlan
     from summeter.runs.usage import Usage
 
 
@@ -105,34 +104,26 @@ def _cascades(run: Run) -> Iterator[str]:
         return
     from summeter.engine.derive import cascades
 
-    with cascades(run) as each:
-        for entry, cascade, judged in each:
-            plan = cascade.plan(judged)
-            last, items = len(cascade.members) - 1, len(judged)
-            for judge, stage in zip(cascade.named, plan.stages, strict=False):
-                decided = f"{stage.decided:,} of {stage.reached:,} items"
-                yield f"cascade: {judge} decided {decided}{_bounded(stage)}"
-            of_last = {item for item, place in plan.decider.items() if place == last} | plan.sample
-            name = cascade.named[last]
-            sampled = f" ({len(plan.sample):,} of them the random sample)" if plan.sample else ""
-            used = run.manifest.judge_usage.get(entry.members[last])
-            share = (items - len(of_last)) / items if items else 0.0
-            worth = ""
-            if used is not None and used.items and used.cost:
-                worth = f", about {money(used.cost / used.items * (items - len(of_last)), None)}"
-            yield f"cascade: {name} judged {len(of_last):,} of {items:,}{sampled}; {share:.0%} of its work saved{worth}"
-            if plan.sample:
-                command = f"summeter meta estimate {run.folder} --last-judge"
-                yield f"cascade: what {name} would say of all, by system: {command}"
-
-
-def _bounded(stage: StagePlan) -> str:
-    band = "" if stage.band is None else f", those with no value from {stage.band[0]:.3g} to {stage.band[1]:.3g}"
-    if stage.bound is None:
-        return band
-    return (
-        f"{band}; error at most {stage.bound.high:.3f} ({stage.bound.value:.3f} on {stage.bound.n:,} that both judged)"
-    )
+    for entry, cascade, plan, judged in cascades(run):
+        first, second = cascade.named
+        reached, items = len(plan.first), len(judged)
+        band = "" if plan.band is None else f", those with no value from {plan.band[0]:.3g} to {plan.band[1]:.3g}"
+        error = ""
+        if plan.bound is not None:
+            sampled = f"{plan.bound.value:.3f} on {plan.bound.n:,} that both judged"
+            error = f"; error at most {plan.bound.high:.3f} ({sampled})"
+        yield f"cascade: {first} decided {reached - len(plan.passed_on):,} of {reached:,} items{band}{error}"
+        saved = items - len(plan.passed_on | plan.sample)
+        sampled = f" ({len(plan.sample):,} of them the random sample)" if plan.sample else ""
+        share = saved / items if items else 0.0
+        used = run.manifest.judge_usage.get(entry.members[1])
+        worth = ""
+        if used is not None and used.items and used.cost:
+            worth = f", about {money(used.cost / used.items * saved, None)}"
+        yield f"cascade: {second} judged {items - saved:,} of {items:,}{sampled}; {share:.0%} of its work saved{worth}"
+        if plan.sample:
+            command = f"summeter meta estimate {run.folder} --last-judge"
+            yield f"cascade: what {second} would say of all, by system: {command}"
 
 
 def _computed(usage: Usage) -> str:

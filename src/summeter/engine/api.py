@@ -17,7 +17,7 @@ from summeter.data.atomic import half_built, write_text
 from summeter.data.dataset import Dataset, save
 from summeter.data.folder import is_intact
 from summeter.data.remote import check_local
-from summeter.engine.derive import derive, drop_outdated, rounds, wanted_in
+from summeter.engine.derive import derive, drop_outdated, undecided
 from summeter.engine.executors.base import Executor
 from summeter.engine.executors.local import LocalExecutor
 from summeter.engine.options import OptionArgs, Options, with_options
@@ -335,17 +335,21 @@ class _Session:
         self.money.meters.update(bound.meters)
         networks = networks_of(plan, results, self.used, replay=self.replay)
         asking = [job for job in plan.jobs if not isinstance(job.evaluator, DerivedEvaluator)]
-        here, spread = self._divided(asking)
+        partial = [job for job in asking if job.entry.partial]
         tools = toolbox(bound.llms, networks)
         try:
             with self.progress as show:
-                for number in range(rounds(plan.jobs)):
-                    if number > 0:
+                first = wanted = await asyncio.to_thread(undecided, plan, self.journal, judged=False)
+                for jobs in [asking, partial] if partial else [asking]:
+                    if jobs is partial:
                         known = await asyncio.to_thread(PreparedIndex, self.journal.folder, plan.jobs)
-                    wanted = await asyncio.to_thread(wanted_in, number, plan, self.journal)
-                    drop_outdated(plan, self.journal, wanted)
-                    items = items_left(plan.data, asking, self.journal.done, plan.options.limit, wanted)
-                    if number == 0 or items:
+                        now = await asyncio.to_thread(undecided, plan, self.journal, judged=True)
+                        # What failed in the first round is tried again by the next session.
+                        wanted = {signature: named - first[signature] for signature, named in now.items()}
+                    here, spread = self._divided(jobs)
+                    drop_outdated(plan, jobs, self.journal, wanted)
+                    items = items_left(plan.data, jobs, self.journal.done, plan.options.limit, wanted)
+                    if items or jobs is asking:
                         show.start(items)
                     if not items:
                         continue

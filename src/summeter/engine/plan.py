@@ -110,7 +110,7 @@ def jobs(
             planned[signed] = replace(first, evaluator=merged, entry=entry.model_copy(update={"settings": settings}))
         return signed
 
-    for evaluator in _asked_whole(evaluators):
+    for evaluator in _planned(evaluators):
         for repeat in range(1, repeats + 1 if evaluator.samples else 2):
             add(evaluator, repeat, {})
     if not planned:
@@ -121,12 +121,10 @@ def jobs(
     ]
 
 
-def _asked_whole(evaluators: Sequence[Evaluator]) -> Iterator[Evaluator]:
-    """The parts of all evaluators but for a cascade's partial members, which are planned with it."""
+def _planned(evaluators: Sequence[Evaluator]) -> Iterator[Evaluator]:
+    """The parts of bundles, and all others; a derived judge is planned with its members."""
     for evaluator in evaluators:
-        members = evaluator.members if isinstance(evaluator, DerivedEvaluator) else ()
-        partial = [member.evaluator for member in members if member.partial]
-        yield from (part for part in evaluator.parts() if part not in partial)
+        yield from (evaluator,) if isinstance(evaluator, DerivedEvaluator) else evaluator.parts()
 
 
 class RunPlan(NamedTuple):
@@ -176,7 +174,7 @@ def replay_plans(
     Raises UsageError as `make_plan` does."""
     dataset, given = _with_summaries(data), _by_role(models)
     sampling = {**options.sampling, "rep": 1} if options.repeats > 1 else options.sampling
-    sessions = replay_sessions(_asked_whole(_built(evaluators)), run, given, sampling)
+    sessions = replay_sessions(_planned(_built(evaluators)), run, given, sampling)
     lookup = ModelLookup(options.offline, replay=run)
     _check_context(options, [role for session in sessions for role in session.models])
     if not sessions:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Container, Iterator, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.evaluators.catalog import build, split_outside
@@ -27,7 +28,7 @@ _AT_ROLE = re.compile(r"(?P<spec>.*)@(?P<role>[A-Za-z_][\w-]*)")
 
 class Member(NamedTuple):
     """A judge that a derived judge needs. `role` is the role whose model it asks instead of `judge`'s, where another
-    model is to answer. A `partial` one judges the items that `DerivedEvaluator.wanted` names, not all."""
+    model is to answer. A `partial` one judges the items that `DerivedEvaluator.undecided` names, not all."""
 
     evaluator: Evaluator
     role: str | None = None
@@ -43,10 +44,15 @@ class Member(NamedTuple):
         """The roles of the run whose models it asks."""
         return tuple(self.role if role == "judge" and self.role else role for role in self.evaluator.required_roles)
 
+    @property
+    def scale(self) -> Scale:
+        """The ends of its values: those of its rating scale, else 0 and 1."""
+        return self.evaluator.rating_scale or SHARES
+
 
 class MemberJudgments(NamedTuple):
     """What the members judged of one item, in the order of `DerivedEvaluator.members`; nothing of a partial member that
-    was not asked about it (yet)."""
+    has not judged it."""
 
     item: ItemKey
     by_member: tuple[tuple[Judgment, ...], ...]
@@ -71,16 +77,16 @@ class DerivedEvaluator(Evaluator):
     (`skip_reason`) is skipped by the engine.
 
     **Resuming.** The judgments are written when the members are complete. A session that has members' work left drops
-    them first and computes them anew at its end, and so does `rescore`: they never lag behind what they are computed
-    from.
+    them first and computes them anew at its end, and so do `rescore` and `runs merge`: they never lag behind what they
+    are computed from.
 
-    **Signature.** `signature_fields` must change with whatever changes the judgments: with the members and their
-    settings above all (`Member.evaluator.sign({})` holds them). The models of the members stand in it by role, and the
-    run's manifest lists the signatures of the members.
+    **Signature.** It holds a digest of the members' names and signatures, and of the settings those that were changed
+    or are named in `always_signed`. The models of the members stand in it by
+    role, and the run's manifest lists the signatures of the members.
 
-    **Members that judge some items only** (`Member.partial`): the engine asks `wanted` which, once before any work and
-    again whenever a member has judged what was wanted of it. `wanted` and `derive` then get every item that can be
-    judged, with what there is; `derive` writes about those that are decided.
+    **Members that judge some items only** (`Member.partial`): the engine asks `undecided` which, before any work and
+    again when what it named is judged. `undecided` and `derive` then get every item that can be judged, with what there
+    is; `derive` writes about those that are decided.
 
     **What it cannot do.** Members and derived judge judge the same items: summaries, or pairs (`pairs`).
 
@@ -104,6 +110,8 @@ class DerivedEvaluator(Evaluator):
     (['rts', 'mcq'], ('judge',))
     """
 
+    always_signed: ClassVar[tuple[str, ...]] = ()
+
     @property
     @abstractmethod
     def members(self) -> tuple[Member, ...]:
@@ -117,14 +125,11 @@ class DerivedEvaluator(Evaluator):
         through, and may be gone through several times; `judged[5]` reads one item.
         """
 
-    def wanted(self, place: int, judged: Sequence[MemberJudgments]) -> Container[ItemKey]:
-        """The items that the partial member at `place` must judge, from what the members before it have judged.
-
-        A pure function, like `derive`. Before any work it is asked with nothing judged, then member by member, each
-        time with all that the members before have judged of what was wanted of them.
-        """
+    def undecided(self, judged: Sequence[MemberJudgments]) -> Container[ItemKey]:
+        """The items that partial members must judge. A pure function, like `derive`; it is asked with nothing judged
+        before any work, and again when the whole members have judged all, and the partial ones what it named first."""
         del judged
-        raise NotImplementedError(f"{self.name} does not say what its member {place} must judge")
+        raise NotImplementedError(f"{self.name} does not say what its partial members must judge")
 
     def check_members(self, signatures: Sequence[str]) -> None:
         """Called before any work with the members' signatures in this run, in their order. Raises UsageError where it
@@ -145,6 +150,13 @@ class DerivedEvaluator(Evaluator):
         """Whether a member asks an LLM."""
         return any(member.evaluator.samples for member in self.members)
 
+    def signature_fields(self) -> Mapping[str, object]:
+        """Settings; the members with what they sign; the scale of ratings."""
+        signed = [[member.name, member.evaluator.sign({})] for member in self.members]
+        scale = f"{self.rating_scale[0]:g}-{self.rating_scale[1]:g}" if self.rating_scale else None
+        always = {name: getattr(self, name) for name in self.always_signed}
+        return {**super().signature_fields(), **always, "members": digest(signed, HASH), "scale": scale}
+
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """Not for derived judges: the engine calls `derive`."""
         raise NotImplementedError(f"{self.name} is computed from the judgments of its members; see `derive`")
@@ -154,42 +166,34 @@ class DerivedEvaluator(Evaluator):
         item: ItemKey,
         signature: str,
         aspect: str,
-        unit: Unit = "summary",
-        index: int | None = None,
+        unit: UnitKey = ("summary", None, None),
         *,
-        list_id: str | None = None,
+        behind: Iterable[Judgment] = (),
         **fields: Any,
     ) -> Judgment:
-        """A judgment about an item; `fields` are those of Judgment (`value`, `label`, `reason`, `model`, `calls`...).
-        One that could not be had takes `status` and `reason`, and no value; a value that is not finite is none."""
+        """A judgment about an item, which names the models and calls of the judgments `behind` it; `fields` are those
+        of Judgment (`value`, `label`, `reason`...). One that could not be had takes `status` and `reason`, and no
+        value; a value that is not finite is none."""
         value = fields.get("value")
         if value is not None and not isfinite(value):
             del fields["value"]
             fields = {**fields, "label": None, "status": "error", "reason": f"computed {value}, which is no number"}
+        rows = list(behind)
+        models = dict.fromkeys(row.model for row in rows if row.model is not None)
+        sources: dict[str, Any] = {
+            "model": ",".join(models) or None,
+            "calls": tuple(dict.fromkeys(call for row in rows for call in row.calls)),
+        }
         document_id, system, rival = item
-        target = Target(document_id=document_id, system=system, rival=rival, unit=unit, index=index, list_id=list_id)
-        return Judgment(target=target, aspect=aspect, judge=self.name, signature=signature, **fields)
+        of, index, list_id = unit
+        target = Target(document_id=document_id, system=system, rival=rival, unit=of, index=index, list_id=list_id)
+        return Judgment(target=target, aspect=aspect, judge=self.name, signature=signature, **{**sources, **fields})
 
 
-class JoinedEvaluator(DerivedEvaluator):
-    """A derived judge that speaks for its members: on the scale they share, signed with what they sign."""
-
-    @property
-    def scale(self) -> Scale:
-        """The members' scale where they have one; else 0 to 1."""
-        scales = {scale_of(member) for member in self.members}
-        return scales.pop() if len(scales) == 1 else SHARES
-
-    @property
-    def rating_scale(self) -> Scale | None:
-        """`scale` where a member rates."""
-        return self.scale if any(scale_of(member) != SHARES for member in self.members) else None
-
-    def signed_members(self) -> dict[str, object]:
-        """For `signature_fields`: the members with their signatures; the scale of ratings."""
-        signed = [[member.name, member.evaluator.sign({})] for member in self.members]
-        shown = f"{self.scale[0]:g}-{self.scale[1]:g}" if self.rating_scale else None
-        return {"members": digest(signed, HASH), "scale": shown}
+def joint_scale(members: Sequence[Member]) -> Scale | None:
+    """The scale on which members rate, 0 to 1 where it is not the same for all; None where none rates."""
+    scales = {member.scale for member in members}
+    return None if scales == {SHARES} else scales.pop() if len(scales) == 1 else SHARES
 
 
 def named_members(of: str, aspect: str | None = None) -> tuple[Member, ...]:
@@ -202,7 +206,10 @@ def named_members(of: str, aspect: str | None = None) -> tuple[Member, ...]:
     for spec in split_outside(of, "+"):
         named = _AT_ROLE.fullmatch(spec)
         text, role = (named["spec"], named["role"]) if named else (spec, None)
-        for evaluator in _built(text, aspect).parts():
+        judge = build(text)
+        if aspect is not None and "aspect" in type(judge).model_fields and "aspect" not in judge.model_fields_set:
+            judge = type(judge)(**{**judge.model_dump(exclude_unset=True), "aspect": aspect})
+        for evaluator in judge.parts():
             if isinstance(evaluator, DerivedEvaluator) or evaluator.pairwise:
                 raise UsageError(f"{evaluator.name} cannot be part of another judge: it judges no summary by itself")
             if not evaluator.prepares_only:
@@ -210,16 +217,17 @@ def named_members(of: str, aspect: str | None = None) -> tuple[Member, ...]:
     return tuple(members)
 
 
-def _built(text: str, aspect: str | None) -> Evaluator:
-    evaluator = build(text)
-    if aspect is None or "aspect" not in type(evaluator).model_fields or "aspect" in evaluator.model_fields_set:
-        return evaluator
-    return type(evaluator)(**{**evaluator.model_dump(exclude_unset=True), "aspect": aspect})
+def check_named_once(members: Sequence[Member]) -> None:
+    """UsageError where two members are the same judge with the same settings."""
+    named = Counter((member.name, member.evaluator.sign({})) for member in members)
+    for (name, _), times in named.items():
+        if times > 1:
+            raise UsageError(f"{name} is named twice; name it once, or ask another model (NAME@ROLE)")
 
 
 class Opinion(NamedTuple):
-    """What one member says of one unit: its judgment, or why there is none. `value` is a share of the member's scale,
-    None also where its label is a word."""
+    """What one member says of one unit: its judgment, or why there is none. `value` is on the member's scale, None also
+    where its label is a word."""
 
     member: Member
     judgment: Judgment | None
@@ -227,56 +235,42 @@ class Opinion(NamedTuple):
     status: Status
     reason: str
 
-
-def scale_of(member: Member) -> Scale:
-    """The ends of a member's values: those of its rating scale, else 0 and 1."""
-    return member.evaluator.rating_scale or SHARES
-
-
-def common_units(rows_by_member: Sequence[tuple[Member, list[Judgment]]]) -> list[UnitKey] | None:
-    """The units that all members judged alike, in order; None where they did not. Who judged nothing has no say."""
-    keys_by_member = [
-        [_key(row) for row in rows] for _, rows in rows_by_member if any(row.status == "ok" for row in rows)
-    ]
-    if not keys_by_member:
-        return None
-    kinds = {(unit, list_id) for keys in keys_by_member for unit, _, list_id in keys}
-    return list(dict.fromkeys(key for keys in keys_by_member for key in keys)) if len(kinds) == 1 else None
+    def on(self, scale: Scale) -> float | None:
+        """`value`, moved from the member's scale to another."""
+        if self.value is None:
+            return None
+        (low, high), (start, end) = self.member.scale, scale
+        return start + (self.value - low) / (high - low) * (end - start)
 
 
-def _key(judgment: Judgment) -> UnitKey:
+def common_units(rows_by_member: Sequence[Sequence[Judgment]]) -> Sequence[UnitKey | None]:
+    """The units that all members judged alike, in order; where they did not, only None, the summary. A member that
+    judged nothing has no say."""
+    judged = [rows for rows in rows_by_member if any(row.status == "ok" for row in rows)]
+    keys = list(dict.fromkeys(unit_of(row) for rows in judged for row in rows))
+    return keys if len({(unit, list_id) for unit, _, list_id in keys}) == 1 else [None]
+
+
+def unit_of(judgment: Judgment) -> UnitKey:
+    """Which unit of its item a judgment is about."""
     return judgment.target.unit, judgment.target.index, judgment.target.list_id
 
 
-def opinion_of_unit(member: Member, rows: Sequence[Judgment], key: UnitKey) -> Opinion:
-    """What a member says of one unit."""
-    judgment = next((row for row in rows if _key(row) == key), rows[0] if rows else None)
+def opinion_of(member: Member, rows: Sequence[Judgment], unit: UnitKey | None = None) -> Opinion:
+    """What a member says of one unit; without `unit`, its score of the summary as a run reports it."""
+    if unit is None:
+        score = next(iter(summary_scores(rows, {member.evaluator.name: member.evaluator.reduce})), None)
+        if score is None or score.value is None:
+            status: Status = "error" if score is None else score.status
+            return Opinion(member, None, None, status, (score.reason if score else None) or "no judgment")
+        whole = rows[0] if len(rows) == 1 and rows[0].target.unit == "summary" else None
+        return Opinion(member, whole, score.value, "ok", "")
+    judgment = next((row for row in rows if unit_of(row) == unit), rows[0] if rows else None)
     if judgment is None:
         return Opinion(member, None, None, "error", "no judgment")
-    if judgment.status != "ok" or _key(judgment) != key:
-        status: Status = "error" if judgment.status == "ok" else judgment.status
+    if judgment.status != "ok" or unit_of(judgment) != unit:
+        status = "error" if judgment.status == "ok" else judgment.status
         return Opinion(member, None, None, status, judgment.reason or "no judgment of this unit")
-    raw = judgment.value if judgment.value is not None else judgment.label
+    number = judgment.value if judgment.value is not None else judgment.label
     # A label in words has no value, and can only vote.
-    value = as_share(float(raw), scale_of(member)) if isinstance(raw, int | float) else None
-    return Opinion(member, judgment, value, "ok", "")
-
-
-def opinion_of_summary(member: Member, rows: Sequence[Judgment]) -> Opinion:
-    """A member's score of the summary, as a run reports it."""
-    scores = summary_scores(rows, {member.evaluator.name: member.evaluator.reduce})
-    score = next(iter(scores), None)
-    if score is None or score.value is None:
-        status: Status = "error" if score is None else score.status
-        return Opinion(member, None, None, status, (score.reason if score else None) or "no judgment")
-    return Opinion(member, _whole(rows), as_share(score.value, scale_of(member)), "ok", "")
-
-
-def _whole(rows: Sequence[Judgment]) -> Judgment | None:
-    """The one judgment of a whole summary, where that is what there is."""
-    return rows[0] if len(rows) == 1 and rows[0].target.unit == "summary" else None
-
-
-def as_share(value: float, scale: Scale) -> float:
-    """A value on a scale as a share of it."""
-    return (value - scale[0]) / (scale[1] - scale[0])
+    return Opinion(member, judgment, float(number) if isinstance(number, int | float) else None, "ok", "")

@@ -18,25 +18,26 @@ from pydantic import Field, field_validator, model_validator
 from summeter.evaluators.aspects import ASPECTS
 from summeter.evaluators.base import Role
 from summeter.evaluators.derived import (
+    SHARES,
+    DerivedEvaluator,
     ItemKey,
-    JoinedEvaluator,
     Member,
     MemberJudgments,
     Opinion,
-    UnitKey,
+    Scale,
+    check_named_once,
     common_units,
+    joint_scale,
     named_members,
-    opinion_of_summary,
-    opinion_of_unit,
+    opinion_of,
 )
-from summeter.records import Judgment, Status, UsageError
+from summeter.records import Judgment, UsageError
+from summeter.scoring.scores import GRAVITY
 
 How = Literal["auto", "majority", "mean"]
 
-GRAVITY: tuple[Status, ...] = ("error", "refused", "unparsed", "skipped")
 
-
-class Ensemble(JoinedEvaluator):
+class Ensemble(DerivedEvaluator):
     """Evaluators joined: `of` names them, as for `-e`, with plus signs between (`rts+mcq+stareval`).
 
     `NAME@ROLE` asks the model in another role than the judge's: `rts+rts@second` is two models. `aspect` is handed to
@@ -59,6 +60,7 @@ class Ensemble(JoinedEvaluator):
     aspects: ClassVar[tuple[str, ...]] = tuple(ASPECTS)
     roles: ClassVar[Mapping[str, Role]] = dict.fromkeys(("judge", "second", "extractor", "validator"), Role())
     positional_setting: ClassVar[str | None] = "of"
+    always_signed: ClassVar[tuple[str, ...]] = ("of",)
 
     of: str = "rts+mcq+stareval"
     aspect: str | None = None
@@ -87,7 +89,9 @@ class Ensemble(JoinedEvaluator):
     @cached_property
     def members(self) -> tuple[Member, ...]:
         """The evaluators joined; a bundle counts as its parts."""
-        return _members(self.of, self.aspect)
+        members = named_members(self.of, self.aspect)
+        check_named_once(members)
+        return members
 
     @property
     def measured(self) -> tuple[str, ...]:
@@ -103,9 +107,10 @@ class Ensemble(JoinedEvaluator):
         )
         return 0.5 if self.how == "majority" or (self.how == "auto" and labels) else None
 
-    def signature_fields(self) -> Mapping[str, object]:
-        """Those named, always, and what they sign."""
-        return {**super().signature_fields(), "of": self.of, **self.signed_members()}
+    @property
+    def rating_scale(self) -> Scale | None:
+        """The members' scale; 0 to 1 where they have different ones."""
+        return joint_scale(self.members)
 
     def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
         """Every member's judgments, joined item by item and aspect by aspect."""
@@ -122,26 +127,10 @@ class Ensemble(JoinedEvaluator):
             for member, rows in zip(self.members, by_member, strict=True)
             if aspect in member.evaluator.measured
         ]
-        calls = dict.fromkeys(call for _, rows in rows_by_member for row in rows for call in row.calls)
-        models = dict.fromkeys(row.model for _, rows in rows_by_member for row in rows if row.model is not None)
-        units: Sequence[UnitKey | None] = common_units(rows_by_member) or [None]
-        for key in units:
-            if key is None:
-                opinions = [opinion_of_summary(member, rows) for member, rows in rows_by_member]
-            else:
-                opinions = [opinion_of_unit(member, rows, key) for member, rows in rows_by_member]
-            unit, index, list_id = key or ("summary", None, None)
-            yield self.judgment(
-                item,
-                signature,
-                aspect,
-                unit,
-                index,
-                list_id=list_id,
-                calls=tuple(calls),
-                model=",".join(models) or None,
-                **self._verdict(opinions),
-            )
+        behind = [row for _, rows in rows_by_member for row in rows]
+        for unit in common_units([rows for _, rows in rows_by_member]):
+            fields = self._verdict([opinion_of(member, rows, unit) for member, rows in rows_by_member])
+            yield self.judgment(item, signature, aspect, unit or ("summary", None, None), behind=behind, **fields)
 
     def _verdict(self, opinions: Sequence[Opinion]) -> dict[str, Any]:
         """The fields of the judgment that joins the members' opinions of one unit."""
@@ -150,40 +139,27 @@ class Ensemble(JoinedEvaluator):
         missing = "".join(
             f"; no verdict of {opinion.member.name} ({opinion.status}: {opinion.reason})" for opinion in without_verdict
         )
-        cut = [
-            opinion.judgment.truncated_tokens
-            for opinion in opinions
-            if opinion.judgment and opinion.judgment.truncated_tokens
-        ]
+        rows = [opinion.judgment for opinion in opinions if opinion.judgment]
         about = {
-            "truncated_tokens": max(cut, default=None),
-            "claim": next(
-                (opinion.judgment.claim for opinion in opinions if opinion.judgment and opinion.judgment.claim), None
-            ),
+            "truncated_tokens": max((row.truncated_tokens for row in rows if row.truncated_tokens), default=None),
+            "claim": next((row.claim for row in rows if row.claim), None),
         }
         if len(verdicts) < self.at_least:
             worst = min((opinion.status for opinion in without_verdict), key=GRAVITY.index)
             return {**about, "status": worst, "reason": f"{len(verdicts)} of {len(opinions)} members judged{missing}"}
         labels = [opinion.judgment.label if opinion.judgment else None for opinion in verdicts]
         voting = self.how == "majority" or (self.how == "auto" and all(label in (0, 1) for label in labels))
-        skipped = {**about, "status": "skipped"}
-        if voting and any(label is None for label in labels):
-            name = verdicts[labels.index(None)].member.name
-            return {**skipped, "reason": f"a majority needs labels, and {name} gives none; use how=mean"}
-        if not voting and (unrated := next((opinion for opinion in verdicts if opinion.value is None), None)):
-            return {
-                **skipped,
-                "reason": f"a mean needs numbers, and {unrated.member.name} gives none; use how=majority",
-            }
+        lacking = labels if voting else [opinion.value for opinion in verdicts]
+        if None in lacking:
+            name = verdicts[lacking.index(None)].member.name
+            needed, other = ("majority needs labels", "mean") if voting else ("mean needs numbers", "majority")
+            return {**about, "status": "skipped", "reason": f"a {needed}, and {name} gives none; use how={other}"}
         joined = _majority(verdicts) if voting else self._mean(verdicts)
-        reason = f"{joined.pop('reason')}{missing}"
-        if "label" in joined and joined["label"] is None:
-            return {**skipped, "reason": reason}
-        return {**about, **joined, "reason": reason}
+        return {**about, **joined, "reason": f"{joined['reason']}{missing}"}
 
     def _mean(self, verdicts: Sequence[Opinion]) -> dict[str, Any]:
-        low, high = self.scale
-        values = [low + verdict.value * (high - low) for verdict in verdicts if verdict.value is not None]
+        low, high = scale = self.rating_scale or SHARES
+        values = [value for verdict in verdicts if (value := verdict.on(scale)) is not None]
         differences = [abs(first - second) for first, second in combinations(values, 2)]
         shown = ", ".join(f"{verdict.member.name} {value:g}" for verdict, value in zip(verdicts, values, strict=True))
         confidence = 1 - fmean(differences) / (high - low) if differences else None
@@ -191,13 +167,13 @@ class Ensemble(JoinedEvaluator):
 
 
 def _majority(verdicts: Sequence[Opinion]) -> dict[str, Any]:
-    """What most members say. `label` is None where two labels have equally many."""
+    """What most members say; skipped where two labels have equally many."""
     rows = [verdict.judgment for verdict in verdicts if verdict.judgment is not None]
     votes = Counter(row.label for row in rows)
     (label, most), *others = votes.most_common()
     shown = ", ".join(f"{verdict.member.name} {verdict.judgment.label}" for verdict in verdicts if verdict.judgment)
     if any(many == most for _, many in others):
-        return {"label": None, "reason": f"a tie among {len(rows)}: {shown}"}
+        return {"status": "skipped", "reason": f"a tie among {len(rows)}: {shown}"}
     agreeing = [row for row in rows if row.label == label]
     types = Counter(row.error_type for row in agreeing if row.error_type)
     return {
@@ -208,11 +184,3 @@ def _majority(verdicts: Sequence[Opinion]) -> dict[str, Any]:
         "evidence": next((row.evidence for row in agreeing if row.evidence), ()),
         "reason": f"{most} of {len(rows)} say {label}: {shown}",
     }
-
-
-def _members(of: str, aspect: str | None) -> tuple[Member, ...]:
-    members = named_members(of, aspect)
-    twice = [name for name, times in Counter((m.name, m.evaluator.sign({})) for m in members).items() if times > 1]
-    if twice:
-        raise UsageError(f"{twice[0][0]} is named twice; name it once, or ask another model (NAME@ROLE)")
-    return members

@@ -304,17 +304,14 @@ class Fused(DerivedEvaluator):
             values = {aspect: each.values(measured.values) for aspect, each in fitted.aspects.items()}
             incomplete = {row for row, _ in measured.why}
             for row, (item, by_member) in enumerate(rows):
-                about: dict[str, Any] = {
-                    "calls": tuple(dict.fromkeys(call for own in by_member for each in own for call in each.calls)),
-                    "model": _models(by_member),
-                }
+                behind = [each for own in by_member for each in own]
                 for aspect, combination in fitted.aspects.items():
                     verdict = (
                         _missing(measured, row, fitted)
                         if row in incomplete
                         else _verdict(combination, float(values[aspect][row]), measured.values[row], fitted)
                     )
-                    yield self.judgment(item, signature, aspect, **about, **verdict)
+                    yield self.judgment(item, signature, aspect, behind=behind, **verdict)
 
 
 def load(file: NumbersFile) -> FusedModel:
@@ -331,11 +328,6 @@ def load(file: NumbersFile) -> FusedModel:
 def dumped(model: FusedModel) -> str:
     """A fused judge as the text of its file."""
     return json.dumps({"schema": SCHEMA, **model.model_dump(mode="json")}, ensure_ascii=False, indent=1) + "\n"
-
-
-def _models(by_member: Sequence[Sequence[Judgment]]) -> str | None:
-    models = dict.fromkeys(row.model for rows in by_member for row in rows if row.model is not None)
-    return ",".join(models) or None
 
 
 def _missing(measured: Measured, row: int, fitted: FusedModel) -> dict[str, Any]:

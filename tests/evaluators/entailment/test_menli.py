@@ -117,9 +117,9 @@ def test_nothing_to_scale_by_is_a_status_and_never_a_number_that_is_none() -> No
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"other": "finesure"}, "stands for several evaluators"),
+        ({"other": "finesure"}, "stands for 2 evaluators"),
         ({"other": "h2h"}, "judges no summary by itself"),
-        ({"other": "menli"}, "or is menli"),
+        ({"other": "menli"}, "other='menli' is menli"),
         ({"other": "rouge"}, "not 'bertscore_f1'; name one of these as aspect"),
         ({"other": "nobody"}, "there is no evaluator 'nobody'"),
         ({"weight": 1.0}, "less than 1"),

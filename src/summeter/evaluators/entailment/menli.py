@@ -11,12 +11,10 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Checkpoint, Evaluator, Prepared, Reduce, Role, Tools
-from summeter.evaluators.catalog import build
-from summeter.evaluators.derived import DerivedEvaluator, Member, MemberJudgments
+from summeter.evaluators.derived import DerivedEvaluator, Member, MemberJudgments, named_members, opinion_of
 from summeter.evaluators.entailment.reasons import short
 from summeter.models.networks import CountTokens, Entailment, Network, TokenLimit, entailments
-from summeter.records import HASH, Item, Judgment, UsageError, digest
-from summeter.scoring import summary_scores
+from summeter.records import Item, Judgment, UsageError
 
 Direction = Literal["rh", "hr", "avg"]
 Formula = Literal["e", "-c", "e-c", "e-n"]
@@ -150,6 +148,7 @@ class MenliCombined(DerivedEvaluator):
     reduce: ClassVar[Reduce] = "whole"
     reads_sentences: ClassVar[bool] = False
     positional_setting: ClassVar[str | None] = "other"
+    always_signed: ClassVar[tuple[str, ...]] = ("weight",)
 
     other: str = "bertscore"
     aspect: str = "bertscore_f1"
@@ -164,8 +163,8 @@ class MenliCombined(DerivedEvaluator):
             evaluator = self.members[1].evaluator
         except UsageError as error:
             raise ValueError(str(error)) from error
-        if isinstance(evaluator, DerivedEvaluator | Menli) or evaluator.pairwise or evaluator.prepares_only:
-            raise ValueError(f"other={self.other!r} judges no summary by itself, or is menli; name another evaluator")
+        if isinstance(evaluator, Menli):
+            raise ValueError(f"other={self.other!r} is menli; name another evaluator")
         if self.aspect not in evaluator.measured:
             raise ValueError(
                 f"{self.other} judges {', '.join(evaluator.measured)}, not {self.aspect!r}; name one of these as aspect"
@@ -175,11 +174,11 @@ class MenliCombined(DerivedEvaluator):
     @cached_property
     def members(self) -> tuple[Member, ...]:
         """MENLI, and the evaluator it is joined with."""
-        parts = build(self.other).parts()
-        if len(parts) != 1:
-            raise UsageError(f"other={self.other!r} stands for several evaluators; name one of them")
+        others = named_members(self.other)
+        if len(others) != 1:
+            raise UsageError(f"other={self.other!r} stands for {len(others)} evaluators; name one of them")
         own = Menli(direction=self.direction, formula=self.formula, source=self.source)
-        return (Member(own), Member(parts[0]))
+        return (Member(own), *others)
 
     @property
     def measured(self) -> tuple[str, ...]:
@@ -191,53 +190,37 @@ class MenliCombined(DerivedEvaluator):
         reasons = (member.evaluator.skip_reason(item) for member in self.members)
         return next((reason for reason in reasons if reason), None)
 
-    def signature_fields(self) -> Mapping[str, object]:
-        """Changed settings, and what the members sign."""
-        signed = [member.evaluator.sign({}) for member in self.members]
-        return {**super().signature_fields(), "weight": self.weight, "members": digest(signed, HASH)}
-
     def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
         """The weighted mean of both scores of each summary, scaled over all summaries that have both."""
-        (aspect,) = self.measured
-        own, other = (member.evaluator for member in self.members)
-        rows = [
-            (item, _score(own, aspect, by_member[0]), _score(other, self.aspect, by_member[1]))
-            for item, by_member in judged
+        aspects = (*self.measured, self.aspect)
+        scores = [
+            tuple(
+                opinion_of(member, [row for row in rows if row.aspect == aspect])
+                for member, rows, aspect in zip(self.members, by_member, aspects, strict=True)
+            )
+            for _, by_member in judged
         ]
-        both = [
-            (nli, value) for _, (nli, _), (value, _) in rows if nli is not None and value is not None
-        ]  # fmt: skip
+        both = [(nli.value, other.value) for nli, other in scores if nli.value is not None and other.value is not None]
         scales = [(min(column), max(column)) for column in zip(*both, strict=True)]
-        why = _unscalable(len(both), scales, (own.name, other.name))
-        for item, (nli, no_nli), (value, no_value) in rows:
-            fields: dict[str, Any]
-            if nli is None or value is None:
-                fields = {"status": "skipped", "reason": no_nli if nli is None else no_value}
-            elif why is not None:
-                fields = {"status": "skipped", "reason": why}
-            else:
-                scaled = [(raw - low) / (high - low) for raw, (low, high) in zip((nli, value), scales, strict=True)]
-                total = self.weight * scaled[0] + (1 - self.weight) * scaled[1]
+        names = [member.name for member in self.members]
+        flat = [name for name, (low, high) in zip(names, scales, strict=False) if low == high]
+        unscaled = None
+        if len(both) == 1:
+            unscaled = "only one summary has both scores, and the scale is taken from all summaries of the run"
+        elif flat:
+            unscaled = f"all {len(both)} summaries have the same score by {flat[0]}, so there is nothing to scale by"
+        for (item, by_member), (nli, other) in zip(judged, scores, strict=True):
+            lacking = [
+                f"{each.member.name} gave no score: {each.reason}" for each in (nli, other) if each.value is None
+            ]
+            fields: dict[str, Any] = {"status": "skipped", "reason": lacking[0] if lacking else unscaled}
+            if nli.value is not None and other.value is not None and unscaled is None:
+                pairs = zip((nli.value, other.value), scales, strict=True)
+                own, its = ((raw - low) / (high - low) for raw, (low, high) in pairs)
                 reason = (
-                    f"{self.weight:g} * {own.name} {nli:.3f} + {1 - self.weight:g} * {other.name} {value:.3f}, "
-                    f"each scaled over {len(both)} summaries"
+                    f"{self.weight:g} * {names[0]} {nli.value:.3f} + {1 - self.weight:g} * {names[1]} "
+                    f"{other.value:.3f}, each scaled over {len(both)} summaries"
                 )
-                fields = {"value": total, "reason": reason}
-            yield self.judgment(item, signature, aspect, **fields)
-
-
-def _score(evaluator: Evaluator, aspect: str, rows: Sequence[Judgment]) -> tuple[float | None, str]:
-    """A member's score of a summary in an aspect, as a run reports it; or None and why."""
-    mine = [row for row in rows if row.aspect == aspect]
-    score = next(iter(summary_scores(mine, {evaluator.name: evaluator.reduce})), None)
-    if score is None or score.value is None:
-        reason = (score.reason if score else None) or "no judgment"
-        return None, f"{evaluator.name} gave no score: {reason}"
-    return score.value, ""
-
-
-def _unscalable(many: int, scales: Sequence[tuple[float, float]], names: Sequence[str]) -> str | None:
-    if many == 1:
-        return "only one summary has both scores, and the scale is taken from all summaries of the run"
-    flat = [name for name, (low, high) in zip(names, scales, strict=False) if low == high]
-    return f"all {many} summaries have the same score by {flat[0]}, so there is nothing to scale by" if flat else None
+                fields = {"value": self.weight * own + (1 - self.weight) * its, "reason": reason}
+            behind = [row for rows in by_member for row in rows]
+            yield self.judgment(item, signature, aspects[0], behind=behind, **fields)
