@@ -1,4 +1,4 @@
-"""Cascades: the dear judge is asked where the cheap one is not sure, never twice, whatever ends the run."""
+"""Cascades: the expensive judge is asked where the inexpensive one is not sure, never twice, whatever ends the run."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from summeter.evaluators.catalog import build
 from summeter.evaluators.derived import Member
 from summeter.meta import correlate, estimate_last_judge, gate
 from summeter.records import Item, Judgment, ModelError, UsageError
+from summeter.scoring.systems import system_scores
 
 asked: Counter[tuple[str, str]] = Counter()
 """(judge, document): how often it was asked."""
@@ -141,6 +142,14 @@ def test_where_any_sentence_is_in_the_band_the_summary_goes_on(tmp_path: Path) -
     assert mine["d0", 0].reason == "decided by cheap (outside 0.3 to 0.7): cheap says so"
     assert mine["d1", 0].model == "m-dear"
     assert mine["d1", 0].reason == "decided by dear (cheap was not sure): dear says so"
+
+
+def test_the_mean_of_a_system_names_the_models_of_both_judges(tmp_path: Path) -> None:
+    run = evaluate(data([95], [55], [5]), [Of(band=[0.3, 0.7])], out=tmp_path / "run")
+    models = [score.model for score in run.scores() if score.judge == "cascade"]
+    assert models == ["m-cheap", "m-dear", "m-cheap"]
+    (mean,) = [row for row in system_scores(run.scores()) if row.judge == "cascade"]
+    assert mean.model == "m-cheap,m-dear"
 
 
 def test_it_is_one_judge_and_the_partial_one_has_no_scores(tmp_path: Path) -> None:

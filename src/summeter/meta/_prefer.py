@@ -27,10 +27,10 @@ from summeter.meta.gold import PEOPLE, Aggregation, aspects, block_of, check_nam
 from summeter.meta.inputs import Gold, RunLike, gold_input
 from summeter.meta.options import By, Draws, Pairs, Selection, study
 from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, status_of
-from summeter.meta.sample import Grid, Rater, Sample, model_names, rounded
+from summeter.meta.sample import Grid, Rater, Sample, rounded
 from summeter.meta.selection import Group, MetaInput, meta_input, summary_groups, wanted
 from summeter.records import UsageError
-from summeter.scoring.table import JudgmentTable
+from summeter.scoring.table import JudgmentTable, model_names
 from summeter.stats import (
     Bootstrap,
     Games,

@@ -13,12 +13,12 @@ from summeter.choices import Level, Use
 from summeter.data.dataset import Dataset
 from summeter.data.human import RAW
 from summeter.meta.context import Context
-from summeter.meta.sample import Sample, composite_sample, model_names, sample_of
+from summeter.meta.sample import Sample, composite_sample, sample_of
 from summeter.records import Judgment, UsageError
 from summeter.runs.run import RunFolder
 from summeter.runs.totals import without
 from summeter.scoring.scores import Composite, composite_rule
-from summeter.scoring.table import JudgmentTable, Question
+from summeter.scoring.table import JudgmentTable, Question, model_names
 from summeter.stats.base import Ints
 
 Gold = Dataset | JudgmentTable | Iterable[Judgment]

@@ -35,7 +35,7 @@ from summeter.scoring.scores import (
     numbers,
     unit_scores,
 )
-from summeter.scoring.table import Groups, JudgmentTable, Names, Question, row_keys
+from summeter.scoring.table import Groups, JudgmentTable, Names, Question, model_names, row_keys
 from summeter.stats.base import Bools, Floats, Ints, mean_present, ratio
 
 _DIGITS = 12
@@ -492,12 +492,6 @@ def _cause(status: str, reason: str | None, aspect: str) -> str | None:
     cause = "no number" if reason is not None and reason.endswith(NO_NUMBER) else status
     # A composite's reason begins with the aspect.
     return f"{(reason or '').partition(': ')[0]}: {cause}" if aspect == COMPOSITE else cause
-
-
-def model_names(models: Names) -> str | None:
-    """Each model once, joined by commas; None where none is named."""
-    named = dict.fromkeys(model for name in models.used() if name is not None for model in name.split(","))
-    return ",".join(named) or None
 
 
 # ---- systems x documents ----

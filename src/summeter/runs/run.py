@@ -90,8 +90,8 @@ class Failure(Record):
 
 
 class CascadeSample(NamedTuple):
-    """A cascade's random sample: `last` holds the last judge's judgments of it, `machine` what the cascade says of all
-    items without them."""
+    """A cascade's random sample: `last` holds the second judge's judgments of it, `machine` what the cascade says of
+    all items without them."""
 
     cascade: JudgeEntry
     machine: JudgmentTable

@@ -11,7 +11,7 @@ import numpy as np
 
 from summeter.records import Record
 from summeter.scoring.scores import COMPOSED, COMPOSITE, Score, ScoreTable
-from summeter.scoring.table import Groups, Names
+from summeter.scoring.table import Groups, Names, model_names
 from summeter.stats import FEWEST, Bootstrap, PairDifference, paired_differences
 from summeter.stats.base import Bools, Floats, Ints
 from summeter.tables import Table, with_interval
@@ -86,7 +86,7 @@ def _mean(table: ScoreTable, rows: Ints, domain: str | None, seed: int) -> Syste
     first = table[int(rows[0])]
     scored = rows[~np.isnan(table.value[rows])]
     return SystemScore(
-        system=first.system, judge=first.judge, signature=first.signature, model=first.model,
+        system=first.system, judge=first.judge, signature=first.signature, model=model_names(table.model.take(rows)),
         aspect=first.aspect, domain=domain, value=got.value, low=got.low, high=got.high,
         n=got.n, missing=got.missing, reason=got.reason,
         units=int(table.n[scored].sum()), units_missing=int(table.missing[scored].sum()),

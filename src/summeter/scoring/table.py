@@ -131,6 +131,12 @@ def row_keys(*columns: Names | Ints) -> Ints:
     return np.empty(0, np.int64) if key is None else key
 
 
+def model_names(models: Names) -> str | None:
+    """Each model once, joined by commas; None where none is named."""
+    named = dict.fromkeys(model for name in models.used() if name is not None for model in name.split(","))
+    return ",".join(named) or None
+
+
 @dataclass(frozen=True)
 class Groups:
     """Rows in groups, in order of first appearance: the first row of each group, and the group of each row."""
