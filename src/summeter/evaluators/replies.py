@@ -19,6 +19,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final, NamedTuple, NoReturn, TypeVar
 
 from summeter.records import ReplyError
@@ -128,12 +129,26 @@ def list_schema(items: Mapping[str, Any], most: int, least: int | None = 1) -> d
     return {"type": "array", "items": dict(items), **bounds}
 
 
+def _is_dict(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def is_object(value: Any) -> bool:
+    """An object that is not empty."""
+    return _is_dict(value) and bool(value)
+
+
+def is_record(value: Any) -> bool:
+    """An object, or a list that holds an object: what a reply with one entry a unit looks like."""
+    return bool(value) and (_is_dict(value) or (isinstance(value, list) and any(map(_is_dict, value))))
+
+
 def read_reply(
     text: str,
     read: Callable[[Any], T],
     *,
-    wanted: Callable[[Any], bool] | None = None,
-    same: Callable[[T], object] | None = None,
+    wanted: Callable[[Any], bool] = is_record,
+    same: Callable[[T], object] = lambda answer: answer,
     material: Sequence[str] = (),
     wordless: bool = False,
 ) -> T:
@@ -150,32 +165,27 @@ def read_reply(
     >>> read_reply('Sure! ```json\\n{"1": "no error",}\\n```', dict)
     {'1': 'no error'}
     """
-    candidates = values(text, wanted or is_record, material, wordless=wordless)
-    answer = read(candidates[-1])
-    decision = same or (lambda answer_read: answer_read)
-    for value in candidates[:-1]:
-        try:
-            other = read(value)
-        except ReplyError:
-            continue
-        if decision(other) != decision(answer):
-            raise ReplyError(
-                "the reply holds two complete answers that differ, and nothing says which one counts", fault="ambiguous"
-            )
-    return answer
+    answers = _values(text, wanted, material, wordless=wordless)
+    answer = read(answers[-1])
+    for value in answers[:-1]:
+        with suppress(ReplyError):
+            if same(read(value)) != same(answer):
+                break
+    else:
+        return answer
+    raise ReplyError(
+        "the reply holds two complete answers that differ, and nothing says which one counts", fault="ambiguous"
+    )
 
 
-def values(
-    text: str, wanted: Callable[[Any], bool], material: Sequence[str] = (), *, wordless: bool = False
-) -> list[Any]:
-    """Every complete top-level JSON value of a reply that is `wanted`, in order; at least one. `material` and
-    `wordless` are as for `read_reply`.
+def _values(text: str, wanted: Callable[[Any], bool], material: Sequence[str], *, wordless: bool) -> list[Any]:
+    """Every complete top-level JSON value of a reply that is `wanted` and not quoted, in order; at least one.
 
     Raises ReplyError where there is none, where the text ends inside a value, or where a broken value
     follows the last good one (the good one might be a draft of it).
     """
     body = answer_text(text)
-    candidates: list[tuple[str, Any]] = []
+    found: list[tuple[str, Any]] = []
     fault: str | None = None
     stray = False
     for stretch in _stretches(body):
@@ -184,31 +194,23 @@ def values(
         except ValueError as error:
             fault = f"the JSON at character {stretch.start} of the reply is not valid: {error}"
             continue
-        stray = stray or not wanted(value)
         if wanted(value):
-            candidates.append((stretch.text, value))
+            found.append((_squeezed(stretch.text), value))
             fault = None
-    if len(candidates) > MANY:
-        raise ReplyError(f"the reply holds {len(candidates)} separate JSON values", fault="ambiguous")
-    own = _not_quoted(candidates, () if wordless and _is_all(candidates, body) else material)
+        else:
+            stray = True
+    if len(found) > MANY:
+        raise ReplyError(f"the reply holds {len(found)} separate JSON values", fault="ambiguous")
     if fault:
         raise ReplyError(fault, fault="no_json")
-    if candidates and not own:
-        raise ReplyError("the only JSON in the reply is quoted from the text under judgment", fault="no_json")
+    if not found:
+        raise _no_answer(body, stray=stray)
+    alone = len(found) == 1 and found[0][0] == _squeezed(_FENCE.sub("", body))
+    sources = [] if wordless and alone else [_squeezed(source) for source in material if "{" in source]
+    own = [value for words, value in found if not any(words in source for source in sources)]
     if not own:
-        _nothing(body, stray=stray)
+        raise ReplyError("the only JSON in the reply is quoted from the text under judgment", fault="no_json")
     return own
-
-
-def _not_quoted(candidates: Sequence[tuple[str, Any]], material: Sequence[str]) -> list[Any]:
-    """The values that do not stand in the material, blanks aside."""
-    sources = [_squeezed(text) for text in material if "{" in text]
-    return [value for text, value in candidates if not any(_squeezed(text) in source for source in sources)]
-
-
-def _is_all(candidates: Sequence[tuple[str, Any]], body: str) -> bool:
-    """Whether a reply holds one value and nothing else, fences aside."""
-    return len(candidates) == 1 and _squeezed(candidates[0][0]) == _squeezed(_FENCE.sub("", body))
 
 
 def _squeezed(text: str) -> str:
@@ -264,11 +266,6 @@ def by_choice(value: Mapping[str, Any]) -> dict[str, Any]:
     return entry_of
 
 
-def is_record(value: Any) -> bool:
-    """An object, or a list that holds an object: what a reply with one entry a unit looks like."""
-    return bool(value) and (_is_dict(value) or (isinstance(value, list) and any(map(_is_dict, value))))
-
-
 def unwrap(value: Any) -> Any:
     """What a one-key object such as {"verdicts": [...]} wraps; a key that is a number is no wrapper."""
     while _is_dict(value) and len(value) == 1:
@@ -293,40 +290,31 @@ def entries(value: Any, count: int, noun: str) -> list[Any]:
     if isinstance(value, dict):
         pairs = list(value.items())
     elif isinstance(value, list):
-        if any(not _is_dict(entry) for entry in value):
+        if not all(map(_is_dict, value)):
             raise ReplyError(f"the list holds something other than one object per {noun}")
         id_field = next((name for name in ("id", "statement_id") if any(name in entry for entry in value)), None)
-        if id_field is None:
-            return _in_order(value, count, noun)
-        pairs = [(entry.get(id_field), entry) for entry in value]
+        if id_field is None and len(value) != count:
+            ending = "y" if len(value) == 1 else "ies"
+            nouns = noun if count == 1 else f"{noun}s"
+            raise ReplyError(f"{len(value)} entr{ending} for {count} {nouns}", fault="wrong_count")
+        pairs = [(place if id_field is None else entry.get(id_field), entry) for place, entry in enumerate(value, 1)]
     else:
         raise ReplyError(f"expected one entry per {noun}, got {show(value)}")
-    return _by_number(pairs, count, noun)
-
-
-def _in_order(rows: list[Any], count: int, noun: str) -> list[Any]:
-    if len(rows) != count:
-        ending = "y" if len(rows) == 1 else "ies"
-        raise ReplyError(f"{len(rows)} entr{ending} for {count} {noun}{'' if count == 1 else 's'}", fault="wrong_count")
-    return rows
-
-
-def _by_number(pairs: list[tuple[Any, Any]], count: int, noun: str) -> list[Any]:
-    placed: dict[int, Any] = {}
+    entry_of: dict[int, Any] = {}
     for key, entry in pairs:
         position = number(key)
         if position is None:
             raise ReplyError(f"{show(key)} is not the number of a {noun}")
         if not 1 <= position <= count:
             raise ReplyError(f"an entry for {noun} {position}, but they run from 1 to {count}", fault="wrong_count")
-        if position in placed:
+        if position in entry_of:
             raise ReplyError(f"two entries for {noun} {position}", fault="wrong_count")
-        placed[position] = entry
-    missing = [str(position) for position in range(1, count + 1) if position not in placed]
+        entry_of[position] = entry
+    missing = [str(position) for position in range(1, count + 1) if position not in entry_of]
     if missing:
         some = f"{', '.join(missing[:5])}{'...' if len(missing) > 5 else ''}"
         raise ReplyError(f"no entry for {noun} {some}", fault="wrong_count")
-    return [placed[position] for position in range(1, count + 1)]
+    return [entry_of[position] for position in range(1, count + 1)]
 
 
 def read_entries(
@@ -376,29 +364,20 @@ class Texts(NamedTuple):
 def read_texts(reply: str, names: Sequence[str], noun: str, material: Sequence[str] = ()) -> Texts:
     """The list of texts in a reply's object, under one of these names or under its only key. An entry without a letter
     or digit is a fault of the whole reply; `noun` names it. `material` is what the texts were drawn from."""
-    return read_reply(reply, lambda value: _texts(value, names, noun), wanted=is_object, material=material)
 
+    def texts(value: Any) -> Texts:
+        value = value if any(name in value for name in names) else unwrap(value)
+        listed = field(value, *names) if _is_dict(value) else value
+        if not isinstance(listed, list) or not listed:
+            raise ReplyError(f"expected a list of {noun}s, got {show(listed)}")
+        kept: dict[str, str] = {}
+        for place, entry in enumerate(listed, 1):
+            if not isinstance(entry, str) or not any(map(str.isalnum, entry)):
+                raise ReplyError(f"{noun} {place} is {show(entry)}, not a statement")
+            kept.setdefault(choice(entry) or clean(entry), clean(entry))
+        return Texts(tuple(kept.values()), len(listed) - len(kept))
 
-def _texts(value: Any, names: Sequence[str], noun: str) -> Texts:
-    named = [value[name] for name in names if name in value]
-    value = named[0] if len(named) == 1 else unwrap(value)
-    if isinstance(value, dict) and len(named := [value[name] for name in names if name in value]) == 1:
-        value = named[0]
-    if not isinstance(value, list):
-        raise ReplyError(f"expected a list of {noun}s, got {show(value)}")
-    kept: dict[str, str] = {}
-    for place, entry in enumerate(value, 1):
-        if not isinstance(entry, str) or not any(map(str.isalnum, entry)):
-            raise ReplyError(f"{noun} {place} is {show(entry)}, not a statement")
-        kept.setdefault(choice(entry) or clean(entry), clean(entry))
-    if not kept:
-        raise ReplyError(f"the list of {noun}s is empty")
-    return Texts(tuple(kept.values()), len(value) - len(kept))
-
-
-def is_object(value: Any) -> bool:
-    """An object that is not empty."""
-    return _is_dict(value) and bool(value)
+    return read_reply(reply, texts, wanted=is_object, material=material)
 
 
 def field(entry: Mapping[str, Any], *names: str) -> Any:
@@ -477,10 +456,6 @@ def show(value: Any, width: int = 60) -> str:
 def is_refusal(text: str) -> bool:
     """Whether a text without an answer begins as refusals do."""
     return bool(_REFUSAL.match(text.lstrip("*#>\"'`“ \n")))
-
-
-def _is_dict(value: Any) -> bool:
-    return isinstance(value, dict)
 
 
 def answer_text(text: str) -> str:
@@ -591,12 +566,12 @@ def _mend_escape(token: re.Match[str]) -> str:
     return "\\\\" + escape  # as Python reads it: the backslash stands for itself
 
 
-def _nothing(body: str, *, stray: bool) -> NoReturn:
-    """Says why a reply holds no answer."""
+def _no_answer(body: str, *, stray: bool) -> ReplyError:
+    """Why a reply holds no answer."""
     if not body:
-        raise ReplyError("the reply is empty", fault="no_json")
+        return ReplyError("the reply is empty", fault="no_json")
     if stray:
-        raise ReplyError("the JSON in the reply is not of the form that was asked for")
+        return ReplyError("the JSON in the reply is not of the form that was asked for")
     if is_refusal(body):
-        raise ReplyError(f"the model refused: {show(body, 200)}", kind="refused")
-    raise ReplyError(f"there is no JSON in the reply, which begins {show(body)}", fault="no_json")
+        return ReplyError(f"the model refused: {show(body, 200)}", kind="refused")
+    return ReplyError(f"there is no JSON in the reply, which begins {show(body)}", fault="no_json")

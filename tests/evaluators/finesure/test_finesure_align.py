@@ -186,7 +186,7 @@ def test_a_named_source_that_is_missing_is_skipped_with_a_reason() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('{"key_facts": []}', "the list of key facts is empty"),
+        ('{"key_facts": []}', "expected a list of key facts"),
         ('{"key_facts": ["a", ""]}', "key fact 2 is '', not a statement"),
         ('{"key_facts": ["..."]}', "key fact 1 is '...', not a statement"),
         ('{"key_facts": ["a", null]}', "key fact 2 is None"),
