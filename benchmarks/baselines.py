@@ -301,7 +301,7 @@ class Noted:
         for (backend, name, settings), rows in self.inputs.items():
             budget, pad = budgets[backend]
             keys = list(rows)
-            for places in plan([(size,) for size in rows.values()], budget):
+            for places in plan(list(rows.values()), budget):
                 batch = _padded([keys[place] for place in places], pad)
                 passes.append(_forward(backend, name, settings, *batch))
 

@@ -12,49 +12,39 @@ T = TypeVar("T")
 WASTE = 0.05
 """The share of a batch that may be padding."""
 
-Lengths = Sequence[tuple[int, ...]]
 
+def plan(lengths: Sequence[int], budget: int, *, waste: float = WASTE, most: int | None = None) -> list[list[int]]:
+    """Places of inputs of these lengths, batch by batch, the longest first.
 
-def plan(lengths: Lengths, budget: int, *, waste: float = WASTE, most: int | None = None) -> list[list[int]]:
-    """Places of inputs, batch by batch, the longest first.
+    Every input is padded to the longest of its batch. A batch holds at most `budget` tokens and `most` inputs, and at
+    most the share `waste` of it is padding; an input over the budget has a batch to itself.
 
-    An input's lengths are those of its parts (an encoder has one, an encoder-decoder two); every part is padded to
-    the longest of its batch. A batch holds at most `budget` tokens and `most` inputs, and at most the share `waste` of
-    it is padding; an input over the budget has a batch to itself.
-
-    >>> plan([(3,), (10,), (3,), (9,)], 20, waste=0.1)
+    >>> plan([3, 10, 3, 9], 20, waste=0.1)
     [[1, 3], [0, 2]]
     """
-    order = sorted(range(len(lengths)), key=lambda place: (tuple(-length for length in lengths[place]), place))
     batches: list[list[int]] = []
-    longest: tuple[int, ...] = ()
-    real = 0
-    for place in order:
-        own = lengths[place]
-        if batches and len(batches[-1]) < (most or len(order)):
-            wider = tuple(map(max, longest, own))
-            size = (len(batches[-1]) + 1) * sum(wider)
-            if size <= budget and size - real - sum(own) <= waste * size:
+    longest = real = 0
+    for place in sorted(range(len(lengths)), key=lambda place: (-lengths[place], place)):
+        if batches:
+            count = len(batches[-1]) + 1
+            size, tokens = count * longest, real + lengths[place]
+            if count <= (most or count) and size <= budget and size - tokens <= waste * size:
                 batches[-1].append(place)
-                longest, real = wider, real + sum(own)
+                real = tokens
                 continue
         batches.append([place])
-        longest, real = own, sum(own)
+        longest = real = lengths[place]
     return batches
 
 
-def padding(lengths: Lengths, batches: Sequence[Sequence[int]]) -> tuple[int, int]:
+def padding(lengths: Sequence[int], batches: Sequence[Sequence[int]]) -> tuple[int, int]:
     """(padding tokens, tokens with padding) of batches.
 
-    >>> padding([(3,), (10,), (3,), (9,)], [[1, 3], [0, 2]])
+    >>> padding([3, 10, 3, 9], [[1, 3], [0, 2]])
     (1, 26)
     """
-    real = full = 0
-    for batch in batches:
-        parts = zip(*(lengths[place] for place in batch), strict=True)
-        full += len(batch) * sum(max(part) for part in parts)
-        real += sum(sum(lengths[place]) for place in batch)
-    return full - real, full
+    full = sum(len(batch) * max(lengths[place] for place in batch) for batch in batches)
+    return full - sum(lengths[place] for batch in batches for place in batch), full
 
 
 def halving(

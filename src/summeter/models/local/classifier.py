@@ -69,7 +69,7 @@ def classify(opened: Opened, requests: Sequence[Classify], usage: Usage) -> list
     def framed(some: Sequence[Classify], settings: tuple[Classes, Framing]) -> list[NDArray[np.float32]]:
         classes, framing = settings
         inputs = opened.tokens.inputs([request.texts for request in some], framing)
-        outputs = opened.run([inputs], usage, compute)
+        outputs = opened.run(inputs, usage, compute)
         if classes == "nli":
             order = label_order(opened.model.config, opened.model.name)
             return [row[list(order)] for row in outputs]

@@ -70,7 +70,7 @@ def embed(opened: Opened, requests: Sequence[Embed], usage: Usage) -> list[Float
     def compute(batch: Batch) -> list[Floats]:
         return list(pooled(opened.backend.hidden(*batch, layers(opened)), batch.mask, how.mode))
 
-    return opened.run([opened.tokens.texts(texts)], usage, compute)
+    return opened.run(opened.tokens.texts(texts), usage, compute)
 
 
 def encode(opened: Opened, requests: Sequence[Encode], usage: Usage) -> list[TokenStates]:
@@ -80,13 +80,8 @@ def encode(opened: Opened, requests: Sequence[Encode], usage: Usage) -> list[Tok
     def of_layer(some: Sequence[Encode], layer: int) -> list[TokenStates]:
         if not 0 <= layer <= last:
             raise UsageError(f"{opened.id} has layers 0 to {last}, not {layer}")
-
-        def compute(batch: Batch) -> list[Floats]:
-            states = opened.backend.hidden(*batch, layer)
-            return [row[: int(mask.sum())].copy() for row, mask in zip(states, batch.mask, strict=True)]
-
         inputs = opened.tokens.texts([request.text for request in some])
-        states = opened.run([inputs], usage, compute)
+        states = opened.run_by_token(inputs, usage, lambda batch: opened.backend.hidden(*batch, layer))
         return [_states(input_, opened.tokens, own) for input_, own in zip(inputs, states, strict=True)]
 
     return by_settings(requests, lambda request: last if request.layer is None else request.layer, of_layer)

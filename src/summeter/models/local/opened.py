@@ -5,14 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from summeter.interrupt import checkpoint
 from summeter.models.local.backend import Head, Runtime, choose_runtime, load
-from summeter.models.local.batcher import Lengths, halving, out_of_memory, padding, plan
+from summeter.models.local.batcher import halving, out_of_memory, padding, plan
 from summeter.models.local.names import LocalName, LocalSettings, Located, locate, parse
-from summeter.models.local.tokens import Input, Tokens, load_tokens
+from summeter.models.local.tokens import Batch, Input, Tokens, load_tokens
 from summeter.runs.usage import Usage
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 T = TypeVar("T")
 Asked = TypeVar("Asked")
@@ -65,25 +69,29 @@ class Opened:
         """Its weights, ready to compute."""
         return load(self.model, self.runtime, self.head)
 
-    def run(
-        self, columns: Sequence[Sequence[Input]], usage: Usage, compute: Callable[..., Sequence[T]]
-    ) -> list[T]:  # fmt: skip
-        """What `compute` gives for each input, in their order.
+    def run(self, inputs: Sequence[Input], usage: Usage, compute: Callable[[Batch], Sequence[T]]) -> list[T]:
+        """What `compute` gives for each input, in their order: it is called with padded batches. Tokens and cuts are
+        counted in `usage`."""
+        usage.truncated += sum(input_.truncated for input_ in inputs)
+        return self.in_batches(
+            [len(input_.ids) for input_ in inputs],
+            usage,
+            lambda places: compute(self.tokens.padded([inputs[place] for place in places])),
+        )
 
-        `columns` hold the inputs of an encoder, or the sources and the targets of an encoder-decoder; `compute` is
-        called with a padded `Batch` of each. Tokens and cuts are counted in `usage`.
-        """
-        rows = list(zip(*columns, strict=True))
+    def run_by_token(
+        self, inputs: Sequence[Input], usage: Usage, compute: Callable[[Batch], NDArray[np.float32]]
+    ) -> list[NDArray[np.float32]]:
+        """As `run`, for a `compute` that gives rows of tokens: each input's own, without padding."""
 
-        def padded(places: Sequence[int]) -> Sequence[T]:
-            return compute(*(self.tokens.padded([column[place] for place in places]) for column in columns))
+        def unpadded(batch: Batch) -> list[NDArray[np.float32]]:
+            return [row[: int(mask.sum())].copy() for row, mask in zip(compute(batch), batch.mask, strict=True)]
 
-        usage.truncated += sum(any(part.truncated for part in row) for row in rows)
-        return self.in_batches([tuple(len(part.ids) for part in row) for row in rows], usage, padded)
+        return self.run(inputs, usage, unpadded)
 
     def in_batches(
-        self, lengths: Lengths, usage: Usage, compute: Callable[[Sequence[int]], Sequence[T]]
-    ) -> list[T]:  # fmt: skip
+        self, lengths: Sequence[int], usage: Usage, compute: Callable[[Sequence[int]], Sequence[T]]
+    ) -> list[T]:
         """What `compute` gives for the places of each batch of inputs of these lengths, in the order of the inputs."""
         batches = plan(lengths, self.budget, most=1 if self.runtime.alone else None)
         wasted, full = padding(lengths, batches)

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from summeter.models.local.names import file_hash, read_json
 from summeter.models.local.opened import Opened
-from summeter.models.local.tokens import Batch, Input
+from summeter.models.local.tokens import Input
 from summeter.models.networks import AspectRating, Framing, Rate, Rated
 from summeter.models.prompts import fence_codes
 from summeter.records import Record, UsageError
@@ -218,12 +218,7 @@ def pooled_states(
 def _states(opened: Opened, inputs: Sequence[Input], usage: Usage) -> list[NDArray[np.float32]]:
     """The last states of each input's tokens, marks included."""
     backend = opened.backend
-
-    def compute(batch: Batch) -> list[NDArray[np.float32]]:
-        states = backend.hidden(*batch, backend.layers)
-        return [row[: int(mask.sum())].copy() for row, mask in zip(states, batch.mask, strict=True)]
-
-    return opened.run([inputs], usage, compute)
+    return opened.run_by_token(inputs, usage, lambda batch: backend.hidden(*batch, backend.layers))
 
 
 def _matched(opened: Opened, pairs: Sequence[tuple[str, ...]], usage: Usage) -> Floats:

@@ -38,7 +38,7 @@ def generate(opened: Opened, requests: Sequence[Generate], usage: Usage) -> list
             ids: list[list[int]] = opened.backend.generate(batch.ids, batch.mask, how, start)
             return ids
 
-        rows = opened.run([inputs], usage, compute)
+        rows = opened.run(inputs, usage, compute)
         ends = opened.backend.eos
         # Those whose source was cut are counted already.
         usage.truncated += sum(
@@ -72,7 +72,7 @@ def score_targets(opened: Opened, requests: Sequence[ScoreTarget], usage: Usage)
                 scores.update(zip(asked, np.asarray(values, dtype=np.float64).tolist(), strict=True))
             return [None] * len(batch)
 
-        opened.in_batches([(len(source.ids),) for source in sources], usage, compute)
+        opened.in_batches([len(source.ids) for source in sources], usage, compute)
         usage.tokens += sum(len(target.ids) for target in targets)
         usage.truncated += sum(
             sources[places[request.source]].truncated or target.truncated
@@ -94,7 +94,7 @@ def _passes(
     most = 1 if opened.runtime.alone else None if apart or len(batch) == 1 else len(batch)
     passes = []
     for group in groups:
-        sizes = [(lengths[at],) for _, at in group]
+        sizes = [lengths[at] for _, at in group]
         for part in plan(sizes, opened.budget, waste=_PADDED, most=most):
             owners = np.array([group[place][0] for place in part], dtype=np.int64)
             passes.append((owners, [group[place][1] for place in part]))
@@ -111,6 +111,6 @@ def first_words(opened: Opened, requests: Sequence[FirstWord], usage: Usage) -> 
         def compute(batch: Batch) -> list[Floats]:
             return list(np.asarray(opened.backend.first(batch.ids, batch.mask, pieces), dtype=np.float64))
 
-        return opened.run([opened.tokens.inputs([request.source for request in some], framing)], usage, compute)
+        return opened.run(opened.tokens.inputs([request.source for request in some], framing), usage, compute)
 
     return by_settings(requests, lambda request: (request.words, request.framing), begun)

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from summeter.models.local.opened import Opened, by_settings
-from summeter.models.local.tokens import Batch
 from summeter.models.networks import ClassifyTokens, TokenLogits
 from summeter.records import UsageError
 from summeter.runs.usage import Usage
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 
 def classify_tokens(opened: Opened, requests: Sequence[ClassifyTokens], usage: Usage) -> list[TokenLogits]:
@@ -26,13 +20,9 @@ def classify_tokens(opened: Opened, requests: Sequence[ClassifyTokens], usage: U
         lambda request: request.framing,
         lambda some, framing: opened.tokens.inputs([request.texts for request in some], framing),
     )
-
-    def compute(batch: Batch) -> list[NDArray[np.float32]]:
-        logits = opened.backend.token_logits(*batch)
-        return [row[: int(mask.sum())].copy() for row, mask in zip(logits, batch.mask, strict=True)]
-
+    every = opened.run_by_token(inputs, usage, lambda batch: opened.backend.token_logits(*batch))
     rows = []
-    for request, input_, logits in zip(requests, inputs, opened.run([inputs], usage, compute), strict=True):
+    for request, input_, logits in zip(requests, inputs, every, strict=True):
         if logits.shape[1] != request.classes:
             raise UsageError(
                 f"{opened.model.name} has {logits.shape[1]} outputs a token, and the evaluator reads "
