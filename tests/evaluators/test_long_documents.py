@@ -229,8 +229,8 @@ class TestFineSurE:
 
     def test_a_window_without_a_reply_leaves_a_sentence_open_that_no_other_supports(self) -> None:
         one = item(LONG, PLANTED, "The bell was sold in 1801.")
-        failed: Answer[Any] = Answer(None, "unparsed", "no JSON", (), None, None)
-        good = Answer((SupportVerdict(True), SupportVerdict(False)), "ok", None, (), None, None)
+        failed: Answer[Any] = Answer(None, "unparsed", "no JSON", (), None)
+        good = Answer((SupportVerdict(True), SupportVerdict(False)), "ok", None, (), None)
         views = [DocumentView("a", 0), DocumentView("b", 1)]
         assert FactCheck().combine([failed, good], one, views) == (
             SupportVerdict(True), NoVerdict("unparsed", "window 1 of 2: no JSON"),

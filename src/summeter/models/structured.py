@@ -42,7 +42,6 @@ class Answer(NamedTuple, Generic[T]):
     reason: str | None
     calls: tuple[str, ...]
     text: str | None
-    model: str | None
     logprobs: tuple[TokenLogprobs, ...] | None = None
 
 
@@ -105,13 +104,15 @@ class BoundLLM:
         request, completion = await self._complete(sent, messages, form, sampling)
         calls = [request.key]
         result = _read(completion, form, sampling)
-        mending = self.settings.repair and form.schema is not None
-        if isinstance(result, ReplyError) and mending and _repairable(completion, result):
-            more = (Message(role="assistant", content=completion.text), _repair(result))
+        # A refusal or a cut reply would only be refused or cut again.
+        repair = self.settings.repair and completion.finish_reason != "length" and bool(completion.text.strip())
+        if isinstance(result, ReplyError) and result.kind == "unparsed" and repair and form.schema is not None:
+            fault = f"That reply cannot be used: {result.detail}\nGive the whole answer again, as JSON only, corrected."
+            more = (Message(role="assistant", content=completion.text), Message(role="user", content=fault))
             request, completion = await self._complete((*sent, *more), (*messages, *more), form, sampling)
             calls.append(request.key)
             result = _read(completion, form, sampling)
-        reply = (tuple(calls), completion.text, completion.model, completion.logprobs)
+        reply = (tuple(calls), completion.text, completion.logprobs)
         if isinstance(result, ReplyError):
             return Answer(None, result.kind, str(result), *reply)
         return Answer(result, "ok", None, *reply)
@@ -124,15 +125,19 @@ class BoundLLM:
         schema = form.schema if reply_format == "json_schema" else None
         draw = sampling.draw + REPEATS * (settings.repeat - 1)
         request = Request(
-            model=self.llm.id, messages=sent, unkeyed=None if sent == unkeyed else unkeyed,
+            model=self.llm.id,
+            messages=sent,
+            unkeyed=None if sent == unkeyed else unkeyed,
             temperature=settings.temperature if sampling.temperature is None else sampling.temperature,
             max_tokens=settings.max_tokens if sampling.max_tokens is None else sampling.max_tokens,
             format=reply_format,
             # One seed for all draws would make one sample of them.
             seed=None if settings.seed is None else settings.seed + draw,
-            schema_name=form.name if schema else None, schema_=schema,
-            draw=draw, top_logprobs=sampling.top_logprobs,
-        )  # fmt: skip
+            schema_name=form.name if schema else None,
+            schema_=schema,
+            draw=draw,
+            top_logprobs=sampling.top_logprobs,
+        )
         return request, await self.llm.complete(request)
 
 
@@ -148,15 +153,3 @@ def _read(completion: Completion, form: Form[T], sampling: Sampling) -> T | Repl
         return form.read(completion.text)
     except ReplyError as error:
         return error
-
-
-def _repairable(completion: Completion, fault: ReplyError) -> bool:
-    # A refusal or a cut reply would only be refused or cut again.
-    return fault.kind == "unparsed" and completion.finish_reason != "length" and bool(completion.text.strip())
-
-
-def _repair(fault: ReplyError) -> Message:
-    return Message(
-        role="user",
-        content=f"That reply cannot be used: {fault.detail}\nGive the whole answer again, as JSON only, corrected.",
-    )

@@ -399,7 +399,7 @@ def fitted(text: str, length: int, claim: str, llm: BoundLLM) -> str:
 async def answered(prompt: Prompt, llm: BoundLLM) -> Answer[float]:
     """The probability of yes. CapabilityError where the server gives no log-probabilities at all."""
     answer = await llm.ask(prompt, PLAIN, FIRST_TOKEN)
-    rest = (answer.calls, answer.text, answer.model, answer.logprobs)
+    rest = (answer.calls, answer.text, answer.logprobs)
     if answer.data is None:
         return Answer(None, answer.status, answer.reason, *rest)
     if not answer.logprobs:
