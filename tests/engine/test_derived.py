@@ -114,6 +114,16 @@ def test_a_longer_run_computes_it_anew(tmp_path: Path) -> None:
     assert files(run.folder) == files(whole.folder)
 
 
+def test_a_shorter_run_keeps_what_was_derived_before(tmp_path: Path) -> None:
+    run = evaluate(rows(3), [Centred()], out=tmp_path / "run", limit=2)
+    before = values(run, "centred")
+    assert len(before) == 4
+    run = evaluate(rows(3), [Centred(), Centred(member="fickle")], out=tmp_path / "run", limit=1)
+    assert before.items() <= values(run, "centred").items()
+    assert {one.reason for one in run.judgments() if one.judge == "centred"} == {"of 4", "of 2"}
+    assert files(rescore(run.folder).folder) == files(run.folder)
+
+
 def test_what_is_finished_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = evaluate(rows(2), [Centred()], out=tmp_path / "run")
     before = files(run.folder)

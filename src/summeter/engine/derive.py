@@ -52,17 +52,21 @@ def drop_outdated(plan: RunPlan, jobs: Sequence[Job], journal: Journal, wanted: 
 
 def derive(
     jobs: Sequence[Job], judges: Sequence[JudgeEntry], data: Dataset, journal: Journal, limit: int | None = None
-) -> None:
-    """Compute those of the jobs that are derived judges and have an item left, in order, from what is in the journal.
+) -> bool:
+    """Compute those of the jobs that are derived judges and have an item left, in order, from what is in the journal;
+    returns whether an item waits for a partial member that has not been asked about it.
 
     `judges` are those of the run. An item that a member could not judge at all is the derived judge's error too.
     `limit` is how many documents the run is over.
     """
     entries = {judge.signature: judge for judge in judges}
+    waits = False
     for job in jobs:
         if isinstance(job.evaluator, DerivedEvaluator):
             members = [entries[signature] for signature in job.entry.members]
-            _note_errors(job, _derive(job.evaluator, job, members, data, journal, limit), journal)
+            left = _derive(job.evaluator, job, members, data, journal, limit)
+            waits |= _note_errors(job, left, journal)
+    return waits
 
 
 def cascades(run: RunFolder) -> Iterator[tuple[JudgeEntry, Cascade, CascadePlan, Sequence[MemberJudgments]]]:
@@ -155,10 +159,12 @@ def _derive(
     return left
 
 
-def _note_errors(job: Job, left: Sequence[ItemKey], journal: Journal) -> None:
-    """Note a failure for each item that a member could not judge; one that the budget left undone is no failure."""
+def _note_errors(job: Job, left: Sequence[ItemKey], journal: Journal) -> bool:
+    """Note a failure for each item that a member could not judge; one that the budget left undone is no failure.
+    Returns whether the first member has judged such an item."""
     if not left:
-        return
+        return False
+    waits = False
     errors: dict[DoneKey, str] = {
         (entry.signature, entry.document_id, entry.system, entry.rival): entry.reason
         for entry in read_lines(journal.folder / FAILURES, Failure)
@@ -167,8 +173,11 @@ def _note_errors(job: Job, left: Sequence[ItemKey], journal: Journal) -> None:
     for key in left:
         undone = [(member, *key) for member in job.entry.members if (member, *key) not in journal.done]
         why = next((errors[of_member] for of_member in undone if of_member in errors), None)
-        if why is not None and errors.get((job.signature, *key)) != why:
+        if why is None:
+            waits |= (job.entry.members[0], *key) in journal.done
+        elif errors.get((job.signature, *key)) != why:
             journal.failed(failure(job.entry, key, "error", why, ()))
+    return waits
 
 
 @contextmanager

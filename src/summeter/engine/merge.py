@@ -15,15 +15,15 @@ from summeter.data.atomic import building
 from summeter.data.dataset import Dataset, concatenate
 from summeter.data.folder import Card
 from summeter.engine.derive import derive
-from summeter.engine.plan import ItemOrder, Job, data_entry
+from summeter.engine.plan import ItemOrder, data_entry
 from summeter.engine.runs import Run, derived_jobs, finish
-from summeter.records import InputError, Judgment, UsageError, read_lines, whole_lines
+from summeter.records import InputError, Judgment, UsageError, whole_lines
 from summeter.runs.calls import CallStore
 from summeter.runs.journal import Journal
 from summeter.runs.manifest import DataEntry, JudgeEntry, Manifest, RunStatus
 from summeter.runs.progress import PROGRESS, ProgressTable, item_places
 from summeter.runs.results import RESULTS, ResultStore
-from summeter.runs.run import CALLS, FAILURES, Failure, RunFolder, prepared_rows
+from summeter.runs.run import CALLS, FAILURES, RunFolder, prepared_rows
 from summeter.runs.usage import Usage
 from summeter.stats.base import Bools, Ints
 
@@ -92,25 +92,12 @@ def _merge_into(fresh: Path, runs: Sequence[RunFolder]) -> None:
         status = _ENDED[min((run.manifest.status for run in runs), key=_WORST.index)]
         if derived:
             journal.repair(judges)
-            derive(derived, judges, data, journal)
-            if status == "complete" and _undecided(derived, fresh):
+            if derive(derived, judges, data, journal) and status == "complete":
                 status = "interrupted"
         journal.sort_files(judges, ItemOrder(data))
         manifest = _manifest(runs, judges, entry)
         journal.manifest(manifest)
         finish(Run(fresh, data=data), journal, manifest, status)
-
-
-def _undecided(derived: Sequence[Job], fresh: Path) -> bool:
-    """Whether a derived judge waits for judgments of a member: another sample or band may ask it for more items."""
-    items = ProgressTable.read(fresh / PROGRESS)
-    done = items.done()
-    failed = {failure.key for failure in read_lines(fresh / FAILURES, Failure) if failure.status == "error"}
-    return any(
-        (key := (job.signature, *item)) not in done and key not in failed
-        for job in derived
-        for item in items.take(items.of_judge(job.entry.members[0])).items()
-    )
 
 
 def _write_stores(fresh: Path, runs: Sequence[RunFolder], replaced: Mapping[Path, Collection[str]]) -> None:

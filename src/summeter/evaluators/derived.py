@@ -62,33 +62,24 @@ class DerivedEvaluator(Evaluator):
     """A judge computed from the judgments of other judges of the same run; it asks no model itself.
 
     A subclass names the judges it needs (`members`) and writes one function (`derive`). The engine runs the members
-    first, as judges of the run with their own signatures, files and scores, whether the caller named them or not; a
-    member under another role (`Member(rts, "second")`) runs with that role's model as its judge.
+    first, as judges of the run with their own signatures, files and scores; then `derive`, over all items that every
+    member has finished, in this session or an earlier one. `derive` may look at the whole run (to rank, to fit a scale,
+    to find a threshold). It must be a pure function of the judgments it gets and of the settings: no model, no file, no
+    clock, no unseeded randomness. `rescore`, `runs merge` and a resumed run compute its judgments anew.
 
-    **When it runs.** Once all members have judged all they can, over all items that every member has finished: a
-    document that was judged in an earlier session counts like one of this session. `derive` may look at the whole run
-    (to rank, to fit a scale, to find a threshold) and must be a pure function of the judgments it is handed and of its
-    settings: no model, no file, no clock, no unseeded randomness.
+    **Failures.** `derive` gets a member's failed judgments (`unparsed`, `refused`, `skipped`) and writes judgments with
+    a status of their own for them, never numbers. An item that a member could not judge at all (`error`) it does not
+    get: that is the derived judge's error too, with the member's reason, and both are tried again on resuming. An item
+    with a `skip_reason` is skipped by the engine.
 
-    **Failures.** A member's failed judgments (`unparsed`, `refused`, `skipped`) are handed on with status and reason:
-    `derive` says what becomes of them, as judgments with a status of their own, never as numbers. An item
-    that a member could not judge at all (status `error`) is not handed on: it is the derived judge's error too, with
-    the member's reason, and both are tried again when the run is carried on. An item that cannot be judged
-    (`skip_reason`) is skipped by the engine.
+    **Signature.** It holds a digest of the members' names and signatures, the changed settings and those named in
+    `always_signed`, and the members' models by role.
 
-    **Resuming.** The judgments are written when the members are complete. A session that has members' work left drops
-    them first and computes them anew at its end, and so do `rescore` and `runs merge`: they never lag behind what they
-    are computed from.
+    **Partial members** judge only some items: the engine asks `undecided` which, before any work and again when these
+    are judged. `undecided` and `derive` then get every item that can be judged, with what there is; `derive` writes
+    about those that are decided.
 
-    **Signature.** It holds a digest of the members' names and signatures, and of the settings those that were changed
-    or are named in `always_signed`. The models of the members stand in it by
-    role, and the run's manifest lists the signatures of the members.
-
-    **Members that judge some items only** (`Member.partial`): the engine asks `undecided` which, before any work and
-    again when what it named is judged. `undecided` and `derive` then get every item that can be judged, with what there
-    is; `derive` writes about those that are decided.
-
-    **What it cannot do.** Members and derived judge judge the same items: summaries, or pairs (`pairs`).
+    Members and derived judge judge the same items: summaries, or pairs (`pairwise`).
 
     >>> class Highest(DerivedEvaluator):
     ...     '''The higher of two ratings.'''

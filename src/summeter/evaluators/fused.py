@@ -155,9 +155,11 @@ class Measured(NamedTuple):
 
 
 def measure(
-    inputs: Sequence[Input], members: Sequence[Evaluator], items: Sequence[ItemKey],
+    inputs: Sequence[Input],
+    members: Sequence[Evaluator],
+    items: Sequence[ItemKey],
     judgments: Sequence[Iterable[Judgment] | JudgmentTable],
-) -> Measured:  # fmt: skip
+) -> Measured:
     """The inputs of `items`, from each member's judgments (of these items, and perhaps of others)."""
     row_of = {(document, system): row for row, (document, system, _) in enumerate(items)}
     values = np.full((len(items), len(inputs)), np.nan)
@@ -345,18 +347,14 @@ def _verdict(combination: Combination, value: float, inputs: Floats, fitted: Fus
     """The fields of a judgment: its value, and as its reason the interval and the inputs that move it most."""
     added = combination.contributions(inputs[None, :])[0] * combination.slope
     order = sorted(range(len(added)), key=lambda at: (-abs(added[at]), at))
-    most = ", ".join(
+    shown = ", ".join(
         f"{fitted.inputs[at].words(fitted.members)} {inputs[at]:.3g} ({added[at]:+.2f})" for at in order[:_SHOWN]
     )
     unit = " (log-odds)" if combination.link == "logistic" else ""
-    parts = [f"what moves it most from the mean{unit}: {most}"]
+    parts = [f"what moves it most from the mean{unit}: {shown}"]
     if combination.half_width is not None and combination.confidence is not None and math.isfinite(value):
-        low, high = (_on_scale(value + side * combination.half_width, combination) for side in (-1, 1))
+        least, most = combination.scale or (-math.inf, math.inf)
+        low, high = (min(max(value + side * combination.half_width, least), most) for side in (-1, 1))
         parts.insert(0, f"{combination.confidence:.0%} interval {low:.2f} to {high:.2f}")
     label = {"label": int(value >= 0.5)} if combination.link == "logistic" and math.isfinite(value) else {}
     return {"value": value, "reason": "; ".join(parts), **label}
-
-
-def _on_scale(value: float, combination: Combination) -> float:
-    low, high = combination.scale or (-math.inf, math.inf)
-    return min(max(value, low), high)
