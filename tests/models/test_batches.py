@@ -16,12 +16,12 @@ import pytest
 from models.batch_server import BatchServer, Body, Outcome
 
 from summeter.models.base import Completion, Message, Request
-from summeter.models.batch import Batching
 from summeter.models.layers.batches import Batches
 from summeter.models.layers.budget import Budget, CallBudget
 from summeter.models.layers.cache import Stored
 from summeter.models.layers.meter import Meter
 from summeter.models.prices import Price
+from summeter.models.providers.batches import Batching
 from summeter.models.resolve import CallSettings, bind, resolve
 from summeter.records import (
     AccessError,

@@ -1,4 +1,4 @@
-"""`summeter batches`: what a run handed in to vendors' batch APIs, and calling it off."""
+"""`summeter batches`: list and cancel the batches that a run submitted to vendors."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ BaseUrl = Annotated[str | None, typer.Option(help="The address the run was given
 
 @app.callback()
 def _group() -> None:
-    """The batches of a run that were handed in and not fetched."""
+    """The batches of a run that were submitted and not fetched."""
 
 
 @app.command("list")
 def list_(run: Folder, base_url: BaseUrl = None, as_json: AsJson = False) -> None:
-    """Ask the vendor how the batches stand that RUN waits for."""
+    """Ask the vendor for the state of the pending batches of RUN."""
     _show(_pending(run, base_url), as_json=as_json)
 
 
@@ -36,12 +36,14 @@ def cancel(
     base_url: BaseUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Call off the batches RUN waits for. What was answered by then is paid for, and kept; asking twice is harmless."""
+    """Cancel the pending batches of RUN. Calls answered by then are paid for, and kept."""
     pending = _pending(run, base_url, only=batches or (), cancel=True)
     _show(pending, as_json=as_json)
     if pending and not as_json:
-        typer.echo("the command that handed them in, --batch included, fetches what was answered; the calls that were "
-                   "cancelled end as errors there, and are made anew when it is given once more")  # fmt: skip
+        typer.echo(
+            "the command that submitted them, --batch included, fetches what was answered; cancelled calls end as "
+            "errors there, and the same command asks them again"
+        )
 
 
 def _pending(
@@ -65,7 +67,7 @@ def _pending(
     try:
         asyncio.run(ask())
     except SummeterError:
-        # What was called off before one could not be asked is called off.
+        # Batches before the one that failed are cancelled.
         _lines(pending, err=True)
         raise
     return pending

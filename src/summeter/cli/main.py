@@ -29,7 +29,7 @@ COMMANDS = {
     "data": ("data:app", "Look at data, check it, keep it as a folder."),
     "models": ("models:app", "Make released checkpoints into local models."),
     "runs": ("runs:app", "See what lies in runs; verify, merge, export, remove."),
-    "batches": ("batches:app", "What waits in a vendor's batches; calling it off."),
+    "batches": ("batches:app", "List and cancel pending batches."),
     "outputs": ("outputs:app", "Bring in outputs of earlier experiments."),
     "annotate": ("annotate:app", "Have people judge summaries; lose no answer."),
     "meta": ("meta:app", "Judge the judges: runs against people."),

@@ -192,8 +192,8 @@ def _batches_go_on(folder: Path) -> Iterator[None]:
         for line in lines:
             typer.echo(f"summeter: {line}", err=True)
         if lines:
-            typer.echo("summeter: the same command, --batch included, fetches the replies; "
-                       f"summeter batches cancel {folder} calls them off", err=True)  # fmt: skip
+            how = "the same command, --batch included, fetches the replies"
+            typer.echo(f"summeter: {how}; summeter batches cancel {folder} cancels them", err=True)
         raise
 
 

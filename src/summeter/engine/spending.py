@@ -49,12 +49,14 @@ def spending(options: Options, models: Iterable[str]) -> Spending:
 def spent_before(store: CallStore, table: Prices) -> Usage:
     """What the stored calls of a run took, by the rule that the calls of a session are counted by. InputError for a
     damaged request that must be read for it."""
-    total = Usage()
+    total, cost = Usage(), 0.0
     replies: dict[str, Replies] = defaultdict(Replies)
     for call in chain(store.tokens(), store.tokens_turned_away()):
         tokens = replies[call.model].took(call.tokens_in, call.tokens_out, partial(_thought, store, call.key))
-        tokens.cost = _cost(call._replace(tokens_in=tokens.tokens_in, tokens_out=tokens.tokens_out), table)
-        total += tokens
+        total.tokens_in += tokens.tokens_in
+        total.tokens_out += tokens.tokens_out
+        cost += _cost(call._replace(tokens_in=tokens.tokens_in, tokens_out=tokens.tokens_out), table)
+    total.cost = cost
     return total
 
 

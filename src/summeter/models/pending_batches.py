@@ -1,19 +1,19 @@
-"""How the batches of a run stand at the vendor's, and cancelling them."""
+"""List and cancel the pending batches of a run."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from summeter.models.batch import BatchAPI, Batching, Tag
 from summeter.models.layers.batches import check_address
+from summeter.models.providers.batches import BatchAPI, Batching, Tag
 from summeter.models.resolve import resolve
 from summeter.records import ModelError, UsageError
 from summeter.runs.batches import BatchLog, Submission
 
 
 class PendingBatch(NamedTuple):
-    """A batch whose results were not read: `words` are the vendor's account of it, or why nothing was done."""
+    """A batch whose results were not read; `words` are its state at the vendor, or why nothing was done."""
 
     batch: str
     model: str
@@ -27,10 +27,10 @@ async def pending_batches(
     log: BatchLog, *, cancel: bool = False, only: Collection[str] = (), base_url: str | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> AsyncIterator[PendingBatch]:  # fmt: skip
-    """Each batch whose results were not read, as the vendor has it; with `cancel`, after it was cancelled.
+    """Yield the state of each batch whose results were not read; with `cancel`, after cancelling it.
 
     `only` are ids; `base_url` and `environ` are those of the run. A batch that has ended, or is being cancelled, is
-    left as it is, so that asking twice is harmless. The log is only read. UsageError for an id that is none of the
+    left as it is, so that asking twice is harmless. The log is only read. UsageError for an id that is not the
     run's; ModelError where the vendor cannot be asked.
     """
     unknown = sorted(set(only) - {submission.id for submission in log.open})
@@ -60,7 +60,7 @@ async def pending_batches(
 async def _ids(api: BatchAPI, wanted: Sequence[Submission], known: frozenset[str]) -> dict[str, str | None]:
     """The id of each, by its nonce; the vendor is asked for those of which none came, and no batch is two of them.
 
-    The latest first: where several are alike, a batch is that of the last one handed in before it was made.
+    The latest first: where several are alike, a batch is that of the last one submitted before it was made.
     """
     ids = {submission.nonce: submission.id for submission in wanted}
     lost = [submission for submission in wanted if submission.id is None]

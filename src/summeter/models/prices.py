@@ -72,7 +72,9 @@ class Price(Rates):
     @property
     def source(self) -> str:
         """Where the price is from: the date of a user's own, or the version of genai-prices."""
-        return f"genai-prices {version('genai-prices')}" if self.date is None else self.date.isoformat()
+        if self.date is not None:
+            return self.date.isoformat()
+        return "free" if self.free else f"genai-prices {version('genai-prices')}"
 
     @property
     def free(self) -> bool:

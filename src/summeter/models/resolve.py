@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from summeter.models.base import LLM
-from summeter.models.batch import Batching
 from summeter.models.layers.balance import Balanced, Server
 from summeter.models.layers.batches import Batches, PendingBatchGuard
 from summeter.models.layers.budget import Budget, BudgetGuard, CallBudget
@@ -22,6 +21,7 @@ from summeter.models.layers.rate_limit import Limits, RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry, RetryPolicy
 from summeter.models.layers.truncation import TruncationCheck
 from summeter.models.prices import Prices
+from summeter.models.providers.batches import Batching
 from summeter.models.providers.http import HttpLLM
 from summeter.models.providers.provider import (
     MAX_CONNECTIONS,
@@ -179,7 +179,9 @@ class Bound(NamedTuple):
 
     async def fetch(self) -> None:
         """Submit the calls that a round noted, and store the replies (`Batches.fetch`)."""
-        await asyncio.gather(*(batches.fetch() for batches in self.batches))
+        async with asyncio.TaskGroup() as group:
+            for batches in self.batches:
+                group.create_task(batches.fetch())
 
     async def close(self) -> None:
         for meter in self.meters.values():

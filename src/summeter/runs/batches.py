@@ -1,8 +1,8 @@
-"""What a run handed in to batch APIs, in `batches.jsonl`: written before anything is waited for, and only added to.
+"""Batches that a run submitted to vendors, in `batches.jsonl`: written before anything is waited for, append-only.
 
 One line an event: `submitting` (before the request), `submitted` (its id came, or was `found` later), `mistaken` (the
-batch with that id is somebody else's), `ended` (its results were read; which of its calls failed), `withdrawn` (it
-never was). A batch of which only the first line is there may or may not have arrived.
+batch with that id is another's), `ended` (its results were read; which of its calls failed), `withdrawn` (it
+was not made). A batch of which only the first line is there may or may not have arrived.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Submission:
 
     @property
     def since(self) -> str:
-        """When it was handed in, as people write it (UTC)."""
+        """When it was submitted, in words (UTC)."""
         return datetime.fromtimestamp(self.at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
@@ -90,7 +90,7 @@ class BatchLog:
         return frozenset(batch.id for batch in self._all.values() if batch.id is not None) | self._strange
 
     def submitting(self, batch: Submission) -> None:
-        """About to be handed in."""
+        """It is about to be submitted."""
         self._add({"event": "submitting", **{name: getattr(batch, name) for name in _ANNOUNCED}})
 
     def submitted(self, nonce: str, id: str, *, found: bool = False) -> None:  # noqa: A002 - as in the log
@@ -106,7 +106,7 @@ class BatchLog:
         self._add({"event": "ended", "nonce": nonce, "failed": dict(failed)})
 
     def withdrawn(self, nonce: str) -> None:
-        """It was turned away, or never arrived."""
+        """It was rejected, or never arrived."""
         self._add({"event": "withdrawn", "nonce": nonce})
 
     def _add(self, event: dict[str, Any]) -> None:

@@ -17,11 +17,11 @@ from typing import NamedTuple, TypeVar
 from uuid import uuid4
 
 from summeter.models.base import LLM, Completion, Request, paid_reply
-from summeter.models.batch import MOST_BYTES, BatchAPI, BatchStatus, Tag, TooMuch
 from summeter.models.layers.base import Layer
 from summeter.models.layers.budget import CallBudget
 from summeter.models.layers.formats import FORMATS, KnownFormats, refused_format, with_format
 from summeter.models.layers.meter import count_reply
+from summeter.models.providers.batches import MOST_BYTES, BatchAPI, BatchStatus, Tag, TooMuch
 from summeter.models.tokens import expected
 from summeter.records import (
     AccessError,
@@ -101,7 +101,7 @@ class Batches:
     def missing(self, request: Request) -> Completion:
         """Note a call that is not stored, and raise PendingCall; or raise why there will be no reply."""
         if (failure := self._failures.get(request.key)) is not None:
-            raise failure
+            raise failure.with_traceback(None)
         if self._budget is not None and self._budget.budget.reached is not None:
             raise BudgetError(self._budget.budget.reached)
         self._noted.setdefault(request.key, request)

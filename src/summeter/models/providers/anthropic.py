@@ -12,9 +12,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from summeter.models.base import Completion, Request, to_bytes
-from summeter.models.batch import BatchAPI, BatchStatus, Tag
 from summeter.models.providers import replies
-from summeter.models.providers.batches import HttpBatches
+from summeter.models.providers.batches import BatchAPI, BatchStatus, Tag
 from summeter.models.providers.http import HttpLLM
 from summeter.models.providers.payload import cached_blocks, split_system, without_bounds
 
@@ -101,7 +100,7 @@ def _refusal(body: dict[str, Any]) -> str:
     return " / ".join(part for part in parts if part) or "stopped by the provider's safety classifiers"
 
 
-class AnthropicBatches(HttpBatches):
+class AnthropicBatches(BatchAPI):
     """The batches of one model. One that was called off is `canceling` until what is under way has ended."""
 
     most = 100_000

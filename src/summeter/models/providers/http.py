@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from summeter.models.base import Completion, Request, to_bytes, turned_away
-from summeter.models.batch import BatchAPI
 from summeter.models.per_loop import PerLoop
 from summeter.models.providers import replies
 from summeter.models.providers.provider import Endpoint, Options, Provider, join, proxy, url_secrets
@@ -133,10 +132,6 @@ class HttpLLM(ABC):
     def failed(self, answer: replies.Answer) -> Completion:
         """Raises what a status other than 200 stands for; a refused prompt may be a reply."""
         raise replies.failure(answer)
-
-    def batches(self) -> BatchAPI | None:
-        """The model's batch API, where the vendor is known to have one."""
-        return None
 
     # For batches and questions beside the calls
 

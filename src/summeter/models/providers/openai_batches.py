@@ -9,9 +9,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from summeter.models.base import Completion, Request, to_bytes
-from summeter.models.batch import BatchStatus, Tag, TooMuch
 from summeter.models.providers import replies
-from summeter.models.providers.batches import HttpBatches
+from summeter.models.providers.batches import BatchAPI, BatchStatus, Tag, TooMuch
 from summeter.records import AccessError, ModelError
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ _ENDED = frozenset({"completed", "expired", "cancelled"})
 _PAGE, _PAGES = 100, 10
 
 
-class OpenAIBatches(HttpBatches):
+class OpenAIBatches(BatchAPI):
     """The batches of one model. One that was called off is `cancelling` for up to ten minutes."""
 
     most = 50_000

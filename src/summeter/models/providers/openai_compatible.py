@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from summeter.models.base import Completion, Request, TokenLogprobs
-from summeter.models.batch import BatchAPI
 from summeter.models.providers import replies
+from summeter.models.providers.batches import BatchAPI
 from summeter.models.providers.http import HttpLLM
 from summeter.models.providers.openai_batches import OpenAIBatches
 from summeter.models.providers.payload import cached_blocks, with_prefixes
