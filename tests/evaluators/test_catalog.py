@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 from evaluators.fused_models import written
@@ -20,10 +20,13 @@ from summeter.engine.plan import Job, item_key, jobs, splitter, units
 from summeter.engine.progress import Progress
 from summeter.engine.worker import Worker
 from summeter.evaluators.aspects import ASPECTS
-from summeter.evaluators.base import Evaluator, Tools
+from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.evaluators.catalog import CATALOG, build, find
 from summeter.evaluators.derived import DerivedEvaluator, MemberJudgments
-from summeter.records import Judgment, UsageError
+from summeter.models.base import Completion, Request
+from summeter.models.networks import ModelTask
+from summeter.models.structured import BoundLLM
+from summeter.records import Judgment, ModelError, UsageError
 from summeter.runs.manifest import JudgeEntry
 from summeter.runs.progress import ItemKey
 from summeter.runs.run import Failure
@@ -58,27 +61,44 @@ def row(system: str = "a", **fields: Any) -> dict[str, Any]:
     return {key: value for key, value in {**whole, **fields}.items() if value is not None}
 
 
-def usable(name: str) -> Evaluator:
+def usable(spec: str) -> Evaluator:
     """An evaluator as it can be used: one that nothing was fitted for has a model made by hand."""
-    if name != "fused":
-        return build(name)
+    if spec != "fused":
+        return build(spec)
     with TemporaryDirectory() as folder:
         return build(f"fused[{written(Path(folder))}]")
 
 
-def judge(name: str, rows: Sequence[Mapping[str, Any]]) -> Collected:
+class Unreachable:
+    """A model that answers nothing."""
+
+    id = "unreachable"
+
+    async def complete(self, request: Request) -> Completion:
+        raise ModelError(f"{self.id} does not answer")
+
+    async def ask(self, requests: Sequence[Any]) -> list[Any]:
+        raise ModelError(f"{self.id} does not answer")
+
+
+def judge(spec: str, rows: Sequence[Mapping[str, Any]], *, reachable: bool = True) -> Collected:
     """All judgments of one evaluator; LLMs answer with a valid example of the schema asked for, networks by words."""
-    evaluator = usable(name)
+    evaluator = usable(spec)
     data = load(rows)
     roles = {role: "dry/model" for part in evaluator.parts() for role in part.roles}
     work = jobs([evaluator], roles, splitter(data), {"t": 0.0})
     sink = Collected()
     local = {name for part in evaluator.parts() for name, role in part.roles.items() if role.kind != "llm"}
     llms = {role: dry(model, Usage()) for role, model in roles.items() if role not in local}
+    if not reachable:
+        llms = {role: BoundLLM(Unreachable()) for role in llms}
+
+    def tools(job: Job) -> Tools:
+        bound = networks(job.evaluator)
+        return Tools(job.signature, llms, bound if reachable else dict.fromkeys(bound, Unreachable()))
+
     asking = [job for job in work if not isinstance(job.evaluator, DerivedEvaluator)]
-    worker = Worker(
-        asking, sink, lambda job: Tools(job.signature, llms, networks=networks(job.evaluator)), {}, Progress()
-    )
+    worker = Worker(asking, sink, tools, {}, Progress())
 
     async def run() -> None:
         async for _ in LocalExecutor(1).map(worker, units(data, worker.jobs, (), None)):
@@ -124,6 +144,48 @@ class TestContract:
         assert set(found.aspects) <= set(ASPECTS)
         assert found.model_config["frozen"]
 
+    def test_it_asks_the_roles_that_it_declares(self, name: str) -> None:
+        for part in usable(name).parts():
+            assert set(part.required_roles) <= set(part.roles)
+            assert part.samples == any(part.roles[role].kind == "llm" for role in part.required_roles)
+        kinds = {"llm", *get_args(ModelTask)}
+        for role in find(name).roles.values():
+            assert role.kind in kinds
+            assert role.default is None or role.kind != "llm"
+
+    @pytest.mark.parametrize("empty", ["document", "summary"])
+    def test_an_empty_text_is_skipped_for_each_aspect_without_a_call(self, name: str, empty: str) -> None:
+        found = [row for row in judge(name, pair(name, **{empty: " "})).judgments if row.target.system == "a"]
+        parts = [part for part in usable(name).parts() if not part.prepares_only]
+        assert {(row.judge, row.aspect) for row in found} == {
+            (part.name, aspect) for part in parts for aspect in part.measured
+        }
+        assert {(row.status, row.reason, row.calls, row.target.index) for row in found} <= {
+            ("skipped", f"the {empty} is empty", (), None)
+        }
+
+    def test_where_preparing_failed_each_aspect_has_failed(self, name: str) -> None:
+        ((document, summaries),) = load(pair(name)).items()
+        prepared = Prepared(document_id="d", status="refused", reason="it would not", calls=("key",))
+        for part in usable(name).parts():
+            for item in part.items(document, summaries):
+                rows = part.unjudged(item, "sig", prepared)
+                assert rows is not None
+                assert {row.aspect for row in rows} == set(part.measured)
+                assert {(row.status, row.reason, row.calls, row.value) for row in rows} <= {
+                    ("refused", "it would not", ("key",), None)
+                }
+
+    def test_a_model_that_does_not_answer_is_an_error_and_no_number(self, name: str) -> None:
+        asking = [part for part in usable(name).parts() if part.required_roles and not part.prepares_only]
+        if not asking or any(isinstance(part, DerivedEvaluator) for part in asking):
+            pytest.skip("it asks no model itself")
+        found = judge(name, pair(name), reachable=False)
+        assert found.judgments == []
+        assert {(failure.status, failure.reason) for failure in found.failures} == {
+            ("error", "unreachable does not answer")
+        }
+
     def test_every_judgment_is_signed_addressed_and_explained(self, name: str) -> None:
         found = judge(name, pair(name))
         assert found.failures == []
@@ -155,6 +217,43 @@ class TestContract:
     def test_it_is_deterministic(self, name: str) -> None:
         one, two = judge(name, pair(name)).judgments, judge(name, pair(name)).judgments
         assert sorted(one, key=lambda j: str(j.key)) == sorted(two, key=lambda j: str(j.key))
+
+
+def other_values(annotation: Any) -> list[Any]:
+    """The values that a setting of a closed set may have."""
+    if annotation is bool:
+        return ["true", "false"]
+    if get_origin(annotation) is Literal:
+        return list(get_args(annotation))
+    return [value for inner in get_args(annotation) for value in other_values(inner)]
+
+
+# These need what the fakes do not have: trained weights, a table of baselines, the embedded network, likely words.
+NOT_FAKED = ("summac[variant=conv]", "bertscore[rescale=true]", "support[network=true]", "minicheck[network=llm]")
+SETTINGS = [
+    spec
+    for name in NAMES
+    if name not in {"cascade", "fused"}
+    for setting, info in find(name).model_fields.items()
+    for value in dict.fromkeys(other_values(info.annotation))
+    if value not in {str(info.default), str(info.default).lower()} and info.default != (value,)
+    if (spec := f"{name}[{setting}={value}]") not in NOT_FAKED
+]
+
+
+@pytest.mark.parametrize("spec", SETTINGS)
+def test_every_value_of_a_setting_is_judged_by_and_signed(spec: str) -> None:
+    name = spec.partition("[")[0]
+    if spec == "geval[steps=tuned]":
+        spec = "geval[steps=tuned,aspect=completeness]"
+    found = judge(spec, pair(name))
+    assert found.failures == []
+    assert {row.status for row in found.judgments} <= {"ok", "skipped"}
+    measured = {aspect for part in build(spec).parts() for aspect in part.measured}
+    assert measured <= {row.aspect for row in found.judgments}
+    if [part.sign({}) for part in build(spec).parts()] == [part.sign({}) for part in build(name).parts()]:
+        # The default, spelled out.
+        assert found.judgments == judge(name, pair(name)).judgments
 
 
 OK, SKIPPED = {"ok"}, {"skipped"}

@@ -111,12 +111,6 @@ def test_summaries_share_the_chunks_that_were_prepared() -> None:
     assert first[0].prepared == second[0].prepared is not None
 
 
-def test_empty_texts_are_no_number() -> None:
-    for source, text in ((SOURCE, " "), (document(text=" \n"), TEXT)):
-        (row,) = run(MiniCheck(), table_of(), source, text)
-        assert (row.status, row.value) == ("skipped", None)
-
-
 def test_an_unread_end_is_counted() -> None:
     whole, *_ = run(MiniCheck(), table_of(limit=9))
     assert whole.truncated_tokens == 8 + 3 - 9

@@ -316,12 +316,6 @@ def test_a_reason_says_what_the_alignment_found() -> None:
     )
 
 
-def test_empty_texts_are_skipped_with_a_reason() -> None:
-    tools = Tools("sig", networks={"nli": table_nli()})
-    ((found,),) = judge(fenice(), SOURCE, " ", tools=tools)
-    assert (found.status, found.reason) == ("skipped", "the summary is empty")
-
-
 def test_a_document_without_stored_sentences_is_split() -> None:
     bare = Document(id="d", text=SOURCE.text)
     found = one({SENTENCES[3]: (0.97, 0.01, 0.02)}, source=bare)

@@ -133,9 +133,6 @@ class TestReferences:
         asyncio.run(run())
         assert encoder.texts.count(REFERENCE) == 1
 
-    def test_none_is_skipped(self) -> None:
-        assert {one.status for one in judge(BertScore(), [" "])} == {"skipped"}
-
 
 class TestSentences:
     def test_each_has_the_precision_of_its_tokens_and_its_worst_words(self) -> None:

@@ -112,16 +112,6 @@ def test_windows_that_would_skip_words_are_refused() -> None:
         QAFactEval(window=60, stride=28)
 
 
-def test_an_empty_text_is_a_status_and_shifts_nobody() -> None:
-    networks = {"asker": asker(), "reader": answering(), "lerc": lerc()}
-    tools = Tools("s", networks=networks)
-    empty = document(text=" ")
-    ((first, *_), (second, *_)) = judge(QAFactEval(), empty, SUMMARY, "Bo paid.", tools=tools)
-    assert {(row.status, row.reason) for row in (first, second)} == {("skipped", "the document is empty")}
-    found, _ = rows(" ")
-    assert {row.reason for row in found.values()} == {"the summary is empty"}
-
-
 def test_marks_of_the_template_in_a_document_are_no_marks() -> None:
     """User text goes into the slots of the templates, which the tokenizer does not read for marks."""
     source = document("Ada <c> sold </m> it.", text="Ada <c> sold </m> it.")

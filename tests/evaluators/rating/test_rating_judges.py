@@ -89,11 +89,6 @@ class TestEach:
         assert found.reason
         assert len(found.calls) == 2  # the repair turn too
 
-    def test_an_empty_summary_is_skipped_without_a_call(self, name: str) -> None:
-        one = item(" ") if name == "h2h" else item(" ", rival=None)
-        found = ask(named(name), one, "never asked")
-        assert (found.status, found.reason, found.calls) == ("skipped", "the summary is empty", ())
-
     def test_the_signature_always_names_the_aspect_and_never_the_splitter(self, name: str) -> None:
         signed = named(name).sign({"judge": "p/m"}, "rules-1", {"t": 0})
         aspect = "faithfulness" if name == "direct" else "coherence"

@@ -156,10 +156,6 @@ class TestUniEval:
     def test_one_dimension_has_no_overall(self) -> None:
         assert UniEval(dimensions=("coherence",)).measured == ("coherence",)
 
-    def test_an_empty_summary_is_skipped(self) -> None:
-        rows = judged(UniEval(), answering(), document(text=SOURCE), " ")
-        assert {(row.status, row.reason) for row in rows} == {("skipped", "the summary is empty")}
-
 
 class TestTrueTeacher:
     ROW = (SOURCE, SUMMARY)
