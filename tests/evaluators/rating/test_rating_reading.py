@@ -53,7 +53,15 @@ READ = {
         'It quotes the term "black puppet." Score: 4/5.': 4,
         "It covers 3 of the 5 facts. Score: 4": 4,
     },
-    "geval[single]": {"4": 4, "4/5": 4, " 4.\n": 4, "**4**/5": 4, "It is dull.\n\n3": 3, "5 points": 5},
+    "geval[single]": {
+        "4": 4,
+        "4/5": 4,
+        " 4.\n": 4,
+        "**4**/5": 4,
+        "It is dull.\n\n3": 3,
+        "5 points": 5,
+        "Final answer: 4": 4,
+    },
     "direct": {"85": 85, "85/100": 85, "Score: 70": 70, "Score (0-100): 70.": 70, "It is dull.\n\nFinal score: 0": 0},
     "stareval": {
         "4 stars": 4,
@@ -171,6 +179,8 @@ UNREAD = {
         "I rate it 2/5. Overall rating: 4/5": "more than one score",
         "I rate this summary a 5.\n\nScore: 3": "more than one",
         "4 out of 5 at first. Score: 3": "more than one score",
+        "4 out of\n\n5": "more than one score|no score",
+        "Final answer: 3\n\nScore: 4": "more than one score",
         # the scale repeated
         "On a scale from 1 to 5.": "names no score",
         "On a scale of 1 to 5: 4": "names no score",
@@ -194,6 +204,8 @@ UNREAD = {
         "Score: 4 (not)": "no score",
         "Score: 4. The summary is fine. NOT.": "names no score",
         "Score: 4. The summary deserves another rating.": "no",
+        "Score: 4. It deserves a five.": "names no score",
+        "Score: 4. It is a 5 really.": "names no score",
         # other languages, and no answer
         "评分：4": "names no score",
         "Note : 3/5": "names no score",

@@ -17,7 +17,7 @@ from summeter.records import ReplyError
 _SO = r"(?:so|thus|therefore|hence),? "
 _VALUE = rf"(?P<value>{NUMBER})(?: points?|[ -]stars?)?(?:(?: ?/ ?| out of )(?P<of>{NUMBER})(?: stars?)?)?"
 _RANGE = r"(?: ?\([01] ?(?:-|–|to) ?[0-9]+\))?+"
-_LABELLED = rf"(?:score|rating|stars){_RANGE}(?: is| of)?(?: ?[:=]| [-–])? ?(?:an? )?"
+_LABELLED = rf"(?:score|rating|answer|stars){_RANGE}(?: is| of)?(?: ?[:=]| [-–])? ?(?:an? )?"
 _VERBS = rf"(?:(?:it|is|the|an?|and|final|with|earning|resulting in|receiv(?:es|ing)|given) |{_SO}){{0,9}}+"
 _FOR = r"(?: for (?!if\b|not\b)[a-z]+(?: [a-z]+)?)?"
 _BARE = re.compile(_VALUE, re.I)
@@ -29,8 +29,8 @@ _CLOSING = re.compile(
 )
 _ADDED = re.compile(rf"(?:; |\()(?=score: |.{{1,5}}/|.{{1,5}}out of )(?:score: )?{_VALUE}\)?$", re.I)
 _SPOKEN = re.compile(
-    rf"\b(?:scor(?:e[sd]?|ing)|rat(?:e[sd]?|ings?)){_RANGE}\W{{0,3}}(?:(?:is|of|as|at|an?|it|th[ei]s?|summary)\b\W{{0,3}}){{0,9}}+"
-    rf"({NUMBER})|({NUMBER})\s?(?:/|out of)\s?{NUMBER}|({NUMBER})[ -]stars?",
+    rf"\b(?:scor(?:e[sd]?|ing)|rat(?:e[sd]?|ings?)|answer){_RANGE}\W{{0,3}}(?:(?:is|of|as|at|an?|it|th[ei]s?|summary)\b\W{{0,3}}){{0,9}}+"
+    rf"({NUMBER})|({NUMBER})\s{{0,9}}(?:/|out of)\s{{0,9}}{NUMBER}|({NUMBER})[ -]stars?",
     re.I,
 )
 _GLYPHS = re.compile(r"([★⭐]+)(☆*)")
@@ -44,7 +44,7 @@ _AFFIRMS = re.compile(r"\b(?:is|are) (?!not )(?:\w+ )?(?:consistent|supported)\b
 _CONDITION = re.compile(r"\W*(?:if|unless|were|had|without|but|except)\b", re.I)
 _EXPLANATION = re.compile(
     r"(?:(?:reason(?:ing)?|explanation): |(?:additionally|however), )?(?:(?:the|this) summary|it|some) "
-    r"(?!.*\b(?:score|rating|star|answer|option|letter)s?\b)",
+    rf"(?!(?:is|was|gets|earns) (?:an? )?{NUMBER}\b|.*\b(?:score|rating|star|answer|option|letter|deserve|merit)s?\b)",
     re.I,
 )
 _MARKUP = re.compile(r"(?<![0-9*_`])[*_`]++|[*_`]++(?![0-9*_`])|^#{1,6} ", re.M)
