@@ -6,7 +6,7 @@ from summeter.cli.spending import _names
 
 
 def test_judges_of_one_name_are_told_apart() -> None:
-    zero, cot = "yesno|judge:p/m|variant:zero-shot|v:1", "yesno|judge:p/m|variant:cot|v:1"
+    zero, cot = "yesno|judge:p/m|cot:no|v:1", "yesno|judge:p/m|cot:yes|v:1"
     first, second = "rts|judge:p/m|v:2", "rts|judge:p/m|v:2|rep:2"
     named = _names([("yesno", zero), ("yesno", cot), ("rts", first), ("rts", second)])
     assert named == {zero: zero, cot: cot, first: "rts", second: "rts (repeat 2)"}

@@ -192,10 +192,10 @@ HARNESSES = {
         plain=frozenset({"a score in JSON", "a bare number", "unescaped quote"}), faulty='{"score": 101}',
     ),
     "geval": GEVAL,
-    "geval[sample]": GEVAL._replace(evaluator=GEval(variant="sample", n=1)),
-    "geval[single]": GEVAL._replace(evaluator=GEval(variant="single", steps=("Read it.", "Give the score."))),
+    "geval[sample]": GEVAL._replace(evaluator=GEval(draws=1)),
+    "geval[single]": GEVAL._replace(evaluator=GEval(scoring="single", steps=("Read it.", "Give the score."))),
     "geval, its steps": Harness(
-        GEval(variant="single"), json.dumps({"steps": ["Read [it's short].", "Give the score."]}),
+        GEval(scoring="single"), json.dumps({"steps": ["Read [it's short].", "Give the score."]}),
         json.dumps({"steps": ["Guess."]}), units=1, counted=False, settled={"geval": '{"score": 3}'}, stored=False,
     ),
     "geval_plus.rating": GEVAL._replace(evaluator=GEvalPlusRating()),

@@ -329,7 +329,7 @@ def test_a_setting_of_another_name_or_value_is_named_with_the_nearest() -> None:
 
 
 def test_a_bare_word_sets_the_one_setting_it_may() -> None:
-    assert build("geval[sample:3,aspect=fluency]") == build("geval[aspect=fluency,variant=sample,n=3]")
+    assert build("geval[draws=3,aspect=fluency]") == build("geval[aspect=fluency,draws=3]")
 
 
 @pytest.mark.parametrize(

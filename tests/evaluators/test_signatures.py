@@ -129,24 +129,24 @@ SIGNATURES = {
         "rts.together|judge:p/m|t:0|aspects:coherence,consistency,fluency,relevance|prompt:749d923f5f302ac0|scale:1-5|v:1",
     ],
     "yesno": [
-        "yesno|judge:p/m|t:0|variant:zero-shot|prompt:95bdce5b0d21444f|v:1",
+        "yesno|judge:p/m|t:0|cot:no|prompt:95bdce5b0d21444f|v:1",
     ],
     "direct": [
         "direct|judge:p/m|t:0|aspect:faithfulness|prompt:9bff4dd299210b8c|scale:0-100|v:1",
     ],
     "geval": [
-        "geval|judge:p/m|t:0|aspect:coherence|variant:logprob|prompt:752deabcfe8ca990|scale:1-5|v:1",
+        "geval|judge:p/m|t:0|aspect:coherence|scoring:logprob|prompt:752deabcfe8ca990|scale:1-5|v:1",
     ],
     "geval_plus": [
         "geval_plus.faithfulness|judge:p/m|t:0|prompt:c024ed56ccc62328|split:rules-1|v:1",
-        "geval_plus.rating|judge:p/m|t:0|aspect:completeness|variant:logprob|prompt:b345f67f4c5f4f68|scale:1-5|v:1",
-        "geval_plus.rating|judge:p/m|t:0|aspect:conciseness|variant:logprob|prompt:b345f67f4c5f4f68|scale:1-5|v:1",
+        "geval_plus.rating|judge:p/m|t:0|aspect:completeness|scoring:logprob|prompt:b345f67f4c5f4f68|scale:1-5|v:1",
+        "geval_plus.rating|judge:p/m|t:0|aspect:conciseness|scoring:logprob|prompt:b345f67f4c5f4f68|scale:1-5|v:1",
     ],
     "geval_plus.faithfulness": [
         "geval_plus.faithfulness|judge:p/m|t:0|prompt:c024ed56ccc62328|split:rules-1|v:1",
     ],
     "geval_plus.rating": [
-        "geval_plus.rating|judge:p/m|t:0|aspect:completeness|variant:logprob|prompt:b345f67f4c5f4f68|scale:1-5|v:1",
+        "geval_plus.rating|judge:p/m|t:0|aspect:completeness|scoring:logprob|prompt:b345f67f4c5f4f68|scale:1-5|v:1",
     ],
     "ensemble": [
         "rts|judge:p/m|t:0|aspect:coherence|prompt:c8f900ebb9681943|scale:1-5|v:2",
@@ -162,16 +162,16 @@ SIGNATURES = {
     "h2h[order=ab]": [
         "h2h|judge:p/m|t:0|aspect:coherence|prompt:034d1d32fe0cd6a5|order:ab|v:2",
     ],
-    "geval[sample:5]": [
-        "geval|judge:p/m|t:1|aspect:coherence|variant:sample:5|prompt:752deabcfe8ca990|scale:1-5|v:1",
+    "geval[draws=5]": [
+        "geval|judge:p/m|t:1|aspect:coherence|scoring:sample|draws:5|prompt:752deabcfe8ca990|scale:1-5|v:1",
     ],
     "geval[steps=tuned,aspect=completeness,key_facts=auto]": [
-        "geval|judge:p/m|t:0|aspect:completeness|variant:logprob|steps:tuned|key_facts:auto|prompt:fd38fdd41937a2ea|scale:1-5|v:1",
+        "geval|judge:p/m|t:0|aspect:completeness|scoring:logprob|steps:tuned|key_facts:auto|prompt:fd38fdd41937a2ea|scale:1-5|v:1",
     ],
     "geval_plus[single]": [
         "geval_plus.faithfulness|judge:p/m|t:0|prompt:c024ed56ccc62328|split:rules-1|v:1",
-        "geval_plus.rating|judge:p/m|t:0|aspect:completeness|variant:single|prompt:b345f67f4c5f4f68|scale:1-5|v:1",
-        "geval_plus.rating|judge:p/m|t:0|aspect:conciseness|variant:single|prompt:b345f67f4c5f4f68|scale:1-5|v:1",
+        "geval_plus.rating|judge:p/m|t:0|aspect:completeness|scoring:single|prompt:b345f67f4c5f4f68|scale:1-5|v:1",
+        "geval_plus.rating|judge:p/m|t:0|aspect:conciseness|scoring:single|prompt:b345f67f4c5f4f68|scale:1-5|v:1",
     ],
     "finesure.fact_check[strategy=evidence]": [
         "finesure.fact_check|judge:p/m|t:0|strategy:evidence|prompt:0cc7b57b0317834e|split:rules-1|v:2",
@@ -190,7 +190,7 @@ SIGNATURES = {
         "finesure.align|judge:p/m|t:0|at_most:5|prompt:de7262d057844eee|split:rules-1|v:2",
     ],
     "yesno[cot=true]": [
-        "yesno|judge:p/m|t:0|variant:cot|prompt:680a8992a99fccae|v:1",
+        "yesno|judge:p/m|t:0|cot:yes|prompt:680a8992a99fccae|v:1",
     ],
     "rts.together[rated=coherence;fluency]": [
         "rts.together|judge:p/m|t:0|aspects:coherence,fluency|prompt:749d923f5f302ac0|scale:1-5|v:1",

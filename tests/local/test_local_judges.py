@@ -38,7 +38,7 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     ),
     "finesure.key_facts": ("finesure.key_facts[at_most=3,validators=1]",),
     "finesure.align": ("finesure.align[at_most=3]",),
-    "geval": ("geval", "geval[sample:2]", "geval[aspect=completeness,steps=tuned,key_facts=given]"),
+    "geval": ("geval", "geval[draws=2]", "geval[aspect=completeness,steps=tuned,key_facts=given]"),
     "ensemble": ("ensemble[mcq+stareval@second]",),
 }  # fmt: skip
 MAX_REPLY = 400

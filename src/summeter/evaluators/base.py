@@ -161,7 +161,7 @@ class Evaluator(BaseModel):
     `binary_units`: the units of which its judgments are 1 or 0 and nothing between.
     `reads_sentences`: whether the splitter bears on the result (and so is signed). `prepares_only`: it derives
     something of documents and judges no summary. `pairwise`: it compares two summaries of a document.
-    `positional_setting`: the setting that a word without = in `-e` sets (`geval[sample:20]`).
+    `positional_setting`: the setting that a word without = in `-e` sets (`geval[single]`).
     `code_licence`: that of the method's released code, of which nothing is copied where it has none.
 
     `judge` is called only for items that can be judged: `unjudged` writes the judgments of those that `skip_reason`

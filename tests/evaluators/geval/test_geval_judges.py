@@ -78,13 +78,13 @@ class TestLogprob:
 
     def test_a_server_without_log_probabilities_is_an_error_that_names_the_variant(self) -> None:
         silent = Scripted({"Fill in the form": {"score": 4}})
-        with pytest.raises(CapabilityError, match=r"without log-probabilities.*geval\[sample:20\]"):
+        with pytest.raises(CapabilityError, match=r"without log-probabilities.*geval\[draws=20\]"):
             ask(GEval(steps="tuned", aspect="completeness"), silent)
 
         def refuses(request: Request) -> Completion:
             raise CapabilityError("no such thing", lacks="logprobs")
 
-        with pytest.raises(CapabilityError, match=r"no such thing; .*geval\[sample:20\]") as caught:
+        with pytest.raises(CapabilityError, match=r"no such thing; .*geval\[draws=20\]") as caught:
             ask(GEval(steps=("Score it.",)), Scripted(refuses))
         assert caught.value.lacks == "logprobs"
         assert len(silent.requests) == 1  # and nothing else was tried
@@ -114,7 +114,7 @@ class TestSample:
     def test_the_mean_of_independent_samples(self) -> None:
         """4, 5, 4, 2: 15 / 4 = 3.75."""
         llm = self.drawn(*(json.dumps({"score": score}) for score in (4, 5, 4, 2)))
-        _, (found,) = ask(GEval(variant="sample", n=4, steps=("Score it.",)), llm)
+        _, (found,) = ask(GEval(draws=4, steps=("Score it.",)), llm)
         assert found.value == 3.75
         assert found.reason == "4 of 4 samples, 2: 1, 4: 2, 5: 1"
         assert sorted(request.draw for request in llm.requests) == [1, 2, 3, 4]
@@ -124,20 +124,20 @@ class TestSample:
 
     def test_with_a_seed_each_draw_has_its_own(self) -> None:
         llm = self.drawn('{"score": 4}', '{"score": 4}')
-        ask(GEval(variant="sample", n=2, steps=("Score it.",)), llm, settings=Settings(seed=40))
+        ask(GEval(draws=2, steps=("Score it.",)), llm, settings=Settings(seed=40))
         assert sorted(request.seed or 0 for request in llm.requests) == [41, 42]
 
     def test_unusable_samples_are_left_out_and_counted(self) -> None:
         """4 and 5 of four samples: 4.5."""
         llm = self.drawn('{"score": 4}', "no idea", '{"score": 5}', '{"score": 9}')
-        _, (found,) = ask(GEval(variant="sample", n=4, steps=("Score it.",)), llm, settings=Settings(repair=False))
+        _, (found,) = ask(GEval(draws=4, steps=("Score it.",)), llm, settings=Settings(repair=False))
         assert found.value == 4.5
         assert found.reason is not None
         assert found.reason.startswith("2 of 4 samples, 4: 1, 5: 1; 2 unusable, the first: ")
 
     def test_none_usable_is_a_failure(self) -> None:
         llm = self.drawn("I'm sorry, but I can't.", "no idea")
-        _, (found,) = ask(GEval(variant="sample", n=2, steps=("Score it.",)), llm)
+        _, (found,) = ask(GEval(draws=2, steps=("Score it.",)), llm)
         assert (found.status, found.value) == ("refused", None)
         assert found.reason is not None
         assert found.reason.startswith("no sample of 2 is usable; the first: ")
@@ -145,12 +145,12 @@ class TestSample:
     def test_a_sample_without_an_answer_is_an_error_and_the_others_are_asked_all_the_same(self) -> None:
         llm = Scripted([{"reply": {"score": 4}, "times": 1}, {"error": "model", "times": 1}, {"reply": {"score": 4}}])
         with pytest.raises(Exception, match="a scripted failure"):
-            ask(GEval(variant="sample", n=4, steps=("Score it.",)), llm)
+            ask(GEval(draws=4, steps=("Score it.",)), llm)
         assert llm.calls == 4
 
     def test_single_takes_one_reply_as_it_stands(self) -> None:
         llm = Scripted(weighed)
-        _, (found,) = ask(GEval(variant="single", steps=("Score it.",)), llm)
+        _, (found,) = ask(GEval(scoring="single", steps=("Score it.",)), llm)
         assert (found.value, found.reason, llm.calls) == (4.0, None, 1)
 
 
@@ -176,9 +176,9 @@ class TestSteps:
 
     def test_given_steps_need_no_question(self) -> None:
         for judge in (
-            GEval(variant="single", steps="Read it; Give the score."),  # type: ignore[arg-type]
-            GEval(variant="single", aspect="completeness", steps="tuned"),
-            GEval(variant="single", aspect="tone", definition=AspectDef(
+            GEval(scoring="single", steps="Read it; Give the score."),  # type: ignore[arg-type]
+            GEval(scoring="single", aspect="completeness", steps="tuned"),
+            GEval(scoring="single", aspect="tone", definition=AspectDef(
                 name="tone", definition="its tone", lowest="bad", highest="good", steps=("Listen.",))),
         ):  # fmt: skip
             llm = Scripted(weighed)
@@ -225,17 +225,17 @@ class TestKeyFacts:
 
 
 class TestSettings:
-    def test_the_variant_is_signed(self) -> None:
+    def test_the_scoring_is_signed(self) -> None:
         signed = [build(name).sign({"judge": "p/m"}, None, {"t": 0.2}) for name in
-                  ("geval", "geval[logprob]", "geval[sample]", "geval[sample:5]", "geval[single]")]  # fmt: skip
+                  ("geval", "geval[logprob]", "geval[sample]", "geval[draws=5]", "geval[single]")]  # fmt: skip
         assert signed[0] == signed[1]
-        assert [one.split("|")[2:5] for one in signed[1:]] == [
-            ["t:0.2", "aspect:coherence", "variant:logprob"], ["t:1", "aspect:coherence", "variant:sample:20"],
-            ["t:1", "aspect:coherence", "variant:sample:5"], ["t:0.2", "aspect:coherence", "variant:single"],
+        assert [one.partition("|prompt")[0].split("|")[2:] for one in signed[1:]] == [
+            ["t:0.2", "aspect:coherence", "scoring:logprob"], ["t:1", "aspect:coherence", "scoring:sample", "draws:20"],
+            ["t:1", "aspect:coherence", "scoring:sample", "draws:5"], ["t:0.2", "aspect:coherence", "scoring:single"],
         ]  # fmt: skip
 
     @pytest.mark.parametrize(
-        "text", ["geval[sample:0]", "geval[sample:x]", "geval[sampel]", "geval[sample:5,n=6]", "geval[steps=tuned]",
+        "text", ["geval[draws=0]", "geval[draws=x]", "geval[sampel]", "geval[single,draws=6]", "geval[steps=tuned]",
                  "geval_plus.rating[aspect=faithfulness]", "geval_plus[aspect=coherence]", "geval[aspect=tone]"],
     )  # fmt: skip
     def test_what_makes_no_sense_is_a_usage_error(self, text: str) -> None:
@@ -285,20 +285,18 @@ class TestPlus:
         assert found[0].label == 1
 
     def test_the_bundle_is_its_parts(self) -> None:
-        parts = [(type(part), part.measured) for part in GEvalPlus(variant="single").parts()]
+        parts = [(type(part), part.measured) for part in GEvalPlus(scoring="single").parts()]
         assert parts == [
             (GEvalPlusFaithfulness, ("faithfulness",)), (GEvalPlusRating, ("completeness",)),
             (GEvalPlusRating, ("conciseness",)),
         ]  # fmt: skip
-        assert GEvalPlus(aspect="conciseness", variant="sample", n=3).parts() == (
-            GEvalPlusRating(aspect="conciseness", variant="sample", n=3),
-        )
+        assert GEvalPlus(aspect="conciseness", draws=3).parts() == (GEvalPlusRating(aspect="conciseness", draws=3),)
 
     def test_a_share_and_ratings_make_no_composite(self) -> None:
         llm = Scripted({"Fill in the form": {"score": 4},
                         "For each sentence": {"1": {"response": "yes"}, "2": {"response": "no"}}})  # fmt: skip
         found: list[Judgment] = []
-        for part in GEvalPlus(variant="single").parts():
+        for part in GEvalPlus(scoring="single").parts():
             assert isinstance(part, ScoreForm | GEvalPlusFaithfulness)
             found += ask(part, llm)[1]
         scores = {(score.aspect, score.value) for score in summary_scores(found, {})}
@@ -312,7 +310,7 @@ def test_tuned_steps_are_of_finesures_aspects() -> None:
 def test_a_long_document_is_shown_in_passages_and_what_is_left_out_is_counted() -> None:
     one = item("d1", " ".join(f"Sentence {place} tells nothing of it." for place in range(300)) + " Ana sold the boat.")
     llm = Scripted(weighed)
-    _, (found,) = ask(GEval(variant="single", steps=("Score it.",)), llm, one, Settings(context=1000))
+    _, (found,) = ask(GEval(scoring="single", steps=("Score it.",)), llm, one, Settings(context=1000))
     assert found.value == 4.0
     assert found.truncated_tokens
     assert "Ana sold the boat." in llm.requests[0].prompt.split("<<<end of document")[0]
@@ -326,11 +324,11 @@ def test_a_template_of_ones_own(tmp_path: Path) -> None:
         GEval(prompts=tmp_path / "none").sign({})
 
 
-@pytest.mark.parametrize("judge", ["geval[n=5]", "geval[single,n=5]", "geval_plus[n=3]"])
+@pytest.mark.parametrize("judge", ["geval[logprob,draws=5]", "geval[single,draws=5]", "geval_plus[single,draws=3]"])
 def test_a_number_of_samples_without_samples_is_refused(judge: str) -> None:
-    with pytest.raises(UsageError, match="draws none; write sample:"):
+    with pytest.raises(UsageError, match="draws none; leave one of both out"):
         build(judge)
-    assert build("geval[sample,n=5]").signature_fields()["variant"] == "sample:5"
+    assert build("geval[sample,draws=5]") == build("geval[draws=5]")
 
 
 @pytest.mark.parametrize("aspect", ["coherence", "faithfulness"])

@@ -160,8 +160,8 @@ class TestYesNo:
         assert list(judge.form(ITEM).schema["properties"]) == ["reasoning", "answer"]
 
     def test_the_two_are_signed_apart(self) -> None:
-        assert "variant:zero-shot" in YesNo().sign({})
-        assert "variant:cot" in YesNo(cot=True).sign({})
+        assert "cot:no" in YesNo().sign({})
+        assert "cot:yes" in YesNo(cot=True).sign({})
 
 
 class TestDirect:

@@ -24,12 +24,15 @@ WHOLE = Scale(1, 5, whole=True)
 _RELEASED = re.compile(r" ?([\d.]+)")
 
 
+Scoring = Literal["logprob", "sample", "single"]
+
+
 class ScoreForm(RatingJudge):
     """A judge that fills in a form with a score from 1 to 5 and nothing else.
 
-    `variant`: "logprob" weighs 1 to 5 by the log-probabilities of the score's token (20 alternatives, renormalised
-    over the five); a server that gives none is an error, never another variant. "sample" is the mean of `n` replies
-    at temperature 1, which may also be written "sample:20" or `draws=20`; "single" takes one reply as it stands.
+    `scoring`: "logprob" weighs 1 to 5 by the log-probabilities of the score's token (20 alternatives, renormalised
+    over the five); a server that gives none is an error, and no other scoring takes its place. "sample" is the mean of
+    `draws` replies at temperature 1 (default 20; `draws` alone chooses it); "single" takes one reply as it stands.
 
     Writes one judgment a summary: value in [1, 5]; the reason says how it came about: the five probabilities
     and what lay outside the scale, or how many samples said what. Unusable samples are left out and counted; with
@@ -37,28 +40,28 @@ class ScoreForm(RatingJudge):
     the run asks for that one again, and for no other.
     """
 
-    positional_setting: ClassVar[str | None] = "variant"
+    positional_setting: ClassVar[str | None] = "scoring"
     reply: ClassVar[Mapping[str, Any]] = {"score": POINTS}
 
-    variant: Literal["logprob", "sample", "single"] = "logprob"
-    n: int = Field(default=SAMPLES, ge=1, le=1000)
+    scoring: Scoring = "logprob"
+    draws: int | None = Field(default=None, ge=1, le=1000)
 
     @model_validator(mode="before")
     @classmethod
-    def _counted(cls, fields: Any) -> Any:
-        return counted(fields)
+    def _sampled_by_draws(cls, fields: Any) -> Any:
+        return sampled_by_draws(fields)
 
     def signature_fields(self) -> Mapping[str, object]:
-        """As for every rating judge, and the variant always."""
-        variant = f"sample:{self.n}" if self.variant == "sample" else self.variant
+        """As for every rating judge; how the score is had always."""
         parts = dict(super().signature_fields())
-        return {"aspect": parts.pop("aspect"), "variant": variant, **parts}
+        draws = self.draws or SAMPLES if self.scoring == "sample" else None
+        return {"aspect": parts.pop("aspect"), "scoring": self.scoring, "draws": draws, **parts}
 
     def sign(
         self, models: Mapping[str, str], splitter: str | None = None, sampling: Mapping[str, object] | None = None
     ) -> str:
         """As for every evaluator; samples are drawn at temperature 1, whatever the run's is."""
-        if self.variant == "sample":
+        if self.scoring == "sample":
             sampling = {**(sampling or {}), "t": 1}
         return super().sign(models, splitter, sampling)
 
@@ -81,7 +84,7 @@ class ScoreForm(RatingJudge):
 
     async def ask(self, llm: BoundLLM, item: Item, data: Mapping[str, Any]) -> Answer[Rating]:
         """One call, or one a sample."""
-        match self.variant:
+        match self.scoring:
             case "single":
                 return await super().ask(llm, item, data)
             case "logprob":
@@ -90,7 +93,7 @@ class ScoreForm(RatingJudge):
                 return await self._sampled(llm, item, data)
 
     async def _weighed(self, llm: BoundLLM, item: Item, data: Mapping[str, Any]) -> Answer[Rating]:
-        hint = f"choose another model, or the variant that draws samples: {self.name}[sample:20]"
+        hint = f"choose another model, or the mean of several replies: {self.name}[draws=20]"
         try:
             answer = await llm.ask(self.prompt(item, data), self.form(item, data), Sampling(top_logprobs=ALTERNATIVES))
         except CapabilityError as error:
@@ -109,7 +112,7 @@ class ScoreForm(RatingJudge):
 
     async def _sampled(self, llm: BoundLLM, item: Item, data: Mapping[str, Any]) -> Answer[Rating]:
         prompt, form = self.prompt(item, data), self.form(item, data)
-        asking = (llm.ask(prompt, form, Sampling(draw, 1.0)) for draw in range(1, self.n + 1))
+        asking = (llm.ask(prompt, form, Sampling(draw, 1.0)) for draw in range(1, (self.draws or SAMPLES) + 1))
         # Those that do answer are then stored, whatever becomes of the others.
         came = await asyncio.gather(*asking, return_exceptions=True)
         answers: list[Answer[Rating]] = []
@@ -137,26 +140,14 @@ def _mean(answers: Sequence[Answer[Rating]]) -> Answer[Rating]:
     return answers[0]._replace(data=mean, status="ok", reason=None, calls=calls)
 
 
-def counted(fields: Any) -> Any:
-    """Settings in which the variant "sample:20", or `draws` = 20, has become "sample" with n = 20.
+def sampled_by_draws(fields: Any) -> Any:
+    """Settings in which a number of `draws` chooses `scoring=sample`.
 
-    Raises ValueError where a number of samples is given for a variant that draws none: it would do nothing.
+    Raises ValueError where `draws` is given beside another scoring: it would do nothing.
     """
-    if not isinstance(fields, dict):
+    if not isinstance(fields, dict) or fields.get("draws") is None:
         return fields
-    if "draws" in fields:
-        draws = fields["draws"]
-        if "n" in fields or fields.get("variant", "sample") != "sample":
-            raise ValueError("`draws` is a number of samples by itself; leave `variant` and `n` out")
-        fields = {name: value for name, value in fields.items() if name != "draws"} | {"variant": "sample", "n": draws}
-    variant = fields.get("variant")
-    if fields.get("n", SAMPLES) != SAMPLES and not str(variant).startswith("sample"):
-        raise ValueError(
-            f"`n` is a number of samples, and variant={variant or 'logprob'} draws none; write sample:{fields['n']}"
-        )
-    if not (isinstance(variant, str) and variant.startswith("sample:")):
-        return fields
-    n = variant.partition(":")[2]
-    if str(fields.get("n", n)) != n:
-        raise ValueError(f"`variant` says {n} samples and `n` says {fields['n']}")
-    return {**fields, "variant": "sample", "n": n}
+    scoring = fields.get("scoring", "sample")
+    if scoring != "sample":
+        raise ValueError(f"`draws` is the number of samples, and scoring={scoring} draws none; leave one of both out")
+    return {**fields, "scoring": scoring}

@@ -59,14 +59,14 @@ STEPS = (
 class GEval(ScoreForm):
     """A rating from 1 to 5 on one aspect, by evaluation steps and probabilities.
 
-    `variant` and `n`: how the score is had (see `ScoreForm`); in `-e` `geval[logprob]`, `geval[sample:20]` or
+    `scoring` and `draws`: how the score is had (see `ScoreForm`); in `-e` `geval[logprob]`, `geval[draws=20]` or
     `geval[single]`. `steps`: "model" (the judge writes them, once for all documents, unless the user's own aspect
     file has some), "tuned" (ours, for faithfulness, completeness and conciseness), or texts, in `-e` with ;
     between them. `key_facts` shows the judge the document's key facts: "none", or as the `source` of
     `finesure.key_facts`.
 
-    >>> GEval(variant="sample:5", aspect="fluency").sign({"judge": "p/m"}, sampling={"t": 0}).split("|")[1:5]
-    ['judge:p/m', 't:1', 'aspect:fluency', 'variant:sample:5']
+    >>> GEval(draws=5, aspect="fluency").sign({"judge": "p/m"}, sampling={"t": 0}).split("|")[1:6]
+    ['judge:p/m', 't:1', 'aspect:fluency', 'scoring:sample', 'draws:5']
     """
 
     name: ClassVar[str] = "geval"
@@ -119,7 +119,7 @@ class GEval(ScoreForm):
         parts = dict(super().signature_fields())
         own = self.steps if isinstance(self.steps, str) else digest(list(self.steps), HASH)
         facts = None if self.key_facts == "none" else self.key_facts
-        first = {name: parts.pop(name) for name in ("aspect", "variant")}
+        first = {name: parts.pop(name) for name in ("aspect", "scoring", "draws")}
         return {**first, "steps": None if own == "model" else own, "key_facts": facts, **parts}
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:

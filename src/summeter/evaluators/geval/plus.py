@@ -5,7 +5,7 @@ reply is UniSumEval's; that the score is the share of yes is drawn from its sect
 
 `geval_plus.rating`: completeness or conciseness from 1 to 5, in the form of UniSumEval's prompts: role, criterion,
 three fixed steps, document, summary, and a form for the score only. Its text puts the hyper-parameters at those of
-G-Eval, so the variants are G-Eval's.
+G-Eval, so the ways to have the score are G-Eval's.
 
 No code was released that reads the replies; the wordings, the JSON replies and the place of the document are ours.
 """
@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Evaluator, Role
-from summeter.evaluators.geval.common import SAMPLES, ScoreForm, counted
+from summeter.evaluators.geval.common import ScoreForm, Scoring, sampled_by_draws
 from summeter.evaluators.llm import NO_DATA, NoVerdict, material
 from summeter.evaluators.replies import NO_YES, field, keyed_schema, read_entries, yes
 from summeter.evaluators.supported import FAITHFULNESS, SentenceJudge, SupportVerdict
@@ -73,7 +73,7 @@ class GEvalPlusFaithfulness(SentenceJudge):
 class GEvalPlusRating(ScoreForm):
     """One rating from 1 to 5: `aspect` is completeness or conciseness, or one of the user's own.
 
-    As `geval`, with three steps that stand in the template; `variant` and `n` are its.
+    As `geval`, with three steps that stand in the template; `scoring` and `draws` are its.
     """
 
     name: ClassVar[str] = "geval_plus.rating"
@@ -102,7 +102,7 @@ class GEvalPlus(Evaluator):
     """G-Eval+ of UniSumEval: the share of supported sentences, and two ratings from 1 to 5.
 
     A bundle: `parts()` do the work, and their judgments carry the parts' own names and signatures. `aspect`:
-    "all" or one of the three; `variant` and `n` are those of the ratings (see `geval`). A share and ratings
+    "all" or one of the three; `scoring` and `draws` are those of the ratings (see `geval`). A share and ratings
     have no mean, so there is no composite.
 
     >>> [part.name for part in GEvalPlus().parts()]
@@ -114,17 +114,17 @@ class GEvalPlus(Evaluator):
     summary: ClassVar[str] = "Faithfulness by the sentence, completeness and conciseness from 1 to 5 (G-Eval+)."
     aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS, *RATED_PLUS)
     roles: ClassVar[Mapping[str, Role]] = {"judge": Role()}
-    positional_setting: ClassVar[str | None] = "variant"
+    positional_setting: ClassVar[str | None] = "scoring"
 
     aspect: Literal["all", "faithfulness", "completeness", "conciseness"] = "all"
-    variant: Literal["logprob", "sample", "single"] = "logprob"
-    n: int = Field(default=SAMPLES, ge=1, le=1000)
+    scoring: Scoring = "logprob"
+    draws: int | None = Field(default=None, ge=1, le=1000)
     prompts: PromptFolder | None = None
 
     @model_validator(mode="before")
     @classmethod
-    def _counted(cls, fields: Any) -> Any:
-        return counted(fields)
+    def _sampled_by_draws(cls, fields: Any) -> Any:
+        return sampled_by_draws(fields)
 
     @property
     def measured(self) -> tuple[str, ...]:
@@ -135,5 +135,7 @@ class GEvalPlus(Evaluator):
         """The judges of the aspects chosen, with this bundle's settings."""
         judges: dict[str, Evaluator] = {FAITHFULNESS: GEvalPlusFaithfulness(prompts=self.prompts)}
         for aspect in RATED_PLUS:
-            judges[aspect] = GEvalPlusRating(aspect=aspect, variant=self.variant, n=self.n, prompts=self.prompts)
+            judges[aspect] = GEvalPlusRating(
+                aspect=aspect, scoring=self.scoring, draws=self.draws, prompts=self.prompts
+            )
         return tuple(judges[aspect] for aspect in self.measured)

@@ -58,7 +58,7 @@ class YesNo(LLMJudge[Rating]):
 
     def signature_fields(self) -> Mapping[str, object]:
         """Whether it reasons, and the prompt."""
-        return {"variant": "cot" if self.cot else "zero-shot", "prompt": self.prompt_hash}
+        return {"cot": self.cot, "prompt": self.prompt_hash}
 
     def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
         """The answer, after the reasoning where that is asked for."""

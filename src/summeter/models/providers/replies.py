@@ -41,7 +41,7 @@ _MEND = {
     "temperature": Message("run with ", Parameter("temperature", "None"), " to leave it to the model"),
     "seed": Message("run without ", Parameter("seed")),
     "max_tokens": "run without a limit on new tokens",
-    "logprobs": "choose a model or server that returns log-probabilities, or a variant that draws samples instead",
+    "logprobs": "choose a model or server that returns log-probabilities, or take the mean of samples (`draws`)",
 }
 ROUNDING = 1e-5  # how far above 0 servers that compute in few bits may round a log-probability
 _SURROGATE = re.compile("[\ud800-\udfff]")
