@@ -23,7 +23,7 @@ from summeter.engine.api import evaluate
 from summeter.engine.dry import dry_run, example
 from summeter.engine.runs import Run
 from summeter.models.layers.batches import Pace
-from summeter.records import UsageError
+from summeter.records import UsageError, first_error
 from summeter.runs.batches import BatchLog
 from summeter.runs.calls import CallStore
 
@@ -111,6 +111,51 @@ def test_killed_while_it_waits_it_asks_nothing_twice(tmp_path: Path, vendor: str
     replayed = evaluate(tmp_path / "data.jsonl", run.specs, models=MODELS[vendor], replay=run.folder, batch=True,
                         out=tmp_path / "again")  # fmt: skip
     assert files(replayed.folder) == files(run.folder)
+
+
+class Died(BaseException):
+    """The end of a process, which nothing handles."""
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("vendor", sorted(MODELS))
+def test_a_run_may_die_at_every_write(
+    tmp_path: Path, vendor: str, after: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before or after each event of the log and each stored reply: nothing is submitted twice, and all is judged."""
+    left = [0]
+
+    def dying(write: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapped(*args: Any, **named: Any) -> Any:
+            left[0] -= 1
+            if left[0] == 0 and not after:
+                raise Died
+            result = write(*args, **named)
+            if left[0] == 0:
+                raise Died
+            return result
+
+        return wrapped
+
+    monkeypatch.setattr(BatchLog, "_add", dying(BatchLog._add))
+    monkeypatch.setattr(CallStore, "put", dying(CallStore.put))
+    with BatchServer(judge) as server:
+        options: dict[str, Any] = {"models": MODELS[vendor], "batch": True, "base_url": server.url(vendor)}
+        data = rows(2, "a")
+        whole = evaluate(data, ["finesure"], out=tmp_path / "whole", **options)
+        # Two batches, of 4 and of 2 calls: three events and one reply for each call.
+        for step in range(1, 13):
+            server.batches.clear()  # else Anthropic's of an earlier step are taken for those of this one
+            server.handed_in.clear()
+            left[0] = step
+            with pytest.raises((Died, BaseExceptionGroup), check=lambda error: isinstance(first_error(error), Died)):
+                evaluate(data, ["finesure"], out=tmp_path / f"run{step}", **options)
+            left[0] = 0
+            run = evaluate(data, ["finesure"], out=tmp_path / f"run{step}", **options)
+            assert len(server.handed_in) == len(set(server.handed_in)) == 6
+            assert run.manifest.status == "complete"
+            assert files(run.folder) == files(whole.folder)
 
 
 @pytest.mark.usefixtures("quick")

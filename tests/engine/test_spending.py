@@ -20,7 +20,7 @@ from summeter.engine.spending import spent_before
 from summeter.meta._reliability import repeated, self_consistency
 from summeter.models.base import Completion, Message, Request
 from summeter.models.prices import Prices
-from summeter.models.tokens import expected
+from summeter.models.tokens import expected, tokens
 from summeter.records import BudgetError, CapabilityError, UsageError
 from summeter.runs.calls import CallStore
 from summeter.runs.run import CALLS
@@ -230,6 +230,17 @@ class TestDryRun:
     def test_a_call_two_evaluators_share_counts_once(self) -> None:
         found = dry_run(rows(4), ["finesure.key_facts", "finesure.align"], models=MODEL)
         assert {row.judge: row.calls for row in found} == {"finesure.key_facts": 4, "finesure.align": 8}
+
+    def test_stored_replies_are_those_that_later_calls_rest_on(self, tmp_path: Path) -> None:
+        with StubServer(behave) as server:
+            options: dict[str, Any] = {"models": MODEL, "base_url": server.url, "out": tmp_path / "run"}
+            evaluate(rows(4), ["finesure.key_facts"], **options)
+            (row,) = dry_run(rows(4), ["finesure.align"], **options)
+            server.calls.clear()
+            evaluate(rows(4), ["finesure.align"], **options)
+            sent = sum(tokens(turn["content"]) for call in server.calls for turn in call.body["messages"])
+        # Only the codes of the fences differ; made-up key facts would be longer.
+        assert (row.calls, row.tokens_in) == (8, pytest.approx(sent, rel=0.05))
 
     def test_prompts_that_begin_alike(self) -> None:
         data = [{"doc_id": "d", "system": s, "document": "It rained. " * 800, "summary": f"Rain {s}."} for s in "abc"]
