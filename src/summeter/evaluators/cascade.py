@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from hashlib import blake2b
 from typing import Any, ClassVar, Final, Literal, NamedTuple, Self
@@ -54,15 +54,16 @@ class CascadePlan(NamedTuple):
     """Which judge decides which items, as far as is known.
 
     The first has judged the items `first`, and passes on `passed_on`: those with a value in the `band` (both ends in
-    it; None: no value is), or that it could not judge. Both judge the `sample`, whose items in `sampled` the second
-    decides. `bound` is the error that this adds, as the sample has it; None where the band was given, not tested.
-    `alike`: both judge the same kind of unit.
+    it; None: no value is), or that it could not judge. Both judge the `sample`: its items in `sampled` the second has
+    decided, those in `waiting` it has not judged. `bound` is the error that this adds, as the sample has it; None where
+    the band was given, not tested. `alike`: both judge the same kind of unit.
     """
 
-    sample: frozenset[ItemKey]
-    first: frozenset[ItemKey]
-    passed_on: frozenset[ItemKey]
-    sampled: frozenset[ItemKey]
+    sample: Set[ItemKey]
+    first: Set[ItemKey]
+    passed_on: Set[ItemKey]
+    sampled: Set[ItemKey]
+    waiting: Set[ItemKey]
     band: Band | None
     bound: RiskBound | None
     alike: bool
@@ -211,8 +212,7 @@ class Cascade(DerivedEvaluator):
         """The judgments of the judge that decided each item; none where that or the sample waits for the second."""
         plan = self.plan(judged)
         by_second = plan.passed_on | plan.sampled
-        waiting = {item for item, (_, second) in judged if item in plan.sample and not second}
-        yield from self.judgments(judged, signature, plan, plan.first - by_second - waiting, by_second)
+        yield from self.judgments(judged, signature, plan, plan.first - by_second - plan.waiting, by_second)
 
     def judgments(
         self,
@@ -260,7 +260,7 @@ class Cascade(DerivedEvaluator):
         size = (SAMPLE if self.auto else 0) if self.sample is None else self.sample
         sample = self.draw(item for item, _ in judged)[:size]
         in_sample = frozenset(sample)
-        first, passed_on, sampled = set[ItemKey](), set[ItemKey](), set[ItemKey]()
+        first, passed_on, sampled, waiting = (set[ItemKey]() for _ in range(4))
         values: dict[ItemKey, Sequence[float]] = {}
         losses: dict[ItemKey, float] = {}
         kinds: tuple[set[str], set[str]] = set(), set()
@@ -276,6 +276,8 @@ class Cascade(DerivedEvaluator):
                     values[item] = known
                 else:
                     passed_on.add(item)
+            if item in in_sample and not by_member[1]:
+                waiting.add(item)
             if item in in_sample and any(row.status == "ok" for row in others):
                 sampled.add(item)
                 loss = self._loss(rows, others) if rows else None
@@ -298,9 +300,7 @@ class Cascade(DerivedEvaluator):
         alike = (not all(kinds) or kinds[0] == kinds[1]) and all(
             member.evaluator.reduce == "share" for member in self.members
         )
-        return CascadePlan(
-            in_sample, frozenset(first), frozenset(passed_on), frozenset(sampled & first), band, bound, alike
-        )
+        return CascadePlan(in_sample, first, passed_on, sampled & first, waiting, band, bound, alike)
 
     def _tested(
         self, values: Values, testing: Sequence[ItemKey], losses: Mapping[ItemKey, float], population: int
