@@ -158,7 +158,7 @@ class TestContract:
         found = [row for row in judge(name, pair(name, **{empty: " "})).judgments if row.target.system == "a"]
         parts = [part for part in usable(name).parts() if not part.prepares_only]
         assert {(row.judge, row.aspect) for row in found} == {
-            (part.name, aspect) for part in parts for aspect in part.measured
+            (part.name, aspect) for part in parts for aspect in part.active_aspects
         }
         assert {(row.status, row.reason, row.calls, row.target.index) for row in found} <= {
             ("skipped", f"the {empty} is empty", (), None)
@@ -171,7 +171,7 @@ class TestContract:
             for item in part.items(document, summaries):
                 rows = part.unjudged(item, "sig", prepared)
                 assert rows is not None
-                assert {row.aspect for row in rows} == set(part.measured)
+                assert {row.aspect for row in rows} == set(part.active_aspects)
                 assert {(row.status, row.reason, row.calls, row.value) for row in rows} <= {
                     ("refused", "it would not", ("key",), None)
                 }
@@ -190,7 +190,7 @@ class TestContract:
         found = judge(name, pair(name))
         assert found.failures == []
         parts = {part.name: part for part in usable(name).parts()}
-        measured = {(part.name, aspect) for part in usable(name).parts() for aspect in part.measured}
+        measured = {(part.name, aspect) for part in usable(name).parts() for aspect in part.active_aspects}
         for one in found.judgments:
             assert one.judge in parts
             assert one.signature.startswith(f"{one.judge}|")
@@ -249,7 +249,7 @@ def test_every_value_of_a_setting_is_judged_by_and_signed(spec: str) -> None:
     found = judge(spec, pair(name))
     assert found.failures == []
     assert {row.status for row in found.judgments} <= {"ok", "skipped"}
-    measured = {aspect for part in build(spec).parts() for aspect in part.measured}
+    measured = {aspect for part in build(spec).parts() for aspect in part.active_aspects}
     assert measured <= {row.aspect for row in found.judgments}
     if [part.sign({}) for part in build(spec).parts()] == [part.sign({}) for part in build(name).parts()]:
         # The default, spelled out.

@@ -189,8 +189,8 @@ class TestSpelling:
     def test_aspect_and_members_settings_are_handed_on(self) -> None:
         found = build("ensemble[of=rts+mcq[aspect=fluency]+direct[prompts=null,aspect=fluency],aspect=fluency]")
         assert isinstance(found, Ensemble)
-        assert [one.evaluator.measured for one in found.members] == [("fluency",)] * 3
-        assert found.measured == ("fluency",)
+        assert [one.evaluator.active_aspects for one in found.members] == [("fluency",)] * 3
+        assert found.active_aspects == ("fluency",)
 
     def test_another_model_is_another_role(self) -> None:
         found = build("ensemble[rts+rts@second]")

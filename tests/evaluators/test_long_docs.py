@@ -22,7 +22,7 @@ def test_every_evaluator_in_a_command_can_be_built(root: Path, page: str) -> Non
     assert found or page == "claims.md"
     for quoted, bare in found:
         if "model=judges/fused" not in quoted:  # what a training writes: tests/training runs that command
-            assert build(quoted or bare).measured
+            assert build(quoted or bare).active_aspects
 
 
 def test_the_pages_name_every_setting_and_template(root: Path) -> None:

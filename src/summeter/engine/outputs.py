@@ -339,7 +339,7 @@ class _Lookup:
             if name in self.names and not issubclass(find(name), DerivedEvaluator):
                 with suppress(UsageError):
                     parts = _reader(name, aspect).parts()
-                    self._evaluators[key] = next((part for part in parts if aspect in part.measured), parts[0])
+                    self._evaluators[key] = next((part for part in parts if aspect in part.active_aspects), parts[0])
         return self._evaluators[key]
 
 
@@ -355,7 +355,7 @@ class _Judge:
         # Made before anything is written: an aspect that the evaluator does not know ends the import.
         self.evaluators = {aspect: _reader(first.evaluator, aspect) for aspect in aspects} if raw else {}
         # What a raw reply is about is the evaluator's to say; a bare value is about what its row says.
-        measured = (aspect for evaluator in self.evaluators.values() for aspect in evaluator.measured)
+        measured = (aspect for evaluator in self.evaluators.values() for aspect in evaluator.active_aspects)
         self.aspects = tuple(dict.fromkeys(measured)) if raw else aspects
         parts: dict[str, object] = {"judge": first.model, "source": "import"}
         if known:

@@ -93,7 +93,7 @@ def jobs(
             signature=signed,
             model=",".join(dict.fromkeys(bound.values())) or None,
             models=bound,
-            aspects=evaluator.measured,
+            aspects=evaluator.active_aspects,
             reduce=evaluator.reduce,
             file=stem(evaluator.name, signed),
             prepares_only=evaluator.prepares_only,

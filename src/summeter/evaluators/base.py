@@ -221,7 +221,7 @@ class Evaluator(BaseModel):
         return (self,)
 
     @property
-    def measured(self) -> tuple[str, ...]:
+    def active_aspects(self) -> tuple[str, ...]:
         """The aspects it measures as it is set: all of `aspects`, unless a setting chooses among them."""
         return self.aspects
 
@@ -332,7 +332,7 @@ class Evaluator(BaseModel):
     def expected(self, item: Item, data: Mapping[str, Any], parser: Parser = "strict") -> list[ExpectedJudgment]:
         """The judgments of an item, which fail where it cannot be judged. Default: one of the summary an aspect."""
         del item, data, parser
-        return [ExpectedJudgment(aspect) for aspect in self.measured]
+        return [ExpectedJudgment(aspect) for aspect in self.active_aspects]
 
     def unjudged(self, item: Item, signature: str, prepared: Prepared | None = None) -> list[Judgment] | None:
         """The judgments of an item that is not to be judged, and None for one that is.
@@ -466,7 +466,7 @@ class JudgmentBuilder:
 
     def skipped(self, reason: str) -> list[Judgment]:
         """A skipped judgment of the item for each aspect."""
-        return [self.failed(aspect, "skipped", reason) for aspect in self.evaluator.measured]
+        return [self.failed(aspect, "skipped", reason) for aspect in self.evaluator.active_aspects]
 
     def by_sentence(
         self,

@@ -127,8 +127,8 @@ class Cascade(DerivedEvaluator):
         except UsageError as error:
             raise ValueError(str(error)) from error
         names = " and ".join(self.named)
-        common = set.intersection(*(set(member.evaluator.measured) for member in members))
-        if not self.measured:
+        common = set.intersection(*(set(member.evaluator.active_aspects) for member in members))
+        if not self.active_aspects:
             raise ValueError(f"{names} judge no aspect in common{f' ({self.aspect})' if self.aspect else ''}")
         if self.aspect is None and len(common) > 1:
             raise ValueError(f"{names} both judge {', '.join(sorted(common))}: name one with aspect=...")
@@ -187,9 +187,9 @@ class Cascade(DerivedEvaluator):
         return tuple(named)
 
     @property
-    def measured(self) -> tuple[str, ...]:
+    def active_aspects(self) -> tuple[str, ...]:
         """The aspect that both judges judge."""
-        first, second = (member.evaluator.measured for member in self.members)
+        first, second = (member.evaluator.active_aspects for member in self.members)
         return tuple(aspect for aspect in first if aspect in second and self.aspect in (None, aspect))[:1]
 
     @property
@@ -223,7 +223,7 @@ class Cascade(DerivedEvaluator):
         by_second: Container[ItemKey],
     ) -> Iterator[Judgment]:
         """The judgments of the items that each judge decides, signed with `signature`."""
-        (aspect,) = self.measured
+        (aspect,) = self.active_aspects
         first, second = self.named
         outside = "sure of all" if plan.band is None else f"outside {plan.band[0]:.3g} to {plan.band[1]:.3g}"
         for item, by_member in judged:
@@ -256,7 +256,7 @@ class Cascade(DerivedEvaluator):
 
     def plan(self, judged: Sequence[MemberJudgments]) -> CascadePlan:
         """Which judge decides which items, from what is judged so far."""
-        (aspect,) = self.measured
+        (aspect,) = self.active_aspects
         size = (SAMPLE if self.auto else 0) if self.sample is None else self.sample
         sample = self.draw(item for item, _ in judged)[:size]
         in_sample = frozenset(sample)

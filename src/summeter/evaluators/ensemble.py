@@ -80,7 +80,7 @@ class Ensemble(DerivedEvaluator):
             raise ValueError(str(error)) from error
         if len(members) < 2:
             raise ValueError(f"an ensemble joins two evaluators at least; `of` names {self.of!r}")
-        if not self.measured:
+        if not self.active_aspects:
             raise ValueError(f"no two of {self.of} judge the same aspect{f' ({self.aspect})' if self.aspect else ''}")
         if self.at_least > len(members):
             raise ValueError(f"at_least is {self.at_least}, but there are {len(members)} members")
@@ -94,9 +94,9 @@ class Ensemble(DerivedEvaluator):
         return members
 
     @property
-    def measured(self) -> tuple[str, ...]:
+    def active_aspects(self) -> tuple[str, ...]:
         """Aspects that two members judge at least."""
-        times = Counter(aspect for member in self.members for aspect in member.evaluator.measured)
+        times = Counter(aspect for member in self.members for aspect in member.evaluator.active_aspects)
         return tuple(name for name, many in times.items() if many > 1 and self.aspect in (None, name))
 
     @property
@@ -115,7 +115,7 @@ class Ensemble(DerivedEvaluator):
     def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
         """Every member's judgments, joined item by item and aspect by aspect."""
         for item, by_member in judged:
-            for aspect in self.measured:
+            for aspect in self.active_aspects:
                 yield from self._join(item, signature, aspect, by_member)
 
     def _join(
@@ -125,7 +125,7 @@ class Ensemble(DerivedEvaluator):
         rows_by_member = [
             (member, [row for row in rows if row.aspect == aspect])
             for member, rows in zip(self.members, by_member, strict=True)
-            if aspect in member.evaluator.measured
+            if aspect in member.evaluator.active_aspects
         ]
         behind = [row for _, rows in rows_by_member for row in rows]
         for unit in common_units([rows for _, rows in rows_by_member]):

@@ -209,7 +209,7 @@ def inputs_of(members: Sequence[Evaluator], judgments: Sequence[Iterable[Judgmen
         table = JudgmentTable.of(own)
         graded = table.where(unit=UNITS)
         graded = graded.take(~np.isnan(graded.value) & ~np.isin(graded.value, (0.0, 1.0)))
-        for aspect in [aspect for aspect in member.measured if aspect in table.aspect.used()]:
+        for aspect in [aspect for aspect in member.active_aspects if aspect in table.aspect.used()]:
             inputs.append(Input(member=number, aspect=aspect))
             if aspect in graded.aspect.used():
                 inputs += [Input(member=number, aspect=aspect, statistic=each) for each in ("mean", "least")]
@@ -263,7 +263,7 @@ class Fused(DerivedEvaluator):
         return () if self.fitted is None else tuple(each.member() for each in self.fitted.members)
 
     @property
-    def measured(self) -> tuple[str, ...]:
+    def active_aspects(self) -> tuple[str, ...]:
         """The aspects that were fitted."""
         return () if self.fitted is None else tuple(self.fitted.aspects)
 

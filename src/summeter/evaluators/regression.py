@@ -39,7 +39,7 @@ class Regression(Evaluator):
     only: Semicolons[str] = ()
 
     @property
-    def measured(self) -> tuple[str, ...]:
+    def active_aspects(self) -> tuple[str, ...]:
         """The aspects in `only`; by default SummQual's, though the folder may have others."""
         return self.only or self.aspects
 

@@ -285,7 +285,7 @@ class TestPlus:
         assert found[0].label == 1
 
     def test_the_bundle_is_its_parts(self) -> None:
-        parts = [(type(part), part.measured) for part in GEvalPlus(scoring="single").parts()]
+        parts = [(type(part), part.active_aspects) for part in GEvalPlus(scoring="single").parts()]
         assert parts == [
             (GEvalPlusFaithfulness, ("faithfulness",)), (GEvalPlusRating, ("completeness",)),
             (GEvalPlusRating, ("conciseness",)),

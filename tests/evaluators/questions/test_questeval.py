@@ -165,7 +165,7 @@ PAPER = Formula(("f1",), ("answerability",), normalized=True, harmonic=True)
 
 def test_the_papers_formula_by_hand() -> None:
     found, _ = rows(formula="paper")
-    values = {aspect: found[aspect, "summary", None].value for aspect in QuestEval(formula="paper").measured}
+    values = {aspect: found[aspect, "summary", None].value for aspect in QuestEval(formula="paper").active_aspects}
     # F1 of the summary's questions: Ada 1, the boat 0. Answerability of the document's: Ada 1 (weight .25), the mill .1
     # (.75), and four times It .1 (.25 each): (.25 + .075 + .1) / (.25 + .75 + 1).
     assert values == pytest.approx(

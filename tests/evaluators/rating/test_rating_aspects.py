@@ -58,7 +58,7 @@ class TestOwnAspect:
 
     def test_the_judge_takes_its_name_from_a_file_with_one_aspect(self, tone: Path) -> None:
         judge = ReasonThenScore(aspect_file=tone)
-        assert judge.measured == ("tone",)
+        assert judge.active_aspects == ("tone",)
         assert judge.about.highest == "its tone is kept"
 
     def test_its_wording_is_signed_and_a_shipped_one_is_not(self, tone: Path) -> None:
@@ -81,7 +81,7 @@ class TestOwnAspect:
         file.write_text(
             "".join("- " + t.replace("\n", "\n  ").rstrip() + "\n" for t in (TONE, TONE.replace("tone", "wit")))
         )
-        assert build(f"rts[aspect=wit,aspect_file={file}]").measured == ("wit",)
+        assert build(f"rts[aspect=wit,aspect_file={file}]").active_aspects == ("wit",)
         with pytest.raises(InputError, match=r"two\.yaml: name: defines tone, wit; choose one"):
             build(f"rts[aspect_file={file}]")
         with pytest.raises(InputError, match="choose one"):

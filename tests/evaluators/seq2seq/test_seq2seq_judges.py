@@ -87,7 +87,7 @@ class TestBartScore:
         assert network.framings == {Framing(limit=1024, marks=True)}
 
     def test_directions_are_named_on_the_command_line(self) -> None:
-        assert build("bartscore[src-hyp;avg]").measured == ("bartscore_faithfulness", "bartscore_f1")
+        assert build("bartscore[src-hyp;avg]").active_aspects == ("bartscore_faithfulness", "bartscore_f1")
         for wrong in ("up", "", "avg;avg"):
             with pytest.raises(SettingError, match="directions"):
                 build(f"bartscore[directions={wrong!r}]")
@@ -147,14 +147,14 @@ class TestUniEval:
 
     def test_fact_is_consistency_by_another_network(self) -> None:
         fact = UniEval(task="fact")
-        assert (fact.required_roles, fact.measured) == (("unieval_fact",), ("consistency",))
+        assert (fact.required_roles, fact.active_aspects) == (("unieval_fact",), ("consistency",))
         rows = judged(fact, answering(first=self.ROWS), document(text=SOURCE))
         assert [row.value for row in rows] == [pytest.approx(value) for value in (0.5, 0.8, 0.2)]
         with pytest.raises(SettingError, match="leave dimensions out"):
             UniEval(task="fact", dimensions=("fluency",))
 
     def test_one_dimension_has_no_overall(self) -> None:
-        assert UniEval(dimensions=("coherence",)).measured == ("coherence",)
+        assert UniEval(dimensions=("coherence",)).active_aspects == ("coherence",)
 
 
 class TestTrueTeacher:

@@ -73,7 +73,7 @@ class Menli(Evaluator):
     source: bool = False
 
     @property
-    def measured(self) -> tuple[str, ...]:
+    def active_aspects(self) -> tuple[str, ...]:
         """Faithfulness against the document, entailment against references."""
         return (FAITHFULNESS,) if self.source else (ENTAILMENT,)
 
@@ -89,7 +89,7 @@ class Menli(Evaluator):
         """One judgment of the summary."""
         network = tools.network("nli")
         builder = self.builder(item, prepared, tools, model=network.id)
-        (aspect,) = self.measured
+        (aspect,) = self.active_aspects
         others = [item.document.text] if self.source else [text for text in item.references if text.strip()]
         rows = await self._probabilities(network, others, item.summary.text)
         values = [formula_value(row, self.formula) for row in rows]
@@ -165,9 +165,10 @@ class MenliCombined(DerivedEvaluator):
             raise ValueError(str(error)) from error
         if isinstance(evaluator, Menli):
             raise ValueError(f"other={self.other!r} is menli; name another evaluator")
-        if self.aspect not in evaluator.measured:
+        if self.aspect not in evaluator.active_aspects:
             raise ValueError(
-                f"{self.other} judges {', '.join(evaluator.measured)}, not {self.aspect!r}; name one of these as aspect"
+                f"{self.other} judges {', '.join(evaluator.active_aspects)}, not {self.aspect!r}; name one of these as "
+                "aspect"
             )
         return self
 
@@ -181,7 +182,7 @@ class MenliCombined(DerivedEvaluator):
         return (Member(own), *others)
 
     @property
-    def measured(self) -> tuple[str, ...]:
+    def active_aspects(self) -> tuple[str, ...]:
         """What its MENLI measures."""
         return (FAITHFULNESS,) if self.source else (ENTAILMENT,)
 
@@ -192,7 +193,7 @@ class MenliCombined(DerivedEvaluator):
 
     def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
         """The weighted mean of both scores of each summary, scaled over all summaries that have both."""
-        aspects = (*self.measured, self.aspect)
+        aspects = (*self.active_aspects, self.aspect)
         scores = [
             tuple(
                 opinion_of(member, [row for row in rows if row.aspect == aspect])

@@ -127,7 +127,7 @@ class GEvalPlus(Evaluator):
         return sampled_by_draws(fields)
 
     @property
-    def measured(self) -> tuple[str, ...]:
+    def active_aspects(self) -> tuple[str, ...]:
         """All three aspects, or the one chosen."""
         return self.aspects if self.aspect == "all" else (self.aspect,)
 
@@ -138,4 +138,4 @@ class GEvalPlus(Evaluator):
             judges[aspect] = GEvalPlusRating(
                 aspect=aspect, scoring=self.scoring, draws=self.draws, prompts=self.prompts
             )
-        return tuple(judges[aspect] for aspect in self.measured)
+        return tuple(judges[aspect] for aspect in self.active_aspects)

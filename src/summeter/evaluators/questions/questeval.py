@@ -193,7 +193,7 @@ class QuestEval(Evaluator):
         return self.formula == "paper" if self.weighter is None else self.weighter
 
     @property
-    def measured(self) -> tuple[str, ...]:
+    def active_aspects(self) -> tuple[str, ...]:
         """The score, and its two directions."""
         return (FAITHFULNESS if self.compare == ("source",) else QUESTEVAL, PRECISION, RECALL)
 
@@ -314,7 +314,7 @@ class QuestEval(Evaluator):
         )
         if len(scored) > 1:
             reason += f"; the best of {len(scored)} texts"
-        values = zip(self.measured, (score, precision, recall), strict=True)
+        values = zip(self.active_aspects, (score, precision, recall), strict=True)
         whole = [builder.ok(aspect, value=value, reason=reason) for aspect, value in values]
         list_id = digest([[one.question, one.answer] for one in (*best.precision, *best.recall)], 12)
         of: Side | None = "document" if best.side == "source" else None

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from summeter.models.networks import ClassifyTokens, FindTokens, Framing, Network
+from summeter.models.networks import ClassifyTokens, FindTokens, Framing, Network, softmax
 
 Floats = NDArray[np.floating[Any]]
 
@@ -144,8 +144,7 @@ def decode(
         scores.append(null)
     if not best and nonce is not None:
         best, scores, null_at = {nonce: (0, None)}, [0.0, *scores], null_at + 1
-    powers = np.exp(np.array(scores) - max(scores))
-    shares = powers / powers.sum()
+    shares = softmax(np.array(scores))
     if not best:
         return Answer(None, 0.0, float(shares[null_at]))
     text, (rank, place) = next(iter(best.items()))

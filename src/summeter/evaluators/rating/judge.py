@@ -86,7 +86,7 @@ class RatingJudge(LLMJudge[Rating]):
         return self.strict(text)
 
     @property
-    def measured(self) -> tuple[str, ...]:
+    def active_aspects(self) -> tuple[str, ...]:
         """The one aspect it is set to."""
         return (self.aspect,)
 

@@ -38,7 +38,7 @@ class RatedTogether(LLMJudge[Ratings]):
     Writes one judgment an aspect. Where a reply lacks an aspect and the repair turn does not bring it, that
     aspect alone has failed.
 
-    >>> RatedTogether(rated="coherence;fluency").measured
+    >>> RatedTogether(rated="coherence;fluency").active_aspects
     ('coherence', 'fluency')
     """
 
@@ -73,7 +73,7 @@ class RatedTogether(LLMJudge[Ratings]):
         return self
 
     @property
-    def measured(self) -> tuple[str, ...]:
+    def active_aspects(self) -> tuple[str, ...]:
         """The aspects it is set to."""
         return self.rated
 

@@ -84,7 +84,7 @@ class A2CU(Evaluator):
         return self
 
     @property
-    def measured(self) -> tuple[str, ...]:
+    def active_aspects(self) -> tuple[str, ...]:
         """An aspect a measure."""
         return tuple(ASPECTS[measure] for measure in self.measures)
 

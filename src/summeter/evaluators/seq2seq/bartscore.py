@@ -75,7 +75,7 @@ class BartScore(Evaluator):
         return self
 
     @property
-    def measured(self) -> tuple[str, ...]:
+    def active_aspects(self) -> tuple[str, ...]:
         """An aspect a direction."""
         return tuple(ASPECTS[direction] for direction in self.directions)
 

@@ -105,7 +105,7 @@ class UniEval(Evaluator):
         return self.dimensions if self.task == "sum" else ("consistency",)
 
     @property
-    def measured(self) -> tuple[str, ...]:
+    def active_aspects(self) -> tuple[str, ...]:
         """The dimensions asked, and the mean of several."""
         return self._asked if len(self._asked) == 1 else (*self._asked, OVERALL)
 
