@@ -118,6 +118,7 @@ def main() -> None:
         given.model, id2label=dict(enumerate(CLASSES)), label2id={name: at for at, name in enumerate(CLASSES)}
     )
     tokenizer = transformers.AutoTokenizer.from_pretrained(given.model)
+    longest = min(given.max_tokens, tokenizer.model_max_length)
     arguments = transformers.TrainingArguments(
         output_dir=f"{given.output}.checkpoints", seed=given.seed, num_train_epochs=given.epochs,
         per_device_train_batch_size=given.batch, per_device_eval_batch_size=given.batch,
@@ -132,8 +133,8 @@ def main() -> None:
     )  # fmt: skip
     trainer = transformers.Trainer(
         model, arguments, data_collator=transformers.DataCollatorWithPadding(tokenizer), processing_class=tokenizer,
-        train_dataset=encoded(rows, tokenizer, given.max_tokens), compute_loss_func=loss,
-        eval_dataset=encoded(dev, tokenizer, given.max_tokens), compute_metrics=lambda made: figures(made, dev),
+        train_dataset=encoded(rows, tokenizer, longest), compute_loss_func=loss,
+        eval_dataset=encoded(dev, tokenizer, longest), compute_metrics=lambda made: figures(made, dev),
     )  # fmt: skip
     checkpoint = get_last_checkpoint(arguments.output_dir) if Path(arguments.output_dir).is_dir() else None
     print(f"{len(rows)} pairs: {dict(Counter(row['label'] for row in rows))}; resumed from: {checkpoint}", flush=True)

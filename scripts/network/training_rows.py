@@ -1,4 +1,5 @@
-"""Write the rows that the embedded network is trained on, and the settings of `summeter train` beside them.
+"""Write the rows that the embedded network was trained on, and the settings of its training (`summeter train` read
+them up to commit a46c92ff; `examples/train_nli.py` trains networks of another architecture).
 
     python scripts/network/training_rows.py --data ../shared/nli_train --backbone FOLDER --out W/rows
     summeter train W/rows/nli.yaml -o W/network

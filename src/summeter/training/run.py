@@ -20,9 +20,7 @@ from summeter.training.split import text_hash
 from summeter.training.work import Work, check_space, record_look
 
 KINDS: Final[dict[str, str]] = {
-    "claims": "summeter.training.claims:ClaimsTraining",
     "fused": "summeter.training.fused:FusedTraining",
-    "nli": "summeter.training.nli:NliTraining",
     "regression": "summeter.training.regression:Regression",
 }
 """Kind -> "module:Class", imported when it is first asked for."""
