@@ -4,9 +4,9 @@
     summeter score DATA -e summac -m nli=local/nli -o RUN
 
 Each row has `premise`, `hypothesis` and `label`: entail, neutral, contradict, or "not" (neutral or contradict; its loss
-is -log(p_neutral + p_contradict)). `source` (default: the file's name) selects rows for --weight and --cap; NAME stands
-for the sources NAME:SOMETHING too. The same command resumes an interrupted training from its last checkpoint, in
-OUTPUT.checkpoints. For a second stage give the first one's folder as --model. Needs `pip install 'summeter[train]'`.
+is -log(p_neutral + p_contradict)). Rows of a `source` (default: the file's name; NAME means NAME:ANYTHING too) are
+repeated or thinned by --weight, and limited by --cap. The same command resumes an interrupted training from its last
+checkpoint, in OUTPUT.checkpoints. For a second stage give the first one's folder as --model. Needs summeter[train].
 """
 
 import argparse
@@ -35,16 +35,15 @@ def read(files: list[Path]) -> list[Row]:
         with (gzip.open if file.suffix == ".gz" else open)(file, "rt", encoding="utf-8") as lines:
             for number, line in enumerate(lines, 1):
                 row = json.loads(line)
-                for field in ("premise", "hypothesis"):
-                    if not isinstance(row.get(field), str):
-                        raise SystemExit(f"{file}:{number}: {field}: is not a text")
+                if faulty := [name for name in ("premise", "hypothesis") if not isinstance(row.get(name), str)]:
+                    raise SystemExit(f"{file}:{number}: {faulty[0]}: is not a text")
                 if row.get("label") not in ALLOWED:
                     raise SystemExit(f"{file}:{number}: label: is {row.get('label')!r}; labels: {', '.join(ALLOWED)}")
                 rows.append({**row, "source": row.get("source") or file.name.partition(".")[0]})
     return rows
 
 
-def mixed(rows: list[Row], weights: dict[str, float], caps: dict[str, float]) -> list[Row]:
+def mixed(rows: list[Row], weights: dict[str, str], caps: dict[str, str]) -> list[Row]:
     """Return the rows of an epoch: each source drawn up to its cap, then repeated by its weight (0.5: half of it)."""
     by_source: dict[str, list[Row]] = defaultdict(list)
     for row in random.sample(rows, len(rows)):
@@ -54,22 +53,21 @@ def mixed(rows: list[Row], weights: dict[str, float], caps: dict[str, float]) ->
         raise SystemExit(f"no row has the source {unknown.pop()!r}; sources: {', '.join(sorted(by_source))}")
     kept = []
     for source, drawn in by_source.items():
-        own, weight = drawn[: int(caps.get(source, len(drawn)))], weights.get(source, 1.0)
+        own, weight = drawn[: int(caps.get(source, len(drawn)))], float(weights.get(source, 1))
         kept += own * int(weight) + own[: round(weight % 1 * len(own))]
     return kept
 
 
-def encoded(rows: list[Row], tokenizer: Any, max_tokens: int) -> list[Row]:
-    """Return inputs of the network, and as their labels 1 for each class that a row's label allows."""
-    inputs: list[Row] = []
-    for start in range(0, len(rows), 1000):
-        some = rows[start : start + 1000]
-        texts = [row["premise"] for row in some], [row["hypothesis"] for row in some]
-        batch = tokenizer(*texts, truncation="longest_first", max_length=max_tokens)
-        columns = {name: [np.array(ids, dtype=np.int32) for ids in column] for name, column in batch.items()}
-        labels = [ALLOWED[row["label"]] for row in some]
-        inputs += [{**{name: columns[name][at] for name in columns}, "labels": labels[at]} for at in range(len(some))]
-    return inputs
+def ordered(rows: list[Row], epochs: int, batch: int) -> list[Row]:
+    """Return the rows of all epochs: batches in random order, each of pairs of similar length."""
+    order: list[Row] = []
+    for _ in range(epochs):
+        drawn = random.sample(rows, len(rows))
+        for start in range(0, len(drawn), 50 * batch):
+            some = sorted(drawn[start : start + 50 * batch], key=lambda row: len(row["premise"] + row["hypothesis"]))
+            for at in random.sample(range(0, len(some), batch), -(-len(some) // batch)):
+                order += some[at : at + batch]
+    return order
 
 
 def loss(outputs: Any, allowed: torch.Tensor, **_: Any) -> torch.Tensor:
@@ -86,10 +84,9 @@ def figures(predicted: transformers.EvalPrediction, rows: list[Row]) -> dict[str
     values = {}
     for source in ["", *sorted({row["source"] for row in rows})]:
         own = np.array([source in ("", row["source"]) for row in rows])
-        end = source and f"_{source}"
-        values[f"accuracy{end}"] = float(right[own].mean())
+        values[f"accuracy {source}".rstrip()] = float(right[own].mean())
         if len(set(allowed[own, 0])) == 2:
-            values[f"auroc{end}"] = float(roc_auc_score(allowed[own, 0], odds[own]))
+            values[f"auroc {source}".rstrip()] = float(roc_auc_score(allowed[own, 0], odds[own]))
     return values
 
 
@@ -100,42 +97,45 @@ def main() -> None:
     parser.add_argument("--model", required=True, help="folder or hub name of an encoder, or of an NLI network")
     parser.add_argument("-o", "--output", required=True, help="folder of the network")
     parser.add_argument("--dev", nargs="*", type=Path, default=[], help="files to evaluate on at each checkpoint")
-    parser.add_argument("--weight", action="append", default=[], metavar="SOURCE=NUMBER")
-    parser.add_argument("--cap", action="append", default=[], metavar="SOURCE=ROWS")
-    parser.add_argument("--epochs", type=float, default=1)
-    parser.add_argument("--batch", type=int, default=32)
-    parser.add_argument("--learning-rate", type=float, default=1e-4)
-    parser.add_argument("--max-tokens", type=int, default=256, help="tokens of a pair; the longer text is cut")
-    parser.add_argument("--save-steps", type=int, default=500, help="steps between checkpoints")
+    for name in ("--weight", "--cap"):
+        parser.add_argument(name, nargs=2, action="append", default=[], metavar=("SOURCE", "NUMBER"))
+    for name, usual, meaning in (
+        ("epochs", 1, "times that the rows are read"), ("batch", 32, "pairs of a batch"),
+        ("learning-rate", 1e-4, "its highest value"), ("max-tokens", 256, "tokens of a pair; the longer text is cut"),
+        ("save-steps", 500, "batches between checkpoints"), ("seed", 0, "random seed"),
+    ):  # fmt: skip
+        parser.add_argument(f"--{name}", type=type(usual), default=usual, help=f"{meaning} (default {usual})")
     parser.add_argument("--bf16", action="store_true", help="bfloat16 on a CPU; a GPU that has it always uses it")
-    parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     transformers.set_seed(given.seed)
-    weights, caps = ({name: float(number) for name, _, number in (text.rpartition("=") for text in texts)}
-                     for texts in (given.weight, given.cap))  # fmt: skip
-    rows, dev = mixed(read(given.data), weights, caps), read(given.dev)
+    rows, dev = mixed(read(given.data), dict(given.weight), dict(given.cap)), read(given.dev)
     model = transformers.AutoModelForSequenceClassification.from_pretrained(
         given.model, id2label=dict(enumerate(CLASSES)), label2id={name: at for at, name in enumerate(CLASSES)}
     )
     tokenizer = transformers.AutoTokenizer.from_pretrained(given.model)
     longest = min(given.max_tokens, tokenizer.model_max_length)
+
+    def collated(some: list[Row]) -> dict[str, torch.Tensor]:
+        texts = [row["premise"] for row in some], [row["hypothesis"] for row in some]
+        batch = tokenizer(*texts, truncation="longest_first", max_length=longest, padding=True, return_tensors="pt")
+        return {**batch, "labels": torch.tensor([ALLOWED[row["label"]] for row in some])}
+
     arguments = transformers.TrainingArguments(
-        output_dir=f"{given.output}.checkpoints", seed=given.seed, num_train_epochs=given.epochs,
+        output_dir=f"{given.output}.checkpoints", seed=given.seed, num_train_epochs=1,
         per_device_train_batch_size=given.batch, per_device_eval_batch_size=given.batch,
-        learning_rate=given.learning_rate, warmup_steps=0.05, weight_decay=0.01,
-        use_cpu=not torch.cuda.is_available(),
+        learning_rate=given.learning_rate, warmup_steps=0.05, weight_decay=0.01, use_cpu=not torch.cuda.is_available(),
         bf16=given.bf16 or (torch.cuda.is_available() and torch.cuda.is_bf16_supported()),
-        train_sampling_strategy="group_by_length", remove_unused_columns=False, dataloader_pin_memory=False,
+        remove_unused_columns=False, dataloader_pin_memory=False, disable_tqdm=True, report_to="none",
         save_steps=given.save_steps, save_total_limit=2, logging_steps=min(100, given.save_steps),
         eval_strategy="steps" if dev else "no", eval_steps=given.save_steps,
-        load_best_model_at_end=bool(dev), metric_for_best_model="auroc" if dev else None, report_to="none",
-        disable_tqdm=True,
+        load_best_model_at_end=bool(dev), metric_for_best_model="auroc" if dev else None,
     )  # fmt: skip
     trainer = transformers.Trainer(
-        model, arguments, data_collator=transformers.DataCollatorWithPadding(tokenizer), processing_class=tokenizer,
-        train_dataset=encoded(rows, tokenizer, longest), compute_loss_func=loss,
-        eval_dataset=encoded(dev, tokenizer, longest), compute_metrics=lambda made: figures(made, dev),
+        model, arguments, data_collator=collated, compute_loss_func=loss, eval_dataset=dev,
+        train_dataset=ordered(rows, given.epochs, given.batch), compute_metrics=lambda made: figures(made, dev),
     )  # fmt: skip
+    # In the order of `ordered`, also where a training is resumed.
+    trainer._get_train_sampler = torch.utils.data.SequentialSampler
     checkpoint = get_last_checkpoint(arguments.output_dir) if Path(arguments.output_dir).is_dir() else None
     print(f"{len(rows)} pairs: {dict(Counter(row['label'] for row in rows))}; resumed from: {checkpoint}", flush=True)
     trainer.train(resume_from_checkpoint=checkpoint)

@@ -22,7 +22,7 @@ import summeter as sm
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 WORDS = ("ab", "cd", "ef", "gh", "ij", "kl", "mn", "op", "rs", "tu", "vw", "xy")
-OPTIONS = ("--learning-rate", 3e-3, "--batch", 16, "--save-steps", 10, "--epochs", 2)
+OPTIONS = ("--learning-rate", 3e-3, "--batch", 8, "--save-steps", 25, "--epochs", 4)
 
 
 def started(script: str, *arguments: object) -> subprocess.Popen[str]:
@@ -92,7 +92,7 @@ class TestNli:
     def test_it_evaluates_by_source(self, trained: tuple[Path, str]) -> None:
         out = trained[1]
         values = json.loads(out[out.index("{\n") :])
-        assert {"eval_auroc", "eval_accuracy_made:0", "eval_auroc_made:1"} <= values.keys()
+        assert {"eval_auroc", "eval_accuracy made:0", "eval_auroc made:1"} <= values.keys()
         assert values["eval_auroc"] > 0.8
 
     def test_summac_asks_it(self, trained: tuple[Path, str]) -> None:
@@ -137,10 +137,10 @@ class TestNli:
         wanted = -(math.log(0.3 + 0.2) + math.log(0.5)) / 2
         assert float(script["loss"](Outputs(), labels)) == pytest.approx(wanted)
         rows = [{"source": source, "at": at} for source in ("a", "b:x", "b:y", "c") for at in range(10)]
-        mixed = script["mixed"](rows, {"a": 2.5, "c": 0.0}, {"b": 3})
+        mixed = script["mixed"](rows, {"a": "2.5", "c": "0"}, {"b": "3"})
         assert [sum(row["source"][0] == name for row in mixed) for name in "abc"] == [25, 3, 0]
         with pytest.raises(SystemExit, match="no row has the source 'd'; sources: a, b:x, b:y, c"):
-            script["mixed"](rows, {"d": 1.0}, {})
+            script["mixed"](rows, {"d": "1"}, {})
 
     def test_a_faulty_row_has_file_line_and_field(self, tmp_path: Path) -> None:
         rows = pairs(2)

@@ -457,15 +457,15 @@ def test_a_killed_training_goes_on_to_the_same_weights(folders: Path, tmp_path: 
     schedule = {"epochs": 6, "batch": 8, "learning_rate": 0.002, "patience": 6}
     how = settings(folders, written(tmp_path, rows(by_words, 50)), "encoder", mode="full", schedule=schedule)
     (tmp_path / "how.yaml").write_text(json.dumps(how))
-    state = tmp_path / ".judge.training" / "checkpoint.pt"
+    kept = tmp_path / ".judge.training" / "network"
     command = [sys.executable, "-m", "summeter", "train", str(tmp_path / "how.yaml"), "-o", str(tmp_path / "judge")]
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ)
-    while not state.is_file() and child.poll() is None:
+    while not list(kept.glob("checkpoint-*/trainer_state.json")) and child.poll() is None:
         time.sleep(0.02)
     child.send_signal(signal.SIGKILL)
     child.wait()
     assert not (tmp_path / "judge").exists()
-    assert state.is_file()
+    assert list(kept.glob("checkpoint-*"))
     train(tmp_path / "how.yaml", tmp_path / "judge")
     train(tmp_path / "how.yaml", tmp_path / "whole")
     assert content(tmp_path / "judge") == content(tmp_path / "whole")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from summeter.models.local.regressor import Scale
-from summeter.training.heads import PENALTIES, calibrated, half_width, logistic, ridge
+from summeter.training.linear import HEAD_PENALTIES, calibrated, half_width, logistic, ridge
 
 RNG = np.random.default_rng(5)
 STATES = RNG.normal(size=(300, 6)) * np.array([1, 10, 0.1, 1, 1, 0]) + 3
@@ -103,7 +103,7 @@ def test_a_half_width_counts_documents_not_summaries() -> None:
 def test_where_dev_chooses_nothing_the_penalty_is_the_largest() -> None:
     target = TRUE + RNG.normal(size=300)
     _, (penalty,) = ridge(STATES, np.where(TRAIN, target, np.nan)[:, None], TRAIN, ~TRAIN)
-    assert penalty == PENALTIES[-1]
+    assert penalty == HEAD_PENALTIES[-1]
 
 
 def test_one_point_is_a_constant() -> None:

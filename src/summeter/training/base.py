@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import Field
 
@@ -15,23 +15,18 @@ from summeter.training.split import Split
 from summeter.training.work import Work
 
 
-class Trained(ABC):
+class Trained(NamedTuple):
     """The outcome of a training.
 
-    `card` says what it was trained on and how good it is (`card.json`, and `README.md` for people); `lines` is what a
-    terminal shows; `write` fills a fresh folder. Equal settings, data and seed give equal folders: no time, no path.
+    `card` says what it was trained on and how good it is (`card.json`), `readme` the same as Markdown; `lines` are what
+    a terminal shows; `write` fills a fresh folder with all but the card. Equal settings, data and seed give equal
+    folders: no time, no path.
     """
 
     card: dict[str, Any]
     lines: Sequence[str]
-
-    @abstractmethod
-    def write(self, folder: Path) -> None:
-        """Fill a fresh folder with all but the card."""
-
-    @abstractmethod
-    def readme(self) -> str:
-        """The card for people, as Markdown."""
+    readme: str
+    write: Callable[[Path], None]
 
 
 class Task(ABC):

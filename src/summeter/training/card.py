@@ -5,129 +5,120 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import jinja2
+
 from summeter.tables import number, with_interval
 from summeter.training.figures import AUROC, BASELINES, CHEAP, COEFFICIENTS, JUDGE, PEOPLE
 
-Card = Mapping[str, Any]
 _NAMED = {
     "pearson": "Pearson", "spearman": "Spearman", "kendall_b": "Kendall tau-b", "mean_absolute_error": "mean error",
-    "coverage": "within interval", "alpha_interval": "Krippendorff alpha",
-    "pearson_with_others": "Pearson with the others",
+    "alpha_interval": "Krippendorff alpha", "pearson_with_others": "Pearson with the others",
 }  # fmt: skip
+_STATISTICS = (*COEFFICIENTS, "mean_absolute_error")
+_LOOKED = {
+    "test": "The figures are of the test part, which nothing was chosen by.",
+    "dev": "The test part was not looked at: the figures are of the dev part, which chose the judge, and flatter it.",
+    "cross-fitted": "No test part was looked at: the figures are cross-fitted, each document predicted without itself.",
+}
 
 
-def card_lines(card: Card) -> list[str]:
-    """The figures that matter most, one line an aspect, and the warnings."""
-    lines = [_sizes(card)]
-    if card["cut"]["summaries"]:
-        lines.append(
-            f"{card['cut']['summaries']} of {card['data']['summaries']} summaries have inputs of more than "
-            f"{card['max_tokens']} tokens: the end of the document was cut off"
-        )
-    where = f"on {card['figures_on']['documents']} {card['looked_at']} documents"
-    for aspect in card["scales"]:
-        judge = _cell(card, JUDGE, aspect, "pearson")
-        beside = _beside(card, aspect, "pearson")
-        lines.append(f"{aspect}: Pearson {judge} {where} ({beside})")
-    for figure in _figures(card, of=JUDGE, statistic=AUROC):
-        aspect = figure["aspect"]
-        beside = _beside(card, aspect, AUROC)
-        lines.append(f"{aspect}: AUROC {_cell(card, JUDGE, aspect, AUROC)} {where} ({beside})")
-    return [*lines, *(f"warning: {text}" for text in card["warnings"])]
+class Card:
+    """The words of a card (`card.json`)."""
 
+    def __init__(self, card: Mapping[str, Any]) -> None:
+        self._card = card
 
-def _beside(card: Card, aspect: str, statistic: str) -> str:
-    """The figures of the untrained baselines."""
-    return ", ".join(f"{name} {_cell(card, name, aspect, statistic)}" for name in CHEAP)
+    def lines(self) -> list[str]:
+        """The figures that matter most, one line an aspect, what costs money, and the warnings."""
+        card = self._card
+        lines = [self._sizes()]
+        if card.get("cut", {}).get("summaries"):
+            lines.append(
+                f"{card['cut']['summaries']} of {card['data']['summaries']} summaries have inputs of more than "
+                f"{card['max_tokens']} tokens: the end of the document was cut off"
+            )
+        lines += [f"{count} summaries lack {name}" for name, count in card.get("missing", {}).items()]
+        where = f"on {card['figures_on']['documents']} {card['looked_at']} documents"
+        for aspect, statistic in [*((aspect, "pearson") for aspect in card["scales"]), *self._yes_no(AUROC)]:
+            named = _NAMED.get(statistic, "AUROC")
+            value, beside = self._cell(aspect, statistic), self._beside(aspect, statistic)
+            lines.append(f"{aspect}: {named} {value} {where} ({beside})")
+            if aspect in card.get("inputs", {}):
+                most = ", ".join(f"{each['input']} {each['weight']:+.2f}" for each in card["inputs"][aspect][:3])
+                lines.append(f"  weighs most: {most}")
+        if "members" in card:
+            lines.append(f"costs: {self._costs()}")
+        return [*lines, *(f"warning: {text}" for text in card["warnings"])]
 
-
-def _sizes(card: Card) -> str:
-    documents, rows = card["split"]["documents"], card["split"]["summaries"]
-    return "; ".join(f"{part}: {rows[part]} summaries of {documents[part]} documents" for part in documents)
-
-
-def _figures(card: Card, **about: Any) -> Iterator[Mapping[str, Any]]:
-    for figure in card["figures"]:
-        if all(figure.get(name) == value for name, value in about.items()):
-            yield figure
-
-
-def _cell(card: Card, of: str, aspect: str, statistic: str, domain: str | None = None, level: str = "summary") -> str:
-    for figure in _figures(card, of=of, aspect=aspect, statistic=statistic, domain=domain, level=level):
-        return with_interval(figure.get("value"), figure.get("low"), figure.get("high"), 2)
-    return number(None)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
-
-
-def regression_readme(card: Card) -> str:
-    """The whole card as Markdown."""
-    data, backbone = card["data"], card["backbone"]
-    unknown = "not known"
-    facts = {
-        "Data": f"{data['name']} (hash {data['hash'][:16]}), licence: {data['licence'] or unknown}; labels "
-        f"{data['labels']}, {data['summaries']} summaries by {data['systems']} systems.",
-        "Backbone": f"{backbone['name']}@{backbone['revision']}, licence: {backbone['licence'] or unknown}.",
-        "Training": f"input {card['input']}, mode {card['mode']}, head {card['head']}, states {card['pool']}, seed "
-        f"{card['seed']}, inputs of {card['max_tokens']} tokens ({card['cut']['summaries']} of {data['summaries']} "
-        "summaries have some that were cut).",
-        "Split": f"by document ({card['split']['hash']}). {_sizes(card)}. {_looked(card)}",
-        "Not known": f"how good it is on other kinds of documents than {_kinds(card)}, on systems unlike those it was "
-        "trained on, and on other scales.",
-    }
-    parts = [
-        "# A regression judge trained by summeter",
-        f"`summeter score DATA -e regression -m regressor=local/FOLDER` judges {', '.join(card['scales'])} with it.",
-        "\n".join(f"- **{name}**: {text}" for name, text in facts.items()),
-    ]
-    if card["warnings"]:
-        parts.append("\n".join(["## Warnings", "", *(f"- {text}" for text in card["warnings"])]))
-    for aspect, scale in card["scales"].items():
-        parts += [f"## {aspect} ({scale['low']:g} to {scale['high']:g})", _of_aspect(card, aspect)]
-        width = scale["half_width"]
-        parts.append(
-            "No interval: too few ratings, or too few documents, to choose it by." if width is None
-            else f"Intervals: the rating ± {width:.2f}, to hold {scale['coverage']:.0%} of people's ratings; here they "
-            f"hold {_cell(card, JUDGE, aspect, 'coverage')}."
+    def readme(self) -> str:
+        """The whole card as Markdown."""
+        environment = jinja2.Environment(
+            loader=jinja2.PackageLoader("summeter.training", "."), autoescape=False, trim_blocks=True,  # noqa: S701
+            lstrip_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined,
         )  # fmt: skip
-    for figure in _figures(card, of=JUDGE, statistic=AUROC):
-        aspect = figure["aspect"]
-        parts += [
-            f"## {aspect} (yes/no)",
-            f"AUROC {_cell(card, JUDGE, aspect, AUROC)} ({_beside(card, aspect, AUROC)}; .5: chance).",
-        ]
-    first: Mapping[str, Any] = next(iter(card["figures"]), {})
-    baselines = "; ".join(f"{name}: {about}" for name, about in BASELINES.items())
-    parts.append(f"Intervals of figures: {first.get('interval', 'none')}. Baselines: {baselines}.")
-    return "\n\n".join(parts) + "\n"
+        intervals = (figure["interval"] for figure in self._card["figures"] if "interval" in figure)
+        return environment.get_template("card.md.j2").render(
+            card={"members": [], "inputs": {}, **self._card}, sizes=self._sizes(), costs=self._costs(),
+            looked=_LOOKED[self._card["looked_at"]], cell=self._cell, beside=self._beside, rows=self._rows,
+            inputs=self._inputs, head=["domain", "judge", *map(_NAMED.__getitem__, _STATISTICS), "systems: tau-b"],
+            yes_no=[aspect for aspect, _ in self._yes_no(AUROC)], baselines=BASELINES,
+            interval=next(intervals, "none"),
+        )  # fmt: skip
 
+    def _sizes(self) -> str:
+        documents, summaries = self._card["split"]["documents"], self._card["split"]["summaries"]
+        return "; ".join(f"{part}: {summaries[part]} summaries of {documents[part]} documents" for part in documents)
 
-def _looked(card: Card) -> str:
-    if card["looked_at"] == "dev":
-        return (
-            "The test part was not looked at: the figures are of the dev part, which chose the judge, and flatter it."
-        )
-    return "The figures are of the test part, which nothing was chosen by."
+    def _costs(self) -> str:
+        """The members that ask an LLM, and what they cost."""
+        texts = []
+        for member in self._card.get("members", []):
+            if not member["free"]:
+                cost = member["cost_per_1000_summaries"]
+                price = "at a price that is not known" if cost is None else f"at ${cost:.2f} for 1,000 summaries"
+                texts.append(f"{member['name']} asks {', '.join(member['asks'].values())} {price}")
+        return "; ".join(texts) or "no member asks an LLM"
 
+    def _figures(self, part: str = "figures", **about: Any) -> Iterator[Mapping[str, Any]]:
+        for figure in self._card[part]:
+            if all(figure.get(name) == value for name, value in about.items()):
+                yield figure
 
-def _kinds(card: Card) -> str:
-    return ", ".join(card["domains"]) or "these"
+    def _cell(
+        self, aspect: str, statistic: str, of: str = JUDGE, domain: str | None = None, level: str = "summary",
+        part: str = "figures",
+    ) -> str:  # fmt: skip
+        """A figure with its interval."""
+        for figure in self._figures(part, of=of, aspect=aspect, statistic=statistic, domain=domain, level=level):
+            return with_interval(figure.get("value"), figure.get("low"), figure.get("high"), 2)
+        return number(None)
 
+    def _beside(self, aspect: str, statistic: str) -> str:
+        """The figures of the untrained baselines."""
+        return ", ".join(f"{name} {self._cell(aspect, statistic, name)}" for name in CHEAP)
 
-def _of_aspect(card: Card, aspect: str) -> str:
-    statistics = (*COEFFICIENTS, "mean_absolute_error")
-    rows = []
-    domains = [None, *dict.fromkeys(f["domain"] for f in _figures(card, aspect=aspect) if f.get("domain"))]
-    for domain in domains:
-        for name in (JUDGE, *BASELINES):
-            cells = [_cell(card, name, aspect, statistic, domain) for statistic in statistics]
-            system = _cell(card, name, aspect, "kendall_b", level="system") if domain is None else ""
-            rows.append([domain or "all", name, *cells, system])
-        for figure in _figures(card, of=PEOPLE, aspect=aspect, domain=domain):
-            value = with_interval(figure.get("value"), figure.get("low"), figure.get("high"), 2)
-            rows.append([domain or "all", f"people: {_NAMED[figure['statistic']]}", value, "", "", "", ""])
-    named = [_NAMED[statistic] for statistic in statistics]
-    return _table(["domain", "judge", *named, "systems: Kendall tau-b"], rows)
+    def _yes_no(self, statistic: str) -> list[tuple[str, str]]:
+        return [(figure["aspect"], statistic) for figure in self._figures(of=JUDGE, statistic=statistic)]
+
+    def _rows(self, aspect: str) -> Iterator[Sequence[str]]:
+        """The rows of an aspect's table: by domain the judge, the baselines and people."""
+        judges = [(name, name, "figures") for name in (JUDGE, *BASELINES)]
+        if self._card["looked_at"] == "test" and "cross_fitted" in self._card:
+            judges.insert(1, (f"{JUDGE}, cross-fitted", JUDGE, "cross_fitted"))
+        for domain in [
+            None,
+            *dict.fromkeys(row["domain"] for row in self._figures(aspect=aspect) if row.get("domain")),
+        ]:
+            for label, of, part in judges:
+                cells = [self._cell(aspect, statistic, of, domain, part=part) for statistic in _STATISTICS]
+                system = self._cell(aspect, "kendall_b", of, level="system", part=part) if domain is None else ""
+                yield [domain or "all", label, *cells, system]
+            for figure in self._figures(of=PEOPLE, aspect=aspect, domain=domain):
+                value = with_interval(figure.get("value"), figure.get("low"), figure.get("high"), 2)
+                yield [domain or "all", f"people: {_NAMED[figure['statistic']]}", value, "", "", "", ""]
+
+    def _inputs(self, aspect: str) -> Iterator[Sequence[str]]:
+        """The inputs of an aspect of a fused judge, the heaviest first."""
+        for each in self._card["inputs"][aspect]:
+            asks = ", ".join(each["asks"].values()) or "nothing"
+            yield [each["input"], f"{each['weight']:+.3f}", number(each["pearson_alone"], 2), asks]

@@ -40,10 +40,9 @@ from summeter.scoring.table import JudgmentTable
 from summeter.stats import correlate
 from summeter.stats.base import Bools, Floats, Ints
 from summeter.training.base import Task, Trained, Training
+from summeter.training.card import Card
 from summeter.training.figures import Figure, Scored, figures, warnings
-from summeter.training.fused_card import fused_lines, fused_readme
-from summeter.training.heads import calibrated
-from summeter.training.linear import PENALTIES, CrossFitted, cross_fit
+from summeter.training.linear import PENALTIES, CrossFitted, calibrated, cross_fit, need_sklearn
 from summeter.training.ratings import FEWEST, LABELS, Ratings, read_ratings, scale_ends
 from summeter.training.regression import load_data
 from summeter.training.split import fitted_on, fold_of, part_masks, split_texts
@@ -89,6 +88,7 @@ class FusedTraining(Training):
 
     def task(self, base: Path) -> FusedTask:
         """Read and check data, runs and ratings."""
+        need_sklearn()
         runs = [RunFolder(base / run) for run in self.runs]
         if self.data is not None:
             data = load_data(self.data, base, preset=self.preset, columns=self.map)
@@ -136,7 +136,7 @@ class FusedTask(Task):
         self.test = f"{data.card.name}:{parts.test}" if self.has_test else None
         self.space = 5_000_000 + 2_000 * len(data.summaries) * sum(source.run is None for source in self.sources)
 
-    def train(self, work: Work, show: Progress) -> TrainedFused:
+    def train(self, work: Work, show: Progress) -> Trained:
         """Judge with the members that are in no run, fit, and look at the figures."""
         judgments = self.judgments(work.folder / "members", show)
         measured, inputs = self.measured(judgments)
@@ -149,7 +149,10 @@ class FusedTask(Task):
             members=tuple(source.member for source in self.sources), inputs=tuple(inputs), aspects=fitted.combinations
         )
         show.note("figures")
-        return TrainedFused(self, model, measured, fitted)
+        card = _card(self, model, measured, fitted)
+        return Trained(
+            card, Card(card).lines(), Card(card).readme(), lambda folder: write_text(folder / FILE, dumped(model))
+        )
 
     def measured(self, judgments: Sequence[JudgmentTable]) -> tuple[Measured, list[Input]]:
         """The inputs of every rated summary, and what they are."""
@@ -356,23 +359,6 @@ def _lacking(measured: Measured, rows: Bools, inputs: Sequence[Input]) -> str | 
         return None
     status, reason = next(why for (_, at), why in sorted(measured.why.items()) if at == column)
     return f"{counts[column]} of {int(rows.sum())} summaries lack {inputs[column].aspect} ({status}: {reason})"
-
-
-class TrainedFused(Trained):
-    """A fused judge with its card."""
-
-    def __init__(self, task: FusedTask, model: FusedModel, measured: Measured, fitted: FittedFused) -> None:
-        self._model = model
-        self.card = _card(task, model, measured, fitted)
-        self.lines = fused_lines(self.card)
-
-    def write(self, folder: Path) -> None:
-        """The file that `fused[model=FOLDER]` reads."""
-        write_text(folder / FILE, dumped(self._model))
-
-    def readme(self) -> str:
-        """The card for people."""
-        return fused_readme(self.card)
 
 
 def _card(task: FusedTask, model: FusedModel, measured: Measured, fitted: FittedFused) -> dict[str, Any]:

@@ -1,10 +1,12 @@
-"""The network of a regression judge on torch: its backbone trained or adapted, and every backbone as model.onnx."""
+"""The network of a regression judge on torch: its backbone trained or adapted by the transformers Trainer, and every
+backbone as model.onnx."""
 
 from __future__ import annotations
 
 import shutil
+import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -14,13 +16,13 @@ from pydantic import Field
 
 from summeter.data.atomic import building, write_text
 from summeter.engine.progress import Progress
+from summeter.interrupt import checkpoint
 from summeter.models.local.export import write_encoder_onnx
 from summeter.models.local.opened import Opened
 from summeter.models.local.regressor import Layer, framed
 from summeter.models.local.tokens import reads_segments
-from summeter.records import Record, digest
-from summeter.training.heads import Spread, mean_pearson
-from summeter.training.loop import Fitted, Schedule, fit, seeded
+from summeter.records import InstallError, ModelError, Record, digest
+from summeter.training.linear import mean_pearson, unscaled
 from summeter.training.work import Work
 
 if TYPE_CHECKING:
@@ -31,7 +33,11 @@ if TYPE_CHECKING:
     from summeter.stats.base import Bools, Floats
 
 Mode = Literal["frozen", "lora", "full"]
+SAVE_EVERY = 30.0
+"""Seconds between checkpoints within an epoch; one is kept at the end of each."""
 _SMALL = (".json", ".txt", ".model")
+_DEV = "pearson"  # the Trainer's name of the score on dev
+_UNDEFINED = -2.0  # below every correlation
 
 
 class Lora(Record):
@@ -40,6 +46,26 @@ class Lora(Record):
     rank: int = Field(default=8, ge=1)
     alpha: int = Field(default=16, ge=1)
     dropout: float = Field(default=0.05, ge=0, lt=1)
+
+
+class Schedule(Record):
+    """How a network is trained: AdamW, the learning rate rising over the share `warmup` of all steps and then falling
+    to 0; after `patience` epochs without a better score on dev the best weights are taken."""
+
+    epochs: int = Field(default=10, ge=1)
+    batch: int = Field(default=16, ge=1)
+    learning_rate: float = Field(default=2e-5, gt=0)
+    weight_decay: float = Field(default=0.01, ge=0)
+    warmup: float = Field(default=0.1, ge=0, lt=1)
+    clip: float = Field(default=1.0, gt=0)
+    patience: int = Field(default=3, ge=1)
+
+
+class Fitted(NamedTuple):
+    """The score on dev after each epoch (None: undefined), and the best epoch, from 1."""
+
+    scores: tuple[float | None, ...]
+    best: int
 
 
 class Job(NamedTuple):
@@ -73,12 +99,15 @@ class Job(NamedTuple):
         return mean_pearson(values[:, rated], self.targets[self.dev][:, rated], [self.outputs[at] for at in rated])
 
 
-def _files(source: Path, target: Path, limit: int) -> None:
-    """Config and tokenizer of a backbone, and the length that the judge reads."""
-    for file in sorted(source.iterdir()):
-        if file.is_file() and file.suffix in _SMALL and not file.name.endswith(".index.json"):
-            shutil.copyfile(file, target / file.name)
-    write_text(target / "sentence_bert_config.json", f'{{"max_seq_length": {limit}}}\n')
+def need_torch() -> None:
+    """InstallError where torch, transformers, accelerate or peft is missing."""
+    try:
+        import accelerate  # noqa: F401 - only whether it is there
+        import peft  # noqa: F401
+        import torch  # noqa: F401
+        import transformers  # noqa: F401
+    except ImportError as error:
+        raise InstallError.missing(error.name or "torch", "train") from error
 
 
 def export(backbone: Opened, folder: Path, show: Progress, *, onnx: bool) -> None:
@@ -87,7 +116,7 @@ def export(backbone: Opened, folder: Path, show: Progress, *, onnx: bool) -> Non
         return
     source = backbone.model.folder
     with building(folder) as fresh:
-        _files(source, fresh, backbone.tokens.limit)
+        _copy_config(source, fresh, backbone.tokens.limit)
         if backbone.runtime.file is not None:
             for file in backbone.runtime.file.parent.iterdir():
                 if file.name == "model.onnx" or file.name.startswith(("model.onnx_data", "model.onnx.data")):
@@ -98,6 +127,14 @@ def export(backbone: Opened, folder: Path, show: Progress, *, onnx: bool) -> Non
         if onnx:
             show.note("writing model.onnx")
             write_encoder_onnx(_loaded(source), fresh)
+
+
+def _copy_config(source: Path, target: Path, limit: int) -> None:
+    """Config and tokenizer of a backbone, and the length that the judge reads."""
+    for file in sorted(source.iterdir()):
+        if file.is_file() and file.suffix in _SMALL and not file.name.endswith(".index.json"):
+            shutil.copyfile(file, target / file.name)
+    write_text(target / "sentence_bert_config.json", f'{{"max_seq_length": {limit}}}\n')
 
 
 def _loaded(folder: Path) -> Any:
@@ -111,69 +148,28 @@ def _loaded(folder: Path) -> Any:
     ).eval()
 
 
-def _layers(sizes: Sequence[int]) -> torch.nn.ModuleList:
-    from torch import nn
-
-    return nn.ModuleList(nn.Linear(before, after) for before, after in pairwise(sizes))
-
-
-def _applied(layers: torch.nn.ModuleList, values: torch.Tensor) -> torch.Tensor:
-    import torch
-
-    for number, layer in enumerate(layers):
-        values = layer(torch.tanh(values) if number else values)
-    return values
-
-
-def _as_arrays(layers: torch.nn.ModuleList) -> tuple[Layer, ...]:
-    return tuple(
-        Layer(layer.weight.detach().double().cpu().numpy().T.copy(), layer.bias.detach().double().cpu().numpy())
-        for layer in layers
-    )
-
-
-def _loss(outputs: torch.Tensor, targets: torch.Tensor, span_free: int | None) -> torch.Tensor:
-    """The mean squared error of the ratings that there are, and the logistic loss of the yes/no output."""
-    import torch
-
-    given = ~torch.isnan(targets)
-    rated = given.clone()
-    if span_free is not None:
-        rated[:, span_free] = False
-    wanted = torch.nan_to_num(targets)
-    total = (((outputs - wanted) ** 2) * rated).sum() / rated.sum().clamp(min=1)
-    if span_free is not None:
-        own = torch.nn.functional.binary_cross_entropy_with_logits(
-            outputs[:, span_free], wanted[:, span_free], reduction="none"
-        )
-        total = total + (own * given[:, span_free]).sum() / given[:, span_free].sum().clamp(min=1)
-    return total
-
-
 def train_head(job: Job, states: Floats, work: Work, show: Progress) -> tuple[tuple[Layer, ...], Fitted]:
     """A small network on states that do not change."""
     import torch
+    from sklearn.preprocessing import StandardScaler
 
-    seeded(job.seed)
     rows = np.flatnonzero(job.train)
-    spread = Spread.of(states[rows])
-    scaled = torch.from_numpy(spread.scaled(states).astype(np.float32))
-    wanted = torch.from_numpy(job.targets.astype(np.float32))
-    layers = _layers(_sizes(job, states.shape[1]))
+    scaler = StandardScaler().fit(states[rows])
+    scaled = torch.from_numpy(scaler.transform(states).astype(np.float32))
 
-    def loss(batch: Sequence[int]) -> torch.Tensor:
-        places = rows[list(batch)]
-        return _loss(_applied(layers, scaled[places]), wanted[places], job.yes_no)
+    class Head(torch.nn.Module):  # type: ignore[misc] # torch has no types where the code is checked
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = _layers(job, states.shape[1])
 
-    def score() -> float | None:
-        return job.score(_applied(layers, scaled[np.flatnonzero(job.dev)]).double().numpy())
+        def forward(self, states: torch.Tensor, labels: torch.Tensor) -> dict[str, torch.Tensor]:
+            return _with_loss(self.layers, states, labels, job)
 
-    state = work.folder / f"checkpoint-{digest(rows.tolist(), 16)}.pt"
-    how = fit(layers, len(rows), loss, score, job.schedule, seed=job.seed, state=state, show=show)
-    first, *rest = _as_arrays(layers)
+    folder = work.folder / f"head-{digest(rows.tolist(), 16)}"
+    network, how = _fitted(job, Head, lambda places: {"states": scaled[places]}, folder, show)
+    first, *rest = _as_arrays(network.layers)
     # Standardising is part of the first map, so that the judge reads raw states.
-    weight = first.weight / spread.deviations[:, None]
-    return (Layer(weight, first.bias - spread.means @ weight), *rest), how
+    return (unscaled(first.weight.T, first.bias, scaler), *rest), how
 
 
 def train_network(job: Job, folder: Path, work: Work, show: Progress) -> tuple[tuple[Layer, ...], Fitted]:
@@ -181,87 +177,168 @@ def train_network(job: Job, folder: Path, work: Work, show: Progress) -> tuple[t
     safetensors, and model.onnx where the job asks for it."""
     import torch
 
-    seeded(job.seed)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    network = _judge(job, _loaded(job.backbone.model.folder)).to(device)
     inputs = [
         input_
         for framing, texts in framed(job.pairs, job.prompts)
         for input_ in job.backbone.tokens.inputs(texts, framing)
     ]
-    wanted = torch.from_numpy(job.targets.astype(np.float32)).to(device)
-    rows, dev = np.flatnonzero(job.train), np.flatnonzero(job.dev).tolist()
 
-    def outputs_of(places: Sequence[int]) -> torch.Tensor:
-        given: torch.Tensor = network(*_batch(job, [inputs[place] for place in places], device))
-        return given
+    class Judge(torch.nn.Module):  # type: ignore[misc] # torch has no types where the code is checked
+        def __init__(self) -> None:
+            super().__init__()
+            backbone = _loaded(job.backbone.model.folder).train()
+            self.segmented = reads_segments(backbone.config)
+            self.layers = _layers(job, int(backbone.config.hidden_size) * (4 if job.pool == "pair" else 1))
+            self.backbone = _adapted(backbone, job.lora) if job.mode == "lora" else backbone
 
-    def loss(batch: Sequence[int]) -> torch.Tensor:
-        places = rows[list(batch)].tolist()
-        return _loss(outputs_of(places), wanted[places], job.yes_no)
+        def forward(
+            self, ids: torch.Tensor, mask: torch.Tensor, segments: torch.Tensor, text: torch.Tensor,
+            labels: torch.Tensor,
+        ) -> dict[str, torch.Tensor]:  # fmt: skip
+            given = {"token_type_ids": segments} if self.segmented else {}
+            states = self.backbone(input_ids=ids, attention_mask=mask, **given).last_hidden_state
+            return _with_loss(self.layers, _pooled(states, mask, text, job.pool), labels, job)
 
-    def score() -> float | None:
-        size = job.schedule.batch
-        values = torch.cat([outputs_of(dev[at : at + size]) for at in range(0, len(dev), size)])
-        return job.score(values.double().cpu().numpy())
+    def batch(places: Sequence[int]) -> dict[str, torch.Tensor]:
+        return _padded(job, [inputs[place] for place in places])
 
-    fitted = fit(network, len(rows), loss, score, job.schedule, seed=job.seed, state=work.state, show=show)
-    network = network.cpu()
+    network, how = _fitted(job, Judge, batch, work.folder / "network", show)
     trained = network.backbone.merge_and_unload() if job.mode == "lora" else network.backbone
     shutil.rmtree(folder, ignore_errors=True)
     with building(folder) as fresh:
-        _files(job.backbone.model.folder, fresh, job.backbone.tokens.limit)
+        _copy_config(job.backbone.model.folder, fresh, job.backbone.tokens.limit)
         trained.save_pretrained(fresh)
         if job.onnx:
             show.note("writing model.onnx")
             write_encoder_onnx(trained, fresh)
-    return _as_arrays(network.layers), fitted
+    return _as_arrays(network.layers), how
 
 
-def _sizes(job: Job, width: int) -> list[int]:
-    return [width, *([] if job.hidden is None else [job.hidden]), len(job.outputs)]
+def _fitted(
+    job: Job, make: Callable[[], torch.nn.Module], batch: Callable[[Sequence[int]], dict[str, Any]], folder: Path,
+    show: Progress,
+) -> tuple[Any, Fitted]:  # fmt: skip
+    """The network that `make` gives, trained on the job's rows, with the weights of the best epoch on dev.
+
+    `batch` gives the inputs of rows by number. `folder` keeps the Trainer's checkpoints, from which an interrupted
+    training goes on with the same numbers. ModelError where the loss is no number.
+    """
+    import torch
+    import transformers
+    from transformers.trainer_utils import get_last_checkpoint
+
+    how = job.schedule
+    transformers.set_seed(job.seed)
+    torch.use_deterministic_algorithms(mode=True, warn_only=True)
+    wanted = torch.from_numpy(job.targets.astype(np.float32))
+
+    def scored(predicted: Any) -> dict[str, float]:
+        score = job.score(np.asarray(predicted.predictions, dtype=np.float64))
+        return {_DEV: _UNDEFINED if score is None else score}
+
+    class Watch(transformers.TrainerCallback):  # type: ignore[misc]
+        """Shows progress, stops where the user interrupts, and keeps a checkpoint every half minute."""
+
+        def __init__(self) -> None:
+            self.saved = time.monotonic()
+
+        def on_train_begin(self, _: Any, state: Any, control: Any, **more: Any) -> None:
+            del control, more
+            show.start(state.max_steps)
+            for _step in range(state.global_step):
+                show.advance(ok=True)
+
+        def on_step_end(self, _: Any, state: Any, control: Any, **more: Any) -> None:
+            del state, more
+            checkpoint()
+            show.advance(ok=True)
+            control.should_save = control.should_save or time.monotonic() - self.saved > SAVE_EVERY
+
+        def on_save(self, *_: Any, **__: Any) -> None:
+            self.saved = time.monotonic()
+
+        def on_evaluate(self, _: Any, state: Any, control: Any, metrics: Mapping[str, float], **more: Any) -> None:
+            del control, more
+            score = metrics[f"eval_{_DEV}"]
+            shown = "undefined" if score == _UNDEFINED else f"{score:.3f}"
+            show.note(f"epoch {round(state.epoch)}: dev {shown}")
+
+    transformers.utils.logging.set_verbosity_error()
+    arguments = transformers.TrainingArguments(
+        output_dir=str(folder), seed=job.seed, num_train_epochs=how.epochs, per_device_train_batch_size=how.batch,
+        per_device_eval_batch_size=how.batch, learning_rate=how.learning_rate, weight_decay=how.weight_decay,
+        warmup_steps=how.warmup, max_grad_norm=how.clip, use_cpu=not torch.cuda.is_available(),
+        eval_strategy="epoch", save_strategy="epoch", save_total_limit=1, load_best_model_at_end=True,
+        metric_for_best_model=_DEV, greater_is_better=True, logging_strategy="no", report_to="none", disable_tqdm=True,
+        remove_unused_columns=False, dataloader_pin_memory=False, label_names=["labels"],
+    )  # fmt: skip
+    trainer = transformers.Trainer(
+        make(), arguments, data_collator=lambda places: {**batch(places), "labels": wanted[list(places)]},
+        train_dataset=np.flatnonzero(job.train).tolist(), eval_dataset=np.flatnonzero(job.dev).tolist(),
+        compute_metrics=scored, callbacks=[transformers.EarlyStoppingCallback(how.patience), Watch()],
+    )  # fmt: skip
+    trainer.remove_callback(transformers.PrinterCallback)
+    trainer.train(resume_from_checkpoint=get_last_checkpoint(str(folder)) if folder.is_dir() else None)
+    scores = [row[f"eval_{_DEV}"] for row in trainer.state.log_history if f"eval_{_DEV}" in row]
+    network = trainer.model.cpu().eval()
+    return network, Fitted(tuple(None if s == _UNDEFINED else s for s in scores), int(np.argmax(scores)) + 1)
 
 
-def _batch(job: Job, inputs: Sequence[Input], device: str) -> tuple[torch.Tensor, ...]:
+def _layers(job: Job, width: int) -> torch.nn.ModuleList:
+    """The head's affine maps."""
+    from torch import nn
+
+    sizes = [width, *([] if job.hidden is None else [job.hidden]), len(job.outputs)]
+    return nn.ModuleList(nn.Linear(before, after) for before, after in pairwise(sizes))
+
+
+def _as_arrays(layers: torch.nn.ModuleList) -> tuple[Layer, ...]:
+    return tuple(
+        Layer(layer.weight.detach().double().numpy().T.copy(), layer.bias.detach().double().numpy()) for layer in layers
+    )
+
+
+def _with_loss(layers: torch.nn.ModuleList, values: torch.Tensor, labels: torch.Tensor, job: Job) -> dict[str, Any]:
+    """The head's outputs, and as their loss the mean squared error of the ratings that there are, and the logistic loss
+    of the yes/no output."""
+    import torch
+
+    for number, layer in enumerate(layers):
+        values = layer(torch.tanh(values) if number else values)
+    given, wanted = ~torch.isnan(labels), torch.nan_to_num(labels)
+    rated = given.clone()
+    if job.yes_no is not None:
+        rated[:, job.yes_no] = False
+    loss = (((values - wanted) ** 2) * rated).sum() / rated.sum().clamp(min=1)
+    if job.yes_no is not None:
+        own, known = values[:, job.yes_no], given[:, job.yes_no]
+        losses = torch.nn.functional.binary_cross_entropy_with_logits(own, wanted[:, job.yes_no], reduction="none")
+        loss = loss + (losses * known).sum() / known.sum().clamp(min=1)
+    if not bool(torch.isfinite(loss)):
+        raise ModelError(
+            f"the loss is {float(loss.detach())}; try a learning_rate below {job.schedule.learning_rate:g}"
+        )
+    return {"loss": loss, "logits": values}
+
+
+def _padded(job: Job, inputs: Sequence[Input]) -> dict[str, torch.Tensor]:
     import torch
 
     batch = job.backbone.tokens.padded(inputs)
     text = np.full(batch.ids.shape, -1, dtype=np.int64)
     for row, input_ in enumerate(inputs):
         text[row, : len(input_.ids)] = input_.text
-    return tuple(torch.from_numpy(array).to(device) for array in (batch.ids, batch.mask, batch.segments, text))
+    named = {"ids": batch.ids, "mask": batch.mask, "segments": batch.segments, "text": text}
+    return {name: torch.from_numpy(array) for name, array in named.items()}
 
 
-def _judge(job: Job, backbone: Any) -> Any:
-    """The network: a backbone, pooled states, and a head."""
-    from torch import nn
+def _adapted(backbone: Any, how: Lora) -> Any:
+    import peft
 
-    segmented = reads_segments(backbone.config)
-    width = int(backbone.config.hidden_size) * (4 if job.pool == "pair" else 1)
-    if job.mode == "lora":
-        import peft
-
-        lora = peft.LoraConfig(
-            r=job.lora.rank, lora_alpha=job.lora.alpha, lora_dropout=job.lora.dropout, target_modules="all-linear"
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # of what peft itself calls in transformers
-            backbone = peft.get_peft_model(backbone, lora)
-
-    class Judge(nn.Module):  # type: ignore[misc] # torch has no types where the code is checked
-        def __init__(self) -> None:
-            super().__init__()
-            self.backbone = backbone
-            self.layers = _layers(_sizes(job, width))
-
-        def forward(
-            self, ids: torch.Tensor, mask: torch.Tensor, segments: torch.Tensor, text: torch.Tensor
-        ) -> torch.Tensor:
-            given = {"token_type_ids": segments} if segmented else {}
-            states = self.backbone(input_ids=ids, attention_mask=mask, **given).last_hidden_state
-            return _applied(self.layers, _pooled(states, mask, text, job.pool))
-
-    return Judge()
+    lora = peft.LoraConfig(r=how.rank, lora_alpha=how.alpha, lora_dropout=how.dropout, target_modules="all-linear")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of what peft itself calls in transformers
+        return peft.get_peft_model(backbone, lora)
 
 
 def _pooled(states: torch.Tensor, mask: torch.Tensor, text: torch.Tensor, pool: str) -> torch.Tensor:

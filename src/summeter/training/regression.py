@@ -23,11 +23,20 @@ from summeter.records import UsageError, digest
 from summeter.runs.usage import Usage
 from summeter.stats.base import Bools, Floats
 from summeter.training.base import Task, Trained, Training
-from summeter.training.card import card_lines, regression_readme
+from summeter.training.card import Card
 from summeter.training.figures import Figure, Scored, figures, warnings, yes_no_figures
-from summeter.training.heads import CalibrationKind, calibrated, logistic, ridge
-from summeter.training.loop import Fitted, Schedule, need_torch
-from summeter.training.network import Job, Lora, Mode, export, train_head, train_network
+from summeter.training.linear import CalibrationKind, calibrated, logistic, need_sklearn, ridge
+from summeter.training.network import (
+    Fitted,
+    Job,
+    Lora,
+    Mode,
+    Schedule,
+    export,
+    need_torch,
+    train_head,
+    train_network,
+)
 from summeter.training.ratings import LABELS, Ratings, check_parts, read_ratings, scale_ends
 from summeter.training.split import PARTS, fitted_on, fold_of, part_masks, places, split_texts
 from summeter.training.work import Work
@@ -134,6 +143,7 @@ class Regression(Training):
         on_torch = self.mode != "frozen" or not self.onnx
         if on_torch or self.head == "mlp":
             need_torch()
+        need_sklearn()
         data = load_data(self.data, base, preset=self.preset, columns=self.map)
         backbone = open_backbone(self.backbone, base, self.max_tokens, on_torch=on_torch)
         if not self.onnx and not any(backbone.model.folder.glob("*.safetensors")):
@@ -243,7 +253,7 @@ class RegressionTask(Task):
     def documents(self, rows: Bools) -> int:
         return len(np.unique(self.ratings.document_codes[rows]))
 
-    def train(self, work: Work, show: Progress) -> TrainedRegression:
+    def train(self, work: Work, show: Progress) -> Trained:
         """States, head, calibration, figures."""
         fitted = self.fit(work, show)
         values = {aspect: fitted.ratings[aspect] for aspect in self.ratings.aspects}
@@ -256,7 +266,13 @@ class RegressionTask(Task):
             listed += yes_no_figures(
                 self.ratings, fitted.span_free, SPAN_FREE, rows, resamples=self.how.resamples, seed=self.how.seed
             )
-        return TrainedRegression(self, fitted, listed)
+        card = _card(self, fitted, listed)
+
+        def write(folder: Path) -> None:
+            shutil.copytree(fitted.folder, folder, dirs_exist_ok=True)
+            write_text(folder / FILE, fitted.head.dump())
+
+        return Trained(card, Card(card).lines(), Card(card).readme(), write)
 
     def fit(self, work: Work, show: Progress) -> FittedRegression:
         """Everything but the figures."""
@@ -377,24 +393,6 @@ class FittedRegression(NamedTuple):
     cut: Any
     how: Fitted | None
     span_free: Floats | None
-
-
-class TrainedRegression(Trained):
-    """A regression judge with its card."""
-
-    def __init__(self, task: RegressionTask, fitted: FittedRegression, listed: Sequence[Figure]) -> None:
-        self._fitted = fitted
-        self.card = _card(task, fitted, listed)
-        self.lines = card_lines(self.card)
-
-    def write(self, folder: Path) -> None:
-        """The backbone's files, and the head beside them."""
-        shutil.copytree(self._fitted.folder, folder, dirs_exist_ok=True)
-        write_text(folder / FILE, self._fitted.head.dump())
-
-    def readme(self) -> str:
-        """The card for people."""
-        return regression_readme(self.card)
 
 
 def open_written(folder: Path, limit: int) -> Opened:

@@ -70,7 +70,7 @@ def train(
     with building(target) as fresh:
         trained.write(fresh)
         write_text(fresh / CARD, json.dumps(card, ensure_ascii=False, indent=1) + "\n")
-        write_text(fresh / README, trained.readme())
+        write_text(fresh / README, trained.readme)
     work.remove()
     return Outcome(target, card, tuple(lines))
 
