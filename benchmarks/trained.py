@@ -21,7 +21,7 @@ import argparse
 import resource
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,13 +36,14 @@ from summeter.meta.inputs import judge_input
 from summeter.runs.run import RunFolder
 from summeter.scoring.table import Question
 from summeter.stats import Bootstrap, correlate, correlation_of
-from summeter.stats.base import Floats
+from summeter.stats.base import Floats, Ints
 from summeter.tables import with_interval
 from summeter.training.figures import Draws, Figure, system_level
 from summeter.training.fused import FusedTask, FusedTraining, fit_fused
 from summeter.training.ratings import Ratings
-from summeter.training.regression import Regression, cross_fit
-from summeter.training.split import Split
+from summeter.training.regression import Regression, Rows
+from summeter.training.split import Split, fold_of, places
+from summeter.training.work import Work
 
 ROOT = Path(__file__).resolve().parent.parent
 SETS = ("shen2023", "dialsummeval")
@@ -60,6 +61,42 @@ class Judges(NamedTuple):
     ratings: Ratings
     values: dict[str, dict[str, Floats]]
     best: dict[str, str]
+
+
+class CrossFitted(NamedTuple):
+    """Each summary judged by a judge that was trained without its document: `ratings` by aspect in the order of
+    `rows`; `means` are the constants of each row's training documents."""
+
+    rows: Ratings
+    ratings: Mapping[str, Floats]
+    means: Mapping[str, Floats]
+    fold: Ints
+
+
+def cross_fit(
+    how: Regression, work: Path, *, base: Path = Path(), folds: int = 5, show: Progress | None = None
+) -> CrossFitted:
+    """Judges of all folds by document, near-duplicates in one; states are computed once, in `work`, and used by all.
+
+    Of the documents that are not in a fold the share `split.dev` chooses and calibrates. For mode `frozen`: another one
+    would train a network a fold.
+    """
+    task = how.task(base)
+    fold_by_document = fold_of(task.ratings.texts, folds, how.split.salt)
+    fold = np.array([fold_by_document[row.document_id] for row in task.ratings.summaries])
+    at, _ = places(task.ratings.texts, f"dev {how.split.salt}")
+    chooses = np.array([at[row.document_id] < how.split.dev for row in task.ratings.summaries])
+    values = {aspect: np.full(len(fold), np.nan) for aspect in task.ratings.aspects}
+    means = {aspect: np.full(len(fold), np.nan) for aspect in task.ratings.aspects}
+    states = Work(work, task.key)
+    for number in range(folds):
+        own = fold == number
+        task.rows = Rows(~own & ~chooses, ~own & chooses, own)
+        fitted = task.fit(states, show or Progress())
+        for aspect, own_values in values.items():
+            own_values[own] = fitted.ratings[aspect][own]
+            means[aspect][own] = np.nanmean(task.ratings.mean(aspect)[task.rows.train])
+    return CrossFitted(task.ratings, values, means, fold)
 
 
 def judges(data: Path, name: str, work: Path, backbone: Path | None) -> Judges:

@@ -23,9 +23,11 @@ from summeter.models.networks import (
     Embed,
     Encode,
     FindCoreference,
+    FindLabels,
     FindTokens,
     FirstWord,
     Generate,
+    Labels,
     ModelTask,
     NetworkRequest,
     Rate,
@@ -175,7 +177,8 @@ def word_classifier(*, limit: int = 512) -> FakeNetwork:
         row[-1] = 8 * share - 4
         return row
 
-    return FakeNetwork({Classify: logits}, "words/classifier", limit=limit)
+    labels = Labels(("entity error", "no error"), several=False)
+    return FakeNetwork({Classify: logits, FindLabels: lambda _: labels}, "words/classifier", limit=limit)
 
 
 def word_tokens() -> FakeNetwork:

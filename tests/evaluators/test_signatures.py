@@ -87,6 +87,9 @@ SIGNATURES = {
     "alignscore": [
         "alignscore|alignscore:p/m|split:rules-1|v:1",
     ],
+    "error_types": [
+        "error_types|error_types:p/m|split:rules-1|v:1",
+    ],
     "minicheck": [
         "minicheck|minicheck:p/m|split:rules-1|v:1",
     ],

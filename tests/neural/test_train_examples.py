@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import io
 import json
 import math
 import os
@@ -12,6 +14,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,21 +23,21 @@ import pytest
 
 import summeter as sm
 
+pytest.importorskip("accelerate", reason="needs accelerate: make neural")
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 WORDS = ("ab", "cd", "ef", "gh", "ij", "kl", "mn", "op", "rs", "tu", "vw", "xy")
 OPTIONS = ("--learning-rate", 3e-3, "--batch", 8, "--save-steps", 25, "--epochs", 4)
 
 
-def started(script: str, *arguments: object) -> subprocess.Popen[str]:
-    command = [sys.executable, str(EXAMPLES / script), *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
-
-
 def ran(script: str, *arguments: object) -> str:
-    child = started(script, *arguments)
-    out, err = child.communicate()
-    assert child.returncode == 0, err
-    return out
+    """What the script prints, run in this process."""
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(io.StringIO()) as out:
+        patch.setattr(sys, "argv", [script, *map(str, arguments)])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            runpy.run_path(str(EXAMPLES / script), run_name="__main__")
+    return out.getvalue()
 
 
 def written(file: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
@@ -108,12 +111,13 @@ class TestNli:
         data = written(tmp_path / "pairs.jsonl", pairs(60))
         options = (data, "--model", folders / "encoder", "--learning-rate", 1e-3, "--batch", 8, "--save-steps", 4,
                    "--epochs", 3)  # fmt: skip
-        child = started("train_nli.py", *options, "-o", tmp_path / "killed")
+        command = [sys.executable, str(EXAMPLES / "train_nli.py"), *map(str, options), "-o", str(tmp_path / "killed")]
+        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ)
         while not (tmp_path / "killed.checkpoints" / "checkpoint-20" / "trainer_state.json").is_file():
             assert child.poll() is None
             time.sleep(0.02)
         child.send_signal(signal.SIGKILL)
-        child.communicate()
+        child.wait()
         assert not (tmp_path / "killed").exists()
         assert "checkpoint-" in ran("train_nli.py", *options, "-o", tmp_path / "killed")
         ran("train_nli.py", *options, "-o", tmp_path / "whole")
@@ -148,6 +152,56 @@ class TestNli:
         rows[1]["label"] = "maybe"
         with pytest.raises(SystemExit, match=r"pairs.jsonl:2: label: is 'maybe'; labels: entail, neutral"):
             read([written(tmp_path / "pairs.jsonl", rows)])
+
+
+class TestErrorTypes:
+    @staticmethod
+    def labelled(documents: int) -> list[dict[str, Any]]:
+        """Sentences with "zz" have an entity error, with "yy" one out of context too."""
+        draw, rows = random.Random(2), []
+        for number in range(documents):
+            kinds = [draw.randrange(3) for _ in range(2)]
+            sentences = [f"{draw.choice(WORDS)} {('ab', 'zz', 'zz yy')[kind]}." for kind in kinds]
+            types = [("NoE", "EntE", "EntE+OutE")[kind] for kind in kinds]
+            document, labels = f"{' '.join(draw.choices(WORDS, k=6))} {number}.", [{"ana": one} for one in types]
+            rows.append({"document": document, "summary": " ".join(sentences), "sentences": sentences,
+                         "human": {"sentence_labels": labels}})  # fmt: skip
+        return rows
+
+    def test_error_types_judges_with_it(self, folders: Path, tmp_path: Path) -> None:
+        data = written(tmp_path / "labelled.jsonl", self.labelled(60))
+        ran("train_error_types.py", data, "--model", folders / "bert", "-o", tmp_path / "types", "--epochs", 10,
+            "--batch", 4, "--learning-rate", 2e-3)  # fmt: skip
+        config = json.loads((tmp_path / "types" / "config.json").read_text("utf-8"))
+        assert config["id2label"] == {"0": "no error", "1": "entity error", "2": "out-of-context error"}
+        new = self.labelled(75)[60:]
+        models = {"error_types": f"local/{tmp_path / 'types'}"}
+        run = sm.evaluate(new, ["error_types"], models=models, out=tmp_path / "run")
+        judgments = list(run.judgments())
+        wanted = {
+            (row.target.document_id, row.target.index): row.label
+            for row in sm.load(new).iter_judgments("human.raw")
+        }  # fmt: skip
+        right = [row.label == wanted[row.target.document_id, row.target.index] for row in judgments]
+        assert len(right) == 30
+        assert sum(right) > 24
+        assert {row.error_type for row in judgments} > {"no error"}
+        assert all((row.label == 1) == (row.error_type == "no error") == (row.value == 1.0) for row in judgments)
+        (pooled,) = [
+            row for row in sm.meta.errors(run, sm.load(new)).rows
+            if (row.details.get("group"), row.statistic) == ("all errors", "localisation_accuracy")
+        ]  # fmt: skip
+        assert pooled.value is not None
+        assert pooled.value > 0.7
+        again = sm.evaluate(new, ["error_types"], out=tmp_path / "again", replay=tmp_path / "run")
+        assert [row.line for row in again.judgments()] == [row.line for row in run.judgments()]
+
+    def test_a_classifier_of_something_else_is_refused(self, folders: Path) -> None:
+        rows = [{"document": "ab cd.", "summary": "ab."}]
+        with pytest.raises(
+            sm.SummeterError, match="its labels are entailment, neutral, contradiction; error_types needs"
+        ):
+            sm.evaluate(rows, ["error_types"], models={"error_types": f"local/{folders / 'bert'}"})
 
 
 class TestClaims:

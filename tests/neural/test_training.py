@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import runpy
 import signal
 import subprocess
 import sys
@@ -25,7 +26,7 @@ from summeter.models.local.regressor import MATCHES, pooled_states
 from summeter.records import UsageError
 from summeter.runs.usage import Usage
 from summeter.training import train
-from summeter.training.regression import Regression, cross_fit
+from summeter.training.regression import Regression
 from summeter.training.work import Work
 
 pytest.importorskip("peft", reason="needs peft: make neural")
@@ -273,7 +274,8 @@ def test_permuted_labels_give_chance(folders: Path, tmp_path: Path) -> None:
     assert low < 0 < high
 
 
-def test_folds_never_see_their_documents(folders: Path, tmp_path: Path) -> None:
+def test_folds_never_see_their_documents(folders: Path, tmp_path: Path, root: Path) -> None:
+    cross_fit = runpy.run_path(str(root / "benchmarks" / "trained.py"))["cross_fit"]
     how = Regression(**settings(folders, written(tmp_path, rows(by_words))))
     crossed = cross_fit(how, tmp_path / "work", folds=5)
     assert not np.isnan(crossed.ratings["coherence"]).any()

@@ -17,16 +17,11 @@ from summeter.training.run import KINDS
 from summeter.training.work import Work
 
 
-class Mean(Trained):
-    def __init__(self, value: float) -> None:
-        self.card = {"kind": "mean", "mean": value}
-        self.lines = [f"mean {value:g}"]
+def mean(value: float) -> Trained:
+    def write(folder: Path) -> None:
+        (folder / "mean.txt").write_text(str(value))
 
-    def write(self, folder: Path) -> None:
-        (folder / "mean.txt").write_text(str(self.card["mean"]))
-
-    def readme(self) -> str:
-        return "# A mean\n"
+    return Trained({"kind": "mean", "mean": value}, [f"mean {value:g}"], "# A mean\n", write)
 
 
 class MeanTask(Task):
@@ -36,14 +31,14 @@ class MeanTask(Task):
     def __init__(self, key: str, numbers: list[float], space: int) -> None:
         self.key, self.test, self.space, self.numbers = key, "part-1", space, numbers
 
-    def train(self, work: Work, show: Progress) -> Mean:
+    def train(self, work: Work, show: Progress) -> Trained:
         def rows(part: range) -> np.ndarray[Any, Any]:
             if part.start == self.fails_at:
                 raise KeyboardInterrupt
             self.computed.extend(part)
             return np.array(self.numbers)[part.start : part.stop]
 
-        return Mean(float(work.rows("numbers", len(self.numbers), rows, at_once=2).mean()))
+        return mean(float(work.rows("numbers", len(self.numbers), rows, at_once=2).mean()))
 
 
 class MeanTraining(Training):

@@ -22,6 +22,7 @@ CATALOG: dict[str, str] = {
     "finesure.fact_check": "summeter.evaluators.finesure.fact_check:FactCheck",
     "finesure.key_facts": "summeter.evaluators.finesure.key_facts:KeyFactExtraction",
     "finesure.align": "summeter.evaluators.finesure.align:Align",
+    "error_types": "summeter.evaluators.error_types:ErrorTypes",
     "factscore": "summeter.evaluators.claims.factscore:FactScore",
     "fenice": "summeter.evaluators.fenice.evaluator:Fenice",
     "summac": "summeter.evaluators.entailment.summac:SummaC",

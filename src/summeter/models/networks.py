@@ -98,6 +98,14 @@ class Entailment(NamedTuple):
     contradict: float
 
 
+class Labels(NamedTuple):
+    """What the outputs of a classifier stand for, in their order. `several`: an input may have more than one label, and
+    each has a probability of its own."""
+
+    names: tuple[str, ...]
+    several: bool
+
+
 class TokenLogits(NamedTuple):
     """Raw outputs of every token of an input, marks included.
 
@@ -183,6 +191,11 @@ def _unpack_token_logits(data: bytes) -> TokenLogits:
     return TokenLogits(logits, offsets.astype(np.int64), text.astype(np.int64), bool(truncated))
 
 
+def _unpack_labels(data: bytes) -> Labels:
+    names, several = json.loads(data)
+    return Labels(tuple(names), several)
+
+
 def _unpack_rated(data: bytes) -> Rated:
     ratings, span_free, truncated = json.loads(data)
     return Rated({aspect: AspectRating(*rating) for aspect, rating in ratings.items()}, span_free, truncated)
@@ -201,6 +214,7 @@ CLUSTERS: Codec[list[list[tuple[int, int]]]] = Codec(
     lambda data: [[(start, end) for start, end in cluster] for cluster in json.loads(data)],
 )
 TOKEN_LOGITS: Codec[TokenLogits] = Codec(_pack_token_logits, _unpack_token_logits)
+LABELS: Codec[Labels] = Codec(lambda labels: json.dumps(labels).encode(), _unpack_labels)
 RATED: Codec[Rated] = Codec(lambda rated: json.dumps(rated).encode(), _unpack_rated)
 
 
@@ -232,6 +246,14 @@ class Classify(NetworkRequest["NDArray[np.float32]"]):
     texts: tuple[str, ...]
     classes: Classes
     framing: Framing = PLAIN
+
+
+@dataclass(frozen=True)
+class FindLabels(NetworkRequest[Labels]):
+    """The labels of a sequence classifier, as its config names them."""
+
+    codec = LABELS
+    counted = False
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,8 @@ from summeter.training.network import (
     train_head,
     train_network,
 )
-from summeter.training.ratings import LABELS, Ratings, check_parts, read_ratings, scale_ends
-from summeter.training.split import PARTS, fitted_on, fold_of, part_masks, places, split_texts
+from summeter.training.ratings import LABELS, check_parts, read_ratings, scale_ends
+from summeter.training.split import PARTS, fitted_on, part_masks, split_texts
 from summeter.training.work import Work
 
 _HEADS: Final[Mapping[Mode, Literal["ridge", "linear"]]] = {"frozen": "ridge", "lora": "linear", "full": "linear"}
@@ -470,41 +470,3 @@ def _licence(folder: Path) -> str | None:
             if key.strip() == "license" and colon:
                 return value.strip() or None
     return None if named is None else str(named)
-
-
-class CrossFitted(NamedTuple):
-    """Each summary judged by a judge that was trained without its document: `ratings` by aspect in the order of
-    `rows`; `means` are the constants of each row's training documents."""
-
-    rows: Ratings
-    ratings: Mapping[str, Floats]
-    means: Mapping[str, Floats]
-    fold: Any
-
-
-def cross_fit(
-    how: Regression, work: Path, *, base: Path = Path(), folds: int = 5, show: Progress | None = None
-) -> CrossFitted:
-    """Judges of all folds by document, near-duplicates in one; states are computed once, in `work`, and used by all.
-
-    Of the documents that are not in a fold the share `split.dev` chooses and calibrates. For measuring a method: no
-    folder is written. Only `frozen` (another mode would train a network a fold).
-    """
-    if how.mode != "frozen":
-        raise UsageError("cross_fit computes states once for all folds, which only mode frozen allows")
-    task = how.task(base)
-    fold_by_document = fold_of(task.ratings.texts, folds, how.split.salt)
-    fold = np.array([fold_by_document[row.document_id] for row in task.ratings.summaries])
-    at, _ = places(task.ratings.texts, f"dev {how.split.salt}")
-    chooses = np.array([at[row.document_id] < how.split.dev for row in task.ratings.summaries])
-    values = {aspect: np.full(len(fold), np.nan) for aspect in task.ratings.aspects}
-    means = {aspect: np.full(len(fold), np.nan) for aspect in task.ratings.aspects}
-    states = Work(work, task.key)
-    for number in range(folds):
-        own = fold == number
-        task.rows = Rows(~own & ~chooses, ~own & chooses, own)
-        fitted = task.fit(states, show or Progress())
-        for aspect, own_values in values.items():
-            own_values[own] = fitted.ratings[aspect][own]
-            means[aspect][own] = np.nanmean(task.ratings.mean(aspect)[task.rows.train])
-    return CrossFitted(task.ratings, values, means, fold)

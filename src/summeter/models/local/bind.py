@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from summeter.models.local.backend import Head
-from summeter.models.local.classifier import classify
+from summeter.models.local.classifier import classify, find_labels
 from summeter.models.local.coref import find_coreference, head_settings
 from summeter.models.local.encoder import compare_states, embed, encode, layers, pooling
 from summeter.models.local.names import HOW, LocalName, is_local, parse
@@ -25,6 +25,7 @@ from summeter.models.networks import (
     Embed,
     Encode,
     FindCoreference,
+    FindLabels,
     FindTokens,
     FirstWord,
     Generate,
@@ -61,6 +62,7 @@ COMPUTE: Mapping[type[NetworkRequest[Any]], Callable[[Opened, Sequence[Any], Usa
         for encoded in opened.tokens.encoded([request.text for request in requests])
     ],
     TokenLimit: lambda opened, requests, _: [opened.tokens.room(request.framing) for request in requests],
+    FindLabels: lambda opened, requests, _: [find_labels(opened)] * len(requests),
     CountLayers: lambda opened, requests, _: [layers(opened)] * len(requests),
 }
 """What computes each request."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from summeter.models.local.opened import Opened, by_settings
 from summeter.models.local.tokens import Batch
-from summeter.models.networks import Classes, Classify, Framing
+from summeter.models.networks import Classes, Classify, Framing, Labels
 from summeter.records import UsageError
 from summeter.runs.usage import Usage
 
@@ -81,6 +81,15 @@ def classify(opened: Opened, requests: Sequence[Classify], usage: Usage) -> list
         return outputs
 
     return by_settings(requests, lambda request: (request.classes, request.framing), framed)
+
+
+def find_labels(opened: Opened) -> Labels:
+    """The labels in a model's config. UsageError where it names none."""
+    given = opened.model.config.get("id2label")
+    if not isinstance(given, Mapping) or sorted(given, key=str) != sorted(map(str, range(len(given)))):
+        raise UsageError(f"{opened.model.name}: its config.json has no id2label that names outputs 0, 1 and so on")
+    several = opened.model.config.get("problem_type") == "multi_label_classification"
+    return Labels(tuple(str(given[str(place)]) for place in range(len(given))), several)
 
 
 def _outputs(number: int) -> str:

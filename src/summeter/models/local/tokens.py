@@ -159,25 +159,6 @@ class Tokens:
             )
         return frames[0], frames[1]
 
-    def in_two_segments(self) -> Tokens:
-        """The same tokenizer, with segment 1 for the second text of a pair and the marks behind it."""
-        from tokenizers.processors import TemplateProcessing
-
-        marks = {int(mark) for frame in self._frames for part in frame.marks for mark in part}
-        names = {mark: str(self._tokenizer.id_to_token(mark)) for mark in marks}
-        alone, pair = ([[names[int(mark)] for mark in part] for part in frame.marks] for frame in self._frames)
-        tokenizer = type(self._tokenizer).from_str(self._tokenizer.to_str())
-        tokenizer.post_processor = TemplateProcessing(
-            single=[*_in(0, alone[0]), "$A:0", *_in(0, alone[1])],
-            pair=[*_in(0, pair[0]), "$A:0", *_in(0, pair[1]), "$B:1", *_in(1, pair[2])],
-            special_tokens=[(name, mark) for mark, name in names.items()],
-        )
-        return Tokens(tokenizer, self.limit, self.pad, segmented=True, most=self._most)
-
-    def json(self) -> str:
-        """The tokenizer as tokenizer.json holds it."""
-        return str(self._tokenizer.to_str(pretty=True)) + "\n"
-
     @property
     def pair_limit(self) -> int:
         """Tokens that two texts may have together, special tokens left out."""
@@ -407,11 +388,6 @@ def load_tokens(model: Located, wanted: int | None) -> Tokens:
     if tokens.pair_limit <= 0:
         raise UsageError(f"{model.name}: {tokens.limit} tokens have no room for any text; set max_tokens higher")
     return tokens
-
-
-def _in(segment: int, marks: list[str]) -> list[str]:
-    """Marks as a template of tokenizers writes them."""
-    return [f"{mark}:{segment}" for mark in marks]
 
 
 def reads_segments(config: Any) -> bool:

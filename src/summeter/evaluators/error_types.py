@@ -1,0 +1,88 @@
+"""`error_types`: which errors each summary sentence has, by a classifier whose labels are error types, such as the BART
+fitted to FRANK with which Table 2 of FineSurE compares (Song et al., ACL 2024)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+
+from summeter.evaluators.base import Evaluator, Prepared, Role, Tools
+from summeter.models.networks import Classify, CountTokens, FindLabels, Framing, Labels, TokenLimit, softmax
+from summeter.records import Item, Judgment, Unit, UsageError, canonical_error_type, joined_error_types, names_no_error
+from summeter.records.taxonomy import NO_ERROR
+from summeter.stats.base import Floats
+
+FAITHFULNESS = "faithfulness"
+ROLE = "error_types"
+FRAMING = Framing(cut="only_first")
+"""The document and a sentence are a pair; of one too long the document is cut."""
+LEAST = 0.5
+"""The probability from which on a sentence has a type, where it may have several."""
+
+
+class ErrorTypes(Evaluator):
+    """The error types of each summary sentence, by a local classifier (role `error_types`) of (document, sentence).
+
+    The labels in the classifier's config are error types, one of them "no error". A config with `problem_type:
+    multi_label_classification` gives a sentence every type of probability .5 or more, or the likeliest; any other one
+    gives it the likeliest type. `examples/train_error_types.py` trains such classifiers. Writes one judgment a
+    sentence, aspect faithfulness: 1 for a sentence without an error, else 0, `error_type` its types, `confidence` the
+    least of their probabilities. A document too long to be read is cut at its end and counted in `truncated_tokens`.
+    """
+
+    name: ClassVar[str] = "error_types"
+    version: ClassVar[str] = "1"
+    summary: ClassVar[str] = "the error types of summary sentences, by a classifier trained on people's labels"
+    aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
+    roles: ClassVar[Mapping[str, Role]] = {ROLE: Role("classifier")}
+    binary_units: ClassVar[frozenset[Unit]] = frozenset({"sentence"})
+
+    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
+        """One judgment a sentence."""
+        network = tools.network(ROLE)
+        builder = self.builder(item, prepared, tools, model=network.id)
+        (labels,) = await network.ask([FindLabels()])
+        if not any(map(names_no_error, labels.names)):
+            raise UsageError(
+                f"{network.id}: its labels are {', '.join(labels.names)}; {self.name} needs error types, one of them "
+                f"{NO_ERROR!r}, in id2label of its config.json"
+            )
+        document, sentences = item.document.text, item.sentences
+        requests = [Classify((document, text), len(labels.names), FRAMING) for text in sentences]
+        rows = np.array(await network.ask(requests), dtype=np.float64)
+        (room,) = await network.ask([TokenLimit(FRAMING)])
+        length, *lengths = await network.ask([CountTokens(text) for text in (document, *sentences)])
+        judgments = []
+        for index, logits in enumerate(rows):
+            types, confidence = chosen(logits, labels)
+            cut = max(0, length + lengths[index] - room)
+            builder = replace(builder, truncated_tokens=cut or None)
+            clean = names_no_error(types)
+            judgments.append(
+                builder.ok(
+                    FAITHFULNESS, "sentence", index, value=float(clean), label=int(clean), error_type=types,
+                    confidence=confidence, reason=f"{types.replace('+', ', ')} (probability {confidence:.2f})",
+                )
+            )  # fmt: skip
+        return judgments
+
+
+def chosen(logits: Floats, labels: Labels) -> tuple[str, float]:
+    """The types of a sentence as the text of a record, and the least of their probabilities.
+
+    >>> labels = Labels(("NoE", "EntE", "OutE"), several=True)
+    >>> chosen(np.array([-3.0, 2.0, 1.0]), labels)[0], chosen(np.array([-1.0, -2.0, -3.0]), labels)[0]
+    ('entity error+out-of-context error', 'no error')
+    """
+    shares = 1 / (1 + np.exp(-logits)) if labels.several else softmax(logits)
+    places = np.flatnonzero(shares >= LEAST) if labels.several else np.array([], dtype=np.int64)
+    names = {canonical_error_type(labels.names[at]): float(shares[at]) for at in places}
+    if len(names) > 1:
+        names.pop(NO_ERROR, None)
+    if not names:
+        best = int(shares.argmax())
+        names = {canonical_error_type(labels.names[best]): float(shares[best])}
+    return joined_error_types(names) or NO_ERROR, min(names.values())
