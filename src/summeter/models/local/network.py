@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -145,7 +146,9 @@ def _is_nan(result: object) -> bool:
         result = result.logits
     elif isinstance(result, TokenStates):
         result = result.states
-    return isinstance(result, (float, np.ndarray)) and bool(np.isnan(result).any())
+    if isinstance(result, float):
+        return math.isnan(result)
+    return isinstance(result, np.ndarray) and bool(np.isnan(result).any())
 
 
 async def _settled(waiting: dict[bytes, AnyRequest], enough: int) -> None:
