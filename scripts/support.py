@@ -1,0 +1,284 @@
+"""Fit the scorer of `support` and measure what each of its checks adds.
+
+    python scripts/support.py --data ../shared/nli_train             # print the tables
+    python scripts/support.py --data ../shared/nli_train --write     # and write weights.json and docs/quality.md
+
+Sentences against their documents are fitted on `human.jsonl.gz`: claims and summaries that people labelled, from seven
+sources. Key facts against summaries are fitted on the facts in `network/written`. Each figure comes from weights that
+have not seen the claim's document: five folds by `group`. Sources weigh the same, and so do both labels of a source. A
+summary of several sentences counts by its least supported one.
+
+Weights: a check's weight is the share of its findings that stand in unsupported claims. The weights of word overlap are
+those of a logistic regression with an intercept for each source, which is dropped afterwards: sources differ in how much
+their claims copy. Slope, shift and the shift for dialogues are fitted last, over all sources.
+"""
+
+import argparse
+import gzip
+import hashlib
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+
+from summeter.evaluators.support.checks import CONFLICTS
+from summeter.evaluators.support.evidence import prepare
+from summeter.evaluators.support.features import FEATURES, PENALTIES
+from summeter.evaluators.support.scorer import LexicalScorer, Support
+from summeter.stats import Bootstrap
+from summeter.stats.classification import Area
+from summeter.text.ngrams import matched, ngrams, words
+from summeter.text.split import split
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = ("wice", "bump", "diasumfact", "gofigure_xsum", "gofigure_samsum", "ragtruth", "factcc")
+FOLDS, RIDGE, ROUNDS, RESAMPLES, MOST = 5, 0.002, 3, 1000, 2
+SIGNS = np.array([-1.0 if name in PENALTIES else 1.0 for name in FEATURES])
+OVERLAP, CHECKS = ("words", "sentence", "density"), ("number", "stranger", "negation", "opposite", "sibling")
+
+
+class Claim(NamedTuple):
+    """A claim against a text. `bag`: the summary that it is a sentence of; `group`: its document, never split."""
+
+    source: str
+    text: str
+    claim: str
+    supported: bool
+    group: str
+    bag: str
+
+
+class Table(NamedTuple):
+    """What is seen of claims: (claims, features), (claims, kinds of findings), and facts about each claim."""
+
+    features: np.ndarray
+    findings: np.ndarray
+    dialogue: np.ndarray
+    rouge: np.ndarray
+    labels: np.ndarray
+    sources: np.ndarray
+    folds: np.ndarray
+    groups: np.ndarray
+    bags: np.ndarray
+
+    def of(self, rows: np.ndarray) -> "Table":
+        """These rows."""
+        return Table(*(column[rows] for column in self))
+
+    def least(self, values: np.ndarray) -> np.ndarray:
+        """The row with the least value of each bag."""
+        order = np.lexsort((values, self.bags))
+        return np.sort(order[np.append(True, np.diff(self.bags[order]) != 0)])
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Equal weight for each source and for both labels of a source; sums to 1."""
+        weights = np.zeros(len(self.labels))
+        for source in set(self.sources):
+            for label in (0, 1):
+                here = (self.sources == source) & (self.labels == label)
+                weights[here] = 1 / max(1, here.sum())
+        return weights / weights.sum()
+
+
+class Model(NamedTuple):
+    """The weights of one use, for the given columns of features and findings."""
+
+    features: list[int]
+    checks: list[int]
+    intercept: float
+    overlap: np.ndarray
+    precision: np.ndarray
+    calibration: np.ndarray
+
+    def score(self, table: Table) -> np.ndarray:
+        """Log-odds that the words speak for a claim and that no finding is right."""
+        overlap = self.intercept + (table.features * SIGNS)[:, self.features] @ self.overlap
+        found = table.findings[:, self.checks] @ -np.log1p(-self.precision)
+        log_p = np.minimum(-np.logaddexp(0, -overlap) - found, -1e-12)
+        return np.where(found > 0, log_p - np.log(-np.expm1(log_p)), overlap)
+
+    def log_odds(self, table: Table) -> np.ndarray:
+        """Calibrated log-odds: 0 is the threshold of the label."""
+        slope, shift, dialogue = self.calibration
+        return slope * self.score(table) + shift + dialogue * table.dialogue
+
+
+def human(folder: Path) -> Iterator[Claim]:
+    """People's labels."""
+    with gzip.open(folder / "human.jsonl.gz", "rt", encoding="utf-8") as lines:
+        for number, line in enumerate(lines):
+            row = json.loads(line)
+            claim = row["hypothesis"]
+            pieces = split(claim) if row["unit"] == "summary" else [(0, len(claim))]
+            for start, end in pieces:
+                supported = row["label"] == "entail"
+                yield Claim(row["source"], row["premise"], claim[start:end], supported, row["group"], str(number))
+
+
+def facts() -> Iterator[Claim]:
+    """Key facts against summaries, written for `support`."""
+    for file in sorted((ROOT / "scripts/network/written").glob("*.jsonl")):
+        if not file.name.startswith(("twins", "long")):
+            for text in map(json.loads, file.read_text("utf-8").splitlines()):
+                for fact in text["facts"]:
+                    name = f"{text['id']} {fact['text']}"
+                    yield Claim("facts", text["summary"], fact["text"], fact["label"] == 1, text["id"], name)
+
+
+def planted() -> Iterator[Claim]:
+    """The development sentences with planted errors, each behind its faithful twin."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    from evaluators.support.planted import PLANTED, SOURCES as TEXTS
+
+    for number, pair in enumerate(PLANTED):
+        source = "other words" if pair.paraphrased else "its words"
+        for claim, supported in ((pair.faithful, True), (pair.wrong, False)):
+            yield Claim(source, TEXTS[pair.source], claim, supported, "", f"{number} {supported}")
+
+
+def measured(claims: Iterator[Claim], use: Any) -> Table:
+    """The claims that have words to check, as the scorer sees them."""
+    rows: list[tuple[Any, ...]] = []
+    text, evidence, tokens = None, None, None
+    for claim in claims:
+        if claim.text != text or evidence is None:
+            text, evidence, tokens = claim.text, prepare(claim.text, split(claim.text)), words(claim.text)
+        look = LexicalScorer(use).look(claim.claim, evidence)
+        if isinstance(look, Support):
+            continue
+        own = words(claim.claim)
+        rouge = [matched(ngrams(own, n), ngrams(tokens, n)) / max(1, len(own) - n + 1) for n in (1, 2)]
+        found = [float(min(MOST, look.conflicts.get(kind, 0))) for kind in CONFLICTS]
+        fold = int(hashlib.sha256(claim.group.encode()).hexdigest(), 16) % FOLDS
+        features = [look.measured.features[name] for name in FEATURES]
+        facts_of_claim = (float(claim.supported), claim.source, fold, claim.group, claim.bag)
+        rows.append((features, found, float(evidence.is_dialogue), rouge, *facts_of_claim))
+    columns = [np.array(column) for column in zip(*rows, strict=True)]
+    return Table(*columns[:8], np.unique(columns[8], return_inverse=True)[1])
+
+
+def precision(table: Table) -> np.ndarray:
+    """The share of each check's findings that stand in unsupported claims, sources and labels weighing the same."""
+    weights, found = table.weights, table.findings > 0
+    return ((weights * (1 - table.labels)) @ found + 1e-9) / (weights @ found + 2e-9)
+
+
+def fit(table: Table, features: Sequence[str] = OVERLAP, checks: Sequence[str] = CHECKS) -> Model:
+    """The most likely weights, none of which counts against a feature's meaning; then the calibration."""
+    columns, kinds = [FEATURES.index(name) for name in features], [CONFLICTS.index(kind) for kind in checks]
+    k, names = len(columns), sorted(set(table.sources))
+    model = Model(columns, kinds, 0.0, np.ones(k), np.minimum(precision(table)[kinds], 0.95), np.array([1.0, 0, 0]))
+    for _ in range(ROUNDS):
+        worst = table.of(table.least(model.score(table)))
+        weights, labels, x = worst.weights, worst.labels, (worst.features * SIGNS)[:, columns]
+        mean, spread = x.mean(axis=0), x.std(axis=0) + 1e-9
+        scaled, own = (x - mean) / spread, (worst.sources[:, None] == np.array(names)).astype(float)
+        found = worst.findings[:, kinds] @ -np.log1p(-model.precision)
+
+        def loss(b: np.ndarray) -> tuple[float, np.ndarray]:
+            z = scaled @ b[:k] + own @ b[k:]
+            log_p = -np.logaddexp(0, -z) - found
+            p = np.clip(np.exp(log_p), 1e-9, 1 - 1e-9)
+            value = -weights @ (labels * log_p + (1 - labels) * np.log1p(-p)) + RIDGE * b[:k] @ b[:k]
+            slope = weights * ((1 - labels) * p / (1 - p) - labels) / (1 + np.exp(z))
+            return value, np.r_[scaled.T @ slope + 2 * RIDGE * b[:k], own.T @ slope]
+
+        bounds = [(0.0, None)] * k + [(None, None)] * len(names)
+        b = minimize(loss, np.r_[np.full(k, 0.1), np.zeros(len(names))], jac=True, method="L-BFGS-B", bounds=bounds).x
+        model = model._replace(intercept=b[k:].mean() - b[:k] @ (mean / spread), overlap=b[:k] / spread)
+    worst = table.of(table.least(model.score(table)))
+    weights, signs = worst.weights, 1 - 2 * worst.labels
+    x = np.c_[model.score(worst), np.ones(len(signs)), worst.dialogue]
+    curve = minimize(lambda b: weights @ np.logaddexp(0, signs * (x @ b)) + 1e-6 * b @ b, np.zeros(3)).x
+    return model._replace(calibration=curve)
+
+
+def cross_fitted(table: Table, features: Sequence[str] = OVERLAP, checks: Sequence[str] = CHECKS) -> np.ndarray:
+    """The log-odds of each claim, by weights that have not seen its group."""
+    shown = np.full(len(table.labels), np.nan)
+    for fold in range(FOLDS):
+        held = table.folds == fold
+        shown[held] = fit(table.of(~held), features, checks).log_odds(table.of(held))
+    return shown
+
+
+def areas(table: Table, values: np.ndarray) -> np.ndarray:
+    """(sources, 1 + draws): AUROC of each source, then that of each draw of its groups."""
+    rows = []
+    for source in SOURCES:
+        here = table.of(table.sources == source)
+        at = here.least(values[table.sources == source])
+        draws = Bootstrap(here.groups[at].tolist(), RESAMPLES, seed=7)
+        area = Area(here.labels[at], values[table.sources == source][at], draws.codes)
+        rows.append(np.concatenate([area(np.ones((1, draws.units))), *map(area, draws.weights())], axis=None))
+    return np.array(rows)
+
+
+def balanced_accuracy(table: Table, values: np.ndarray) -> dict[str, float]:
+    """By source, of the labels."""
+    worst, low = table.of(at := table.least(values)), values[at] < 0
+    return {
+        source: float(1 - np.mean([(low != (label == 0))[here & (worst.labels == label)].mean() for label in (0, 1)]))
+        for source in sorted(set(table.sources))
+        for here in [worst.sources == source]
+    }
+
+
+def interval(draws: np.ndarray, form: str = ".3f") -> str:
+    low, high = np.nanpercentile(draws[1:], [2.5, 97.5])
+    return f"{draws[0]:{form}} ({low:{form}} to {high:{form}})"
+
+
+def ablation(table: Table, errors: Table) -> Iterator[str]:
+    """A row for each set of checks: mean AUROC, its difference to that of the chosen set, labels, planted errors."""
+    more = [kind for kind in CONFLICTS if kind not in CHECKS]
+    sets = {"chosen": CHECKS, "none: words alone": ()}
+    sets |= {f"without {kind}": tuple(other for other in CHECKS if other != kind) for kind in CHECKS}
+    sets |= {f"{kind} alone": (kind,) for kind in CONFLICTS}
+    if more:
+        sets |= {f"with {kind}": (*CHECKS, kind) for kind in more} | {"all": CONFLICTS}
+        sets |= {f"all without {kind}": tuple(other for other in CONFLICTS if other != kind) for kind in CONFLICTS}
+    configurations = [(name, OVERLAP, checks) for name, checks in sets.items()]
+    configurations += [(f"overlap: {', '.join(f)}", f, CHECKS) for f in (("sentence", "density"), ("sentence",), ("words",))]
+    yield f"| checks | AUROC, mean of sources | difference to chosen | balanced accuracy | {' | '.join(SOURCES)} | planted errors | twins |"
+    yield "|---" * (6 + len(SOURCES)) + "|"
+    chosen = None
+    for name, features, checks in configurations:
+        shown = cross_fitted(table, features, checks)
+        found = areas(table, shown)
+        mean = found.mean(axis=0)
+        chosen = mean if chosen is None else chosen
+        labels = np.mean(list(balanced_accuracy(table, shown).values()))
+        low = fit(table, features, checks).log_odds(errors) < 0
+        counts = [f"{(low & (errors.labels == label) & (errors.sources == 'its words')).sum()}, "
+                  f"{(low & (errors.labels == label) & (errors.sources == 'other words')).sum()}" for label in (0, 1)]
+        cells = [interval(mean), interval(mean - chosen, "+.3f"), f"{labels:.3f}", *(f"{row[0]:.3f}" for row in found)]
+        yield f"| {' | '.join([name, *cells, *counts])} |"
+
+
+def checks_table(table: Table) -> Iterator[str]:
+    """How often each check finds something, and how often it is right."""
+    yield "| check | claims | of them unsupported | the same, sources and labels weighing the same |\n|---|---|---|---|"
+    for kind, right, found in zip(CONFLICTS, precision(table), (table.findings > 0).T, strict=True):
+        yield f"| {kind} | {found.sum()} | {1 - table.labels[found].mean():.2f} | {right:.2f} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder of human.jsonl.gz")
+    options = parser.parse_args()
+    table = measured(human(options.data), "source")
+    print(f"{datetime.now(UTC).date()}, {len(table.labels)} claims, {RESAMPLES} draws of documents")
+    print("\n".join(checks_table(table)))
+    for line in ablation(table, measured(planted(), "source")):
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
