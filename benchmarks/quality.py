@@ -8,9 +8,6 @@ precision is matched n-grams of the claim over its n-grams, with the reference t
 set; intervals are paired bootstraps that draw whole documents. Nothing of `support` was fitted on these sets.
 "words" is `support[network=false]`, "joint" `support[network=true]`.
 
-``--held-out`` prints the table of the claims that weights were fitted on, each by weights that have not seen its group,
-as the fitting scripts left it in the cards.
-
 Without the data the script says so and exits with status 2. ``--write`` replaces the marked part of docs/quality.md.
 """
 
@@ -27,10 +24,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from summeter.evaluators.support.network import MODEL
+from summeter.evaluators.support.network import MODEL, combination, signed
 from summeter.evaluators.support.network import score as joint_score
-from summeter.evaluators.support.scorer import LexicalScorer, Support
-from summeter.evaluators.support.weights import Use, combination, shipped
+from summeter.evaluators.support.scorer import LexicalScorer, Support, Use
 from summeter.models.local.bind import local_network
 from summeter.models.local.opened import open_model
 from summeter.models.networks import Network
@@ -58,7 +54,6 @@ COLUMNS = (
     "no score",
 )
 BEGIN, END = "<!-- quality table: begin -->", "<!-- quality table: end -->"
-HELD_OUT = "<!-- held-out table: begin -->", "<!-- held-out table: end -->"
 
 
 class Unit(NamedTuple):
@@ -205,7 +200,7 @@ def speed(scorer: LexicalScorer, case: Case, words_wanted: int = 50_000) -> tupl
 
 
 def table(folder: Path, kept_in: Path | None = None) -> str:
-    scorers = f"Words: `{LexicalScorer().id}`; joint: `{combination().digest}` on `{combination().card['network']}`"
+    scorers = f"Words: `{LexicalScorer().id}`; joint: `{signed()['joint']}` on `{combination()['card']['network']}`"
     lines = [
         f"{scorers}; intervals are 95 % over {RESAMPLES} draws of documents, seed {SEED}.",
         "",
@@ -243,45 +238,13 @@ def table(folder: Path, kept_in: Path | None = None) -> str:
     return "\n".join(lines)
 
 
-def held_out_table() -> str:
-    """The figures on held-out folds of people's claims, from the cards of the weights that come along."""
-    words, joint = shipped(), combination()
-    rows = [model.card["held_out"]["source"] for model in (words, joint)]
-    lines = [
-        f"Words: `{LexicalScorer().id}`; joint: `{joint.digest}` on `{joint.card['network']}`.",
-        "",
-        "| source | n | ROUGE-1 | ROUGE-2 | words | joint | labels: balanced accuracy (words, joint) |",
-        "|---" * 7 + "|",
-    ]
-    sources = [(name, str(row["n"]), row, rows[1]["sources"][name]) for name, row in rows[0]["sources"].items()]
-    for name, n, first, second in [*sources, ("mean", "", rows[0]["mean"], rows[1]["mean"])]:
-        cells = [f"{first[key]:.3f}" for key in ("rouge1", "rouge2", "auroc")] + [f"{second['auroc']:.3f}"]
-        accuracy = ", ".join(f"{row['balanced_accuracy']:.3f}" for row in (first, second))
-        lines.append(f"| {' | '.join([name, n, *cells, accuracy])} |")
-    lines += ["", f"Expected calibration error: words {rows[0]['ece']:.3f}, joint {rows[1]['ece']:.3f}."]
-    return "\n".join(lines)
-
-
-def put(table: str, begin: str, end: str) -> None:
-    """Replace the part of the page between two marks."""
-    page = ROOT / "docs" / "quality.md"
-    before, rest = page.read_text(encoding="utf-8").split(begin, 1)
-    page.write_text(f"{before}{begin}\n{table}\n{end}{rest.split(end, 1)[1]}", encoding="utf-8")
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of the sets")
     parser.add_argument("--write", action="store_true", help="put the table into docs/quality.md")
     parser.add_argument("--speed", action="store_true", help="only time the scorer; no quality is measured")
     parser.add_argument("--keep", type=Path, help="SQLite file that keeps the network's answers")
-    parser.add_argument("--held-out", action="store_true", help="only the table of held-out folds; needs no data")
     options = parser.parse_args()
-    if options.held_out:
-        print(held_out_table())
-        if options.write:
-            put(held_out_table(), *HELD_OUT)
-        return 0
     absent = [name for name in SETS if not (options.data / f"{name}.jsonl.gz").is_file()]
     if absent:
         print(
@@ -296,7 +259,9 @@ def main() -> int:
     made = table(options.data, options.keep)
     print(made)
     if options.write:
-        put(made, BEGIN, END)
+        page = ROOT / "docs" / "quality.md"
+        before, rest = page.read_text(encoding="utf-8").split(BEGIN, 1)
+        page.write_text(f"{before}{BEGIN}\n{made}\n{END}{rest.split(END, 1)[1]}", encoding="utf-8")
     return 0
 
 

@@ -1,16 +1,16 @@
 """Fit the scorer of `support` and measure what each of its checks adds.
 
-    python scripts/support.py --data ../shared/nli_train             # print the tables
-    python scripts/support.py --data ../shared/nli_train --write     # and write weights.json and docs/quality.md
+    python scripts/support.py --data ../shared/nli_train           # print the tables
+    python scripts/support.py --data ../shared/nli_train --write   # write weights and docs/quality.md
 
 Sentences against their documents are fitted on `human.jsonl.gz`: claims and summaries that people labelled, from seven
 sources. Key facts against summaries are fitted on the facts in `network/written`. Each figure comes from weights that
 have not seen the claim's document: five folds by `group`. Sources weigh the same, and so do both labels of a source. A
 summary of several sentences counts by its least supported one.
 
-Weights: a check's weight is the share of its findings that stand in unsupported claims. The weights of word overlap are
-those of a logistic regression with an intercept for each source, which is dropped afterwards: sources differ in how much
-their claims copy. Slope, shift and the shift for dialogues are fitted last, over all sources.
+A check's weight is the share of its findings that stand in unsupported claims. The weights of word overlap are those of
+a logistic regression with an intercept for each source, which is dropped afterwards: sources differ in how much their
+claims copy. Slope, shift and the shift for dialogues are fitted last, over all sources.
 """
 
 import argparse
@@ -27,9 +27,9 @@ import numpy as np
 from scipy.optimize import minimize
 
 from summeter.evaluators.support.checks import CONFLICTS
-from summeter.evaluators.support.evidence import prepare
-from summeter.evaluators.support.features import FEATURES, PENALTIES
-from summeter.evaluators.support.scorer import LexicalScorer, Support
+from summeter.evaluators.support.features import Overlap
+from summeter.evaluators.support.scorer import MOST, REVISION, LexicalScorer, Support, digest
+from summeter.evaluators.support.words import prepare
 from summeter.stats import Bootstrap
 from summeter.stats.classification import Area
 from summeter.text.ngrams import matched, ngrams, words
@@ -37,9 +37,9 @@ from summeter.text.split import split
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ("wice", "bump", "diasumfact", "gofigure_xsum", "gofigure_samsum", "ragtruth", "factcc")
-FOLDS, RIDGE, ROUNDS, RESAMPLES, MOST = 5, 0.002, 3, 1000, 2
-SIGNS = np.array([-1.0 if name in PENALTIES else 1.0 for name in FEATURES])
-OVERLAP, CHECKS = ("words", "sentence", "density"), ("number", "stranger", "negation", "opposite", "sibling")
+PACKAGE = ROOT / "src/summeter/evaluators/support"
+FOLDS, RIDGE, ROUNDS, RESAMPLES, SEED = 5, 0.002, 3, 1000, 7
+FEATURES = Overlap._fields
 
 
 class Claim(NamedTuple):
@@ -98,7 +98,7 @@ class Model(NamedTuple):
 
     def score(self, table: Table) -> np.ndarray:
         """Log-odds that the words speak for a claim and that no finding is right."""
-        overlap = self.intercept + (table.features * SIGNS)[:, self.features] @ self.overlap
+        overlap = self.intercept + table.features[:, self.features] @ self.overlap
         found = table.findings[:, self.checks] @ -np.log1p(-self.precision)
         log_p = np.minimum(-np.logaddexp(0, -overlap) - found, -1e-12)
         return np.where(found > 0, log_p - np.log(-np.expm1(log_p)), overlap)
@@ -134,7 +134,8 @@ def facts() -> Iterator[Claim]:
 def planted() -> Iterator[Claim]:
     """The development sentences with planted errors, each behind its faithful twin."""
     sys.path.insert(0, str(ROOT / "tests"))
-    from evaluators.support.planted import PLANTED, SOURCES as TEXTS
+    from evaluators.support.planted import PLANTED
+    from evaluators.support.planted import SOURCES as TEXTS
 
     for number, pair in enumerate(PLANTED):
         source = "other words" if pair.paraphrased else "its words"
@@ -156,9 +157,8 @@ def measured(claims: Iterator[Claim], use: Any) -> Table:
         rouge = [matched(ngrams(own, n), ngrams(tokens, n)) / max(1, len(own) - n + 1) for n in (1, 2)]
         found = [float(min(MOST, look.conflicts.get(kind, 0))) for kind in CONFLICTS]
         fold = int(hashlib.sha256(claim.group.encode()).hexdigest(), 16) % FOLDS
-        features = [look.measured.features[name] for name in FEATURES]
         facts_of_claim = (float(claim.supported), claim.source, fold, claim.group, claim.bag)
-        rows.append((features, found, float(evidence.is_dialogue), rouge, *facts_of_claim))
+        rows.append((look.measured.overlap, found, float(evidence.is_dialogue), rouge, *facts_of_claim))
     columns = [np.array(column) for column in zip(*rows, strict=True)]
     return Table(*columns[:8], np.unique(columns[8], return_inverse=True)[1])
 
@@ -169,29 +169,13 @@ def precision(table: Table) -> np.ndarray:
     return ((weights * (1 - table.labels)) @ found + 1e-9) / (weights @ found + 2e-9)
 
 
-def fit(table: Table, features: Sequence[str] = OVERLAP, checks: Sequence[str] = CHECKS) -> Model:
+def fit(table: Table, features: Sequence[str] = FEATURES, checks: Sequence[str] = CONFLICTS) -> Model:
     """The most likely weights, none of which counts against a feature's meaning; then the calibration."""
     columns, kinds = [FEATURES.index(name) for name in features], [CONFLICTS.index(kind) for kind in checks]
-    k, names = len(columns), sorted(set(table.sources))
-    model = Model(columns, kinds, 0.0, np.ones(k), np.minimum(precision(table)[kinds], 0.95), np.array([1.0, 0, 0]))
+    right = np.minimum(precision(table)[kinds], 0.95)
+    model = Model(columns, kinds, 0.0, np.ones(len(columns)), right, np.array([1.0, 0.0, 0.0]))
     for _ in range(ROUNDS):
-        worst = table.of(table.least(model.score(table)))
-        weights, labels, x = worst.weights, worst.labels, (worst.features * SIGNS)[:, columns]
-        mean, spread = x.mean(axis=0), x.std(axis=0) + 1e-9
-        scaled, own = (x - mean) / spread, (worst.sources[:, None] == np.array(names)).astype(float)
-        found = worst.findings[:, kinds] @ -np.log1p(-model.precision)
-
-        def loss(b: np.ndarray) -> tuple[float, np.ndarray]:
-            z = scaled @ b[:k] + own @ b[k:]
-            log_p = -np.logaddexp(0, -z) - found
-            p = np.clip(np.exp(log_p), 1e-9, 1 - 1e-9)
-            value = -weights @ (labels * log_p + (1 - labels) * np.log1p(-p)) + RIDGE * b[:k] @ b[:k]
-            slope = weights * ((1 - labels) * p / (1 - p) - labels) / (1 + np.exp(z))
-            return value, np.r_[scaled.T @ slope + 2 * RIDGE * b[:k], own.T @ slope]
-
-        bounds = [(0.0, None)] * k + [(None, None)] * len(names)
-        b = minimize(loss, np.r_[np.full(k, 0.1), np.zeros(len(names))], jac=True, method="L-BFGS-B", bounds=bounds).x
-        model = model._replace(intercept=b[k:].mean() - b[:k] @ (mean / spread), overlap=b[:k] / spread)
+        model = likeliest(table.of(table.least(model.score(table))), model)
     worst = table.of(table.least(model.score(table)))
     weights, signs = worst.weights, 1 - 2 * worst.labels
     x = np.c_[model.score(worst), np.ones(len(signs)), worst.dialogue]
@@ -199,7 +183,27 @@ def fit(table: Table, features: Sequence[str] = OVERLAP, checks: Sequence[str] =
     return model._replace(calibration=curve)
 
 
-def cross_fitted(table: Table, features: Sequence[str] = OVERLAP, checks: Sequence[str] = CHECKS) -> np.ndarray:
+def likeliest(table: Table, model: Model) -> Model:
+    """The model with the most likely weights of overlap, given those of its checks."""
+    x, names = table.features[:, model.features], sorted(set(table.sources))
+    mean, spread, k = x.mean(axis=0), x.std(axis=0) + 1e-9, x.shape[1]
+    scaled, own = (x - mean) / spread, (table.sources[:, None] == np.array(names)).astype(float)
+    found, weights, labels = table.findings[:, model.checks] @ -np.log1p(-model.precision), table.weights, table.labels
+
+    def loss(b: np.ndarray) -> tuple[float, np.ndarray]:
+        z = scaled @ b[:k] + own @ b[k:]
+        log_p = -np.logaddexp(0, -z) - found
+        p = np.clip(np.exp(log_p), 1e-9, 1 - 1e-9)
+        value = -weights @ (labels * log_p + (1 - labels) * np.log1p(-p)) + RIDGE * b[:k] @ b[:k]
+        slope = weights * ((1 - labels) * p / (1 - p) - labels) / (1 + np.exp(z))
+        return value, np.r_[scaled.T @ slope + 2 * RIDGE * b[:k], own.T @ slope]
+
+    bounds = [(0.0, None)] * k + [(None, None)] * len(names)
+    b = minimize(loss, np.r_[np.full(k, 0.1), np.zeros(len(names))], jac=True, method="L-BFGS-B", bounds=bounds).x
+    return model._replace(intercept=b[k:].mean() - b[:k] @ (mean / spread), overlap=b[:k] / spread)
+
+
+def cross_fitted(table: Table, features: Sequence[str] = FEATURES, checks: Sequence[str] = CONFLICTS) -> np.ndarray:
     """The log-odds of each claim, by weights that have not seen its group."""
     shown = np.full(len(table.labels), np.nan)
     for fold in range(FOLDS):
@@ -214,7 +218,7 @@ def areas(table: Table, values: np.ndarray) -> np.ndarray:
     for source in SOURCES:
         here = table.of(table.sources == source)
         at = here.least(values[table.sources == source])
-        draws = Bootstrap(here.groups[at].tolist(), RESAMPLES, seed=7)
+        draws = Bootstrap(here.groups[at].tolist(), RESAMPLES, seed=SEED)
         area = Area(here.labels[at], values[table.sources == source][at], draws.codes)
         rows.append(np.concatenate([area(np.ones((1, draws.units))), *map(area, draws.weights())], axis=None))
     return np.array(rows)
@@ -236,30 +240,32 @@ def interval(draws: np.ndarray, form: str = ".3f") -> str:
 
 
 def ablation(table: Table, errors: Table) -> Iterator[str]:
-    """A row for each set of checks: mean AUROC, its difference to that of the chosen set, labels, planted errors."""
-    more = [kind for kind in CONFLICTS if kind not in CHECKS]
-    sets = {"chosen": CHECKS, "none: words alone": ()}
-    sets |= {f"without {kind}": tuple(other for other in CHECKS if other != kind) for kind in CHECKS}
-    sets |= {f"{kind} alone": (kind,) for kind in CONFLICTS}
-    if more:
-        sets |= {f"with {kind}": (*CHECKS, kind) for kind in more} | {"all": CONFLICTS}
-        sets |= {f"all without {kind}": tuple(other for other in CONFLICTS if other != kind) for kind in CONFLICTS}
-    configurations = [(name, OVERLAP, checks) for name, checks in sets.items()]
-    configurations += [(f"overlap: {', '.join(f)}", f, CHECKS) for f in (("sentence", "density"), ("sentence",), ("words",))]
-    yield f"| checks | AUROC, mean of sources | difference to chosen | balanced accuracy | {' | '.join(SOURCES)} | planted errors | twins |"
-    yield "|---" * (6 + len(SOURCES)) + "|"
-    chosen = None
-    for name, features, checks in configurations:
-        shown = cross_fitted(table, features, checks)
-        found = areas(table, shown)
-        mean = found.mean(axis=0)
-        chosen = mean if chosen is None else chosen
-        labels = np.mean(list(balanced_accuracy(table, shown).values()))
-        low = fit(table, features, checks).log_odds(errors) < 0
-        counts = [f"{(low & (errors.labels == label) & (errors.sources == 'its words')).sum()}, "
-                  f"{(low & (errors.labels == label) & (errors.sources == 'other words')).sum()}" for label in (0, 1)]
-        cells = [interval(mean), interval(mean - chosen, "+.3f"), f"{labels:.3f}", *(f"{row[0]:.3f}" for row in found)]
-        yield f"| {' | '.join([name, *cells, *counts])} |"
+    """A row for each set of checks: mean AUROC, its difference to that of all, labels, planted errors."""
+    every = {"all": (FEATURES, CONFLICTS), "none": (FEATURES, ())}
+    every |= {f"without {kind}": (FEATURES, tuple(other for other in CONFLICTS if other != kind)) for kind in CONFLICTS}
+    every |= {f"{kind} alone": (FEATURES, (kind,)) for kind in CONFLICTS}
+    every |= {f"all, overlap without {name}": (tuple(set(FEATURES) - {name}), CONFLICTS) for name in FEATURES}
+    columns = "AUROC, mean of sources", "difference to all", "balanced accuracy", *SOURCES, "planted errors", "twins"
+    yield f"| checks | {' | '.join(columns)} |\n{'|---' * (1 + len(columns))}|"
+    first = None
+    for name, (features, checks) in every.items():
+        shown, low = cross_fitted(table, features, checks), fit(table, features, checks).log_odds(errors) < 0
+        counts = [
+            ", ".join(
+                str((low & (errors.labels == label) & (errors.sources == style)).sum())
+                for style in ("its words", "other words")
+            )
+            for label in (0, 1)
+        ]
+        first = areas(table, shown) if first is None else first
+        yield _row(name, table, shown, first, counts)
+
+
+def _row(name: str, table: Table, shown: np.ndarray, first: np.ndarray, counts: list[str]) -> str:
+    found = areas(table, shown)
+    labels = np.mean(list(balanced_accuracy(table, shown).values()))
+    means = interval(found.mean(axis=0)), interval((found - first).mean(axis=0), "+.3f"), f"{labels:.3f}"
+    return f"| {' | '.join([name, *means, *(f'{row[0]:.3f}' for row in found), *counts])} |"
 
 
 def checks_table(table: Table) -> Iterator[str]:
@@ -269,15 +275,73 @@ def checks_table(table: Table) -> Iterator[str]:
         yield f"| {kind} | {found.sum()} | {1 - table.labels[found].mean():.2f} | {right:.2f} |"
 
 
+def held_out(table: Table, shown: np.ndarray) -> Iterator[str]:
+    """AUROC of ROUGE precision and of words by source, and the accuracy of the labels."""
+    columns = [areas(table, values) for values in (*table.rouge.T, shown)]
+    accuracy = balanced_accuracy(table, shown)
+    yield "| source | n | ROUGE-1 | ROUGE-2 | words | labels: balanced accuracy |\n|---|---|---|---|---|---|"
+    for number, source in enumerate(SOURCES):
+        n = len(set(table.bags[table.sources == source]))
+        cells = [f"{column[number][0]:.3f}" for column in columns]
+        yield f"| {source} | {n} | {' | '.join(cells)} | {accuracy[source]:.3f} |"
+    cells = [interval(column.mean(axis=0)) for column in columns]
+    yield f"| mean | | {' | '.join(cells)} | {np.mean(list(accuracy.values())):.3f} |"
+    at = table.least(shown)
+    probability, weights = 1 / (1 + np.exp(-shown[at])), table.of(at).weights
+    bins = np.minimum((probability * 10).astype(int), 9)
+    error = sum(abs(weights[bins == b] @ (probability - table.labels[at])[bins == b]) for b in range(10))
+    yield f"\nExpected calibration error: {error:.3f}."
+
+
+def stored(model: Model) -> dict[str, Any]:
+    """Weights as weights.json has them."""
+    slope, shift, dialogue = np.round(model.calibration, 4).tolist()
+    overlap = dict(zip(FEATURES, np.round(model.overlap, 4).tolist(), strict=True))
+    right = dict(zip(CONFLICTS, np.round(model.precision, 3).tolist(), strict=True))
+    numbers = {"slope": slope, "shift": shift, "dialogue": dialogue}
+    return {"intercept": round(float(model.intercept), 4), "overlap": overlap, "precision": right, **numbers}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of human.jsonl.gz")
+    parser.add_argument("--write", action="store_true", help="write the weights and the tables of docs/quality.md")
     options = parser.parse_args()
-    table = measured(human(options.data), "source")
-    print(f"{datetime.now(UTC).date()}, {len(table.labels)} claims, {RESAMPLES} draws of documents")
-    print("\n".join(checks_table(table)))
-    for line in ablation(table, measured(planted(), "source")):
-        print(line, flush=True)
+    table, fact = measured(human(options.data), "source"), measured(facts(), "summary")
+    model = {"source": stored(fit(table)), "summary": stored(fit(fact))}
+    shown, shown_facts = cross_fitted(table), cross_fitted(fact)
+    area = float(Area(fact.labels, shown_facts, np.arange(len(fact.labels)))(np.ones((1, len(fact.labels))))[0])
+    tables = {
+        "held-out": [f"Words: `lexical@{digest(model)}`.\n", *held_out(table, shown)],
+        "checks": [
+            f"{datetime.now(UTC).date()}; {len(table.labels)} claims; intervals: {RESAMPLES} draws of documents.\n",
+            *checks_table(table),
+            "",
+            *ablation(table, measured(planted(), "source")),
+            f"\nKey facts: AUROC {area:.3f}, balanced accuracy {balanced_accuracy(fact, shown_facts)['facts']:.3f}.",
+        ],
+    }
+    for lines in tables.values():
+        print("\n".join(lines), flush=True)
+    if options.write:
+        card = {
+            "what": "weights of word overlap and checks: the probability that a text supports a claim",
+            "licence": "Apache-2.0 for the numbers; the rows are not distributed",
+            "sources": "WiCE (ODC-BY), BUMP, DiaSumFact, RAGTruth (MIT), GO FIGURE (Apache-2.0), FactCC (BSD-3-Clause)",
+            "data_sha256": hashlib.sha256((options.data / "human.jsonl.gz").read_bytes()).hexdigest(),
+            "made": str(datetime.now(UTC).date()),
+            "revision": REVISION,
+            "claims": len(table.labels),
+            "key_facts": len(fact.labels),
+        }
+        text = json.dumps({"card": card, "model": model}, indent=1)
+        (PACKAGE / "weights.json").write_text(f"{text}\n", encoding="utf-8")
+        page = ROOT / "docs/quality.md"
+        for name, lines in tables.items():
+            begin, end = f"<!-- {name} table: begin -->", f"<!-- {name} table: end -->"
+            before, rest = page.read_text("utf-8").split(begin, 1)
+            text = "\n".join(lines)
+            page.write_text(f"{before}{begin}\n{text}\n{end}{rest.split(end, 1)[1]}", encoding="utf-8")
 
 
 if __name__ == "__main__":

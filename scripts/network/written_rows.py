@@ -26,9 +26,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from summeter.evaluators.support.evidence import prepare
-from summeter.evaluators.support.premises import premise
+from summeter.evaluators.support.network import premise
 from summeter.evaluators.support.scorer import LexicalScorer, Look
+from summeter.evaluators.support.words import prepare
 from summeter.text.split import split
 
 FOLDER = Path(__file__).resolve().parent / "written"

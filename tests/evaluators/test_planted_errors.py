@@ -1,4 +1,4 @@
-"""The sentences with planted errors that benchmarks/support.py labels: their form."""
+"""The sentences with planted errors that benchmarks/planted.py labels: their form."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from summeter.evaluators.catalog import CATALOG, build
 
 SIGNATURES = {
     "support": [
-        "support|scorer:lexical@27977ce00878088d|split:rules-1|v:2",
+        "support|scorer:lexical@c45a5c1e7fa0c7ff|split:rules-1|v:3",
     ],
     "abstractiveness": [
         "abstractiveness|v:1",
@@ -158,9 +158,9 @@ SIGNATURES = {
         "ensemble|judge:p/m|t:0|of:rts+mcq+stareval|members:d1342c2ab3891b02|scale:1-5|split:rules-1|v:1",
     ],
     "cascade": [
-        "support|scorer:lexical@27977ce00878088d|split:rules-1|v:2",
+        "support|scorer:lexical@c45a5c1e7fa0c7ff|split:rules-1|v:3",
         "finesure.fact_check|judge:p/m|t:0|prompt:0cc7b57b0317834e|split:rules-1|v:2",
-        "cascade|judge:p/m|t:0|first:support|then:finesure.fact_check|members:4ce9cdc02491e9ee|split:rules-1|v:1",
+        "cascade|judge:p/m|t:0|first:support|then:finesure.fact_check|members:80c955b8d6c135af|split:rules-1|v:1",
     ],
     "h2h[order=ab]": [
         "h2h|judge:p/m|t:0|aspect:coherence|prompt:034d1d32fe0cd6a5|order:ab|v:2",

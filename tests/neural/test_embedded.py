@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from summeter.engine.api import evaluate
-from summeter.evaluators.support.network import MODEL
-from summeter.evaluators.support.weights import combination
+from summeter.evaluators.support.network import MODEL, combination
 from summeter.models.local.bind import identify, local_network
 from summeter.models.local.network import LocalNetwork
 from summeter.models.local.opened import open_model
@@ -33,7 +32,7 @@ def nli() -> LocalNetwork:
 
 
 def test_the_combination_was_fitted_on_the_weights_that_are_shipped(nli: LocalNetwork) -> None:
-    assert nli.id == combination().card["network"]
+    assert nli.id == combination()["card"]["network"]
 
 
 def test_plain_cases(nli: LocalNetwork) -> None:
@@ -66,7 +65,7 @@ def test_a_run_brings_it_along_and_signs_it(tmp_path: Path) -> None:
     assert first.value is not None
     assert second.value is not None
     assert first.value > second.value
-    assert f"support:{combination().card['network']}" in first.signature
+    assert f"support:{combination()['card']['network']}" in first.signature
     assert combination().digest in first.signature
     again = evaluate(ROWS, ["support[network=true]"], out=tmp_path / "run")
     assert [one.value for one in again.judgments()] == [one.value for one in run.judgments()]
@@ -74,7 +73,7 @@ def test_a_run_brings_it_along_and_signs_it(tmp_path: Path) -> None:
 
 
 def nli_id() -> str:
-    return combination().card["network"]
+    return combination()["card"]["network"]
 
 
 def test_another_network_is_refused_and_unknown_ones_are_named() -> None:

@@ -9,9 +9,8 @@ import pytest
 from growth import assert_proportional
 
 from summeter.evaluators.entailment.grains import cut
-from summeter.evaluators.support.analysis import analyse
-from summeter.evaluators.support.evidence import prepare
 from summeter.evaluators.support.scorer import LexicalScorer
+from summeter.evaluators.support.words import analyse, prepare
 from summeter.text.match import find_quote
 from summeter.text.novelty import novelty
 from summeter.text.rouge import rouge_l, rouge_n

@@ -12,27 +12,25 @@ from evaluators.networks import table_nli
 
 from summeter.evaluators.support import network, scorer
 from summeter.evaluators.support.checks import CONFLICTS
-from summeter.evaluators.support.evidence import prepare
-from summeter.evaluators.support.network import BOUND, log_odds, score
-from summeter.evaluators.support.premises import ROOM, premise
-from summeter.evaluators.support.scorer import LexicalScorer
-from summeter.evaluators.support.weights import Calibration, Combination, Model, Weights
+from summeter.evaluators.support.features import Overlap
+from summeter.evaluators.support.network import BOUND, ROOM, log_odds, premise, score
+from summeter.evaluators.support.scorer import LexicalScorer, Weights
+from summeter.evaluators.support.words import prepare
 from summeter.models.networks import Entailment
 from summeter.records import UsageError
 
 TEXT = "Profits rose 14 percent in May. It rained all week. Staff numbers fell in May."
 SPANS = [(0, 31), (32, 51), (52, 78)]
 # Words count as their share, the network half, and as much again where no word is matched.
-SIMPLE = Weights(0.0, {"words": 1.0}, dict.fromkeys(CONFLICTS, 0.6), Calibration(1.0, 0.0))
-BOTH = Calibration(1.0, 0.0, network=0.5, reworded=0.5)
-JOINT = Combination({"source": BOTH, "summary": BOTH}, {"network": "table/nli"}, "0")
+SIMPLE = Weights(0.0, Overlap(1.0, 0.0, 0.0), dict.fromkeys(CONFLICTS, 0.6), slope=1.0, shift=0.0)
+BOTH = {"words": 1.0, "network": 0.5, "reworded": 0.5, "shift": 0.0}
+JOINT = {"card": {"network": "table/nli"}, "model": {"source": BOTH, "summary": BOTH}}
 
 
 @pytest.fixture(autouse=True)
 def joint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network, "combination", lambda: JOINT)
-    words = Model({"source": SIMPLE, "summary": SIMPLE}, {}, {}, "0")
-    monkeypatch.setattr(scorer, "shipped", lambda: words)
+    monkeypatch.setattr(scorer, "shipped", lambda: {"source": SIMPLE, "summary": SIMPLE})
     monkeypatch.setattr(network, "DOUBT", (0.0, 1.0))  # every claim is asked about, but where a test says otherwise
 
 

@@ -21,12 +21,10 @@ from evaluators.support.explained import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from summeter.evaluators.support.analysis import analyse
 from summeter.evaluators.support.checks import CAUTION, LONGEST, MOST, findings, reasons_for
-from summeter.evaluators.support.evidence import Evidence, prepare
 from summeter.evaluators.support.features import measure
 from summeter.evaluators.support.scorer import LexicalScorer, Support
-from summeter.evaluators.support.weights import shipped
+from summeter.evaluators.support.words import Evidence, analyse
 from summeter.text.split import split
 
 TEXTS = {**SOURCES, **LATER_SOURCES, **REWORDED_SOURCES}
@@ -45,8 +43,8 @@ def verdict(case: Case) -> Support:
 
 
 def kinds(claim: str, evidence: Evidence) -> set[str]:
-    measured = measure(analyse(claim), evidence, shipped().common)
-    return {finding.kind for finding in findings(claim, measured, evidence, "source")[1]}
+    words = analyse(claim)
+    return {finding.kind for finding in findings(claim, words, measure(claim, words, evidence), evidence, "source")[1]}
 
 
 def named_first(case: Case) -> bool:
@@ -63,30 +61,16 @@ def test_the_tables_are_large_enough_to_mean_something() -> None:
 
 
 def test_the_first_reason_names_the_planted_error() -> None:
-    # 30 of 81 before the reasons knew of units, roles, quantifiers and the like; 43 of 49 when first seen.
-    assert sum(map(named_first, PLANTED)) >= 80
-    assert sum(map(named_first, LATER_PLANTED)) >= 45
-    # Written without a look at what is found; 42 of 50 when first seen, then four expected words were corrected.
-    assert (len(COPIED), len(REWORDED)) == (26, 24)
-    assert sum(map(named_first, COPIED)) == 26
-    assert sum(map(named_first, REWORDED)) >= 21
+    # The rest are errors that no check looks for: roles, units, quantifiers, moods.
+    assert sum(map(named_first, PLANTED)) >= 57
+    assert sum(map(named_first, LATER_PLANTED)) >= 30
+    assert sum(map(named_first, COPIED)) >= 21
+    assert sum(map(named_first, REWORDED)) >= 18
 
 
 @pytest.mark.parametrize("case", SOUND, ids=lambda case: case.claim)
 def test_a_faithful_sentence_is_accused_of_no_number_and_no_negation(case: Case) -> None:
-    grave = {
-        "number",
-        "unit",
-        "negation",
-        "opposite",
-        "roles",
-        "quantifier",
-        "modality",
-        "cause",
-        "name",
-        "stranger",
-        "speaker",
-    }
+    grave = {"number", "negation", "opposite", "name"}
     assert not kinds(case.claim, evidence_of(case.source)) & grave
 
 
@@ -129,8 +113,9 @@ def test_an_unsupported_sentence_names_a_culprit_and_a_supported_one_only_warns(
 )
 def test_wording(text: str, claim: str, reason: str) -> None:
     evidence = SCORER.prepare(text, split(text))
-    found = measure(analyse(claim), evidence, shipped().common)
-    assert reason in reasons_for(*findings(claim, found, evidence, "source"), supported=False)
+    words = analyse(claim)
+    found = findings(claim, words, measure(claim, words, evidence), evidence, "source")
+    assert reason in reasons_for(*found, supported=False)
 
 
 def test_key_facts_are_looked_for_in_the_summary() -> None:
@@ -138,7 +123,7 @@ def test_key_facts_are_looked_for_in_the_summary() -> None:
     evidence = LexicalScorer("summary").prepare(text, split(text))
     scorer = LexicalScorer("summary")
     wrong, absent = scorer.score(["Rain flooded Marlow on Friday.", "The mayor thanked volunteers."], evidence)
-    assert wrong.reasons[0] == "caution: 'Friday' is not in the summary; nearest: 'Tuesday'"
+    assert wrong.reasons[0] == "'Friday' is not in the summary; nearest: 'Tuesday'"
     assert absent.reasons[0] == "'mayor thanked volunteers' has no support in the summary"
 
 
@@ -177,11 +162,4 @@ def test_any_words_have_reasons(claim: list[str], text: list[str]) -> None:
 def test_a_text_says_nothing_against_itself(words: list[str]) -> None:
     text = " ".join(words)
     if any(word.content for word in analyse(text)):
-        assert kinds(text, SCORER.prepare(text, [(0, len(text))])) <= {"cause"}
-
-
-def test_a_mood_that_stands_in_another_sentence_is_no_finding() -> None:
-    text = "A new pool may open in 2027 if the region agrees to pay half. The library next door will stay open."
-    evidence = prepare(text, [(0, 61), (62, len(text))])
-    assert "modality" not in kinds("The library will stay open because the region pays for it.", evidence)
-    assert "modality" in kinds("A new pool will open in 2027.", evidence)
+        assert kinds(text, SCORER.prepare(text, [(0, len(text))])) == set()

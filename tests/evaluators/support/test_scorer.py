@@ -1,24 +1,14 @@
-import json
 import math
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from summeter.evaluators.support.checks import CHECKS, CONFLICTS
-from summeter.evaluators.support.evidence import prepare
-from summeter.evaluators.support.features import PENALTIES, REVISION, SHARES
-from summeter.evaluators.support.scorer import LexicalScorer
-from summeter.evaluators.support.weights import (
-    THRESHOLD,
-    Calibration,
-    Model,
-    Seen,
-    Weights,
-    combination,
-    digest,
-    shipped,
-)
+from summeter.evaluators.support.checks import CONFLICTS
+from summeter.evaluators.support.features import Overlap
+from summeter.evaluators.support.network import combination
+from summeter.evaluators.support.scorer import THRESHOLD, LexicalScorer, Weights, digest, shipped
+from summeter.evaluators.support.words import prepare
 from summeter.text.split import split
 
 SOURCE = "Profits rose 14 percent in May. Staff numbers fell. The board did not approve a merger with Acme."
@@ -35,7 +25,7 @@ def judged(claim, text=SOURCE, named="source"):
         ("Profits rose 41 percent in May.", "41 is not in the source; nearest: 14"),
         ("Profits rose 14 percent in June.", "'June' is not in the source; nearest: 'May'"),
         ("Quarterly profits rose.", "caution: 'Quarterly' has no support in the source"),
-        ("Angry staff protested.", "'Angry', 'protested' have no support in the source"),
+        ("Angry penguins protested.", "'Angry', 'penguins protested' have no support in the source"),
         ("The board approved a merger with Acme.", "negated in the source: 'did not approve'"),
         ("Profits never rose in May.", "negated here, not in the source: 'never rose'"),
         ("Profits fell 14 percent in May.", "'fell', where the source says 'rose'"),
@@ -117,16 +107,14 @@ def test_by_how_much_is_no_passive(amount):
     assert not any("other way round" in reason for reason in verdict.reasons)
 
 
-def model(coefficients, checks=None, shift=0.0):
-    """The same weights in both uses; checks that are not named never err."""
-    errors = {**dict.fromkeys(CONFLICTS, 0.0), **(checks or {})}
-    weights = Weights(0.0, coefficients, errors, Calibration(1.0, shift))
-    return Model({"source": weights, "summary": weights}, {}, {}, "x")
+def weights(words=0.0, density=0.0, checks=None, shift=0.0):
+    """Weights of two shares; checks that are not named never err."""
+    return Weights(0.0, Overlap(words, 0.0, density), {**dict.fromkeys(CONFLICTS, 0.0), **(checks or {})}, 1.0, shift)
 
 
 def test_a_conflict_counts_however_well_the_words_match():
     # Log-odds of 9 for a copy; a number that is nowhere is an error in six of ten.
-    scorer = LexicalScorer("source", model({"words": 9.0}, {"number": 0.6}))
+    scorer = LexicalScorer(weights=weights(words=9.0, checks={"number": 0.6}))
     evidence = scorer.prepare(SOURCE, split(SOURCE))
     right, wrong = scorer.score(["Profits rose 14 percent in May.", "Profits rose 41 percent in May."], evidence)
     assert right.probability > 0.99
@@ -168,7 +156,7 @@ def test_a_splice_of_two_sentences_is_less_probable_than_a_copy():
 @pytest.mark.parametrize("named", ["source", "summary"])
 def test_the_reason_never_speaks_for_what_was_decided_against(named):
     # Only what is copied in one piece counts: 1 for a copy, less for words that are joined otherwise.
-    scorer = LexicalScorer(named, model({"density": 4.0}, shift=-2.0))
+    scorer = LexicalScorer(named, weights=weights(density=4.0, shift=-2.0))
     evidence = scorer.prepare(SOURCE, split(SOURCE))
     claims = ["Staff numbers fell.", "Board with numbers.", "Angry staff numbers fell."]
     copied, joined, missing = scorer.score(claims, evidence)
@@ -182,7 +170,7 @@ def test_the_reason_never_speaks_for_what_was_decided_against(named):
 
 
 def test_words_that_are_missing_stay_named_where_the_claim_is_supported():
-    scorer = LexicalScorer("source", model({"words": 1.0}, shift=-0.5))
+    scorer = LexicalScorer(weights=weights(words=1.0, shift=-0.5))
     (verdict,) = scorer.score(["Angry staff numbers fell."], scorer.prepare(SOURCE, split(SOURCE)))
     # Three of the four words are found: .75, of which .5 is asked.
     assert (verdict.supported, verdict.reasons[0]) == (True, "caution: 'Angry' has no support in the source")
@@ -249,42 +237,34 @@ def test_a_fact_at_the_end_of_a_long_source_is_found():
 
 
 def test_the_id_follows_weights_and_nothing_else():
-    weights = shipped()
-    assert LexicalScorer("summary").id == LexicalScorer().id == f"lexical@{weights.digest}"
-    stored = {"source": {"coefficients": {"words": 1.0}, "calibration": [1.0, 0.5]}}
-    changed = {"source": {**stored["source"], "calibration": [1.0, 0.6]}}
-    assert len({digest(stored, {}), digest(changed, {}), digest(stored, {"man": 0.5})}) == 3
+    assert LexicalScorer("summary").id == LexicalScorer().id
+    stored = {"source": {"slope": 1.0, "shift": 0.5}}
+    assert digest(stored) != digest({"source": {"slope": 1.0, "shift": 0.6}})
 
 
-def test_shipped_weights_keep_their_signs_and_say_where_they_come_from():
-    shipped_model = shipped()
-    for weights in shipped_model.uses.values():
-        assert all(weights.coefficients.get(name, 0) >= 0 for name in SHARES)
-        assert all(weights.coefficients.get(name, 0) <= 0 for name in PENALTIES)
-        assert set(weights.checks) == set(CONFLICTS)
-        assert all(0 <= error < 1 for error in weights.checks.values())
-        assert weights.calibration.words > 0
-    joint = combination()
-    assert joint.card["words"] == shipped_model.digest
-    assert all(use.words > 0 and use.network > 0 and use.reworded >= 0 for use in joint.uses.values())
-    decisive = {check.kind for check in CHECKS if check.counts == "decisive"}
-    assert all(shipped_model.uses["source"].checks[kind] > 0.5 for kind in decisive)
-    assert shipped_model.card["feature_revision"] == REVISION
-    assert shipped_model.card["sources"]
-    assert all("(None)" not in source for source in shipped_model.card["sources"])
-    assert all(0 < weight < 1 for weight in shipped_model.common.values())
-    assert "/" not in json.dumps(shipped_model.card["data_sha256"])
+def test_shipped_weights_keep_their_signs():
+    for use in shipped().values():
+        assert all(weight >= 0 for weight in use.overlap)
+        assert set(use.precision) == set(CONFLICTS)
+        assert all(0 < right < 1 for right in use.precision.values())
+        assert use.slope > 0
+    # The number, the name and the month that are not there: more often an error than not.
+    assert all(right > 0.5 for right in shipped()["source"].precision.values())
 
 
-def test_score_and_probability_by_hand():
-    weights = Weights(-0.5, {"words": 2.0, "missing": -1.0}, {"number": 0.5, "roles": 0.2}, Calibration(2.0, -1.0))
-    features = {"words": 0.75, "missing": 1.0}
-    assert weights.score(features, {}) == pytest.approx(0.0)
+def test_the_combination_was_fitted_beside_the_shipped_weights():
+    assert combination()["card"]["words"] == LexicalScorer().id
+
+
+def test_log_odds_by_hand():
+    fitted = Weights(-0.5, Overlap(2.0, 0.0, -1.0), {"number": 0.5, "name": 0.2}, slope=2.0, shift=-1.0, dialogue=0.25)
+    overlap = Overlap(0.75, 0.3, 1.0)
+    assert fitted.log_odds(overlap, {}) == pytest.approx(-1.0)
+    assert fitted.log_odds(overlap, {}, is_dialogue=True) == pytest.approx(-0.75)
     # P = .5 * .5 ** 2 * .8 = .1; a third number is no worse than two.
-    assert weights.score(features, {"number": 3, "roles": 1}) == pytest.approx(math.log(0.1 / 0.9))
-    assert weights.calibration.probability(Seen(1.5)) == pytest.approx(1 / (1 + math.exp(-2)))
-    assert weights.calibration.probability(Seen(-1e6)) == pytest.approx(0.0)
-    assert weights.calibration.probability(Seen(1e6)) == pytest.approx(1.0)
+    assert fitted.log_odds(overlap, {"number": 3, "name": 1}) == pytest.approx(2 * math.log(0.1 / 0.9) - 1)
+    assert LexicalScorer().probability(1e6) == pytest.approx(1.0)
+    assert LexicalScorer().probability(-1e6) == pytest.approx(0.0)
 
 
 def test_probabilities_alone_are_those_of_the_verdicts():

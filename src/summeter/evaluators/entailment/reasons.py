@@ -6,11 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from summeter.evaluators.base import Tools
-from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats, sentences_of
-from summeter.evaluators.support.evidence import prepare
-from summeter.evaluators.support.scorer import LexicalScorer
-from summeter.records import Document, Span
+from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats
+from summeter.records import Span
 
 TELLING = 0.5
 """A passage contradicts, for the reader, from this probability on."""
@@ -62,16 +59,6 @@ def against(table: Floats) -> int | None:
         return None
     worst = int(np.nanargmax(table[:, CONTRADICT]))
     return worst if table[worst, CONTRADICT] >= TELLING else None
-
-
-def findings(claim: str, document: Document, tools: Tools) -> tuple[str, ...]:
-    """What the embedded scorer has against a claim: numbers, names and words the document does not have, negation.
-
-    Nothing where it has nothing against it.
-    """
-    evidence = tools.once("lexical", lambda: prepare(document.text, sentences_of(document)))
-    (verdict,) = LexicalScorer().score([claim], evidence)
-    return verdict.reasons if verdict.supported is False else ()
 
 
 def spans(places: Sequence[tuple[int, int]]) -> tuple[Span, ...]:

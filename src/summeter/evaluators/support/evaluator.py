@@ -9,13 +9,12 @@ from pydantic import Field
 
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Role, Tools
 from summeter.evaluators.support.checks import LONGEST
-from summeter.evaluators.support.evidence import Evidence
-from summeter.evaluators.support.evidence import prepare as index
 from summeter.evaluators.support.key_facts import key_facts as facts_of_document
-from summeter.evaluators.support.network import DOUBT, MODEL, score
-from summeter.evaluators.support.scorer import LexicalScorer
+from summeter.evaluators.support.network import MODEL, score, signed
+from summeter.evaluators.support.scorer import THRESHOLD, LexicalScorer, Use
 from summeter.evaluators.support.scorer import Support as Verdict
-from summeter.evaluators.support.weights import THRESHOLD, Use, combination
+from summeter.evaluators.support.words import Evidence
+from summeter.evaluators.support.words import prepare as index
 from summeter.models.networks import Network
 from summeter.records import Document, Item, Judgment, KeyFacts, Side, Span, Unit
 from summeter.text.split import split
@@ -29,13 +28,13 @@ class Support(Evaluator):
     sentences that carry some key fact. Key facts are the given ones, else the sentences of the first
     reference, else sentences of the document picked by a local rule (`key_facts.py`), at most
     `max_key_facts`. `network`: a small NLI network that comes with summeter is weighed beside the words
-    where they leave doubt (`summeter[local]`; it ranks edited and fused claims a little better; slower). Every
-    verdict names its evidence and its reasons. Values are probabilities, calibrated where half of the claims are
-    supported; `base_rate` moves them to another share. `docs/quality.md` shows how far they can be trusted.
+    where they leave doubt (`summeter[local]`; slower, and no better on held-out claims). Every verdict names its
+    evidence and its reasons. Values are probabilities, calibrated where half of the claims are supported; `base_rate`
+    moves them to another share. `docs/quality.md` shows how far they can be trusted.
     """
 
     name: ClassVar[str] = "support"
-    version: ClassVar[str] = "2"
+    version: ClassVar[str] = "3"
     summary: ClassVar[str] = "embedded local evaluator: evidence, numbers, names and negation checked in the document"
     aspects: ClassVar[tuple[str, ...]] = ("faithfulness", "completeness", "conciseness")
     roles: ClassVar[Mapping[str, Role]] = {"support": Role("classifier", default=MODEL)}
@@ -51,8 +50,8 @@ class Support(Evaluator):
 
     def signature_fields(self) -> dict[str, object]:
         """The scorer's id, which hashes weights and rules, and changed settings."""
-        joint = {"joint": combination().digest, "doubt": list(DOUBT)} if self.network else {}
-        return {"scorer": LexicalScorer().id, **joint, **super().signature_fields()}
+        network = signed() if self.network else {}
+        return {"scorer": LexicalScorer().id, **network, **super().signature_fields()}
 
     @property
     def required_roles(self) -> tuple[str, ...]:

@@ -1,98 +1,104 @@
-"""What is measured of a claim against an evidence text, each number oriented and explained.
+"""How much of a claim stands in a text: three shares, and what of the claim is missing there."""
 
-Shares lie in 0..1 and more is better; penalties are at least 0 and more is worse. The scorer's weights are kept
-non-negative for shares and non-positive for penalties, so no feature can ever count against its meaning. Conflicts
-(another number, a negation, exchanged roles) are no features: `checks.py` finds them.
-"""
-
-import math
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
-from summeter.evaluators.support.analysis import Word
-from summeter.evaluators.support.evidence import PREFIX, Evidence
-from summeter.evaluators.support.numbers import Number
+from summeter.evaluators.support.numbers import Number, currency
+from summeter.evaluators.support.words import PREFIX, Evidence, Word
 from summeter.interrupt import checkpoint
 
-SHARES = (
-    "words",  # content words found anywhere, rare ones counting more
-    "sentence",  # the same within the best single sentence
-    "unigrams",  # all words found anywhere (ROUGE-1 precision on stems, unclipped)
-    "near",  # neighbouring content words found near each other, in this order
-    "density",  # sum of squared lengths of copied fragments over squared claim length: 1 for one contiguous copy
-)
-PENALTIES = (
-    "missing",  # ln(1 + weighted number of content words found nowhere)
-    "apart",  # ln(1 + neighbouring content words that are both found but share no sentence): a splice
-)
-FEATURES = SHARES + PENALTIES
-REVISION = "6"  # raise when a feature, a check, the stemmer or a word list changes: it is signed
-SIZES = (1, 2, 3, 5)
+SIZES = (1, 2, 3, 5)  # sentences of a window
+LEAST_GAIN = 0.1  # the share of words that a longer window must add
 RELATIVE = 0.5  # credit for a word of which only a relative (same first letters) is found
-_NEAR = 4
+
+
+class Overlap(NamedTuple):
+    """Shares of the claim, from 0 to 1.
+
+    ``words``: content words that stand anywhere in the text. ``sentence``: content words that stand in the sentence
+    which has most of them. ``density``: sum of squared lengths of copied fragments over the squared length of the claim
+    (1 for a copy), words that stand nowhere left out (Grusky et al., 2018).
+    """
+
+    words: float
+    sentence: float
+    density: float
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The features of one claim and the findings that its reasons are written from."""
+    """The overlap of one claim, and the words that its reasons are written from."""
 
-    features: dict[str, float]
+    overlap: Overlap
     best: tuple[int, int]  # sentences first..last of the best window
     missing: tuple[Word, ...]  # content words, other than numbers, found nowhere
     elsewhere: tuple[Word, ...]  # found, but not in the best window
-    numbers: tuple[Number, ...]  # numbers found nowhere
+    numbers: tuple[Number, ...]  # numbers found nowhere, or as another quantity only
 
 
-def _kin(key: str, evidence: Evidence) -> tuple[str, ...]:
-    if len(key) <= PREFIX or not key.isalpha():
-        return ()
-    return evidence.relatives.get(key[:PREFIX], ())
-
-
-def _conflicts(number: Number, evidence: Evidence) -> bool:
-    """Whether the value stands in the evidence only as another kind of quantity: 4 % where it says $4."""
-    if number.kind == "plain":
-        return False
-    kinds = {other.kind for other in evidence.numbers if other.value == number.value}
-    return bool(kinds) and number.kind not in kinds and "plain" not in kinds
-
-
-def _credits(keys: Sequence[str], evidence: Evidence) -> np.ndarray:
-    """(keys, sentences) matrix: 1 where the sentence has the word, RELATIVE where only a relative of it."""
-    table = np.zeros((len(keys), len(evidence.sentences)))
-    for row, key in enumerate(keys):
+def measure(text: str, claim: Sequence[Word], evidence: Evidence) -> Measured:
+    """Compare a claim with a text. The claim must have a content word and the evidence a word."""
+    content = [word for word in claim if word.content]
+    kinds = list(dict.fromkeys(word.key for word in content))
+    credit_of = np.zeros((len(kinds), len(evidence.sentences)))  # 1: the sentence has the word; RELATIVE: a relative
+    for row, key in enumerate(kinds):
         checkpoint()
-        for other, credit in [(kin, RELATIVE) for kin in _kin(key, evidence)] + [(key, 1.0)]:
+        is_long = len(key) > PREFIX and key.isalpha()
+        relatives = evidence.relatives.get(key[:PREFIX], ()) if is_long else ()
+        for other, credit in [(relative, RELATIVE) for relative in relatives] + [(key, 1.0)]:
             for position in evidence.places.get(other, ()):
                 at = evidence.sentence_of(position)
-                table[row, at] = max(table[row, at], credit)
-    return table
+                credit_of[row, at] = max(credit_of[row, at], credit)
+    anywhere = credit_of.max(axis=1)
+    share, best = _best_window(credit_of)
+    found = dict(zip(kinds, anywhere > 0, strict=True))
+    inside = dict(zip(kinds, credit_of[:, best[0] : best[1]].max(axis=1) > 0, strict=True))
+    keys = [word.key for word in claim]
+    lengths = _fragment_lengths(keys, evidence)
+    return Measured(
+        Overlap(float(anywhere.mean()), share, sum(length * length for length in lengths) / len(keys) ** 2),
+        best=best,
+        missing=tuple(word for word in content if word.number is None and not found[word.key]),
+        elsewhere=tuple(word for word in content if found[word.key] and not inside[word.key]),
+        numbers=tuple(
+            word.number
+            for word in content
+            if word.number and (word.key not in evidence.places or _is_another_quantity(text, word.number, evidence))
+        ),
+    )
 
 
-def _sliding(table: np.ndarray, size: int) -> np.ndarray:
-    """(keys, windows) maximum over windows of ``size`` neighbouring sentences; one window if there are fewer."""
-    size = min(size, table.shape[1])
-    width = table.shape[1] - size + 1
-    best = table[:, :width].copy()
-    for shift in range(1, size):
-        np.maximum(best, table[:, shift : shift + width], out=best)
-    return best
+def _is_another_quantity(text: str, number: Number, evidence: Evidence) -> bool:
+    """Whether the value stands in the evidence only as another quantity: 4 % where it says $4, £4 where it says €4."""
+    same = [other for other in evidence.numbers if other.value == number.value]
+    kinds = {other.kind for other in same}
+    if number.kind == "plain" or not same or "plain" in kinds:
+        return False
+    if number.kind not in kinds:
+        return True
+    named = [currency(evidence.text, other) for other in same if other.kind == "currency"]
+    own = currency(text, number) if number.kind == "currency" else None
+    return own is not None and None not in named and own not in named
 
 
-def _windows(table: np.ndarray, weights: np.ndarray) -> tuple[float, tuple[int, int]]:
-    """Coverage of the best sentence, and the best window: a longer one must gain a tenth."""
+def _best_window(credit_of: np.ndarray) -> tuple[float, tuple[int, int]]:
+    """The share of the best sentence, and the best window: a longer one must gain LEAST_GAIN."""
     shares: list[float] = []
     best, chosen = -1.0, (0, 0)
     for size in SIZES:
-        covered = weights @ _sliding(table, size) / weights.sum()
+        length = min(size, credit_of.shape[1])
+        width = credit_of.shape[1] - length + 1
+        windows = credit_of[:, :width].copy()
+        for shift in range(1, length):
+            np.maximum(windows, credit_of[:, shift : shift + width], out=windows)
+        covered = windows.mean(axis=0)
         first = int(np.argmax(covered))
         shares.append(float(covered[first]))
-        if shares[-1] > best + 0.1:
-            best, chosen = shares[-1], (first, min(first + size, table.shape[1]))
+        if shares[-1] > best + LEAST_GAIN:
+            best, chosen = shares[-1], (first, first + length)
     return shares[0], chosen
 
 
@@ -123,67 +129,3 @@ def _fragment_lengths(keys: Sequence[str], evidence: Evidence) -> list[int]:
             lengths.append(longest)
         at += max(1, longest)
     return lengths
-
-
-def _near(content: Sequence[Word], evidence: Evidence) -> list[bool]:
-    """For neighbouring words whether they are found near each other, in this order."""
-    near: dict[tuple[str, str], bool] = {}
-    pairs = [(left.key, right.key) for left, right in pairwise(content)]
-    for pair in dict.fromkeys(pairs):
-        checkpoint()
-        before, after = (evidence.places.get(key, []) for key in pair)
-        if len(before) <= len(after):
-            near[pair] = any(_any_within(after, at + 1, at + _NEAR) for at in before)
-        else:
-            near[pair] = any(_any_within(before, at - _NEAR, at - 1) for at in after)
-    return [near[pair] for pair in pairs]
-
-
-def _any_within(positions: Sequence[int], first: int, last: int) -> bool:
-    """Whether any of the rising positions lies in first..last."""
-    at = bisect_left(positions, first)
-    return at < len(positions) and positions[at] <= last
-
-
-def measure(claim: Sequence[Word], evidence: Evidence, common: Mapping[str, float]) -> Measured:
-    """All features of one claim. ``common`` gives everyday words (stems) a weight below 1.
-
-    The claim must have at least one content word and the evidence at least one word.
-    """
-    keys = [word.key for word in claim]
-    content = [word for word in claim if word.content]
-    kinds = list(dict.fromkeys(word.key for word in content))
-    weights = np.array([common.get(key, 1.0) for key in kinds])
-    table = _credits(kinds, evidence)
-    anywhere = table.max(axis=1)
-    share, best = _windows(table, weights)
-    inside = table[:, best[0] : best[1]].max(axis=1)
-    credit = dict(zip(kinds, anywhere, strict=True))
-    here = dict(zip(kinds, inside, strict=True))
-    near = _near(content, evidence)
-    rows = {key: table[i] > 0 for i, key in enumerate(kinds)}
-    apart = sum(
-        credit[a.key] > 0 < credit[b.key] and not bool(np.any(rows[a.key] & rows[b.key])) for a, b in pairwise(content)
-    )
-    lengths = _fragment_lengths(keys, evidence)
-    unigrams = sum(key in evidence.places for key in keys) / len(keys)
-    gone = [w for w in content if w.number and (w.key not in evidence.places or _conflicts(w.number, evidence))]
-    missing = tuple(word for word in content if word.number is None and credit[word.key] == 0)
-    lost = sum(common.get(word.key, 1.0) * (1 - credit[word.key]) for word in content)
-    features = {
-        "words": float(weights @ anywhere / weights.sum()),
-        "sentence": share,
-        "unigrams": unigrams,
-        # A claim of one word has no pairs: its words speak for it.
-        "near": sum(near) / len(near) if near else unigrams,
-        "density": sum(length * length for length in lengths) / len(keys) ** 2,
-        "missing": math.log1p(lost),
-        "apart": math.log1p(apart),
-    }
-    return Measured(
-        features=features,
-        best=best,
-        missing=missing,
-        elsewhere=tuple(word for word in content if credit[word.key] > 0 and here[word.key] == 0),
-        numbers=tuple(word.number for word in gone if word.number is not None),
-    )

@@ -8,7 +8,7 @@ given by people, or a reference, are better and always come first.
 from collections import Counter
 from collections.abc import Sequence
 
-from summeter.evaluators.support.analysis import analyse
+from summeter.evaluators.support.words import analyse
 
 LEAD_WEIGHT = 0.5
 LEAST_WORDS = 3

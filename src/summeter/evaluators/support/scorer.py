@@ -1,22 +1,62 @@
-"""How well a text supports a claim, by its words.
+"""How well a text supports a claim, by its words: three shares of overlap, and what the checks find.
 
-The scorer prepares an evidence text once and then scores any number of claims against it; `network.py` weighs what it
-sees of a claim together with what the embedded network says.
+The weights come with the package (`weights.json`); `scripts/support.py` fits them.
 """
 
+import hashlib
+import json
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import NamedTuple
+from functools import cache, lru_cache
+from typing import Any, Final, Literal, NamedTuple
 
-from summeter.evaluators.support.analysis import Word, analyse
-from summeter.evaluators.support.checks import CONFLICTS, findings, reasons_for
-from summeter.evaluators.support.evidence import Evidence, prepare
-from summeter.evaluators.support.features import Measured, measure
-from summeter.evaluators.support.scene import Finding, Kind, Scene
-from summeter.evaluators.support.weights import THRESHOLD, Combination, Model, Seen, Use, shipped
+from summeter.data.shipped import shipped_text
+from summeter.evaluators.support.checks import CONFLICTS, Finding, Kind, Scene, findings, reasons_for
+from summeter.evaluators.support.features import Measured, Overlap, measure
+from summeter.evaluators.support.words import Evidence, Word, analyse, prepare
 from summeter.interrupt import checkpoint
+
+Use = Literal["source", "summary"]
+"""What is asked of the scorer: a sentence against its source, or a short fact against a summary."""
+THRESHOLD: Final = 0.5
+"""The probability from which on a claim is labelled supported."""
+MOST: Final = 2
+"""Findings of one kind that count."""
+REVISION: Final = "7"
+"""Raised when a feature, a check, the stemmer or a word list changes: part of the scorer's id."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The fitted numbers of one use.
+
+    ``intercept`` and ``overlap``: log-odds that the claim's words speak for it. ``precision``: the probability that a
+    finding of a kind is an error. ``slope``, ``shift`` and ``dialogue`` (where the text is one) make of both the
+    log-odds of support, where half of the claims are supported.
+    """
+
+    intercept: float
+    overlap: Overlap
+    precision: Mapping[Kind, float]
+    slope: float
+    shift: float
+    dialogue: float = 0.0
+
+    def log_odds(self, overlap: Overlap, conflicts: Mapping[Kind, int], *, is_dialogue: bool = False) -> float:
+        """Log-odds that the words speak for the claim and no finding is an error, calibrated.
+
+        >>> weights = Weights(0.0, Overlap(2.0, 0.0, 0.0), {"number": 0.5}, slope=1.0, shift=0.0)
+        >>> round(weights.log_odds(Overlap(0.0, 0.0, 0.0), {"number": 1}), 4)  # ln(.25 / .75)
+        -1.0986
+        """
+        score = self.intercept + sum(weight * share for weight, share in zip(self.overlap, overlap, strict=True))
+        sound = math.prod((1 - self.precision[kind]) ** min(count, MOST) for kind, count in conflicts.items())
+        if sound < 1:
+            probability = max(sigmoid(score) * sound, 1e-9)
+            score = math.log(probability / (1 - probability))
+        return self.slope * score + self.shift + self.dialogue * is_dialogue
 
 
 class Support(NamedTuple):
@@ -36,13 +76,6 @@ class Support(NamedTuple):
         return None if self.probability is None else self.probability >= THRESHOLD
 
 
-class Answer(NamedTuple):
-    """What the network says of a claim, and what that means beside the words."""
-
-    log_odds: float
-    combination: Combination
-
-
 class Look(NamedTuple):
     """What the words of a claim show: what was measured, the stems of its content words, what was found against it."""
 
@@ -53,49 +86,20 @@ class Look(NamedTuple):
 
     @property
     def conflicts(self) -> dict[Kind, int]:
-        """How many findings of each kind count against the score."""
+        """How many findings of each kind count against the claim."""
         return dict(Counter(finding.kind for finding in self.findings if finding.kind in CONFLICTS))
-
-
-def _spans(measured: Measured, evidence: Evidence, keys: frozenset[str]) -> tuple[tuple[int, int], ...]:
-    """Sentences of the best window that hold words of the claim and the one with most of what is elsewhere.
-
-    Best first: the sentence that holds most of the claim's words, of equals the earlier.
-    """
-
-    def held(i: int) -> int:
-        return len({word.key for word in evidence.words_of(i, i + 1) if word.content} & keys)
-
-    chosen = {i for i in range(*measured.best) if held(i)}
-    counts: dict[int, int] = {}
-    for key in {word.key for word in measured.elsewhere}:
-        for i in {evidence.sentence_of(position) for position in evidence.places.get(key, ())}:
-            counts[i] = counts.get(i, 0) + 1
-    if counts:
-        chosen.add(max(counts, key=lambda i: (counts[i], -i)))
-    ordered = sorted(chosen, key=lambda i: (-held(i), i))
-    return tuple(_trimmed(evidence.text, evidence.sentences[i]) for i in ordered)
-
-
-def _trimmed(text: str, span: tuple[int, int]) -> tuple[int, int]:
-    start, end = span
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    return start, end
 
 
 @dataclass(frozen=True)
 class LexicalScorer:
-    """Support by word overlap, continuity and the table of checks, weighed by a small logistic model.
+    """Support by word overlap and checks.
 
     Deterministic, CPU only, no download; about a hundred microseconds to a few milliseconds a claim. It reads the
     whole evidence text, however long. It knows words, not meaning: a faithful paraphrase in other words scores low.
     ``named`` says what the evidence text is: the "source" of summary sentences, or the "summary" that key facts are
     looked for in. Reasons call it so, and it picks the weights (short facts are worded more freely than summary
-    sentences, so less overlap means as much). ``base_rate`` is the share of claims that are supported where it is used:
-    probabilities are calibrated for one half, and moved to it.
+    sentences, so less overlap means as much). ``base_rate`` is the share of claims that are supported where it is
+    used: probabilities are calibrated for one half, and moved to it. ``weights``: others than the shipped ones.
 
     >>> scorer = LexicalScorer()
     >>> text = "Profits rose 14 percent in May. Staff numbers fell."
@@ -106,17 +110,13 @@ class LexicalScorer:
     """
 
     named: Use = "source"
-    model: Model | None = None
     base_rate: float = 0.5
-
-    @property
-    def _model(self) -> Model:
-        return self.model if self.model is not None else shipped()
+    weights: Weights | None = None
 
     @property
     def id(self) -> str:
-        """``lexical@`` and the hash of weights, word list and feature revision."""
-        return f"lexical@{self._model.digest}"
+        """``lexical@`` and the hash of the shipped weights and the revision of the code."""
+        return f"lexical@{digest(_stored()['model'])}"
 
     def prepare(self, text: str, sentences: Sequence[tuple[int, int]]) -> Evidence:
         """Index the text. Raises ValueError if the spans overlap or leave it."""
@@ -125,12 +125,12 @@ class LexicalScorer:
     def score(self, claims: Sequence[str], evidence: Evidence) -> list[Support]:
         """One verdict for each claim, in order; None where claim or evidence has no words to check."""
         looks = (self.look(claim, evidence) for claim in claims)
-        return [look if isinstance(look, Support) else self.verdict(look, evidence) for look in looks]
+        return [look if isinstance(look, Support) else self.verdict(look, self.log_odds(look)) for look in looks]
 
     def probabilities(self, claims: Sequence[str], evidence: Evidence) -> list[float | None]:
         """The probabilities of `score` without evidence and reasons."""
         looks = (self.look(claim, evidence) for claim in claims)
-        return [None if isinstance(look, Support) else self.probability(look) for look in looks]
+        return [None if isinstance(look, Support) else self.probability(self.log_odds(look)) for look in looks]
 
     def look(self, claim: str, evidence: Evidence) -> Look | Support:
         """What the words show, not yet weighed; a verdict where there is nothing to check."""
@@ -140,33 +140,81 @@ class LexicalScorer:
             return Support(None, (), ("no content words to check",))
         if not evidence.words:
             return Support(None, (), (f"the {self.named} has no words",))
-        measured = measure(words, evidence, self._model.common)
+        measured = measure(claim, words, evidence)
         keys = frozenset(word.key for word in words if word.content)
-        return Look(measured, keys, *findings(claim, measured, evidence, self.named))
+        return Look(measured, keys, *findings(claim, words, measured, evidence, self.named))
 
-    def seen(self, look: Look, network: float = 0.0) -> Seen:
-        """What a calibration reads of a claim that was looked at; ``network``: the log-odds of the network, which
-        does not speak for a claim with a number that stands nowhere."""
-        if "number" in look.conflicts:
-            network = min(network, 0.0)
-        score = self._model.uses[self.named].score(look.measured.features, look.conflicts)
-        return Seen(score, network, 1 - look.measured.features["sentence"], look.scene.evidence.is_dialogue)
+    def log_odds(self, look: Look) -> float:
+        """The log-odds of support, where half of the claims are supported."""
+        weights = self.weights or shipped()[self.named]
+        return weights.log_odds(look.measured.overlap, look.conflicts, is_dialogue=look.scene.evidence.is_dialogue)
 
-    def probability(self, look: Look, network: Answer | None = None) -> float:
-        """The calibrated probability, by the words alone or with the network's answer."""
-        if network is None:
-            return self._model.uses[self.named].calibration.probability(self.seen(look), self.base_rate)
-        calibration = network.combination.uses[self.named]
-        return calibration.probability(self.seen(look, network.log_odds), self.base_rate)
+    def probability(self, log_odds: float) -> float:
+        """Log-odds as a probability, moved to the base rate."""
+        return sigmoid(log_odds + math.log(self.base_rate / (1 - self.base_rate)))
 
-    def verdict(self, look: Look, evidence: Evidence, network: Answer | None = None) -> Support:
-        """The verdict on a claim that was looked at."""
-        probability = self.probability(look, network)
+    def verdict(self, look: Look, log_odds: float) -> Support:
+        """The verdict on a claim with these log-odds of support (at a base rate of one half)."""
+        probability = self.probability(log_odds)
         reasons = reasons_for(look.scene, look.findings, supported=probability >= THRESHOLD)
-        return Support(probability, _spans(look.measured, evidence, look.keys), reasons)
+        return Support(probability, _spans(look), reasons)
+
+
+def _spans(look: Look) -> tuple[tuple[int, int], ...]:
+    """Sentences of the best window that hold words of the claim and the one with most of what is elsewhere.
+
+    Best first: the sentence that holds most of the claim's words, of equals the earlier.
+    """
+    measured, evidence = look.measured, look.scene.evidence
+
+    def held(i: int) -> int:
+        return len({word.key for word in evidence.words_of(i, i + 1) if word.content} & look.keys)
+
+    chosen = {i for i in range(*measured.best) if held(i)}
+    counts = Counter(
+        i
+        for key in {word.key for word in measured.elsewhere}
+        for i in {evidence.sentence_of(position) for position in evidence.places.get(key, ())}
+    )
+    if counts:
+        chosen.add(max(counts, key=lambda i: (counts[i], -i)))
+    spans = []
+    for i in sorted(chosen, key=lambda i: (-held(i), i)):
+        start, end = evidence.sentences[i]
+        text = evidence.text[start:end]
+        spans.append((end - len(text.lstrip()), start + len(text.rstrip())))
+    return tuple(spans)
 
 
 @lru_cache(maxsize=512)
 def _claim_words(claim: str) -> Sequence[Word]:
     # A key fact is asked of every summary of its document and of every sentence of each: read it once.
     return analyse(claim)
+
+
+def sigmoid(log_odds: float) -> float:
+    """1 / (1 + exp(-log_odds)) without overflow."""
+    return 1 / (1 + math.exp(-log_odds)) if log_odds >= 0 else math.exp(log_odds) / (1 + math.exp(log_odds))
+
+
+def digest(model: Mapping[str, Any]) -> str:
+    """First 16 hex digits of the SHA-256 of stored numbers and REVISION."""
+    text = json.dumps([REVISION, model], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@cache
+def _stored() -> Any:
+    return json.loads(shipped_text(str(__package__), "weights.json"))
+
+
+@cache
+def shipped() -> Mapping[Use, Weights]:
+    """The weights that come with the package. Raises ValueError if they belong to other checks."""
+    model = _stored()["model"]
+    for stored in model.values():
+        if set(stored["precision"]) != set(CONFLICTS):
+            raise ValueError(
+                "the stored weights are not those of this version's checks; run scripts/support.py --write"
+            )
+    return {use: Weights(**{**stored, "overlap": Overlap(**stored["overlap"])}) for use, stored in model.items()}

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from summeter.evaluators.support.analysis import analyse, opposites, stem
-from summeter.evaluators.support.lexicon import FUNCTION_WORDS, irregular
+from summeter.evaluators.support.words import FUNCTION_WORDS, analyse, irregular, stem
 
 
 @pytest.mark.parametrize(
@@ -36,13 +35,6 @@ def test_words_that_only_look_inflected_stay(words):
 
 def test_other_scripts_are_not_stemmed():
     assert [stem(w) for w in ("études", "студенты", "東")] == ["études", "студенты", "東"]
-
-
-def test_opposites_hold_both_ways_and_nothing_opposes_itself():
-    table = opposites()
-    assert stem("fall") in table[stem("rose")]
-    assert all(key in table[other] for key, others in table.items() for other in others)
-    assert all(key not in others for key, others in table.items())
 
 
 def test_irregular_forms_are_single_words():
