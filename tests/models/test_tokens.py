@@ -63,4 +63,4 @@ def test_a_longer_text_has_no_fewer(first: str, second: str) -> None:
 def test_a_reply_is_at_most_as_long_as_asked() -> None:
     request = Request(model="m", messages=(Message(role="user", content="one two three"),), max_tokens=30)
     assert expected(request).tokens_out == 30
-    assert expected(request).total == expected(request).tokens_in + 30
+    assert expected(request).total_tokens == expected(request).tokens_in + 30

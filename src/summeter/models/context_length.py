@@ -54,21 +54,17 @@ async def _context_length(model: str, options: Options, load: bool) -> ModelCont
         urls = base_urls(options.base_url)
     except UsageError as error:
         return ModelContext(said=str(error))
-    answers = [_tried(model, provider, replace(options, base_url=url), load=load) for url in urls]
+    answers = [_from_server(model, provider, replace(options, base_url=url), load=load) for url in urls]
     # Of several servers the one that reads least counts.
     answer = min(await asyncio.gather(*answers), key=lambda read: read.tokens or sys.maxsize)
     return ModelContext(tokens=known, said="its vendor") if known is not None and answer.tokens is None else answer
 
 
-async def _tried(model: str, provider: Provider | None, options: Options, *, load: bool) -> ModelContext:
-    try:
-        return await _from_server(model, provider, options, load=load)
-    except (ModelError, UsageError) as error:
-        return ModelContext(said=str(error))
-
-
 async def _from_server(model: str, provider: Provider | None, options: Options, *, load: bool) -> ModelContext:
-    llm = resolve(model, base_url=options.base_url, timeout=options.timeout, environ=options.environ)
+    try:
+        llm = resolve(model, base_url=options.base_url, timeout=options.timeout, environ=options.environ)
+    except UsageError as error:
+        return ModelContext(said=str(error))
     way = provider.context_lookup if provider is not None else None
     if way is None or not isinstance(llm, HttpLLM):
         await llm.close()
@@ -77,8 +73,10 @@ async def _from_server(model: str, provider: Provider | None, options: Options, 
     try:
         async with asyncio.timeout(patience):
             tokens = await LOOKUPS[way](_Server(llm, load))
-    except TimeoutError as error:
-        raise ModelError(f"{llm.address} did not answer in time") from error
+    except TimeoutError:
+        return ModelContext(said=f"{llm.address} did not answer in time")
+    except (ModelError, UsageError) as error:
+        return ModelContext(said=str(error))
     finally:
         await llm.close()
     if tokens is not None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from pydantic import Field, ValidationError
 
@@ -179,32 +179,28 @@ def _list_price(model: str) -> Price | None:
 
 
 def _read(path: Path) -> dict[str, Price]:
+    """A user's own prices, by model string or pattern."""
+    from summeter.data.mapping import parse_yaml
+
     try:
-        text = path.read_text("utf-8")
+        table = parse_yaml(path.read_text("utf-8"), path)
     except FileNotFoundError as error:
         raise InputError.at(path, None, None, "there is no such file of prices") from error
     except (OSError, UnicodeDecodeError) as error:
         raise InputError.at(path, None, None, f"cannot be read: {error}") from error
-    return _parse(text, path)
-
-
-def _parse(text: str, path: str | Path) -> dict[str, Price]:
-    from summeter.data.mapping import parse_yaml
-
-    table = parse_yaml(text, Path(path))
     models = table.get("models") if isinstance(table, dict) else None
     if not isinstance(models, dict):
         raise InputError.at(path, None, "models", "is missing: write `models:` and below it `PROVIDER/MODEL: {...}`")
-    return {str(name): _price(row, table.get("date"), path, str(name)) for name, row in models.items()}
-
-
-def _price(row: Any, dated: Any, path: str | Path, name: str) -> Price:
-    if not isinstance(row, dict):
-        raise InputError.at(path, None, name, "must be {input: USD, output: USD}, per million tokens")
-    if row.get("date", dated) is None:
-        raise InputError.at(path, None, f"{name}: date", "give the day it was so, here or for the whole file")
-    try:
-        return Price.model_validate({"date": dated, **row})
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise InputError.at(path, None, f"{name}: {'.'.join(map(str, first['loc']))}", first["msg"]) from error
+    own = {}
+    for name, row in models.items():
+        if not isinstance(row, dict):
+            raise InputError.at(path, None, str(name), "must be {input: USD, output: USD}, per million tokens")
+        fields = {"date": table.get("date"), **row}
+        if fields["date"] is None:
+            raise InputError.at(path, None, f"{name}: date", "give the day it was so, here or for the whole file")
+        try:
+            own[str(name)] = Price.model_validate(fields)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise InputError.at(path, None, f"{name}: {'.'.join(map(str, first['loc']))}", first["msg"]) from error
+    return own

@@ -27,7 +27,6 @@ from summeter.models.providers.provider import (
     MAX_CONNECTIONS,
     TIMEOUT,
     Options,
-    Provider,
     base_urls,
     find_provider,
     provider_names,
@@ -56,35 +55,23 @@ def resolve(
             f"model {model!r} is a local network (NLI, encoder, encoder-decoder), and an LLM is asked for; serve a "
             "local LLM with ollama/, vllm/ or llamacpp/"
         )
-    provider, name = _split(model)
-    if not timeout > 0:
-        raise UsageError(f"the timeout must be above 0 seconds, not {timeout:g}")
-    options = Options(base_url=base_url, timeout=timeout, max_connections=max_connections)
-    if environ is not None:
-        options = Options(base_url, timeout, max_connections, environ)
-    return provider.open(name, options)
-
-
-def _split(model: str) -> tuple[Provider, str]:
     prefix, slash, name = model.partition("/")
     if not slash or not name.strip() or not prefix:
-        raise UsageError(
-            f"model {model!r} is not PROVIDER/MODEL (for example openai/gpt-4o); providers: {_listed(provider_names())}"
-        )
+        known = ", ".join(sorted(provider_names()))
+        raise UsageError(f"model {model!r} is not PROVIDER/MODEL (for example openai/gpt-4o); providers: {known}")
     provider = find_provider(prefix)
     if provider is None:
-        names = provider_names()
+        names = sorted(provider_names())
         close = difflib.get_close_matches(prefix, names, n=1)
         hint = f"did you mean {close[0]}/{name}; " if close else ""
         raise UsageError(
-            f"model {model!r}: there is no provider {prefix!r}; {hint}known: {_listed(names)}. "
+            f"model {model!r}: there is no provider {prefix!r}; {hint}known: {', '.join(names)}. "
             "Any other OpenAI-compatible server is openai-api/NAME/MODEL with NAME_BASE_URL set."
         )
-    return provider, name
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(sorted(names))
+    if not timeout > 0:
+        raise UsageError(f"the timeout must be above 0 seconds, not {timeout:g}")
+    given = {} if environ is None else {"environ": environ}
+    return provider.open(name, Options(base_url, timeout, max_connections, **given))
 
 
 def parse_binding(text: str) -> tuple[str, str]:

@@ -119,7 +119,10 @@ class Balanced:
             else:
                 load.failures = 0
                 if prefix is not None:
-                    _remember(board.homes, prefix, load)
+                    board.homes[prefix] = load
+                    board.homes.move_to_end(prefix)
+                    if len(board.homes) > PREFIXES:
+                        board.homes.popitem(last=False)
                 return completion
             finally:
                 load.tokens -= tokens
@@ -171,10 +174,3 @@ def _permanence(error: TransientError | UnreachableError) -> int:
     if isinstance(error, OutageError):
         return 2
     return 0 if error.throttled else 1
-
-
-def _remember(homes: OrderedDict[str, _Load], prefix: str, load: _Load) -> None:
-    homes[prefix] = load
-    homes.move_to_end(prefix)
-    if len(homes) > PREFIXES:
-        homes.popitem(last=False)

@@ -152,9 +152,9 @@ class Batches:
             except ModelError as error:
                 self._give_up(request, error)
                 continue
-            reserved = self._reserve(request)
-            if reserved is None:
-                break
+            reserved = Usage() if self._budget is None else self._budget.estimate(expected(request))
+            if self._budget is not None and not self._budget.budget.admit(reserved):
+                break  # it has to wait for what is under way
             if calls and (size + len(entry) > MOST_BYTES or len(calls) >= self._most):
                 yield calls, entries
                 calls, entries, size = [], [], 0
@@ -334,13 +334,6 @@ class Batches:
         return completion.model_copy(update={"batch": batch.id, "seconds": None})
 
     # Accounts
-
-    def _reserve(self, request: Request) -> Usage | None:
-        """The share of the budget that is set aside for a call; None where it has to wait for what is under way."""
-        if self._budget is None:
-            return Usage()
-        wanted = self._budget.estimate(expected(request))
-        return wanted if self._budget.budget.admit(wanted) else None
 
     def _settle(self, call: _Call, reply: Completion | None) -> None:
         """Count what a call took, which came to this reply."""

@@ -46,7 +46,10 @@ class Budget:
         """Set `wanted` aside if it fits. Where it would not even fit with nothing under way, the spending ends."""
         if self.reached is not None:
             return False
-        if self._fits(self.spent + self._under_way + wanted):
+        total = self.spent + self._under_way + wanted
+        affordable = self.max_tokens is None or total.total_tokens <= self.max_tokens
+        # A sum of floats may miss the limit by its rounding.
+        if affordable and (self.max_cost is None or (total.cost or 0.0) <= self.max_cost + 1e-12):
             self._under_way += wanted
             return True
         if not self._under_way.total_tokens:
@@ -59,11 +62,6 @@ class Budget:
         self._under_way -= wanted
         self.spent += took
         self._wake()
-
-    def _fits(self, total: Usage) -> bool:
-        tokens = self.max_tokens is None or total.total_tokens <= self.max_tokens
-        # A sum of floats may miss the limit by its rounding.
-        return tokens and (self.max_cost is None or (total.cost or 0.0) <= self.max_cost + 1e-12)
 
     def _wake(self) -> None:
         waiting, self._waiting = self._waiting, deque()

@@ -67,7 +67,9 @@ class Cache(Layer):
         except Exception as error:
             self._usage.failures += 1
             if (reply := paid_reply(error)) is not None:
-                self._turn_away(request, reply)
+                count_reply(self._usage, reply)
+                if self._store is not None:
+                    self._store.turn_away(request.key, request.canonical, reply.model_dump_json(), request.model)
             raise
         count_reply(self._usage, completion)
         if self._writers is None:
@@ -77,12 +79,6 @@ class Cache(Layer):
         kept = await self._writers.get().put(row, crowded=len(self._flights.get()) > CROWD)
         # Another process may have been first; then its reply is the one both go on with.
         return completion if kept == stored else Completion.model_validate_json(kept)
-
-    def _turn_away(self, request: Request, reply: Completion) -> None:
-        """Count a reply that cannot be used; it answers no later call."""
-        count_reply(self._usage, reply)
-        if self._store is not None:
-            self._store.turn_away(request.key, request.canonical, reply.model_dump_json(), request.model)
 
 
 class WriteGuard(Layer):

@@ -80,7 +80,9 @@ class Retry(Layer):
                     if error.throttled and (wish or 0.0) > self._policy.patience:
                         raise AccessError(f"{error} ({why}). The same command resumes the run") from error
                     raise TransientError(f"{error} ({why})", retry_after=wish) from error
-                self._report(error)
+                if isinstance(error, OutageError) and not self._out:
+                    self._out = True  # said once for all calls
+                    log.warning("%s. Trying again for up to %.0f s", error, self._policy.patience)
             else:
                 self._answered += 1
                 self._out = False
@@ -102,9 +104,3 @@ class Retry(Layer):
         if waited + (wish or 0.0) > policy.patience:
             return f"waited {waited:.0f} s, this run waits at most {policy.patience:.0f} s; {gave_up}"
         return None
-
-    def _report(self, error: TransientError) -> None:
-        """Log the begin of an outage, once for all calls."""
-        if isinstance(error, OutageError) and not self._out:
-            self._out = True
-            log.warning("%s. Trying again for up to %.0f s", error, self._policy.patience)

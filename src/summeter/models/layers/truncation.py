@@ -30,19 +30,16 @@ class TruncationCheck(Layer):
 
     async def complete(self, request: Request) -> Completion:
         completion = await self.llm.complete(request)
-        with turned_away(completion):
-            self._check(request, completion.tokens_in)
-        return completion
-
-    def _check(self, request: Request, read: int | None) -> None:
-        """ContextError where the server `read` fewer tokens than it was sent."""
+        read = completion.tokens_in
         if read is not None and (sent := was_cut(request.prompt, read, self._context)) is not None:
-            raise ContextError(
-                f"{self.id} read {read:,} tokens of a prompt of about {sent:,}: its server cut it and said nothing. "
-                "Start it with a larger context (Ollama: OLLAMA_CONTEXT_LENGTH), or say how much it reads with ",
-                Parameter("context", "TOKENS"),
-                ", and long documents are read in windows",
-            )
+            with turned_away(completion):
+                raise ContextError(
+                    f"{self.id} read {read:,} tokens of a prompt of about {sent:,}: its server cut it and said nothing."
+                    " Start it with a larger context (Ollama: OLLAMA_CONTEXT_LENGTH), or say how much it reads with ",
+                    Parameter("context", "TOKENS"),
+                    ", and long documents are read in windows",
+                )
+        return completion
 
 
 def was_cut(prompt: str, read: int, context: int | None = None) -> int | None:

@@ -53,10 +53,11 @@ class Google(HttpLLM):
         if not first and not blocked:
             raise replies.without(answer, "candidates")
         reason = replies.string(first.get("finishReason"))
+        finish = None if reason is None else _FINISH.get(reason, reason.lower())
         parts = replies.dicts(replies.mapping(first.get("content")).get("parts"))
         return Completion(
             text=replies.text([part for part in parts if not part.get("thought")]),
-            finish_reason="content_filter" if blocked or reason in _BLOCKED else _finish(reason),
+            finish_reason="content_filter" if blocked or reason in _BLOCKED else finish,
             refusal=_refusal(blocked, reason, first, body),
             model=replies.string(body.get("modelVersion")),
             logprobs=None if answer.request.top_logprobs is None else _logprobs(first.get("logprobsResult")),
@@ -84,10 +85,6 @@ def _config(request: Request) -> dict[str, Any]:
     if request.format == "json_schema":
         config["responseJsonSchema"] = request.schema_ or {}
     return config
-
-
-def _finish(reason: str | None) -> str | None:
-    return None if reason is None else _FINISH.get(reason, reason.lower())
 
 
 def _refusal(blocked: str | None, reason: str | None, first: dict[str, Any], body: dict[str, Any]) -> str | None:

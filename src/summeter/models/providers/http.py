@@ -222,8 +222,10 @@ class HttpLLM(ABC):
 
     async def _send(self, sent: Exchange) -> tuple[int, Mapping[str, str], bytes]:
         session, signed = self._sessions.get(), await self.sign(sent.body or b"")
+        # What is large is sent piece by piece: at once it would be copied, and hold up all others.
+        body = sent.body if sent.body is None or len(sent.body) <= LARGE else io.BytesIO(sent.body)
         async with session.request(
-            sent.method, sent.url, data=_sent(sent.body), headers=sent.headers or signed, proxy=self._proxy,
+            sent.method, sent.url, data=body, headers=sent.headers or signed, proxy=self._proxy,
             allow_redirects=False,
         ) as response:  # fmt: skip
             parts, size = [], 0
@@ -289,8 +291,3 @@ class HttpLLM(ABC):
             if len(key) >= 4:
                 text = text.replace(key, "[key]")
         return text
-
-
-def _sent(body: bytes | None) -> bytes | io.BytesIO | None:
-    """What is large goes out piece by piece: at once it would be copied, and hold up all others."""
-    return body if body is None or len(body) <= LARGE else io.BytesIO(body)
