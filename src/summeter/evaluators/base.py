@@ -117,9 +117,8 @@ class Tools:
     """What a judge may use, by role. Made by the run, never stored.
 
     `llms` and `networks` hold the LLMs and the local models by role; `tools.llm("judge")`, `tools.network("nli")` give
-    one, UsageError where none is bound.
-    `signature` is the evaluator's own signature in this run; `scratch` caches what is expensive to
-    derive (one dict per document and evaluator, dropped after the document).
+    one, UsageError where none is bound. `signature` is the evaluator's own signature in this run; `scratch` caches what
+    is expensive to derive (one dict per document and evaluator, dropped after the document).
     """
 
     signature: str
@@ -152,7 +151,7 @@ def _bound(models: Mapping[str, T], role: str) -> T:
 
 
 class Evaluator(BaseModel):
-    """A judge: frozen settings as its own fields; class facts; two methods, `prepare` and `judge`.
+    """A judge: frozen settings as fields, class facts, and two methods, `prepare` and `judge`.
 
     `aspects`: what it measures. `needs`: what an item must have. `roles`: the models it may ask (`required_roles`:
     those it asks as it is set). `reduce`: how judgments below the summary become its score ("share" of labels that are
@@ -308,13 +307,11 @@ class Evaluator(BaseModel):
             return "there is no reference summary"
         if "key_facts" in self.needs and not item.key_facts:
             return "there are no key facts"
-        return self._rival_skip_reason(item) if "rival" in self.needs else None
-
-    @staticmethod
-    def _rival_skip_reason(item: Item) -> str | None:
-        if item.rival is None:
+        if "rival" in self.needs and item.rival is None:
             return "there is no second summary to compare with"
-        return None if item.rival.text.strip() else "the second summary is empty"
+        if item.rival is not None and not item.rival.text.strip():
+            return "the second summary is empty"
+        return None
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
         """Derive once what all summaries of the document share. Default: nothing."""
