@@ -94,7 +94,7 @@ def main() -> None:
     """Train, evaluate, and write the folder."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("data", nargs="+", type=Path, help="files of JSON Lines, also .gz")
-    parser.add_argument("--model", required=True, help="folder or hub name of an encoder, or of an NLI network")
+    parser.add_argument("--model", required=True, help="folder or hub name of an encoder, or a folder of this script")
     parser.add_argument("-o", "--output", required=True, help="folder of the network")
     parser.add_argument("--dev", nargs="*", type=Path, default=[], help="files to evaluate on at each checkpoint")
     for name in ("--weight", "--cap"):

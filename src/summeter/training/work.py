@@ -70,11 +70,6 @@ class Work:
                     show.advance(ok=True)
         return np.concatenate(parts)
 
-    @property
-    def state(self) -> Path:
-        """Where a network's training keeps its last checkpoint."""
-        return self.folder / "checkpoint.pt"
-
     def remove(self) -> None:
         """The training is done: nothing is left to carry on."""
         shutil.rmtree(self.folder, ignore_errors=True)
