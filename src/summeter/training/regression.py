@@ -222,7 +222,7 @@ class RegressionTask(Task):
         self.test = f"{data.card.name}:{self.parts.test}" if how.look_at_test else None
         size = sum(file.stat().st_size for file in backbone.model.folder.glob("*.safetensors"))
         size += sum(file.stat().st_size for file in backbone.model.folder.glob("**/*.onnx"))
-        self.space = 10_000_000 + (4 if how.mode == "frozen" else 10) * size
+        self.space = 10_000_000 + (4 if how.mode == "frozen" else 12) * size
 
     def _rows(self) -> Rows:
         items = [(row.document_id, row.system) for row in self.ratings.summaries]

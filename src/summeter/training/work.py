@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -87,23 +86,15 @@ def check_space(out: Path, needed: int) -> None:
         )
 
 
-def looks_at(folder: Path, test: str) -> Iterator[dict[str, Any]]:
-    """The looks at a test part by trainings whose folders lie in `folder`."""
-    with suppress(FileNotFoundError):
-        for line in filter(None, (folder / LOOKS).read_text("utf-8").split("\n")):
-            look = json.loads(line)
-            if look["test"] == test:
-                yield look
-
-
 def record_look(out: Path, test: str, key: str) -> int:
-    """Note that the training `key` looks at a test part now. Returns how many different trainings have looked at it,
-    this one included: the same training again sees nothing new."""
-    place = out.resolve().parent
-    keys = [look["key"] for look in looks_at(place, test)]
+    """Note that the training `key` looks at a test part now. Returns how many different trainings whose folders lie
+    beside `out` have looked at it, this one included: the same training again sees nothing new."""
+    file = out.resolve().parent / LOOKS
+    looks = map(json.loads, file.read_text("utf-8").splitlines()) if file.is_file() else ()
+    keys = list(dict.fromkeys(look["key"] for look in looks if look["test"] == test))
     if key not in keys:
-        place.mkdir(parents=True, exist_ok=True)
-        with (place / LOOKS).open("a", encoding="utf-8") as handle:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a", encoding="utf-8") as handle:
             handle.write(json.dumps({"test": test, "key": key, "folder": out.name}) + "\n")
         keys.append(key)
-    return list(dict.fromkeys(keys)).index(key) + 1
+    return keys.index(key) + 1
