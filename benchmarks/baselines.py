@@ -38,9 +38,9 @@ from summeter.evaluators.base import Evaluator, Tools
 from summeter.evaluators.catalog import build
 from summeter.models.local.backend import Torch
 from summeter.models.local.batcher import plan
-from summeter.models.local.bind import TASKS, BoundNetwork
-from summeter.models.local.bind import build as models_of
-from summeter.models.local.opened import Opened, open_model
+from summeter.models.local.load import TASKS, BoundNetwork
+from summeter.models.local.load import build as models_of
+from summeter.models.local.loaded_model import LoadedModel, open_model
 from summeter.records import Document, Item, Span, Summary
 from summeter.text.english import phrases
 from summeter.text.split import split
@@ -225,7 +225,7 @@ def seconds(work: Callable[[], Any]) -> float:
     return time.process_time() - began
 
 
-def judged(evaluator: Evaluator, items: list[Item], networks: Mapping[str, Opened]) -> None:
+def judged(evaluator: Evaluator, items: list[Item], networks: Mapping[str, LoadedModel]) -> None:
     """All items side by side, as a run has them, with nothing stored."""
 
     async def work() -> None:

@@ -94,7 +94,7 @@ def ours(task: Task, line: Line) -> dict[str, Any]:
     from summeter import evaluate
     from summeter.evaluators.entailment.summac import SummaC
     from summeter.evaluators.fenice.evaluator import Fenice
-    from summeter.models.local.opened import open_model
+    from summeter.models.local.loaded_model import open_model
 
     evaluator = {"fenice": Fenice, "summac": SummaC}[line.judge](**line.settings)
     opened = open_model(line.model, "classifier")

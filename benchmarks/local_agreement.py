@@ -33,7 +33,7 @@ from local_data import PEOPLE, THINGS, length, sentence  # noqa: E402
 
 from summeter.evaluators.entailment.premises import stretches  # noqa: E402
 from summeter.evaluators.fenice.align import Aligner, Rules  # noqa: E402
-from summeter.models.local.bind import build, identify  # noqa: E402
+from summeter.models.local.load import build, identify  # noqa: E402
 from summeter.records import Document, Span  # noqa: E402
 from summeter.runs.results import ResultStore  # noqa: E402
 from summeter.runs.usage import Usage  # noqa: E402

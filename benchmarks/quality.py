@@ -27,8 +27,8 @@ import numpy as np
 from summeter.evaluators.support.network import MODEL, combination, signed
 from summeter.evaluators.support.network import score as joint_score
 from summeter.evaluators.support.scorer import LexicalScorer, Support, Use
-from summeter.models.local.bind import local_network
-from summeter.models.local.opened import open_model
+from summeter.models.local.load import local_network
+from summeter.models.local.loaded_model import open_model
 from summeter.models.networks import Network
 from summeter.runs.results import ResultStore
 from summeter.stats.base import Status

@@ -27,7 +27,7 @@ async def count(data: Dataset, encoder: Network) -> Frequencies:
 
 def network(text: str) -> Network:
     """The encoder that `-m` names."""
-    from summeter.models.local.bind import build, identify
+    from summeter.models.local.load import build, identify
 
     return build([identify("encoder", text, "encoder")])["encoder"]
 

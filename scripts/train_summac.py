@@ -108,7 +108,7 @@ def train(rows: Rows, bins: Sequence[float], labels: str = "e") -> tuple[Convolu
 
 def network(text: str) -> Network:
     """The network that `-m` names."""
-    from summeter.models.local.bind import build, identify
+    from summeter.models.local.load import build, identify
 
     return build([identify("nli", text, "classifier")])["nli"]
 

@@ -104,7 +104,7 @@ def test_the_example_of_the_design_runs(root: Path, tmp_path: Path, monkeypatch:
     """Three evaluators, a study against people, a page, and all again without a model."""
     import summeter as sm
     from summeter.evaluators import Fenice, FineSurE, GEval
-    from summeter.models.local import bind
+    from summeter.models.local import load
 
     def answer(request: Any) -> str:
         asked = (request.schema_ or {}).get("properties", {})
@@ -114,9 +114,9 @@ def test_the_example_of_the_design_runs(root: Path, tmp_path: Path, monkeypatch:
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(resolve, "resolve", lambda model, **_: Scripted(answer, id=model))
-    monkeypatch.setattr(bind, "identify", lambda role, text, task, **_: bind.BoundNetwork(role, task, text))
+    monkeypatch.setattr(load, "identify", lambda role, text, task, **_: load.BoundNetwork(role, task, text))
     fakes = local_models()
-    monkeypatch.setattr(bind, "build", lambda networks, *_, **__: {one.role: fakes[one.task] for one in networks})
+    monkeypatch.setattr(load, "build", lambda networks, *_, **__: {one.role: fakes[one.task] for one in networks})
     local = {role: f"local/{role}" for role in ("nli", "coref", "seq2seq")}
 
     data = sm.load(root / "examples/nine_domains/summaries.jsonl")

@@ -40,8 +40,8 @@ from support import (
 from summeter.evaluators.support.network import MODEL, counted, in_doubt, premise
 from summeter.evaluators.support.scorer import LexicalScorer, Look, Use
 from summeter.evaluators.support.words import prepare
-from summeter.models.local.bind import local_network
-from summeter.models.local.opened import open_model
+from summeter.models.local.load import local_network
+from summeter.models.local.loaded_model import open_model
 from summeter.models.networks import Entailment, Network, entailments
 from summeter.text.split import split
 

@@ -16,7 +16,7 @@ import pytest
 
 from summeter.interrupt import STOP, checkpoint
 from summeter.models.layers.item_timeout import within
-from summeter.models.local.bind import COMPUTE, TASKS, identify
+from summeter.models.local.load import COMPUTE, TASKS, identify
 from summeter.models.local.network import LocalNetwork
 from summeter.models.networks import (
     INTEGER,

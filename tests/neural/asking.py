@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from summeter.models.local.bind import local_network
+from summeter.models.local.load import local_network
+from summeter.models.local.loaded_model import open_model
 from summeter.models.local.network import LocalNetwork
-from summeter.models.local.opened import open_model
 from summeter.models.networks import NetworkRequest
 
 T = TypeVar("T")

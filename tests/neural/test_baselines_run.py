@@ -22,8 +22,8 @@ import pytest
 from neural import checkpoints, question_networks
 
 import summeter as sm
-from summeter.models.local.bind import local_network
-from summeter.models.local.opened import open_model
+from summeter.models.local.load import local_network
+from summeter.models.local.loaded_model import open_model
 from summeter.models.networks import FirstWord, Framing, NetworkRequest, ScoreTarget
 from summeter.runs.results import RESULTS, ResultStore
 

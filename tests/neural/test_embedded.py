@@ -11,9 +11,9 @@ import pytest
 
 from summeter.engine.api import evaluate
 from summeter.evaluators.support.network import MODEL, combination
-from summeter.models.local.bind import identify, local_network
+from summeter.models.local.load import identify, local_network
+from summeter.models.local.loaded_model import open_model
 from summeter.models.local.network import LocalNetwork
-from summeter.models.local.opened import open_model
 from summeter.models.networks import entailments
 from summeter.records import UsageError
 

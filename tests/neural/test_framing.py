@@ -13,8 +13,8 @@ import pytest
 from neural import checkpoints
 from neural.asking import ask, network
 
+from summeter.models.local.loaded_model import LoadedModel, open_model
 from summeter.models.local.network import LocalNetwork
-from summeter.models.local.opened import Opened, open_model
 from summeter.models.local.tokens import Tokens
 from summeter.models.networks import Classify, ClassifyTokens, FindTokens, Framing, ScoreTarget, entailments
 from summeter.records import ReplayMiss, UsageError
@@ -24,7 +24,7 @@ MARKS = {"bert": "[SEP]", "roberta": "</s>", "deberta": "[SEP]", "t5": "</s>", "
 ROWS = [("ab cd. ef", "gh"), ("a", "b c d"), ("gh ab cd ef", "ab")]
 
 
-def opened(folder: Path, settings: str = "", head: Any = "classifier") -> Opened:
+def opened(folder: Path, settings: str = "", head: Any = "classifier") -> LoadedModel:
     return open_model(f"local/{folder}{settings}", head)
 
 

@@ -18,8 +18,8 @@ from neural import checkpoints
 from neural.asking import ask
 from neural.asking import network as network_of
 
-from summeter.models.local.bind import identify, local_network
-from summeter.models.local.opened import Opened, open_model
+from summeter.models.local.load import identify, local_network
+from summeter.models.local.loaded_model import LoadedModel, open_model
 from summeter.models.local.tokens import load_tokens
 from summeter.models.networks import (
     Classify,
@@ -50,7 +50,7 @@ def pairs(number: int = 40, longest: int = 12) -> list[tuple[str, str]]:
     return [(words(rng, rng.randint(1, longest)), words(rng, rng.randint(1, 4))) for _ in range(number)]
 
 
-def opened(folder: Path, settings: str = "", head: Any = "classifier") -> Opened:
+def opened(folder: Path, settings: str = "", head: Any = "classifier") -> LoadedModel:
     return open_model(f"local/{folder}{settings}", head)
 
 

@@ -25,7 +25,7 @@ from summeter.evaluators.entailment.dae import DAE
 from summeter.evaluators.entailment.menli import Menli, MenliCombined
 from summeter.evaluators.questions import qafacteval
 from summeter.evaluators.questions.squad import Reading, answer_all, without_loose_blanks
-from summeter.models.local.bind import identify
+from summeter.models.local.load import identify
 from summeter.models.local.network import LocalNetwork
 from summeter.models.networks import FindCoreference, Framing, Generate
 from summeter.records import Document, Item, Judgment, Summary, Target, UsageError

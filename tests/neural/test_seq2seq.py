@@ -13,8 +13,8 @@ from neural import asking
 from neural.asking import ask
 
 from summeter.models.local.backend import Torch
+from summeter.models.local.loaded_model import open_model
 from summeter.models.local.network import LocalNetwork
-from summeter.models.local.opened import open_model
 from summeter.models.networks import PLAIN, FirstWord, Framing, Generate, Generation, ScoreTarget
 from summeter.records import ReplayMiss, UsageError
 from summeter.runs.results import ResultStore

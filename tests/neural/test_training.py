@@ -21,7 +21,7 @@ from summeter.engine.api import evaluate
 from summeter.engine.dry import dry_run
 from summeter.engine.progress import Progress
 from summeter.evaluators.catalog import build
-from summeter.models.local.opened import open_model
+from summeter.models.local.loaded_model import open_model
 from summeter.models.local.regressor import MATCHES, pooled_states
 from summeter.records import UsageError
 from summeter.runs.usage import Usage

@@ -15,7 +15,7 @@ from summeter.engine.api import evaluate
 from summeter.evaluators.aspects import RATED, AspectDef
 from summeter.evaluators.catalog import build
 from summeter.evaluators.geval.geval import STEPS, GEval, prompt_template
-from summeter.models.local.opened import open_model
+from summeter.models.local.loaded_model import open_model
 from summeter.models.local.tokens import Input, Tokens
 from summeter.models.networks import Framing
 from summeter.records import Document, Item, Summary, UsageError

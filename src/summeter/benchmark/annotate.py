@@ -445,8 +445,8 @@ def _hash_of(path: Path) -> str:
 
 def _embedder(name: str) -> Network:
     """The network that embeds texts. Raises UsageError for a name that is none, InstallError without its packages."""
-    from summeter.models.local.bind import build as build_networks
-    from summeter.models.local.bind import identify
+    from summeter.models.local.load import build as build_networks
+    from summeter.models.local.load import identify
 
     return build_networks([identify("embed", name, "encoder")])["embed"]
 

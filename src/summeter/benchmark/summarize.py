@@ -41,7 +41,7 @@ from summeter.engine.progress import Progress
 from summeter.engine.sync import run_sync
 from summeter.engine.worker import FATAL
 from summeter.evaluators.replies import clean, is_refusal, read_reply, show
-from summeter.models.local.bind import build, identify
+from summeter.models.local.load import build, identify
 from summeter.models.local.names import is_local
 from summeter.models.networks import Generate, Generation, Network
 from summeter.models.prompts import PromptFolder, Template, fence_code

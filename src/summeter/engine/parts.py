@@ -268,7 +268,7 @@ class _Opened:
     def _networks(self) -> Mapping[str, object]:
         if not self._setup.networks:
             return {}
-        from summeter.models.local.bind import build, identify
+        from summeter.models.local.load import build, identify
 
         networks = []
         for wanted in self._setup.networks:

@@ -22,7 +22,7 @@ from summeter.runs.manifest import DataEntry, JudgeEntry, Manifest, ModelContext
 from summeter.runs.progress import DoneItems, DoneKey, ItemKey
 
 if TYPE_CHECKING:
-    from summeter.models.local.bind import BoundNetwork
+    from summeter.models.local.load import BoundNetwork
 
 Data = Dataset | str | Path | Sequence[Mapping[str, Any]]
 

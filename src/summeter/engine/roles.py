@@ -20,7 +20,7 @@ from summeter.records import Message, Parameter, UsageError, nearest
 from summeter.runs.manifest import Manifest, ModelContext
 
 if TYPE_CHECKING:
-    from summeter.models.local.bind import BoundNetwork
+    from summeter.models.local.load import BoundNetwork
 
 
 def parts_of(evaluators: Iterable[Evaluator]) -> list[Evaluator]:
@@ -127,7 +127,7 @@ def models_of(evaluator: Evaluator, names: Mapping[str, str], models: Mapping[st
         name = names[role]
         asked = evaluator.role(role)
         if asked.kind != "llm":
-            from summeter.models.local.bind import how_to_bind
+            from summeter.models.local.load import how_to_bind
 
             how = how_to_bind(name)
         else:
@@ -177,7 +177,7 @@ class ModelLookup(NamedTuple):
         return {role: self._find(role, bound[role], task) for role, task in _tasks(evaluators).items() if role in bound}
 
     def _find(self, role: str, text: str, task: ModelTask) -> BoundNetwork:
-        from summeter.models.local.bind import BoundNetwork, identify
+        from summeter.models.local.load import BoundNetwork, identify
 
         judges = () if self.replay is None else self.replay.judges
         recorded = dict.fromkeys(judge.models[role] for judge in judges if role in judge.models)

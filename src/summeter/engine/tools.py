@@ -16,7 +16,7 @@ def networks_of(plan: RunPlan, results: Results | None, used: dict[str, Usage], 
     """The local models by role, ready to be asked."""
     if not plan.networks:
         return {}
-    from summeter.models.local.bind import build as build_networks
+    from summeter.models.local.load import build as build_networks
 
     return build_networks(list(plan.networks.values()), results, used, replay=replay)
 

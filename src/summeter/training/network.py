@@ -18,7 +18,7 @@ from summeter.data.atomic import building, write_text
 from summeter.engine.progress import Progress
 from summeter.interrupt import checkpoint
 from summeter.models.local.export import write_encoder_onnx
-from summeter.models.local.opened import Opened
+from summeter.models.local.loaded_model import LoadedModel
 from summeter.models.local.regressor import Layer, framed
 from summeter.models.local.tokens import reads_segments
 from summeter.records import InstallError, ModelError, Record, digest
@@ -74,7 +74,7 @@ class Job(NamedTuple):
     `regressor.framed`) there is a row for each summary in the first prompt, then one for each in the next, and the one
     output is of the aspect of its row. `onnx`: whether a model.onnx is written."""
 
-    backbone: Opened
+    backbone: LoadedModel
     pairs: Sequence[tuple[str, str]]
     prompts: Mapping[str, str]
     train: Bools
@@ -110,7 +110,7 @@ def need_torch() -> None:
         raise InstallError.missing(error.name or "torch", "train") from error
 
 
-def export(backbone: Opened, folder: Path, show: Progress, *, onnx: bool) -> None:
+def export(backbone: LoadedModel, folder: Path, show: Progress, *, onnx: bool) -> None:
     """Write the backbone as it is, with its tokenizer, to `folder` unless it is there; with `onnx` also model.onnx."""
     if folder.is_dir():
         return

@@ -16,8 +16,8 @@ from summeter.data.hub import is_address
 from summeter.engine.progress import Progress
 from summeter.evaluators.aspects import RATED, AspectDef, read_aspects
 from summeter.evaluators.geval.geval import prompt_template
+from summeter.models.local.loaded_model import LoadedModel, open_model
 from summeter.models.local.names import LocalName, LocalSettings, file_hash, maybe_json, parse
-from summeter.models.local.opened import Opened, open_model
 from summeter.models.local.regressor import AT_ONCE, FILE, Head, Layer, Pool, Scale, framed, pooled_states
 from summeter.records import UsageError, digest
 from summeter.runs.usage import Usage
@@ -160,7 +160,7 @@ def load_data(data: str, base: Path, *, preset: str | None = None, columns: Mapp
     return load(data if is_address(data) else base / data, preset=preset, map=columns or None)
 
 
-def open_backbone(text: str, base: Path, max_tokens: int | None, *, on_torch: bool = False) -> Opened:
+def open_backbone(text: str, base: Path, max_tokens: int | None, *, on_torch: bool = False) -> LoadedModel:
     """The encoder that a setting names, in fp32; a path is relative to `base`, then to the working directory."""
     name = parse(text)
     if name.settings.precision not in ("auto", "fp32"):
@@ -187,7 +187,7 @@ class Rows(NamedTuple):
 class RegressionTask(Task):
     """A regression judge whose data and backbone were read."""
 
-    def __init__(self, how: Regression, data: Dataset, backbone: Opened, known: Mapping[str, AspectDef]) -> None:
+    def __init__(self, how: Regression, data: Dataset, backbone: LoadedModel, known: Mapping[str, AspectDef]) -> None:
         self.how, self.data, self.backbone = how, data, backbone
         self.ratings = read_ratings(data, how.aspects, how.labels, span_free=how.span_free)
         self.prompts = _prompts(self.ratings.aspects, known) if how.input == "geval" else {}
@@ -320,7 +320,7 @@ class RegressionTask(Task):
             names.append(SPAN_FREE)
         return np.stack(columns, axis=1), tuple(names)
 
-    def _states(self, opened: Opened, work: Work, show: Progress) -> Floats:
+    def _states(self, opened: LoadedModel, work: Work, show: Progress) -> Floats:
         """The pooled states of the rows of training, with the tokens that were cut off in the last column."""
         usage = Usage()
         pairs = self.ratings.pairs
@@ -395,7 +395,7 @@ class FittedRegression(NamedTuple):
     span_free: Floats | None
 
 
-def open_written(folder: Path, limit: int) -> Opened:
+def open_written(folder: Path, limit: int) -> LoadedModel:
     """An encoder's folder as a trained judge reads it."""
     settings = LocalSettings(precision="fp32", max_tokens=limit)
     return open_model(LocalName(source="local", path=str(folder), settings=settings), "encoder")

@@ -13,7 +13,7 @@ from evaluators.networks import word_classifier
 
 from summeter.engine.api import evaluate
 from summeter.engine.runs import Run
-from summeter.models.local.bind import GROUP
+from summeter.models.local.load import GROUP
 from summeter.records import UsageError
 
 ROW = {

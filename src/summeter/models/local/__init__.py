@@ -1,11 +1,13 @@
-"""Local models behind the protocols of `summeter.models.base`: nothing is imported here, nothing is loaded at import.
+"""Local networks (`summeter.models.networks`): nothing is imported here, nothing is loaded at import.
 
 names      "hf/ORG/NAME@REVISION", "local/FOLDER", a path -> a folder on this disk, its revision and hash
 tokens     texts -> token ids, cut to length, cuts counted
-batcher    concurrent calls, stored results and batches brought together
+batcher    inputs -> batches, padded to the longest
 backend    what computes: torch, ONNX Runtime
-opened     a model that was found, loaded when it is used
-classifier, nli, tagger, encoder, seq2seq    the models themselves
-bind       the models of a run, by role
-export     a BERT classifier as model.onnx
+loaded_model    a folder with its tokenizer and weights, loaded when first used
+classifier, token_classifier, encoder, seq2seq, coref, regressor    what computes each request
+network    concurrent requests, stored results and computed ones brought together
+load       the networks of a run, by role
+convert    released checkpoints -> folders that transformers loads
+export     an encoder as model.onnx
 """

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from summeter.models.local.opened import Opened, by_settings
+from summeter.models.local.loaded_model import LoadedModel, by_settings
 from summeter.models.local.tokens import Batch
 from summeter.models.networks import Classes, Classify, Framing, Labels
 from summeter.records import UsageError
@@ -60,22 +60,22 @@ def label_order(config: Mapping[str, Any], where: str) -> LabelOrder:
     return LabelOrder(**places)
 
 
-def classify(opened: Opened, requests: Sequence[Classify], usage: Usage) -> list[NDArray[np.float32]]:
+def classify(loaded: LoadedModel, requests: Sequence[Classify], usage: Usage) -> list[NDArray[np.float32]]:
     """The outputs that each request asks for: all in the model's own order, or the classes of inference."""
 
     def compute(batch: Batch) -> list[NDArray[np.float32]]:
-        return list(opened.backend.logits(*batch))
+        return list(loaded.backend.logits(*batch))
 
     def framed(some: Sequence[Classify], settings: tuple[Classes, Framing]) -> list[NDArray[np.float32]]:
         classes, framing = settings
-        inputs = opened.tokens.inputs([request.texts for request in some], framing)
-        outputs = opened.run(inputs, usage, compute)
+        inputs = loaded.tokens.inputs([request.texts for request in some], framing)
+        outputs = loaded.run(inputs, usage, compute)
         if classes == "nli":
-            order = label_order(opened.model.config, opened.model.name)
+            order = label_order(loaded.model.config, loaded.model.name)
             return [row[list(order)] for row in outputs]
         if len(outputs[0]) != classes:
             raise UsageError(
-                f"{opened.model.name} has {_outputs(len(outputs[0]))}, and the evaluator reads {_outputs(classes)}: "
+                f"{loaded.model.name} has {_outputs(len(outputs[0]))}, and the evaluator reads {_outputs(classes)}: "
                 "it is another kind of checkpoint"
             )
         return outputs
@@ -83,12 +83,12 @@ def classify(opened: Opened, requests: Sequence[Classify], usage: Usage) -> list
     return by_settings(requests, lambda request: (request.classes, request.framing), framed)
 
 
-def find_labels(opened: Opened) -> Labels:
+def find_labels(loaded: LoadedModel) -> Labels:
     """The labels in a model's config. UsageError where it names none."""
-    given = opened.model.config.get("id2label")
+    given = loaded.model.config.get("id2label")
     if not isinstance(given, Mapping) or sorted(given, key=str) != sorted(map(str, range(len(given)))):
-        raise UsageError(f"{opened.model.name}: its config.json has no id2label that names outputs 0, 1 and so on")
-    several = opened.model.config.get("problem_type") == "multi_label_classification"
+        raise UsageError(f"{loaded.model.name}: its config.json has no id2label that names outputs 0, 1 and so on")
+    several = loaded.model.config.get("problem_type") == "multi_label_classification"
     return Labels(tuple(str(given[str(place)]) for place in range(len(given))), several)
 
 

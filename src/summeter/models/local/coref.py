@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from summeter.interrupt import checkpoint
+from summeter.models.local.loaded_model import LoadedModel
 from summeter.models.local.names import Located
-from summeter.models.local.opened import Opened
 from summeter.models.networks import FindCoreference
 from summeter.records import InstallError, UsageError
 from summeter.runs.usage import Usage
@@ -41,22 +41,22 @@ ROWS = 512
 """Mentions whose links are computed at a time."""
 
 
-def find_coreference(opened: Opened, requests: Sequence[FindCoreference], usage: Usage) -> list[Clusters]:
+def find_coreference(loaded: LoadedModel, requests: Sequence[FindCoreference], usage: Usage) -> list[Clusters]:
     """The clusters of each text."""
-    return [_clusters(opened, request.text, usage) for request in requests]
+    return [_clusters(loaded, request.text, usage) for request in requests]
 
 
-def _clusters(opened: Opened, text: str, usage: Usage) -> Clusters:
-    head, tokens = opened.once(Head), tokens_of(text)
-    pieces = opened.tokens.of_words([token.text for token in tokens])
+def _clusters(loaded: LoadedModel, text: str, usage: Usage) -> Clusters:
+    head, tokens = loaded.once(Head), tokens_of(text)
+    pieces = loaded.tokens.of_words([token.text for token in tokens])
     if not tokens or len(pieces.ids) == 0:
         return []
-    layers = int(opened.model.config["num_hidden_layers"])
+    layers = int(loaded.model.config["num_hidden_layers"])
     states = []
     for first in range(0, len(pieces.ids), head.settings.segment):
         checkpoint()
         ids = pieces.ids[None, first : first + head.settings.segment]
-        states.append(opened.backend.hidden(ids, np.ones_like(ids), np.zeros_like(ids), layers)[0])
+        states.append(loaded.backend.hidden(ids, np.ones_like(ids), np.zeros_like(ids), layers)[0])
     usage.tokens += len(pieces.ids)
     found: Clusters = []
     for cluster in head.clusters(np.concatenate(states)):
@@ -85,9 +85,9 @@ class Settings(NamedTuple):
     epsilon: float
 
 
-def head_settings(opened: Opened) -> Settings:
+def head_settings(loaded: LoadedModel) -> Settings:
     """The settings of the model's head. UsageError where its config is not of this form."""
-    model = opened.model
+    model = loaded.model
     head = model.config.get("coref_head")
     if not isinstance(head, Mapping) or not {"max_segment_len", "max_span_length", "top_lambda"} <= set(head):
         raise UsageError(
@@ -107,9 +107,9 @@ def head_settings(opened: Opened) -> Settings:
 class Head:
     """The weights above the encoder, and what they make of its states."""
 
-    def __init__(self, opened: Opened) -> None:
-        model = opened.model
-        self.settings = opened.once(head_settings)
+    def __init__(self, loaded: LoadedModel) -> None:
+        model = loaded.model
+        self.settings = loaded.once(head_settings)
         held = _weights(model)
         wanted = [
             *(

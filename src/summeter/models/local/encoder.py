@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from summeter.models.local.loaded_model import LoadedModel, by_settings
 from summeter.models.local.names import maybe_json
-from summeter.models.local.opened import Opened, by_settings
 from summeter.models.local.tokens import Batch, Input, Tokens
 from summeter.models.networks import CompareStates, Embed, Encode, TokenStates
 from summeter.records import UsageError
@@ -36,12 +36,12 @@ class Pooling(NamedTuple):
     lower: bool = False
 
 
-def pooling(opened: Opened) -> Pooling:
+def pooling(loaded: LoadedModel) -> Pooling:
     """What the model's files say (the form of sentence-transformers); the mean of all tokens where they say nothing.
 
     UsageError for a pooling, or a stage after it, that is not known here.
     """
-    folder = opened.model.folder
+    folder = loaded.model.folder
     stages = folder / "modules.json"
     if stages.is_file():
         kinds = [str(stage.get("type", "")).rpartition(".")[2] for stage in json.loads(stages.read_text("utf-8"))]
@@ -62,45 +62,45 @@ def pooling(opened: Opened) -> Pooling:
     return Pooling(known[0] if known else "mean", prompt, lower)
 
 
-def embed(opened: Opened, requests: Sequence[Embed], usage: Usage) -> list[Floats]:
+def embed(loaded: LoadedModel, requests: Sequence[Embed], usage: Usage) -> list[Floats]:
     """A unit vector of each text."""
-    how = opened.once(pooling)
+    how = loaded.once(pooling)
     texts = [how.prompt + (request.text.lower() if how.lower else request.text) for request in requests]
 
     def compute(batch: Batch) -> list[Floats]:
-        return list(pooled(opened.backend.hidden(*batch, layers(opened)), batch.mask, how.mode))
+        return list(pooled(loaded.backend.hidden(*batch, layers(loaded)), batch.mask, how.mode))
 
-    return opened.run(opened.tokens.texts(texts), usage, compute)
+    return loaded.run(loaded.tokens.texts(texts), usage, compute)
 
 
-def encode(opened: Opened, requests: Sequence[Encode], usage: Usage) -> list[TokenStates]:
+def encode(loaded: LoadedModel, requests: Sequence[Encode], usage: Usage) -> list[TokenStates]:
     """The token states of the layer that each request asks for."""
-    last = layers(opened)
+    last = layers(loaded)
 
     def of_layer(some: Sequence[Encode], layer: int) -> list[TokenStates]:
         if not 0 <= layer <= last:
-            raise UsageError(f"{opened.id} has layers 0 to {last}, not {layer}")
-        inputs = opened.tokens.texts([request.text for request in some])
-        states = opened.run_by_token(inputs, usage, lambda batch: opened.backend.hidden(*batch, layer))
-        return [_states(input_, opened.tokens, own) for input_, own in zip(inputs, states, strict=True)]
+            raise UsageError(f"{loaded.id} has layers 0 to {last}, not {layer}")
+        inputs = loaded.tokens.texts([request.text for request in some])
+        states = loaded.run_by_token(inputs, usage, lambda batch: loaded.backend.hidden(*batch, layer))
+        return [_states(input_, loaded.tokens, own) for input_, own in zip(inputs, states, strict=True)]
 
     return by_settings(requests, lambda request: last if request.layer is None else request.layer, of_layer)
 
 
-def compare_states(opened: Opened, requests: Sequence[CompareStates], usage: Usage) -> list[float]:
+def compare_states(loaded: LoadedModel, requests: Sequence[CompareStates], usage: Usage) -> list[float]:
     """What each request's measure makes of the states of its texts; each text is encoded once."""
     pairs = [(Encode(one.first, one.layer), Encode(one.second, one.layer)) for one in requests]
     wanted = list(dict.fromkeys(request for pair in pairs for request in pair))
-    states = dict(zip(wanted, encode(opened, wanted, usage), strict=True))
+    states = dict(zip(wanted, encode(loaded, wanted, usage), strict=True))
     return [
         request.measure.of(states[first], states[second])
         for request, (first, second) in zip(requests, pairs, strict=True)
     ]
 
 
-def layers(opened: Opened) -> int:
+def layers(loaded: LoadedModel) -> int:
     """How many layers there are; layer 0 are the input embeddings."""
-    return int(opened.model.config["num_hidden_layers"])
+    return int(loaded.model.config["num_hidden_layers"])
 
 
 def _states(input_: Input, tokens: Tokens, states: Floats) -> TokenStates:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, get_args
 import numpy as np
 from pydantic import ValidationError
 
+from summeter.models.local.loaded_model import LoadedModel
 from summeter.models.local.names import file_hash, read_json
-from summeter.models.local.opened import Opened
 from summeter.models.local.tokens import Input
 from summeter.models.networks import AspectRating, Framing, Rate, Rated
 from summeter.models.prompts import fence_codes
@@ -195,7 +195,7 @@ def read_head(folder: Path) -> Head:
 
 
 def pooled_states(
-    opened: Opened, rows: Sequence[tuple[str, ...]], pool: Pool, usage: Usage, framing: Framing = FRAMING
+    loaded: LoadedModel, rows: Sequence[tuple[str, ...]], pool: Pool, usage: Usage, framing: Framing = FRAMING
 ) -> Floats:
     """What a head reads of each row (document, summary, ...), shape (rows, dimensions + 1).
 
@@ -203,11 +203,11 @@ def pooled_states(
     the states of such a row are of no use.
     """
     if pool == "match":
-        return _matched(opened, rows, usage)
+        return _matched(loaded, rows, usage)
     pooled = []
     for start in range(0, len(rows), AT_ONCE):
-        inputs = opened.tokens.inputs(list(rows[start : start + AT_ONCE]), framing)
-        states = _states(opened, inputs, usage)
+        inputs = loaded.tokens.inputs(list(rows[start : start + AT_ONCE]), framing)
+        states = _states(loaded, inputs, usage)
         pooled += [
             np.append(_pooled(own, input_, pool), input_.cut if input_.has_room else np.nan)
             for own, input_ in zip(states, inputs, strict=True)
@@ -215,13 +215,13 @@ def pooled_states(
     return np.stack(pooled)
 
 
-def _states(opened: Opened, inputs: Sequence[Input], usage: Usage) -> list[NDArray[np.float32]]:
+def _states(loaded: LoadedModel, inputs: Sequence[Input], usage: Usage) -> list[NDArray[np.float32]]:
     """The last states of each input's tokens, marks included."""
-    backend = opened.backend
-    return opened.run_by_token(inputs, usage, lambda batch: backend.hidden(*batch, backend.layers))
+    backend = loaded.backend
+    return loaded.run_by_token(inputs, usage, lambda batch: backend.hidden(*batch, backend.layers))
 
 
-def _matched(opened: Opened, pairs: Sequence[tuple[str, ...]], usage: Usage) -> Floats:
+def _matched(loaded: LoadedModel, pairs: Sequence[tuple[str, ...]], usage: Usage) -> Floats:
     """`matches` of each pair; nothing is cut off. The tokens of one document and its summaries are held at a time."""
     rows = np.zeros((len(pairs), MATCHES + 1))
     places: dict[str, list[int]] = {}
@@ -229,16 +229,16 @@ def _matched(opened: Opened, pairs: Sequence[tuple[str, ...]], usage: Usage) -> 
         places.setdefault(document, []).append(place)
     for document, own in places.items():
         texts = list(dict.fromkeys([document, *(pairs[place][1] for place in own)]))
-        vectors = dict(zip(texts, _token_vectors(opened, texts, usage), strict=True))
+        vectors = dict(zip(texts, _token_vectors(loaded, texts, usage), strict=True))
         for place in own:
             rows[place, :-1] = matches(vectors[document], vectors[pairs[place][1]])
     return rows
 
 
-def _token_vectors(opened: Opened, texts: Sequence[str], usage: Usage) -> list[NDArray[np.float32]]:
+def _token_vectors(loaded: LoadedModel, texts: Sequence[str], usage: Usage) -> list[NDArray[np.float32]]:
     """The states of each text's tokens as unit vectors, shape (tokens, dimensions); long texts are read in windows."""
-    windows = opened.tokens.windows(texts)
-    states = iter(_states(opened, [input_ for own in windows for input_ in own], usage))
+    windows = loaded.tokens.windows(texts)
+    states = iter(_states(loaded, [input_ for own in windows for input_ in own], usage))
     vectors = []
     for own in windows:
         tokens = np.concatenate([next(states)[input_.text >= 0] for input_ in own])
@@ -298,27 +298,27 @@ def _mean(states: Floats) -> Floats:
     return np.asarray(states.mean(axis=0)) if len(states) else np.zeros(states.shape[1])
 
 
-def rate(opened: Opened, requests: Sequence[Rate], usage: Usage) -> list[Rated]:
+def rate(loaded: LoadedModel, requests: Sequence[Rate], usage: Usage) -> list[Rated]:
     """What the judge says of each (document, summary)."""
-    head = opened.once(checked_head)
+    head = loaded.once(checked_head)
     pairs = [(request.document, request.summary) for request in requests]
     rows = framed(pairs, head.prompts)
-    states = np.concatenate([pooled_states(opened, texts, head.pool, usage, framing) for framing, texts in rows])
+    states = np.concatenate([pooled_states(loaded, texts, head.pool, usage, framing) for framing, texts in rows])
     return head.rated(head.apply(states[:, :-1]), states[:, -1])
 
 
-def checked_head(opened: Opened) -> Head:
+def checked_head(loaded: LoadedModel) -> Head:
     """The head of a trained judge. UsageError where the model does not run as the judge was trained: its calibration
     holds for nothing else."""
-    head = read_head(opened.model.folder)
-    if opened.tokens.limit != head.max_tokens:
+    head = read_head(loaded.model.folder)
+    if loaded.tokens.limit != head.max_tokens:
         raise UsageError(
-            f"{opened.model.name} was trained on inputs of {head.max_tokens} tokens, not {opened.tokens.limit}; leave "
+            f"{loaded.model.name} was trained on inputs of {head.max_tokens} tokens, not {loaded.tokens.limit}; leave "
             "max_tokens out"
         )
-    if opened.runtime.precision != "fp32":
+    if loaded.runtime.precision != "fp32":
         raise UsageError(
-            f"{opened.model.name} was calibrated in fp32, and {opened.runtime.precision} gives other numbers; set "
+            f"{loaded.model.name} was calibrated in fp32, and {loaded.runtime.precision} gives other numbers; set "
             "precision=fp32 behind the model's name"
         )
     return head

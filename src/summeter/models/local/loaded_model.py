@@ -26,7 +26,7 @@ SEVERAL_TEXTS = 4096
 """Tokens at a time of an encoder-decoder: what a T5 makes of the distances between tokens it makes once a pass."""
 
 
-class Opened:
+class LoadedModel:
     """A model on this disk and how it runs. Nothing is loaded before it is used."""
 
     def __init__(self, model: Located, settings: LocalSettings, runtime: Runtime, head: Head) -> None:
@@ -35,7 +35,7 @@ class Opened:
         self.runtime = runtime
         self.head = head
         self._lock = threading.Lock()
-        self._read: dict[Callable[[Opened], Any], Any] = {}
+        self._read: dict[Callable[[LoadedModel], Any], Any] = {}
 
     @property
     def id(self) -> str:
@@ -57,7 +57,7 @@ class Opened:
         with self._lock:
             return self._tokens
 
-    def once(self, read: Callable[[Opened], T]) -> T:
+    def once(self, read: Callable[[LoadedModel], T]) -> T:
         """What `read` makes of the model's files, made once."""
         if read not in self._read:
             self._read[read] = read(self)
@@ -125,9 +125,9 @@ def by_settings(
     return [results[place] for place in range(len(requests))]
 
 
-def open_model(text: str | LocalName, head: Head, *, offline: bool = False) -> Opened:
+def open_model(text: str | LocalName, head: Head, *, offline: bool = False) -> LoadedModel:
     """The model that a model string names. UsageError where it is not there or cannot run so, InstallError where what
     it runs on is not installed."""
     name = parse(text) if isinstance(text, str) else text
     model = locate(name, offline=offline)
-    return Opened(model, name.settings, choose_runtime(model, name.settings, torch_only=head == "seq2seq"), head)
+    return LoadedModel(model, name.settings, choose_runtime(model, name.settings, torch_only=head == "seq2seq"), head)

@@ -10,9 +10,9 @@ from summeter.models.local.backend import Head
 from summeter.models.local.classifier import classify, find_labels
 from summeter.models.local.coref import find_coreference, head_settings
 from summeter.models.local.encoder import compare_states, embed, encode, layers, pooling
+from summeter.models.local.loaded_model import LoadedModel, open_model
 from summeter.models.local.names import HOW, LocalName, is_local, parse
 from summeter.models.local.network import LocalNetwork
-from summeter.models.local.opened import Opened, open_model
 from summeter.models.local.regressor import checked_head, rate
 from summeter.models.local.seq2seq import first_words, generate, score_targets
 from summeter.models.local.token_classifier import classify_tokens
@@ -45,7 +45,7 @@ GROUP = "summeter.local_models"
 a `summeter.models.networks.Network` for that task."""
 
 
-COMPUTE: Mapping[type[NetworkRequest[Any]], Callable[[Opened, Sequence[Any], Usage], Sequence[Any]]] = {
+COMPUTE: Mapping[type[NetworkRequest[Any]], Callable[[LoadedModel, Sequence[Any], Usage], Sequence[Any]]] = {
     Classify: classify,
     ClassifyTokens: classify_tokens,
     Embed: embed,
@@ -56,14 +56,14 @@ COMPUTE: Mapping[type[NetworkRequest[Any]], Callable[[Opened, Sequence[Any], Usa
     FirstWord: first_words,
     FindCoreference: find_coreference,
     Rate: rate,
-    CountTokens: lambda opened, requests, _: opened.tokens.count([request.text for request in requests]),
-    FindTokens: lambda opened, requests, _: [
+    CountTokens: lambda loaded, requests, _: loaded.tokens.count([request.text for request in requests]),
+    FindTokens: lambda loaded, requests, _: [
         [(start, end) for start, end in encoded.offsets.tolist()]
-        for encoded in opened.tokens.encoded([request.text for request in requests])
+        for encoded in loaded.tokens.encoded([request.text for request in requests])
     ],
-    TokenLimit: lambda opened, requests, _: [opened.tokens.room(request.framing) for request in requests],
-    FindLabels: lambda opened, requests, _: [find_labels(opened)] * len(requests),
-    CountLayers: lambda opened, requests, _: [layers(opened)] * len(requests),
+    TokenLimit: lambda loaded, requests, _: [loaded.tokens.room(request.framing) for request in requests],
+    FindLabels: lambda loaded, requests, _: [find_labels(loaded)] * len(requests),
+    CountLayers: lambda loaded, requests, _: [layers(loaded)] * len(requests),
 }
 """What computes each request."""
 
@@ -72,7 +72,7 @@ class Loading(NamedTuple):
     """How a model of a task is loaded: the head of its network, and what reads (and checks) its own files."""
 
     head: Head
-    read: Callable[[Opened], Any] | None = None
+    read: Callable[[LoadedModel], Any] | None = None
 
 
 TASKS: Mapping[ModelTask, Loading] = {
@@ -88,13 +88,13 @@ TASKS: Mapping[ModelTask, Loading] = {
 
 @dataclass(frozen=True)
 class BoundNetwork:
-    """A local model in a role. `name` is what it was asked for by; `opened` is None where the store answers alone, and
+    """A local model in a role. `name` is what it was asked for by; `loaded` is None where the store answers alone, and
     `own` is another package's."""
 
     role: str
     task: ModelTask
     id: str
-    opened: Opened | None = None
+    loaded: LoadedModel | None = None
     own: Network | None = None
     name: str = ""
 
@@ -111,15 +111,15 @@ def identify(
         return _other(role, text, task)
     name = parse(text)
     try:
-        opened = open_model(name, TASKS[task].head, offline=offline)
+        loaded = open_model(name, TASKS[task].head, offline=offline)
     except UsageError:
         alike = [known for known in recorded if known.partition("@")[0] == _plain(name)]
         if len(alike) != 1:
             raise
         return BoundNetwork(role, task, alike[0], name=text)
-    network = BoundNetwork(role, task, opened.id, opened, name=text)
+    network = BoundNetwork(role, task, loaded.id, loaded, name=text)
     if (read := TASKS[task].read) is not None:
-        opened.once(read)  # a model that cannot be used is an error now
+        loaded.once(read)  # a model that cannot be used is an error now
     return network
 
 
@@ -150,15 +150,15 @@ def _other(role: str, text: str, task: ModelTask) -> BoundNetwork:
 
 
 def local_network(
-    opened: Opened, store: Results | None = None, usage: Usage | None = None, *, replay: bool = False
+    loaded: LoadedModel, store: Results | None = None, usage: Usage | None = None, *, replay: bool = False
 ) -> LocalNetwork:
     """The network of a model on this disk; its weights are loaded when it first computes."""
     counts = usage or Usage()
 
     def compute(requests: Sequence[NetworkRequest[Any]]) -> Sequence[Any]:
-        return COMPUTE[type(requests[0])](opened, requests, counts)
+        return COMPUTE[type(requests[0])](loaded, requests, counts)
 
-    return LocalNetwork(opened.id, compute, store, counts, replay=replay)
+    return LocalNetwork(loaded.id, compute, store, counts, replay=replay)
 
 
 def build(
@@ -181,8 +181,8 @@ def build(
             counts = Usage() if usage is None else usage.setdefault(network.id, Usage())
             shared[key] = (
                 LocalNetwork(network.id, None, store, counts)
-                if network.opened is None
-                else local_network(network.opened, store, counts, replay=replay)
+                if network.loaded is None
+                else local_network(network.loaded, store, counts, replay=replay)
             )
         by_role[network.role] = shared[key]
     return by_role
