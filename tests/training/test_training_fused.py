@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import summeter as sm
 from summeter.engine.progress import Progress
 from summeter.evaluators.fused import FILE
 from summeter.evaluators.overlap.length import Length
-from summeter.records import InputError, UsageError
+from summeter.records import InputError, InstallError, UsageError
 from summeter.stats import correlate
 from summeter.training import fused, train
 from summeter.training.fused import FusedTraining
@@ -198,6 +199,14 @@ def test_what_cannot_be_used_is_one_clear_error(
     with pytest.raises((UsageError, InputError), match=message):
         train(settings(file, **more), tmp_path / "judge")
     assert not (tmp_path / "judge").exists()
+
+
+def test_without_scikit_learn_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = saved(tmp_path, rows(by_length, documents=40))
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(InstallError, match=r"scikit-learn is not installed.*summeter\[train\]"):
+        train(settings(file), tmp_path / "judge")
+    assert [place.name for place in tmp_path.iterdir()] == [file.name]
 
 
 def test_a_run_over_other_texts_is_refused(tmp_path: Path) -> None:
