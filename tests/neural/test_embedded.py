@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from summeter.engine.api import evaluate
-from summeter.evaluators.support.network import MODEL, combination
+from summeter.evaluators.support.network import MODEL, combination, signed
 from summeter.models.local.load import identify, local_network
 from summeter.models.local.loaded_model import open_model
 from summeter.models.local.network import LocalNetwork
@@ -66,7 +66,7 @@ def test_a_run_brings_it_along_and_signs_it(tmp_path: Path) -> None:
     assert second.value is not None
     assert first.value > second.value
     assert f"support:{combination()['card']['network']}" in first.signature
-    assert combination().digest in first.signature
+    assert str(signed()["joint"]) in first.signature
     again = evaluate(ROWS, ["support[network=true]"], out=tmp_path / "run")
     assert [one.value for one in again.judgments()] == [one.value for one in run.judgments()]
     assert json.loads((tmp_path / "run" / "run.json").read_text("utf-8"))["judges"][0]["models"]["support"] == nli_id()
