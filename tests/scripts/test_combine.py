@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +20,27 @@ def script(root: Path) -> Any:
         yield importlib.import_module("combine")
 
 
-def test_an_answer_is_kept_for_what_the_network_read(
-    script: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_is_kept_for_what_the_network_read(script: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(script, "in_doubt", lambda log_odds: True)
     text = "It rained. Staff fell."
-    claims = [
-        script.Claim("written.copy", text, ((0, 10), (11, 22)), claim, True, "a", claim)
-        for claim in ("It rained.", "Staff fell.")
-    ]
-    nli, file = table_nli(), tmp_path / "answers"
-    first = script.answers(claims, nli, file)
-    assert len(nli.texts) == 2
-    assert script.answers(claims, nli, file).tolist() == first.tolist()
-    assert len(nli.texts) == 2
+    claims = [script.Claim("facts", text, claim, True, "a", claim) for claim in ("It rained.", "Staff fell.")]
+    network, kept = table_nli(), {}
+    first = script.asked(claims, "source", network, kept)
+    assert len(network.texts) == 2
+    assert script.asked(claims, "source", network, kept).tolist() == first.tolist()
+    assert len(network.texts) == 2
     # Another way to choose what it reads: it is asked anew.
     monkeypatch.setattr(script, "premise", lambda *_: "Staff fell.")
-    script.answers(claims, nli, file)
-    assert nli.texts[2:] == [("Staff fell.", "It rained."), ("Staff fell.", "Staff fell.")]
+    script.asked(claims, "source", network, kept)
+    assert network.texts[2:] == [("Staff fell.", "It rained."), ("Staff fell.", "Staff fell.")]
+
+
+def test_it_is_not_asked_where_the_words_leave_no_doubt(script: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(script, "in_doubt", lambda log_odds: False)
+    network = table_nli()
+    ((words, answer),) = script.asked(
+        [script.Claim("facts", "It rained.", "It rained.", True, "a", "b")], "source", network, {}
+    )
+    assert network.texts == []
+    assert words > 0
+    assert math.isnan(answer)
