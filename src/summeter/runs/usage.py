@@ -54,13 +54,12 @@ class Usage:
         return self.tokens_in + self.tokens_out
 
     def __iadd__(self, other: Usage) -> Usage:
+        if other.cost is None:
+            self.cost = None  # a cost is known where both are
         for name, more in vars(other).items():
-            mine = getattr(self, name)
-            if isinstance(mine, str) or isinstance(more, str):
-                setattr(self, name, mine or more)
-            elif mine is None or more is None:  # a cost is known where both are; so are no words
-                setattr(self, name, None)
-            elif more:
+            if isinstance(more, str):
+                setattr(self, name, getattr(self, name) or more)
+            elif more and (mine := getattr(self, name)) is not None:
                 setattr(self, name, mine + more)
         return self
 

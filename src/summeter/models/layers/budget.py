@@ -46,10 +46,12 @@ class Budget:
         """Set `wanted` aside if it fits. Where it would not even fit with nothing under way, the spending ends."""
         if self.reached is not None:
             return False
-        total = self.spent + self._under_way + wanted
-        affordable = self.max_tokens is None or total.total_tokens <= self.max_tokens
+        parts = (self.spent, self._under_way, wanted)
+        tokens, cost = sum(each.total_tokens for each in parts), sum(each.cost or 0.0 for each in parts)
         # A sum of floats may miss the limit by its rounding.
-        if affordable and (self.max_cost is None or (total.cost or 0.0) <= self.max_cost + 1e-12):
+        if (self.max_tokens is None or tokens <= self.max_tokens) and (
+            self.max_cost is None or cost <= self.max_cost + 1e-12
+        ):
             self._under_way += wanted
             return True
         if not self._under_way.total_tokens:
