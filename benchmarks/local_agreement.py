@@ -31,13 +31,14 @@ sys.path.insert(0, str(HERE))
 import numpy as np  # noqa: E402
 from local_data import PEOPLE, THINGS, length, sentence  # noqa: E402
 
-from summeter.evaluators.entailment.premises import stretches  # noqa: E402
+from summeter.evaluators.entailment.premises import fitted  # noqa: E402
 from summeter.evaluators.fenice.align import Aligner, Rules  # noqa: E402
 from summeter.models.local.load import build, identify  # noqa: E402
 from summeter.records import Document, Span  # noqa: E402
 from summeter.runs.results import ResultStore  # noqa: E402
 from summeter.runs.usage import Usage  # noqa: E402
 from summeter.stats import correlate  # noqa: E402
+from summeter.text.spans import TextSpan, sentence_spans  # noqa: E402
 
 _SAID = (
     "engineer=technician mayor=burgomaster farmer=grower teacher=instructor clerk=official "
@@ -83,8 +84,8 @@ async def score(nli: Any, told: Sequence[tuple[list[str], list[str]]], rules: Ru
     found = []
     for at, (text, claims) in enumerate(told):
         document = _document(f"t{at}", text)
-        spans = [(one.start, one.end) for one in document.sentences]
-        aligner = Aligner(document, nli, rules, await stretches(document.text, spans, nli))
+        whole = await fitted(document.text, [TextSpan.of(document.text)], sentence_spans(document), nli)
+        aligner = Aligner(document, nli, rules, whole)
         found += [one.best.score for one in await aligner.verdicts(claims)]
     return np.array(found)
 

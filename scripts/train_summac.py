@@ -23,10 +23,11 @@ import numpy as np
 
 from summeter.data.dataset import Dataset, load
 from summeter.evaluators.entailment.convolution import EVEN50, Convolution, fit, released
-from summeter.evaluators.entailment.grains import Grain, cut, fitted
-from summeter.evaluators.entailment.premises import Floats, Premises, sentences_of
+from summeter.evaluators.entailment.premises import Floats, Premises, fitted
+from summeter.evaluators.entailment.summac import Grain, passages_of
 from summeter.models.networks import Network
 from summeter.records import UsageError
+from summeter.text.spans import sentence_spans
 
 RIDGES = (0.1, 1.0, 10.0, 100.0)
 FOLDS = 5
@@ -52,15 +53,15 @@ async def read(data: Dataset, nli: Network, label: str, grain: Grain = "sentence
     """What the network says of every labelled summary. UsageError for a label that is not 0 or 1."""
     rows = Rows([], [], [])
     for document, summaries in data.items():
-        places = sentences_of(document, "punkt")
-        passages = await fitted(document.text, cut(document.text, places, grain), places, nli)
+        sentences = sentence_spans(document, "punkt")
+        passages = await fitted(document.text, passages_of(document.text, sentences, grain), sentences, nli)
         premises = Premises(nli, [one.text for one in passages])
         for summary in summaries:
             told = {"0": 0, "1": 1}.get(str(summary.extra.get(label)))
             if told is None:
                 said = repr(summary.extra[label]) if label in summary.extra else "missing"
                 raise UsageError(f"{document.id}/{summary.system}: column {label!r} is {said}, not 0 or 1")
-            texts = [summary.text[start:end] for start, end in sentences_of(summary, "punkt")]
+            texts = [sentence.text for sentence in sentence_spans(summary, "punkt")]
             if passages and texts:
                 rows.tables.append(await premises.against(texts))
                 rows.labels.append(told)

@@ -8,14 +8,14 @@ from contextlib import suppress
 import pytest
 from growth import assert_proportional
 
-from summeter.evaluators.entailment.grains import cut
 from summeter.evaluators.support.scorer import LexicalScorer
 from summeter.evaluators.support.words import analyse, prepare
+from summeter.text.chunks import tiles
 from summeter.text.match import find_quote
 from summeter.text.novelty import novelty
 from summeter.text.rouge import rouge_l, rouge_n
+from summeter.text.spans import paragraph_spans
 from summeter.text.split import SentenceNotFoundError, locate, split
-from summeter.text.windows import tiles
 
 SIZE = 20_000
 QUICK = 0.2
@@ -103,7 +103,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "rouge": lambda text: (rouge_n(text, PLAIN, 2, stem=True), rouge_l(text, PLAIN)),
     "quotes elsewhere": lambda text: (find_quote(PLAIN, text), find_quote(text, PLAIN)),
     "novelty": lambda text: novelty(text, PLAIN),
-    "paragraphs": lambda text: cut(text, split(text), "mixed"),
+    "paragraphs": paragraph_spans,
     "words": analyse,
     "support": supported,
 }

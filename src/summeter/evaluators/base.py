@@ -30,6 +30,7 @@ from summeter.records import (
     nearest,
     signature,
 )
+from summeter.text.spans import sentence_spans
 
 T = TypeVar("T")
 
@@ -468,7 +469,6 @@ class JudgmentBuilder:
     def by_sentence(
         self,
         aspect: str,
-        sentences: Sequence[tuple[int, int]],
         parts: Iterable[tuple[int, T]],
         fields: Callable[[list[T]], Mapping[str, Any]],
         missing: str,
@@ -480,8 +480,8 @@ class JudgmentBuilder:
         """
         placed = list(parts)
         judgments = []
-        for index, (start, end) in enumerate(sentences):
-            own = [part for at, part in placed if start <= at < end]
+        for index, sentence in enumerate(sentence_spans(self.item.summary)):
+            own = [part for at, part in placed if sentence.start <= at < sentence.end]
             judgments.append(
                 self.ok(aspect, "sentence", index, **fields(own))
                 if own

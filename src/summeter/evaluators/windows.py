@@ -15,17 +15,16 @@ What "window" means is for the evaluator to say, since it depends on the questio
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Sequence
-from math import log
+from itertools import zip_longest
 from typing import NamedTuple
 
 from summeter.models.prompts import Prompt
 from summeter.models.structured import BoundLLM
 from summeter.models.tokens import tokens
 from summeter.records import ContextError, Document, Item, Parameter
-from summeter.text.ngrams import words
-from summeter.text.windows import tiles, token_windows
+from summeter.text.chunks import WordIndex, runs, tiles
+from summeter.text.spans import TextSpan
 
 RESERVE = 0.1
 """Share of the context left free: what the estimate misses, and what the server adds (a chat template, a schema)."""
@@ -78,19 +77,18 @@ def document_views(
     longest = room // OVERLAP if near is not None else room // 2
     cut = tiles(document.text, [span.start for span in document.sentences], max(8, longest), tokens)
     if llm.settings.on_overflow == "truncate":
-        return _beginning(document.text, [end for _, end in cut], room)
-    costs = [tokens(document.text[start:end]) for start, end in cut]
+        return _beginning(document.text, [tile.end for tile in cut], room)
+    costs = [tokens(tile.text) for tile in cut]
     if near is not None:
-        return _passages(document.text, cut, costs, room, near)
+        return _passages(cut, costs, room, near)
     views = _windows(document.text, cut, costs, room)
     over = max(tokens(view.text) for view in views) / room
     # Tiles are counted in whole tokens: where that added up to too little, the windows are made a little smaller.
     return DocumentViews(tuple(views if over <= 1 else _windows(document.text, cut, costs, int(room / over))))
 
 
-def _windows(text: str, cut: Sequence[tuple[int, int]], costs: Sequence[int], room: int) -> list[DocumentView]:
-    windows = token_windows(costs, room, room // OVERLAP)
-    spans = [(cut[first][0], cut[last - 1][1]) for first, last in windows]
+def _windows(text: str, cut: Sequence[TextSpan], costs: Sequence[int], room: int) -> list[DocumentView]:
+    spans = [(cut[first].start, cut[last - 1].end) for first, last in runs(costs, room, room // OVERLAP)]
     return [DocumentView(text[start:end], start) for start, end in spans]
 
 
@@ -106,8 +104,8 @@ def closest(text: str, views: Sequence[DocumentView], among: Sequence[int] | Non
     places = list(range(len(views)) if among is None else among)
     if len(places) == 1:
         return places[0]
-    scores = _weighed([_bag(views[place].text) for place in places], _bag(text))
-    return places[max(range(len(places)), key=lambda at: scores[at])]
+    scores = WordIndex([views[place].text for place in places]).scores(text)
+    return places[max(range(len(places)), key=scores.__getitem__)]
 
 
 def room_for(document: Document, llm: BoundLLM, frame: Prompt, reply: int) -> int | None:
@@ -151,9 +149,7 @@ def _beginning(text: str, ends: Sequence[int], room: int) -> DocumentViews:
     return DocumentViews((DocumentView(text[:end], 0),), tokens(text[end:]))
 
 
-def _passages(
-    text: str, cut: Sequence[tuple[int, int]], costs: Sequence[int], room: int, near: Sequence[str]
-) -> DocumentViews:
+def _passages(cut: Sequence[TextSpan], costs: Sequence[int], room: int, near: Sequence[str]) -> DocumentViews:
     """The opening, the tiles nearest to each sentence of `near` in turn, and tiles at even distances; in text order."""
     gap = tokens(GAP)
     chosen: set[int] = set()
@@ -168,14 +164,20 @@ def _passages(
 
     opening = _opening(costs, int(room * OPENING), gap)
     fill(opening, room)
-    fill(_nearest([text[start:end] for start, end in cut], near), room * NEAREST)
+    index = WordIndex([tile.text for tile in cut])
+    ranked = []
+    for sentence in near:
+        scores = index.scores(sentence)
+        ranked.append(sorted(filter(scores.__getitem__, range(len(cut))), key=scores.__getitem__, reverse=True))
+    # Each sentence's nearest tile, then each one's second, and so on.
+    fill([place for turn in zip_longest(*ranked) for place in turn if place is not None], room * NEAREST)
     fill(_even(len(cut)), room)
     parts: list[str] = []
     before = -1
     for place in sorted(chosen):
         if place != before + 1:
             parts.append(GAP)
-        parts.append(text[slice(*cut[place])])
+        parts.append(cut[place].text)
         before = place
     if before != len(cut) - 1:
         parts.append(GAP)
@@ -192,32 +194,6 @@ def _opening(costs: Sequence[int], room: int, gap: int) -> list[int]:
             break
         places.append(place)
     return places
-
-
-def _nearest(stretches: Sequence[str], near: Sequence[str]) -> list[int]:
-    """Tiles by closeness to the sentences: each sentence's best, then each one's second, and so on.
-
-    Close is what shares words that stand in few tiles.
-    """
-    held = [_bag(stretch) for stretch in stretches]
-    ranked = []
-    for sentence in near:
-        scores = _weighed(held, _bag(sentence))
-        order = sorted(range(len(held)), key=lambda place: -scores[place])
-        ranked.append([place for place in order if scores[place] > 0])
-    longest = max(map(len, ranked), default=0)
-    return [order[turn] for turn in range(longest) for order in ranked if turn < len(order)]
-
-
-def _bag(text: str) -> frozenset[str]:
-    return frozenset(token.text for token in words(text))
-
-
-def _weighed(held: Sequence[frozenset[str]], wanted: frozenset[str]) -> list[float]:
-    """For each stretch, over the wanted words it holds: the sum of log(stretches / those with the word) + 0.01."""
-    spread = Counter(word for bag in held for word in bag & wanted)
-    weight = {word: log(len(held) / times) + 0.01 for word, times in sorted(spread.items())}
-    return [sum(weight[word] for word in weight if word in bag) for bag in held]
 
 
 def _even(count: int) -> list[int]:

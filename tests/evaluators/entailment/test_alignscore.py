@@ -10,7 +10,7 @@ from evaluators.networks import FakeNetwork, document, judge
 from numpy.typing import NDArray
 
 from summeter.evaluators.base import Tools
-from summeter.evaluators.entailment.alignscore import AlignScore, chunks
+from summeter.evaluators.entailment.alignscore import AlignScore, document_chunks
 from summeter.models.networks import Classify, Framing
 from summeter.records import Document, Judgment
 
@@ -56,20 +56,20 @@ def sentences(count: int, words: int) -> Document:
 )
 def test_chunks_are_those_of_the_released_code(count: int, words: int, sizes: list[int]) -> None:
     source = sentences(count, words)
-    made = chunks(source)
+    made = document_chunks(source)
     assert [chunk.text.count("end.") for chunk in made] == sizes
     assert " ".join(chunk.text for chunk in made) == source.text
     assert [source.text[chunk.start : chunk.end] for chunk in made] == [chunk.text for chunk in made]
 
 
 def test_sentences_of_a_chunk_are_joined_by_one_blank() -> None:
-    (chunk,) = chunks(document("A b.", "C d.", text="A b.\n\n  C d."))
+    (chunk,) = document_chunks(document("A b.", "C d.", text="A b.\n\n  C d."))
     assert (chunk.text, chunk.start, chunk.end) == ("A b. C d.", 0, 12)
 
 
 def test_the_score_is_the_mean_over_sentences_of_the_best_chunk() -> None:
     source = sentences(10, 350)
-    first, second = (chunk.text for chunk in chunks(source))
+    first, second = (chunk.text for chunk in document_chunks(source))
     table = table_of({(first, "Ada sold it."): (2, 0, 0), (second, "Ada sold it."): (0, 0, 0),
                    (second, "It snowed."): (0, 0, 3)})  # fmt: skip
     whole, ada, snow = run(AlignScore(), table, source)

@@ -16,13 +16,14 @@ from models.server import Call, Reply, StubServer, fail, json_reply, ok
 
 from summeter.engine.api import evaluate
 from summeter.evaluators.base import Tools
-from summeter.evaluators.entailment.minicheck import SYSTEM, MiniCheck, chunks, pieces, probability, runs
+from summeter.evaluators.entailment.minicheck import SYSTEM, MiniCheck, joined, pieces, probability
 from summeter.models.base import Completion, Request, TokenLogprobs
 from summeter.models.networks import FirstWord, Framing
 from summeter.models.providers.scripted import Scripted
 from summeter.models.structured import BoundLLM, Settings
 from summeter.models.tokens import tokens
 from summeter.records import CapabilityError, ContextError, Document, Judgment, UsageError
+from summeter.text.chunks import runs
 from summeter.text.split import split
 
 SOURCE = document("Ada sold the mill.", "It rained in May.")
@@ -41,7 +42,7 @@ def plain(text: str) -> Document:
 def texts(source: Document, most: int) -> list[str]:
     """Chunks where a piece is as long as its words."""
     lengths = [len(piece.text.split()) for piece in pieces(source)]
-    return [chunk.text for chunk in chunks(source, runs(lengths, most))]
+    return [chunk.text for chunk in joined(pieces(source), runs(lengths, most))]
 
 
 def test_pieces_are_sentences_and_line_ends_with_their_places() -> None:
@@ -63,8 +64,6 @@ def test_chunks_join_lines_and_drop_blank_ones() -> None:
 
 def test_a_longer_sentence_is_a_chunk_of_its_own() -> None:
     assert texts(plain("One two three four five six. Seven."), 3) == ["One two three four five six.", "Seven."]
-    assert runs([9], 3) == [(0, 1)]
-    assert runs([], 3) == []
 
 
 def test_what_stands_between_given_sentences_is_read_too() -> None:

@@ -16,10 +16,11 @@ from sklearn.linear_model import LogisticRegression
 from summeter.evaluators.base import Tools
 from summeter.evaluators.catalog import build
 from summeter.evaluators.entailment.convolution import EVEN50, Convolution, fit, histogram, load, released
-from summeter.evaluators.entailment.grains import cut, fitted, paragraphs
-from summeter.evaluators.entailment.summac import SummaC
+from summeter.evaluators.entailment.premises import fitted
+from summeter.evaluators.entailment.summac import SummaC, passages_of
 from summeter.records import InputError, Judgment, UsageError
 from summeter.scoring import summary_scores
+from summeter.text.spans import TextSpan, paragraph_spans, sentence_spans
 
 ONE, TWO, THREE = "Ada sold her mill.", "It rained in May.", "Nobody saw the boat."
 SOURCE = document(ONE, TWO, THREE)
@@ -118,21 +119,22 @@ class TestGrains:
         ],
     )
     def test_grains(self, grain: str, expected: list[str]) -> None:
-        found = cut(self.TEXT, self.PLACES, grain)  # type: ignore[arg-type]
+        sentences = [TextSpan.of(self.TEXT, *place) for place in self.PLACES]
+        found = passages_of(self.TEXT, sentences, grain)  # type: ignore[arg-type]
         assert [one.text for one in found] == expected
-        assert all(" ".join(self.TEXT[slice(*one.place)].split()) == " ".join(one.text.split()) for one in found)
+        assert all(" ".join(self.TEXT[one.start : one.end].split()) == " ".join(one.text.split()) for one in found)
 
     def test_lines_are_paragraphs_where_no_line_is_blank(self) -> None:
-        assert [one.text for one in paragraphs("\n A b.\nC d. \n")] == ["A b.", "C d."]
+        assert [one.text for one in paragraph_spans("\n A b.\nC d. \n")] == ["A b.", "C d."]
         # Released: only "\n\n" is a blank line.
-        assert [one.text for one in paragraphs("A b.\n \t\nC d.\nE")] == ["A b.", "C d.", "E"]
-        assert [one.text for one in paragraphs("A b.\n\n\nC d.\nE\n")] == ["A b.", "C d.\nE"]
+        assert [one.text for one in paragraph_spans("A b.\n \t\nC d.\nE")] == ["A b.", "C d.", "E"]
+        assert [one.text for one in paragraph_spans("A b.\n\n\nC d.\nE\n")] == ["A b.", "C d.\nE"]
 
     def test_a_passage_too_long_is_cut_at_sentences(self) -> None:
         # The network reads 12 tokens, a quarter of them for the hypothesis: 9, two sentences of four words.
         source = document(ONE, TWO, THREE)
-        places = [(span.start, span.end) for span in source.sentences]
-        found = asyncio.run(fitted(source.text, cut(source.text, places, "document"), places, table_nli(limit=12)))
+        whole, sentences = [TextSpan.of(source.text)], sentence_spans(source)
+        found = asyncio.run(fitted(source.text, whole, sentences, table_nli(limit=12)))
         assert [one.text for one in found] == [f"{ONE} {TWO}", THREE]
 
     def test_the_document_as_one_passage(self) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from summeter.evaluators.fenice.coref import legacy_versions, versions
+from summeter.text.spans import TextSpan
 
 TEXT = "Simone Biles won. Her coach saw her there."
 BILES, HER, HER_AGAIN = (0, 12), (18, 21), (32, 35)
-SENTENCE = (18, 42)
+SENTENCE = TextSpan.of(TEXT, 18, 42)
 
 
 def released(text: str, sentence: str, clusters: list) -> list:  # type: ignore[type-arg]
     start = text.index(sentence)
-    return legacy_versions(text, (start, start + len(sentence)), clusters)
+    return legacy_versions(text, TextSpan(sentence, start, start + len(sentence)), clusters)
 
 
 def texts(found: list) -> list[str]:  # type: ignore[type-arg]
@@ -22,27 +23,27 @@ def test_one_mention_at_a_time_is_replaced_by_a_name() -> None:
     found = versions(TEXT, SENTENCE, [[BILES, HER, HER_AGAIN]])
     # "her" may be either case: it is replaced as it stands. Never both at once.
     assert texts(found) == ["Simone Biles coach saw her there.", "Her coach saw Simone Biles there."]
-    assert (found[0].read, found[0].as_, found[0].at) == ("Her", "Simone Biles", BILES)
+    assert (found[0].read, found[0].as_, found[0].name.offsets) == ("Her", "Simone Biles", BILES)
 
 
 def test_a_possessive_is_replaced_by_a_possessive() -> None:
     text = "Ana's boat sank. Its crew saw his dog."
-    assert texts(versions(text, (17, 38), [[(0, 10), (17, 20)]])) == ["Ana's boat's crew saw his dog."]
+    assert texts(versions(text, TextSpan.of(text, 17, 38), [[(0, 10), (17, 20)]])) == ["Ana's boat's crew saw his dog."]
     # The genitive mention "Ana's" stands for "his" as it is, and for a bare pronoun without its ending.
-    assert texts(versions(text, (17, 38), [[(0, 5), (30, 33)]])) == ["Its crew saw Ana's dog."]
+    assert texts(versions(text, TextSpan.of(text, 17, 38), [[(0, 5), (30, 33)]])) == ["Its crew saw Ana's dog."]
     text = "Ana's boat sank. She wept."
-    assert texts(versions(text, (17, 26), [[(0, 5), (17, 20)]])) == ["Ana wept."]
+    assert texts(versions(text, TextSpan.of(text, 17, 26), [[(0, 5), (17, 20)]])) == ["Ana wept."]
 
 
 def test_pronouns_and_the_same_name_replace_nothing() -> None:
     assert versions(TEXT, SENTENCE, [[HER, HER_AGAIN]]) == []
-    assert versions("Ana ran. ANA won.", (9, 17), [[(0, 3), (9, 12)]]) == []
+    assert versions("Ana ran. ANA won.", TextSpan("ANA won.", 9, 17), [[(0, 3), (9, 12)]]) == []
     assert versions(TEXT, SENTENCE, []) == []
 
 
 def test_a_mention_that_ends_with_the_sentence_counts() -> None:
     text = "Ana ran. Bo saw her"
-    assert texts(versions(text, (9, 19), [[(0, 3), (16, 19)]])) == ["Bo saw Ana"]
+    assert texts(versions(text, TextSpan.of(text, 9, 19), [[(0, 3), (16, 19)]])) == ["Bo saw Ana"]
 
 
 class TestReleased:
@@ -61,7 +62,7 @@ class TestReleased:
     def test_what_stands_in_the_sentence_replaces_nothing(self) -> None:
         text = "Ana ran. Bo said she won."
         assert released(text, "Bo said she won.", [[(9, 11), (17, 20)]]) == []
-        assert texts(versions(text, (9, 25), [[(9, 11), (17, 20)]])) == ["Bo said Bo won."]
+        assert texts(versions(text, TextSpan.of(text, 9, 25), [[(9, 11), (17, 20)]])) == ["Bo said Bo won."]
 
     def test_the_first_occurrence_from_the_mention_on_is_replaced_once(self) -> None:
         text = "Ana ran. He saw her, and her dog."

@@ -9,7 +9,7 @@ from evaluators.networks import Row, document, judge, table_coreference, table_n
 
 from summeter.evaluators.base import Tools
 from summeter.evaluators.catalog import build
-from summeter.evaluators.fenice.align import Rules, windows
+from summeter.evaluators.fenice.align import Rules, sentence_windows
 from summeter.evaluators.fenice.evaluator import Fenice
 from summeter.records import Document, Judgment, UsageError
 from summeter.scoring import summary_scores
@@ -132,9 +132,9 @@ def test_a_document_of_one_sentence_is_read_once_as_a_sentence_and_once_as_the_w
 
 def test_windows_are_all_stretches_of_j_sentences_one_sentence_apart() -> None:
     # i = 1 .. n - j + 1: for n = 7, j = 5 three windows.
-    assert windows([(0, 1)] * 7, Rules()) == [(0, 5), (1, 6), (2, 7)]
-    assert windows([(0, 1)] * 5, Rules()) == [(0, 5)]
-    assert windows([(0, 1)] * 4, Rules()) == []
+    assert sentence_windows(7, Rules()) == [(0, 5), (1, 6), (2, 7)]
+    assert sentence_windows(5, Rules()) == [(0, 5)]
+    assert sentence_windows(4, Rules()) == []
 
 
 BILES = document("Simone Biles came home.", "She won gold.")

@@ -17,6 +17,7 @@ from summeter.evaluators.questions.squad import token_f1
 from summeter.models.networks import FirstWord, Generate
 from summeter.records import Document, Judgment, UsageError
 from summeter.text.english.phrases import Token, phrases
+from summeter.text.spans import TextSpan
 
 FIXTURE = json.loads((Path(__file__).parents[2] / "neural" / "questions.json").read_text("utf-8"))["questeval"]
 LEGACY = Formula(("answerability", "f1", "bertscore"), ("answerability", "f1", "bertscore"), absent=0.0)
@@ -33,7 +34,9 @@ def given(run: dict[str, Any]) -> list[Compared]:
             similar = told["similar"][f"{row['reply']}|{answer}"]
             weight = 1 - told["weights"][answer] if run.get("weighter") and of == run["source"] else 1.0
             overlap = token_f1(answer, row["reply"])
-            rows.append(Asked(answer, None, "?", row["reply"], row["answerability"], overlap, similar, weight))
+            rows.append(
+                Asked(TextSpan(answer, 0, 0), "?", row["reply"], row["answerability"], overlap, similar, weight)
+            )
         return tuple(rows)
 
     source = [Compared("source", asked("hyp", run["source"]), asked(run["source"], "hyp"))] if run["source"] else []
@@ -185,7 +188,7 @@ def test_the_papers_formula_by_hand() -> None:
 
 
 def test_the_papers_score_is_zero_where_both_directions_are() -> None:
-    asked = Asked("Bo", None, "Who?", "Ada", 0.0, 0.0, 0.9)
+    asked = Asked(TextSpan("Bo", 0, 2), "Who?", "Ada", 0.0, 0.0, 0.9)
     assert PAPER.score(Compared("source", (asked,), (asked,))) == 0.0
     assert PAPER.score(Compared("source", (asked,), ())) is None
 
@@ -229,6 +232,6 @@ def test_other_settings_are_other_judges() -> None:
 def test_sentences_end_before_the_first_word_behind_a_stop() -> None:
     text = 'He won?! "Yes." So. It was 3.'
     spans = _first_sentences(text, phrases(text).words, 9)
-    assert [text[start:end] for start, end in spans] == ['He won?! "', 'Yes."', "So.", "It was 3."]
+    assert [span.text for span in spans] == ['He won?! "', 'Yes."', "So.", "It was 3."]
     assert _first_sentences("", [], 5) == []
-    assert _first_sentences("a", [Token("a", 0, False, 0, "ROOT")], 5) == [(0, 1)]
+    assert _first_sentences("a", [Token("a", 0, False, 0, "ROOT")], 5) == [TextSpan("a", 0, 1)]

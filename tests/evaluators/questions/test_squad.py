@@ -15,17 +15,16 @@ from evaluators.networks import FakeNetwork
 
 from summeter.evaluators.questions.squad import (
     Answer,
-    Found,
     Logits,
     Reading,
-    Window,
     answer_all,
     decode,
     owners,
     token_f1,
-    windows,
 )
 from summeter.models.networks import ClassifyTokens, FindTokens, TokenLogits
+from summeter.text.chunks import windows
+from summeter.text.fold import Offsets
 
 FIXTURE = json.loads((Path(__file__).parents[2] / "neural" / "questions.json").read_text("utf-8"))["decoding"]
 CASES = list(zip(FIXTURE["asked"], FIXTURE["gave"], strict=True))
@@ -37,8 +36,8 @@ def test_decoding_gives_what_qaeval_gave(case: dict[str, Any], gave: list[Any]) 
         Logits(row["start"], row["end"], frozenset(row["first"]), frozenset(row["last"])) for row in case["windows"]
     ]
 
-    def text_of(number: int, start: int, end: int) -> Found:
-        return " ".join(case["windows"][number]["tokens"][start : end + 1]), (start, end)
+    def text_of(number: int, start: int, end: int) -> tuple[str, Offsets]:
+        return " ".join(case["windows"][number]["tokens"][start : end + 1]), Offsets(start, end)
 
     found = decode(rows, text_of, n_best=case["n_best"], longest=case["longest"], nonce="empty")
     assert found.text == gave[0]
@@ -62,21 +61,16 @@ def test_the_null_score_is_the_lowest_over_windows() -> None:
     assert (found.text, found.probability, found.null) == ("0", pytest.approx(shares[0]), pytest.approx(shares[2]))
 
 
-def test_windows_end_with_the_text_and_every_token_has_one_owner() -> None:
-    assert windows(3, 10, 5) == [Window(0, 3)]
-    assert windows(0, 10, 5) == [Window(0, 0)]
+def test_every_token_of_squads_windows_has_one_owner() -> None:
     for tokens in range(1, 60):
-        spans = windows(tokens, 12, 5)
-        assert spans[-1].last == tokens
-        assert [span.first for span in spans] == [5 * number for number in range(len(spans))]
+        spans = windows(tokens, 12, 5, tail="short")
         of = owners(spans)
         assert len(of) == tokens
         for token, number in enumerate(of.tolist()):
             # As SQuAD's released code has it: the widest narrower side, the first among equals.
             scores = [
-                min(token - span.first, span.last - 1 - token) + 0.01 * (span.last - span.first)
-                if span.first <= token < span.last else -1.0
-                for span in spans
+                min(token - first, last - 1 - token) + 0.01 * (last - first) if first <= token < last else -1.0
+                for first, last in spans
             ]  # fmt: skip
             assert number == scores.index(max(scores))
 

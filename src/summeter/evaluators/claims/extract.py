@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from summeter.evaluators.entailment.premises import sentences_of
 from summeter.evaluators.replies import (
     Texts,
     choice,
@@ -25,6 +24,7 @@ from summeter.models.structured import BoundLLM, Form
 from summeter.records import Claim, ReplyError, Span, Status, Summary, digest
 from summeter.text.match import QuoteFinder
 from summeter.text.ngrams import words
+from summeter.text.spans import sentence_spans
 from summeter.text.split import split
 
 PACKAGE = "summeter.evaluators.claims"
@@ -67,8 +67,7 @@ class Claims(NamedTuple):
 
 def sentence_claims(summary: Summary) -> Claims:
     """Each sentence as one claim."""
-    spans = [Span(of="summary", start=start, end=end) for start, end in sentences_of(summary)]
-    return Claims(tuple(Claim(text=span.cut(summary.text), span=span) for span in spans))
+    return Claims(tuple(Claim(text=one.text, span=one.as_span("summary")) for one in sentence_spans(summary)))
 
 
 async def generate_claims(summary: Summary, model: Network) -> Claims:

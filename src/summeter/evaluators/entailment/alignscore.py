@@ -10,12 +10,13 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
-from summeter.evaluators.entailment.classified import Stretch, counted, outputs, unread
-from summeter.evaluators.entailment.premises import Floats, Sentences, SummarySentences, sentences_of
-from summeter.evaluators.entailment.reasons import beside
+from summeter.evaluators.base import Checkpoint, Evaluator, Prepared, Reduce, Role, Tools
+from summeter.evaluators.entailment.classified import at_best_chunk, outputs, over_sentences, unread
+from summeter.evaluators.entailment.premises import Floats
 from summeter.models.networks import Classes, Classify, CountTokens, Framing, Network, TokenLimit, softmax
 from summeter.records import Document, Item, Judgment
+from summeter.text.chunks import windows
+from summeter.text.spans import Splitter, SummarySentences, TextSpan, sentence_spans
 
 FAITHFULNESS = "faithfulness"
 WORDS = 350
@@ -59,7 +60,7 @@ class AlignScore(Evaluator):
 
     mode: Mode = "nli_sp"
     variant: Literal["paper", "legacy"] = "paper"
-    sentences: Sentences = "punkt"
+    sentences: Splitter = "punkt"
     threshold: float = Field(default=0.5, allow_inf_nan=False)
 
     @property
@@ -71,57 +72,43 @@ class AlignScore(Evaluator):
         """One judgment a sentence where sentences are compared, and one of the summary."""
         network = tools.network("alignscore")
         builder = self.builder(item, prepared, tools, model=network.id)
-        text = item.summary.text
-        if self.mode.endswith("_sp"):
-            stretches = tools.once("chunks", lambda: chunks(item.document, self.sentences))
-            sentences = SummarySentences.of(item.summary, self.sentences)
-        else:
-            stretches = [Stretch(item.document.text, 0, len(item.document.text))]
-            sentences = SummarySentences([(0, len(text))], 1, [])
-        claims, scored = [text[start:end] for start, end in sentences.places], sentences.scored
-        values = await self._values(network, stretches, claims[:scored])
-        if others := claims[scored:]:
-            values = np.hstack([values, await self._values(network, stretches, others)])
-        missing = await unread(network, [one.text for one in stretches], claims, Framing())
-        builder = replace(builder, truncated_tokens=missing)
-        best = values.argmax(axis=0)
-        value = float(values[:, :scored].max(axis=0).mean())
-        label = int(value >= self.threshold)
         if not self.mode.endswith("_sp"):
-            return [builder.ok(FAITHFULNESS, value=value, label=label, reason="the whole summary beside the document")]
-        parts = [
-            self._part(builder, at, stretches, int(best[claim]), float(values[best[claim], claim]))
-            for at, claim in enumerate(sentences.judged)
+            document, claims = [TextSpan.of(item.document.text)], [item.summary.text]
+            value = float((await self._values(network, document, claims))[0, 0])
+            missing = await unread(network, [item.document.text], claims, Framing())
+            return [
+                replace(builder, truncated_tokens=missing).ok(
+                    FAITHFULNESS,
+                    value=value,
+                    label=int(value >= self.threshold),
+                    reason="the whole summary beside the document",
+                )
+            ]
+        chunks = tools.once("chunks", lambda: document_chunks(item.document, self.sentences))
+        sentences = SummarySentences.of(item.summary, self.sentences)
+        claims, scored = sentences.texts, sentences.scored
+        values = await self._values(network, chunks, claims[:scored])
+        if others := claims[scored:]:
+            values = np.hstack([values, await self._values(network, chunks, others)])
+        missing = await unread(network, [chunk.text for chunk in chunks], claims, Framing())
+        builder = replace(builder, truncated_tokens=missing)
+        verdicts = ("aligned with", "best aligned with")
+        return [
+            over_sentences(builder, values[:, :scored].max(axis=0), chunks, self.threshold),
+            *(
+                at_best_chunk(builder, index, values[:, claim], chunks, self.threshold, verdicts)
+                for index, claim in enumerate(sentences.judged)
+            ),
         ]
-        count = "1 sentence" if scored == 1 else f"{scored} sentences"
-        weakest = beside(float(values[:, :scored].max(axis=0).min()), self.threshold)
-        reason = f"mean over {count}, each at the best of {counted(stretches)}; the weakest has {weakest}"
-        return [builder.ok(FAITHFULNESS, value=value, label=label, reason=reason), *parts]
 
-    def _part(
-        self, builder: JudgmentBuilder, at: int, stretches: Sequence[Stretch], place: int, value: float
-    ) -> Judgment:
-        supported = value >= self.threshold
-        where = "the document" if len(stretches) == 1 else f"chunk {place + 1} of {len(stretches)}"
-        reason = f"{'aligned with' if supported else 'best aligned with'} {where} ({beside(value, self.threshold)})"
-        return builder.ok(
-            FAITHFULNESS,
-            "sentence",
-            at,
-            value=value,
-            label=int(supported),
-            reason=reason,
-            evidence=(stretches[place].span,),
-        )
-
-    async def _values(self, network: Network, stretches: Sequence[Stretch], claims: Sequence[str]) -> Floats:
-        """How well each claim is aligned with each stretch: shape (stretches, claims)."""
+    async def _values(self, network: Network, chunks: Sequence[TextSpan], claims: Sequence[str]) -> Floats:
+        """How well each claim is aligned with each chunk: shape (chunks, claims)."""
         head = self.mode.removesuffix("_sp")
         classes = CLASSES[head]
         if self.variant == "legacy":
-            logits = await self._released(network, stretches, claims, classes)
+            logits = await self._released(network, chunks, claims, classes)
         else:
-            logits = await outputs(network, stretches, claims, classes, Framing("only_first"))
+            logits = await outputs(network, chunks, claims, classes, Framing("only_first"))
         if head == "reg":
             return logits[:, :, 0]
         return softmax(logits)[:, :, 1 if head == "bin" else 0]
@@ -129,11 +116,11 @@ class AlignScore(Evaluator):
     async def _released(
         self,
         network: Network,
-        stretches: Sequence[Stretch],
+        chunks: Sequence[TextSpan],
         claims: Sequence[str],
         classes: Classes,
     ) -> Floats:
-        rows = [(stretch.text, claim) for stretch in stretches for claim in claims]
+        rows = [(chunk.text, claim) for chunk in chunks for claim in claims]
         lengths = dict(zip(claims, await network.ask([CountTokens(claim) for claim in claims]), strict=True))
         (limit,) = await network.ask([TokenLimit()])
         requests = []
@@ -143,20 +130,18 @@ class AlignScore(Evaluator):
             how = Framing("only_first" if fits else "longest_first", marks=True)
             requests += [Classify(row, classes, how) for row in batch]
         logits = await network.ask(requests)
-        return np.array(logits, dtype=np.float64).reshape(len(stretches), len(claims), -1)
+        return np.array(logits, dtype=np.float64).reshape(len(chunks), len(claims), -1)
 
 
-def chunks(document: Document, by: Sentences = "punkt") -> list[Stretch]:
+def document_chunks(document: Document, splitter: Splitter = "punkt") -> list[TextSpan]:
     """Runs of as many whole sentences each, one run for 350 words begun, and a last one of the sentences that remain.
 
     The document is not empty (AlignScore, section 3.3; the released code's rounding).
 
     >>> one = Document(id="d", text="A b. " * 31)
-    >>> len(chunks(one)), chunks(Document(id="d", text="A b. C d."))
-    (1, [Stretch(text='A b. C d.', start=0, end=9)])
+    >>> len(document_chunks(one)), document_chunks(Document(id="d", text="A b. C d."))
+    (1, [TextSpan(text='A b. C d.', start=0, end=9)])
     """
-    text = document.text
-    places = sentences_of(document, by) or [(0, len(text))]
-    each = max(len(places) // (len(text.split()) // WORDS + 1), 1)
-    runs = [places[start : start + each] for start in range(0, len(places), each)]
-    return [Stretch(" ".join(text[start:end] for start, end in run), run[0][0], run[-1][1]) for run in runs]
+    spans = sentence_spans(document, splitter) or [TextSpan.of(document.text)]
+    each = max(len(spans) // (len(document.text.split()) // WORDS + 1), 1)
+    return [TextSpan.joined(spans[first:last]) for first, last in windows(len(spans), each, each, tail="short")]

@@ -1,52 +1,74 @@
-"""What a sequence classifier says of stretches of a text, each beside each hypothesis: for judges that take the best
-stretch (AlignScore, MiniCheck)."""
+"""What a sequence classifier says of chunks of a document beside each claim: for judges that take a claim at its best
+chunk (AlignScore, MiniCheck)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
+from summeter.evaluators.base import JudgmentBuilder
 from summeter.evaluators.entailment.premises import Floats
+from summeter.evaluators.entailment.reasons import beside
 from summeter.models.networks import Classes, Classify, CountTokens, Framing, Network, TokenLimit
-from summeter.records import Span
-
-
-class Stretch(NamedTuple):
-    """A stretch of a text as the network reads it, and the code points it covers."""
-
-    text: str
-    start: int
-    end: int
-
-    @property
-    def span(self) -> Span:
-        """As evidence."""
-        return Span(of="document", start=self.start, end=self.end)
+from summeter.records import Judgment
+from summeter.text.spans import TextSpan, evidence
 
 
 async def outputs(
     network: Network,
-    stretches: Sequence[Stretch],
-    hypotheses: Sequence[str],
+    chunks: Sequence[TextSpan],
+    claims: Sequence[str],
     classes: Classes,
     how: Framing,
 ) -> Floats:
-    """Raw outputs of every (stretch, hypothesis): shape (stretches, hypotheses, classes)."""
-    rows = [(stretch.text, hypothesis) for stretch in stretches for hypothesis in hypotheses]
-    logits = await network.ask([Classify(row, classes, how) for row in rows])
-    return np.array(logits, dtype=np.float64).reshape(len(stretches), len(hypotheses), -1)
+    """Raw outputs of every (chunk, claim): shape (chunks, claims, classes)."""
+    logits = await network.ask([Classify((chunk.text, claim), classes, how) for chunk in chunks for claim in claims])
+    return np.array(logits, dtype=np.float64).reshape(len(chunks), len(claims), -1)
 
 
-async def unread(network: Network, texts: Sequence[str], hypotheses: Sequence[str], how: Framing) -> int | None:
-    """About how many tokens of the texts the network is not shown beside the longest hypothesis; None for none."""
-    lengths = await network.ask([CountTokens(text) for text in (*texts, *hypotheses)])
+async def unread(network: Network, texts: Sequence[str], claims: Sequence[str], how: Framing) -> int | None:
+    """About how many tokens of the texts the network is not shown beside the longest claim; None for none."""
+    lengths = await network.ask([CountTokens(text) for text in (*texts, *claims)])
     (room,) = await network.ask([TokenLimit(how)])
     longest = max(lengths[len(texts) :])
     return sum(max(0, min(size, size + longest - room)) for size in lengths[: len(texts)]) or None
 
 
-def counted(stretches: Sequence[Stretch]) -> str:
-    """How many chunks these are, in words."""
-    return "1 chunk" if len(stretches) == 1 else f"{len(stretches)} chunks"
+def at_best_chunk(
+    builder: JudgmentBuilder,
+    index: int | None,
+    values: Floats,
+    chunks: Sequence[TextSpan],
+    threshold: float,
+    verdicts: tuple[str, str],
+    more: str = "",
+) -> Judgment:
+    """The judgment on a sentence (`index` None: the summary), given what each chunk says of it: its greatest value.
+
+    `verdicts` are what the reason says of the chunk from `threshold` on and below it, `more` what it ends with.
+    """
+    best = int(values.argmax())
+    value = float(values[best])
+    supported = value >= threshold
+    where = "the document" if len(chunks) == 1 else f"chunk {best + 1} of {len(chunks)}"
+    return builder.ok(
+        builder.evaluator.aspects[0],
+        "summary" if index is None else "sentence",
+        index,
+        value=value,
+        label=int(supported),
+        reason=f"{verdicts[0] if supported else verdicts[1]} {where} ({beside(value, threshold)}){more}",
+        evidence=evidence([chunks[best]]),
+    )
+
+
+def over_sentences(
+    builder: JudgmentBuilder, best: Floats, chunks: Sequence[TextSpan], threshold: float, pool: str = "mean"
+) -> Judgment:
+    """The judgment on the summary: the mean, or by `pool` the least, of its sentences' values at their best chunks."""
+    value, weakest = float(best.mean() if pool == "mean" else best.min()), beside(float(best.min()), threshold)
+    count = "1 sentence" if len(best) == 1 else f"{len(best)} sentences"
+    chunk_count = "1 chunk" if len(chunks) == 1 else f"{len(chunks)} chunks"
+    reason = f"{pool} over {count}, each at the best of {chunk_count}; the weakest has {weakest}"
+    return builder.ok(builder.evaluator.aspects[0], value=value, label=int(value >= threshold), reason=reason)

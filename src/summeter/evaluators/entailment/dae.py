@@ -12,12 +12,12 @@ from pydantic import field_validator
 
 from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
 from summeter.evaluators.entailment.arcs import MOST, WHAT, Arc, Arcs, parsed, read_arcs, words
-from summeter.evaluators.entailment.premises import sentences_of
 from summeter.evaluators.entailment.reasons import short
 from summeter.models.fitted import NumbersFile
 from summeter.models.networks import ClassifyTokens, Cut, FindTokens, Framing, Network, TokenLogits
 from summeter.records import HASH, Claim, Item, Judgment, Span, digest
 from summeter.text.english import dependency
+from summeter.text.spans import TextSpan, sentence_spans
 
 FAITHFULNESS, ENTAILED = ASPECTS = ("faithfulness", "arcs_entailed")
 LINE = nextafter(0.5, 1.0)
@@ -145,14 +145,12 @@ class DAE(Evaluator):
         return None if arcs is None else arcs.words
 
     def _readings(self, item: Item, given: Mapping[str, Arcs] | None) -> list[Reading] | None:
-        text = item.summary.text
-        spans = [(0, len(text))] if self.by == "summary" else sentences_of(item.summary)
         readings = []
-        for start, end in spans:
-            arcs = parsed(text[start:end]) if given is None else given.get(text[start:end])
+        for span in [TextSpan.of(item.summary.text)] if self.by == "summary" else sentence_spans(item.summary):
+            arcs = parsed(span.text) if given is None else given.get(span.text)
             if arcs is None:
                 return None
-            readings.append(Reading(arcs, start))
+            readings.append(Reading(arcs, span.start))
         return readings
 
     async def _verdicts(self, network: Network, source: str, readings: Sequence[Reading]) -> tuple[list[Verdict], int]:
@@ -187,7 +185,6 @@ class DAE(Evaluator):
         bad = [verdict for verdict in verdicts if not verdict.entailed]
         parts = builder.by_sentence(
             FAITHFULNESS,
-            sentences_of(builder.item.summary),
             [(one.places[0][0], one) for one in verdicts if one.places[0] is not None],
             _of_sentence,
             missing=f"no arc of this sentence was read (the first {MOST} are)",

@@ -5,17 +5,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import ClassVar, Literal, NamedTuple, Self, assert_never
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
-from summeter.evaluators.entailment.classified import Stretch, counted, outputs, unread
-from summeter.evaluators.entailment.premises import Floats, Sentences, SummarySentences, sentences_of
-from summeter.evaluators.entailment.reasons import beside
+from summeter.evaluators.entailment.classified import at_best_chunk, outputs, over_sentences, unread
+from summeter.evaluators.entailment.premises import Floats
 from summeter.evaluators.llm import NoVerdict
 from summeter.evaluators.windows import LEAST, RESERVE
 from summeter.models.base import Message, TokenLogprobs
@@ -32,10 +32,10 @@ from summeter.records import (
     Judgment,
     Parameter,
     ReplyError,
-    Unit,
     digest,
 )
-from summeter.text.windows import tiles
+from summeter.text.chunks import runs, tiles
+from summeter.text.spans import Splitter, SummarySentences, TextSpan, sentence_spans
 
 FAITHFULNESS = "faithfulness"
 PLACES, SPARE = 32768, 300
@@ -65,19 +65,11 @@ PLAIN: Form[str] = Form("minicheck", None, str)
 Network = Literal["encoder", "t5", "llm"]
 Claims = Literal["sentence", "summary"]
 
-_LINES = re.compile(r"[^\n]*\n|[^\n]+")
-
-
-class Piece(NamedTuple):
-    """A sentence, or the part of one on a line, and where it stands; a line's end is a piece of its own."""
-
-    text: str
-    start: int
-    end: int
+_LINES = re.compile(r"\n|[^\n]+")
 
 
 class Verdicts(NamedTuple):
-    """The probability that each stretch supports each claim, shape (stretches, claims), and where it comes from.
+    """The probability that each chunk supports each claim, shape (chunks, claims), and where it comes from.
 
     `lacks` and `calls` are by the claim's number: why there is no verdict on it, and which calls were made for it.
     """
@@ -140,7 +132,7 @@ class MiniCheck(Evaluator):
     chunk: int | None = Field(default=None, ge=16)
     claims: Claims | None = None
     pool: Literal["mean", "min"] = "mean"
-    sentences: Sentences = "punkt"
+    sentences: Splitter = "punkt"
     variant: Literal["paper", "legacy"] = "paper"
     threshold: float = Field(default=0.5, ge=0, le=1)
 
@@ -193,16 +185,15 @@ class MiniCheck(Evaluator):
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment a sentence where sentences are the claims, and one of the summary."""
         builder = self.builder(item, prepared, tools, model=self._model_id(tools))
-        stretches = tools.once("chunks", lambda: chunks(item.document, prepared.data["chunks"], self.sentences))
-        text = item.summary.text
+        chunks = tools.once("chunks", lambda: joined(pieces(item.document, self.sentences), prepared.data["chunks"]))
         if (self.claims or self.usual_claims) == "summary":
-            verdicts = await self._verdicts(stretches, [text], tools)
+            verdicts = await self._verdicts(chunks, [item.summary.text], tools)
             builder = replace(builder, truncated_tokens=verdicts.truncated_tokens)
-            return [self._part(builder, None, stretches, verdicts, 0)]
+            return [self._part(builder, None, chunks, verdicts, 0)]
         sentences = SummarySentences.of(item.summary, self.sentences)
-        verdicts = await self._verdicts(stretches, [text[start:end] for start, end in sentences.places], tools)
+        verdicts = await self._verdicts(chunks, sentences.texts, tools)
         builder = replace(builder, truncated_tokens=verdicts.truncated_tokens)
-        parts = [self._part(builder, at, stretches, verdicts, claim) for at, claim in enumerate(sentences.judged)]
+        parts = [self._part(builder, at, chunks, verdicts, claim) for at, claim in enumerate(sentences.judged)]
         scored = range(sentences.scored)
         builder = replace(builder, calls=tuple(key for claim in scored for key in verdicts.calls.get(claim, ())))
         if lacking := [claim for claim in scored if claim in verdicts.lacks]:
@@ -210,12 +201,7 @@ class MiniCheck(Evaluator):
             why = f"sentence {lacking[0] + 1} of {len(scored)}: {lack.reason}"
             return [builder.failed(FAITHFULNESS, lack.status, why), *parts]
         best = verdicts.values[:, scored].max(axis=0)
-        value = float(best.mean() if self.pool == "mean" else best.min())
-        label = int(value >= self.threshold)
-        count = "1 sentence" if len(scored) == 1 else f"{len(scored)} sentences"
-        least = beside(float(best.min()), self.threshold)
-        reason = f"{self.pool} over {count}, each at the best of {counted(stretches)}; the weakest has {least}"
-        return [builder.ok(FAITHFULNESS, value=value, label=label, reason=reason), *parts]
+        return [over_sentences(builder, best, chunks, self.threshold, self.pool), *parts]
 
     def _model_id(self, tools: Tools) -> str:
         match self.network:
@@ -229,31 +215,17 @@ class MiniCheck(Evaluator):
                 assert_never(self.network)
 
     def _part(
-        self, builder: JudgmentBuilder, at: int | None, stretches: Sequence[Stretch], verdicts: Verdicts, claim: int
+        self, builder: JudgmentBuilder, at: int | None, chunks: Sequence[TextSpan], verdicts: Verdicts, claim: int
     ) -> Judgment:
-        unit: Unit = "summary" if at is None else "sentence"
         builder = replace(builder, calls=verdicts.calls.get(claim, ()))
         if claim in verdicts.lacks:
             lack = verdicts.lacks[claim]
-            return builder.failed(FAITHFULNESS, lack.status, lack.reason, unit, at)
-        column = verdicts.values[:, claim]
-        place = int(column.argmax())
-        value = float(column[place])
-        supported = value >= self.threshold
-        where = "the document" if len(stretches) == 1 else f"chunk {place + 1} of {len(stretches)}"
-        verdict = "supported by" if supported else "not supported; nearest:"
-        reason = f"{verdict} {where} ({beside(value, self.threshold)})"
-        if self.network == "llm" and value == 0:
-            reason += f"; among the {ALTERNATIVES} likeliest first tokens stands no, and yes has no weight"
-        return builder.ok(
-            FAITHFULNESS,
-            unit,
-            at,
-            value=value,
-            label=int(supported),
-            reason=reason,
-            evidence=(stretches[place].span,),
-        )
+            return builder.failed(FAITHFULNESS, lack.status, lack.reason, "summary" if at is None else "sentence", at)
+        more, column = "", verdicts.values[:, claim]
+        if self.network == "llm" and column.max() == 0:
+            more = f"; among the {ALTERNATIVES} likeliest first tokens stands no, and yes has no weight"
+        shown = ("supported by", "not supported; nearest:")
+        return at_best_chunk(builder, at, column, chunks, self.threshold, shown, more)
 
     @property
     def _framing(self) -> Framing:
@@ -261,107 +233,82 @@ class MiniCheck(Evaluator):
         cut: Cut = "longest_first" if legacy else "only_first"
         return Framing(cut, TEMPLATES[self.network], marks=legacy, limit=LONGEST)
 
-    async def _verdicts(self, stretches: Sequence[Stretch], claims: Sequence[str], tools: Tools) -> Verdicts:
-        """What the network says of each stretch and each claim."""
+    async def _verdicts(self, chunks: Sequence[TextSpan], claims: Sequence[str], tools: Tools) -> Verdicts:
+        """What the network says of each chunk and each claim."""
         match self.network:
             case "encoder":
                 how, network = self._framing, tools.network("minicheck")
-                values = softmax(await outputs(network, stretches, claims, 2, how))[:, :, 1]
-                return Verdicts(values, await unread(network, [one.text for one in stretches], claims, how))
+                values = softmax(await outputs(network, chunks, claims, 2, how))[:, :, 1]
+                return Verdicts(values, await unread(network, [chunk.text for chunk in chunks], claims, how))
             case "t5":
-                rows = [(stretch.text, claim) for stretch in stretches for claim in claims]
+                rows = [(chunk.text, claim) for chunk in chunks for claim in claims]
                 # The softmax of two logits is that of their log-probabilities.
                 firsts = await tools.network("minicheck_t5").ask([FirstWord(row, WORDS, self._framing) for row in rows])
-                return Verdicts(softmax(np.array(firsts).reshape(len(stretches), len(claims), 2))[:, :, 1])
+                return Verdicts(softmax(np.array(firsts).reshape(len(chunks), len(claims), 2))[:, :, 1])
             case "llm":
-                return await self._asked(stretches, claims, tools.llm("judge"))
+                return await self._asked(chunks, claims, tools.llm("judge"))
             case _:
                 assert_never(self.network)
 
-    async def _asked(self, stretches: Sequence[Stretch], claims: Sequence[str], llm: BoundLLM) -> Verdicts:
-        """What the LLM says: one question a stretch and claim. A claim that lacks an answer is asked about no more."""
-        values, cut = np.zeros((len(stretches), len(claims))), [0] * len(stretches)
+    async def _asked(self, chunks: Sequence[TextSpan], claims: Sequence[str], llm: BoundLLM) -> Verdicts:
+        """What the LLM says: one question a chunk and claim. A claim that lacks an answer is asked about no more."""
+        values, cut = np.zeros((len(chunks), len(claims))), [0] * len(chunks)
         lacks, calls = dict[int, NoVerdict](), dict[int, tuple[str, ...]]()
-        lengths = [tokens(stretch.text) for stretch in stretches]
+        lengths = [tokens(chunk.text) for chunk in chunks]
         for at, claim in enumerate(claims):
-            for number, stretch in enumerate(stretches):
-                shown = fitted(stretch.text, lengths[number], claim, llm)
-                if shown != stretch.text:
+            for number, chunk in enumerate(chunks):
+                shown = fitted(chunk.text, lengths[number], claim, llm)
+                if shown != chunk.text:
                     cut[number] = max(cut[number], lengths[number] - tokens(shown))
                 answer = await answered(question(shown, claim), llm)
                 calls[at] = (*calls.get(at, ()), *answer.calls)
                 if answer.data is None:
-                    where = "" if len(stretches) == 1 else f"chunk {number + 1} of {len(stretches)}: "
+                    where = "" if len(chunks) == 1 else f"chunk {number + 1} of {len(chunks)}: "
                     lacks[at] = NoVerdict(answer.status, f"{where}{answer.reason}")
                     break
                 values[number, at] = answer.data
         return Verdicts(values, sum(cut) or None, lacks, calls)
 
 
-def pieces(document: Document, by: Sentences = "punkt") -> list[Piece]:
-    """Sentences of each line, and between lines a piece for each line's end.
+def pieces(document: Document, splitter: Splitter = "punkt") -> list[TextSpan]:
+    """Sentences of each line, and a span for each line's end. Punkt's blanks before a line's first sentence stay.
 
     >>> [piece.text for piece in pieces(Document(id="d", text="A b. C d.\\n\\nE f."))]
     ['A b.', 'C d.', '\\n', '\\n', 'E f.']
     """
-    return _line_pieces(document.text) if by == "punkt" else _stored_pieces(document)
+    text, found = document.text, list[TextSpan]()
+    if splitter == "punkt":
+        from summeter.text.punkt import punkt_split
+
+        for line in _LINES.finditer(text):
+            if line[0] == "\n":
+                found.append(TextSpan("\n", *line.span()))
+            else:
+                at = line.start()
+                found += [TextSpan.of(text, at + start, at + end) for start, end in punkt_split(line[0])]
+        return found
+    # The sentences of the data, cut at line ends, and what stands between them.
+    edges = [0, *(edge for span in sentence_spans(document) for edge in span.offsets), len(text)]
+    for first, last in pairwise(edges):
+        for line in _LINES.finditer(text, first, last):
+            start = line.start() + len(line[0]) - len(line[0].lstrip())
+            if line[0] == "\n":
+                found.append(TextSpan("\n", *line.span()))
+            elif bare := line[0].strip():
+                found.append(TextSpan(bare, start, start + len(bare)))
+    return found
 
 
-def _line_pieces(text: str) -> list[Piece]:
-    """Punkt's sentences of each line by itself; blanks before a line's first sentence belong to it."""
-    from summeter.text.punkt import punkt_split
-
-    items, first = list[Piece](), 0
-    for line in text.split("\n"):
-        items += [Piece(line[start:end], first + start, first + end) for start, end in punkt_split(line)]
-        first += len(line) + 1
-        items.append(Piece("\n", first - 1, first))
-    return items[:-1]
-
-
-def _stored_pieces(document: Document) -> list[Piece]:
-    """The sentences of the data, cut at line ends, and what stands between them."""
-    text, items, last = document.text, list[Piece](), 0
-    for start, end in [*sentences_of(document), (len(text), len(text))]:
-        at = last
-        for part in (text[last:start], text[start:end]):
-            for line in _LINES.findall(part):
-                bare = line.strip()
-                if bare:
-                    first = at + line.index(bare)
-                    items.append(Piece(bare, first, first + len(bare)))
-                if line.endswith("\n"):
-                    items.append(Piece("\n", at + len(line) - 1, at + len(line)))
-                at += len(line)
-        last = end
-    return items
-
-
-def runs(lengths: Sequence[int], most: int) -> list[tuple[int, int]]:
-    """Neighbouring pieces, filled up to `most`; a longer piece stands alone.
-
-    >>> runs([3, 4, 9, 1, 2], 8)
-    [(0, 2), (2, 3), (3, 5)]
-    """
-    filled, first, held = list[tuple[int, int]](), 0, 0
-    for at, length in enumerate(lengths):
-        if at > first and held + length > most:
-            filled.append((first, at))
-            first, held = at, 0
-        held += length
-    return [*filled, (first, len(lengths))] if first < len(lengths) else filled
-
-
-def chunks(document: Document, places: Sequence[tuple[int, int]], by: Sentences = "punkt") -> list[Stretch]:
-    """The chunks of a document, given which pieces each holds; those of line ends alone are left out."""
-    items, stretches = pieces(document, by), []
-    for first, last in places:
-        inside = items[first:last]
+def joined(spans: Sequence[TextSpan], chunks: Iterable[tuple[int, int]]) -> list[TextSpan]:
+    """The chunks of a document as they are read, given which pieces each holds; not those of line ends alone."""
+    found = []
+    for first, last in chunks:
+        inside = spans[first:last]
         text = " ".join(piece.text for piece in inside).replace(" \n ", "\n").strip()
         if text:
             real = [piece for piece in inside if piece.text != "\n"]
-            stretches.append(Stretch(text, real[0].start, real[-1].end))
-    return stretches
+            found.append(TextSpan(text, real[0].start, real[-1].end))
+    return found
 
 
 def readable(llm: BoundLLM) -> int:
@@ -392,8 +339,7 @@ def fitted(text: str, length: int, claim: str, llm: BoundLLM) -> str:
         raise ContextError(why, "; choose a server that reads more (", Parameter("context", "TOKENS"), ")")
     if llm.settings.on_overflow == "error":
         raise ContextError(why, "; choose a smaller `chunk`, or ", Parameter("on_overflow", "truncate"))
-    start, end = tiles(text, (), room, tokens)[0]
-    return text[start:end]
+    return tiles(text, (), room, tokens)[0].text
 
 
 async def answered(prompt: Prompt, llm: BoundLLM) -> Answer[float]:

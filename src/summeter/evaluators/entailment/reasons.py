@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats
-from summeter.records import Span
 
 TELLING = 0.5
 """A passage contradicts, for the reader, from this probability on."""
@@ -59,8 +56,3 @@ def against(table: Floats) -> int | None:
         return None
     worst = int(np.nanargmax(table[:, CONTRADICT]))
     return worst if table[worst, CONTRADICT] >= TELLING else None
-
-
-def spans(places: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
-    """Stretches of the document as evidence, each once."""
-    return tuple(Span(of="document", start=start, end=end) for start, end in dict.fromkeys(places))

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self, assert_never
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
 from summeter.evaluators.entailment.convolution import Convolution, load, weights_file
-from summeter.evaluators.entailment.grains import Grain, Passage, cut, fitted
-from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, Floats, Premises, Sentences, sentences_of
-from summeter.evaluators.entailment.reasons import against, explanation, shares, spans
+from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, Floats, Premises, fitted
+from summeter.evaluators.entailment.reasons import against, explanation, shares
 from summeter.models.fitted import NumbersFile
-from summeter.records import Document, Item, Judgment, Span
+from summeter.records import Document, Item, Judgment
+from summeter.text.spans import Splitter, TextSpan, evidence, paragraph_spans, sentence_spans
 
+Grain = Literal["sentence", "2sents", "paragraph", "mixed", "document"]
 FAITHFULNESS = "faithfulness"
 
 
 class _Verdict(NamedTuple):
     """A passage of the summary, and what those of the document say of it."""
 
-    passage: Passage
+    passage: TextSpan
     table: Floats
     value: float
 
@@ -65,7 +66,7 @@ class SummaC(Evaluator):
     least: int = Field(default=0, ge=0)
     most: int | None = Field(default=None, ge=1)
     nearest: int | None = Field(default=None, ge=1)
-    sentences: Sentences = "punkt"
+    sentences: Splitter = "punkt"
     threshold: float = Field(default=0.5, ge=-1, le=1)
 
     @field_validator("weights", mode="before")
@@ -116,11 +117,11 @@ class SummaC(Evaluator):
         grain, text = self._grains[0], document.text
         if grain == "sentence":
             return Prepared(document_id=document.id)
-        places = sentences_of(document, self.sentences)
-        passages = await fitted(text, cut(text, places, grain, self.least), places, tools.network("nli"))
+        sentences = sentence_spans(document, self.sentences)
+        passages = passages_of(text, sentences, grain, self.least)
         data = [
-            [*passage.place, *([] if passage.text == text[slice(*passage.place)] else [passage.text])]
-            for passage in passages
+            [*passage.offsets, *([] if passage.text == text[passage.start : passage.end] else [passage.text])]
+            for passage in await fitted(text, passages, sentences, tools.network("nli"))
         ]
         return Prepared(document_id=document.id, data={"passages": data})
 
@@ -130,35 +131,35 @@ class SummaC(Evaluator):
         builder = self.builder(item, prepared, tools, model=nli.id)
         passages = self._passages(item.document, prepared)
         text = item.summary.text
-        scored = cut(text, sentences_of(item.summary, self.sentences), self._grains[1], self.least)
+        scored = passages_of(text, sentence_spans(item.summary, self.sentences), self._grains[1], self.least)
         if not passages or not scored:
             side = "the document" if not passages else "the summary"
             why = f"{side} has no passage of more than {self.least} characters"
             return builder.skipped(why)
         premises = tools.once("premises", lambda: Premises(nli, [passage.text for passage in passages], self.nearest))
-        numbers = {place: at for at, place in enumerate(sentences_of(item.summary))}
-        judged = cut(text, list(numbers), "sentence", self.least) if self._grains[1] == "sentence" else []
-        tables = await premises.against([passage.text for passage in (*scored, *judged)])
+        stored = enumerate(sentence_spans(item.summary)) if self._grains[1] == "sentence" else ()
+        judged = {at: sentence for at, sentence in stored if len(sentence.text) > self.least}
+        tables = await premises.against([passage.text for passage in (*scored, *judged.values())])
         convolution = tools.once("convolution", lambda: load(self.weights) if self.weights else None)
         verdicts = [
             _Verdict(passage, table, self._value(table, convolution))
-            for passage, table in zip((*scored, *judged), tables, strict=True)
+            for passage, table in zip((*scored, *judged.values()), tables, strict=True)
         ]
         parts = [
-            self._part(builder, numbers[verdict.passage.place], verdict, passages)
-            for verdict in verdicts[len(scored) :]
+            self._part(builder, at, verdict, passages)
+            for at, verdict in zip(judged, verdicts[len(scored) :], strict=True)
         ]
         return [self._whole(builder, verdicts[: len(scored)], convolution), *parts]
 
-    def _passages(self, document: Document, prepared: Prepared) -> list[Passage]:
+    def _passages(self, document: Document, prepared: Prepared) -> list[TextSpan]:
         text = document.text
         if "passages" in prepared.data:
             passages = [
-                Passage(joined[0] if joined else text[start:end], start, end)
+                TextSpan(joined[0] if joined else text[start:end], start, end)
                 for start, end, *joined in prepared.data["passages"]
             ]
         else:
-            passages = cut(text, sentences_of(document, self.sentences), "sentence", self.least)
+            passages = passages_of(text, sentence_spans(document, self.sentences), "sentence", self.least)
         return passages[: self.most]
 
     def _value(self, table: Floats, convolution: Convolution | None) -> float:
@@ -168,7 +169,7 @@ class SummaC(Evaluator):
         best = float(np.nanmax(table[:, ENTAIL]))  # not a number: what was not asked about
         return best - float(np.nanmax(table[:, CONTRADICT])) if self.labels == "ec" else best
 
-    def _part(self, builder: JudgmentBuilder, place: int, verdict: _Verdict, passages: Sequence[Passage]) -> Judgment:
+    def _part(self, builder: JudgmentBuilder, place: int, verdict: _Verdict, passages: Sequence[TextSpan]) -> Judgment:
         at = int(np.nanargmax(verdict.table[:, ENTAIL]))
         supported = verdict.value >= self.threshold
         reason, shown = explanation(verdict.table[at], "a passage", supported=supported), [at]
@@ -176,10 +177,14 @@ class SummaC(Evaluator):
         if worst is not None and worst != at:
             reason += f"; another passage contradicts it ({shares(verdict.table[worst])})"
             shown.append(worst)
-        evidence = spans([passages[number].place for number in shown])
-        label = int(supported)
         return builder.ok(
-            FAITHFULNESS, "sentence", place, value=verdict.value, label=label, reason=reason, evidence=evidence
+            FAITHFULNESS,
+            "sentence",
+            place,
+            value=verdict.value,
+            label=int(supported),
+            reason=reason,
+            evidence=evidence([passages[number] for number in shown]),
         )
 
     def _whole(
@@ -192,7 +197,36 @@ class SummaC(Evaluator):
         weakest = min(verdicts, key=lambda verdict: verdict.value)
         count = "1 passage" if len(verdicts) == 1 else f"{len(verdicts)} passages"
         reason = f"{count} of the summary judged; the weakest has {weakest.value:.2f}"
-        evidence = (Span(of="summary", start=weakest.passage.start, end=weakest.passage.end),)
         return builder.ok(
-            FAITHFULNESS, value=value, label=int(value >= self.threshold), reason=reason, evidence=evidence
+            FAITHFULNESS,
+            value=value,
+            label=int(value >= self.threshold),
+            reason=reason,
+            evidence=evidence([weakest.passage], "summary"),
         )
+
+
+def passages_of(text: str, sentences: Sequence[TextSpan], grain: Grain, least: int = 0) -> list[TextSpan]:
+    """The passages of a text; those of `least` characters or fewer are left out, but for the whole document.
+
+    `2sents`: every sentence with the one behind it, the last one alone, as in the released code. `mixed`: sentences,
+    then paragraphs.
+
+    >>> [one.text for one in passages_of("A b. C d.", [TextSpan("A b.", 0, 4), TextSpan("C d.", 5, 9)], "2sents")]
+    ['A b. C d.', 'C d.']
+    """
+    long = [sentence for sentence in sentences if len(sentence.text) > least]
+    paragraphs = [span for span in paragraph_spans(text) if len(span.text) > least]
+    match grain:
+        case "sentence":
+            return long
+        case "2sents":
+            return [TextSpan.joined(long[at : at + 2]) for at in range(len(long))]
+        case "paragraph":
+            return paragraphs
+        case "mixed":
+            return [*long, *paragraphs]
+        case "document":
+            return [TextSpan.of(text)]
+        case _:
+            assert_never(grain)

@@ -14,24 +14,26 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats, Place, Premises, sentences_of
-from summeter.evaluators.fenice.coref import Version, legacy_versions, versions
+from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats, Premises
+from summeter.evaluators.fenice.coref import Clusters, Version, legacy_versions, versions
 from summeter.interrupt import checkpoint
 from summeter.models.networks import Network, entailments
 from summeter.records import Document
-from summeter.text.windows import sentence_windows
+from summeter.text.chunks import windows
+from summeter.text.spans import TextSpan, sentence_spans
 
 Variant = Literal["paper", "legacy"]
 LevelName = Literal["sentence", "coref", "window", "document"]
 
 
 class Best(NamedTuple):
-    """The passage that decides: its level, its score, the network's probabilities, and the stretches it stands on."""
+    """The passage that decides: its level, its score, the network's probabilities, and the spans of the document it
+    is made of."""
 
     level: LevelName
     score: float
     row: Floats
-    places: tuple[Place, ...]
+    spans: tuple[TextSpan, ...]
     version: Version | None = None
 
 
@@ -73,29 +75,27 @@ class Rules:
         return scores
 
 
-def windows(spans: Sequence[Place], rules: Rules) -> list[tuple[int, int]]:
+def sentence_windows(count: int, rules: Rules) -> list[tuple[int, int]]:
     """Windows of neighbouring sentences as (first, behind last).
 
     Paper: i = 1..n-j+1, so a document of fewer than j sentences has none; with a stride, the last one still ends with
     the document. Legacy: one window of everything there, which is then never used, and a stride loses the tail.
 
-    >>> windows([(0, 1)] * 12, Rules(variant="legacy", stride=5))
+    >>> sentence_windows(12, Rules(variant="legacy", stride=5))
     [(0, 5), (5, 10)]
-    >>> windows([(0, 1)] * 12, Rules(stride=5))
+    >>> sentence_windows(12, Rules(stride=5))
     [(0, 5), (5, 10), (7, 12)]
     """
-    count, size = len(spans), rules.window
+    size = rules.window
     if rules.variant == "legacy":
         return [(first, first + size) for first in range(0, count - size + 1, rules.stride)] or [(0, count)]
-    if count < size:
-        return []
-    return [(window.first, window.last) for window in sentence_windows(spans, size, rules.stride)]
+    return windows(count, size, rules.stride) if count >= size else []
 
 
 class Aligner:
     """A document made ready for the claims of all its summaries.
 
-    `whole` are the stretches that stand for the whole document (one, where the network reads it in one), `clusters`
+    `whole` are the spans that stand for the whole document (one, where the network reads it in one), `clusters`
     the mentions that mean the same.
     """
 
@@ -104,33 +104,26 @@ class Aligner:
         document: Document,
         network: Network,
         rules: Rules,
-        whole: Sequence[Place],
-        clusters: Sequence[Sequence[Place]] = (),
+        whole: Sequence[TextSpan],
+        clusters: Clusters = (),
     ) -> None:
         self.rules = rules
         self.text = document.text
-        self.spans = sentences_of(document)
+        self.sentences = sentence_spans(document)
         self.clusters = clusters
         self._network = network
-        texts = [self.text[start:end] for start, end in self.spans]
-        self._sentences = Premises(network, texts, rules.nearest)
-        self._larger = self._passages(texts, whole) if rules.levels else []
-        larger = [text for _, text, _ in self._larger]
-        self._wide = Premises(network, larger, rules.nearest)
-
-    def _passages(self, texts: Sequence[str], whole: Sequence[Place]) -> list[tuple[LevelName, str, Place]]:
-        cut = windows(self.spans, self.rules)
-        if self.rules.variant == "legacy" and len(cut) < 2:
-            return []  # the released code reads windows and document only where there are two windows
-        passages: list[tuple[LevelName, str, Place]] = [
-            ("window", " ".join(texts[first:last]), (self.spans[first][0], self.spans[last - 1][1]))
-            for first, last in cut
-        ]
-        return [*passages, *(("document", self.text[start:end], (start, end)) for start, end in whole)]
+        self._premises = Premises(network, [sentence.text for sentence in self.sentences], rules.nearest)
+        self._larger: list[tuple[LevelName, TextSpan]] = []
+        cut = sentence_windows(len(self.sentences), rules) if rules.levels else []
+        # The released code reads windows and document only where there are two windows.
+        if rules.levels and (rules.variant == "paper" or len(cut) > 1):
+            self._larger += [("window", TextSpan.joined(self.sentences[first:last])) for first, last in cut]
+            self._larger += [("document", span) for span in whole]
+        self._wide = Premises(network, [span.text for _, span in self._larger], rules.nearest)
 
     async def verdicts(self, claims: Sequence[str]) -> list[Verdict]:
         """What decides on each claim."""
-        tables = await self._sentences.against(claims)
+        tables = await self._premises.against(claims)
         best = [self._sentence(table) for table in tables]
         if self.rules.coref:
             best = await self._resolved(claims, best)
@@ -143,11 +136,11 @@ class Aligner:
     def _sentence(self, table: Floats) -> Best:
         scores = self.rules.score(table)
         at = int(np.nanargmax(scores))  # the first of equals, as everywhere here
-        return Best("sentence", float(scores[at]), table[at], (self.spans[at],))
+        return Best("sentence", float(scores[at]), table[at], (self.sentences[at],))
 
     async def _resolved(self, claims: Sequence[str], best: Sequence[Best]) -> list[Best]:
         """The best version of each claim's best sentence, where one is better than the sentence itself."""
-        by_claim = [self._versions(current.places[0]) for current in best]
+        by_claim = [self._versions(current.spans[0]) for current in best]
         pairs = [
             (version.text, claim) for claim, candidates in zip(claims, by_claim, strict=True) for version in candidates
         ]
@@ -159,20 +152,19 @@ class Aligner:
                 row = np.array(rows[version.text, claim])
                 score = float(self.rules.score(row))
                 if score > current.score:
-                    current = Best("coref", score, row, (current.places[0], version.at), version)  # noqa: PLW2901
+                    current = Best("coref", score, row, (current.spans[0], version.name), version)  # noqa: PLW2901
             resolved.append(current)
         return resolved
 
-    def _versions(self, sentence: Place) -> list[Version]:
+    def _versions(self, sentence: TextSpan) -> list[Version]:
         if self.rules.variant == "legacy":
             # The released code looks for the sentence by its text, and finds the first that reads the same.
-            read = self.text[slice(*sentence)].strip()
-            first = next(span for span in self.spans if self.text[slice(*span)].strip() == read)
+            first = next(span for span in self.sentences if span.text.strip() == sentence.text.strip())
             return legacy_versions(self.text, first, self.clusters)
         return versions(self.text, sentence, self.clusters)
 
     async def _widened(self, claims: Sequence[str], best: Sequence[Best]) -> list[Best]:
-        """The best window or stretch: instead of a sentence under the gate (paper), or where it is better (legacy)."""
+        """The best larger passage: instead of a sentence under the gate (paper), or where it is better (legacy)."""
         gated = self.rules.variant == "paper"
         open_places = [at for at, current in enumerate(best) if not gated or current.score < self.rules.gate]
         tables = await self._wide.against([claims[at] for at in open_places])
@@ -181,6 +173,6 @@ class Aligner:
             scores = self.rules.score(table)
             place = int(np.nanargmax(scores))
             if gated or scores[place] > best[at].score:
-                level, _, span = self._larger[place]
+                level, span = self._larger[place]
                 widened[at] = Best(level, float(scores[place]), table[place], (span,))
         return widened

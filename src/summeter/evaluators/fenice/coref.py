@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from summeter.evaluators.entailment.premises import Place
+from summeter.text.spans import TextSpan
 
 _NO_NAMES = (
     "i me my mine myself you your yours yourself yourselves he him his himself she her hers herself it its itself we "
@@ -20,70 +20,76 @@ _POSSESSIVE: Final = frozenset(["my", "your", "his", "its", "our", "their", "who
 _GENITIVE: Final = ("'s", "’s")
 
 
+Mention = tuple[int, int]
+"""Where a mention starts and ends in the document, in code points."""
+Clusters = Sequence[Sequence[Mention]]
+"""Mentions that mean the same."""
+
+
 class Version(NamedTuple):
-    """A sentence with one mention replaced. `read` is the mention's text, `as_` what it is read as, `at` where the
-    latter stands in the document."""
+    """A sentence with one mention replaced. `read` is the mention's text, `as_` what it is read as, `name` the mention
+    that this is made of."""
 
     text: str
     read: str
     as_: str
-    at: Place
+    name: TextSpan
 
 
-def versions(text: str, sentence: Place, clusters: Sequence[Sequence[Place]]) -> list[Version]:
-    """Every version of the sentence at `sentence`, in text order, each once.
+def versions(text: str, sentence: TextSpan, clusters: Clusters) -> list[Version]:
+    """Every version of a sentence of `text`, in text order, each once.
 
-    Mentions and sentence are (start, end) in code points of `text`. What replaces a mention is another mention of its
+    What replaces a mention is another mention of its
     cluster that is no pronoun and reads differently; a possessive is replaced by a possessive.
 
-    >>> [one.text for one in versions("Ana ran. She won.", (9, 17), [[(0, 3), (9, 12)]])]
+    >>> [one.text for one in versions("Ana ran. She won.", TextSpan("She won.", 9, 17), [[(0, 3), (9, 12)]])]
     ['Ana won.']
     """
-    start, end = sentence
+    _, start, end = sentence
     by_text: dict[str, Version] = {}
     for cluster in clusters:
         names = _names(text, cluster)
         for first, last in sorted(cluster):
             if start <= first and last <= end:
                 mention = text[first:last]
-                for name, at in names.items():
-                    if name.casefold() != mention.casefold():
-                        replacement = _fitted(mention, name)
+                for name in names:
+                    if name.text.casefold() != mention.casefold():
+                        replacement = _fitted(mention, name.text)
                         sentence_text = text[start:first] + replacement + text[last:end]
-                        by_text.setdefault(sentence_text, Version(sentence_text, mention, replacement, at))
+                        by_text.setdefault(sentence_text, Version(sentence_text, mention, replacement, name))
     return list(by_text.values())
 
 
-def legacy_versions(text: str, sentence: Place, clusters: Sequence[Sequence[Place]]) -> list[Version]:
+def legacy_versions(text: str, sentence: TextSpan, clusters: Clusters) -> list[Version]:
     """As the released code makes them (there the sentence is the first of those that read the same).
 
     A mention that ends with the sentence is missed; what stands in the sentence itself replaces nothing; the first
     occurrence of the mention's text from its place on is replaced; a possessive is not made one; and mentions that
     differ in their capitals alone replace each other.
     """
-    start, end = sentence
+    _, start, end = sentence
     by_text: dict[str, Version] = {}
     for cluster in clusters:
         inside = [(first, last) for first, last in cluster if start <= first and last < end]
         here = {text[first:last] for first, last in inside}
-        others = [(text[slice(*at)], (at[0], at[1])) for at in cluster if text[slice(*at)] not in here]
+        others = [other for at in cluster if (other := TextSpan.of(text, *at)).text not in here]
         for first, last in inside:
             mention = text[first:last]
-            for other, at in others:
-                if other.lower() not in PRONOUNS:
-                    sentence_text = text[start:first] + text[first:end].replace(mention, other, 1)
-                    by_text.setdefault(sentence_text, Version(sentence_text, mention, other, at))
+            for other in others:
+                if other.text.lower() not in PRONOUNS:
+                    sentence_text = text[start:first] + text[first:end].replace(mention, other.text, 1)
+                    by_text.setdefault(sentence_text, Version(sentence_text, mention, other.text, other))
     return list(by_text.values())
 
 
-def _names(text: str, cluster: Sequence[Place]) -> dict[str, Place]:
-    """The cluster's mentions that are no pronouns, by text, each at its first place."""
-    names: dict[str, Place] = {}
+def _names(text: str, cluster: Sequence[Mention]) -> list[TextSpan]:
+    """The cluster's mentions that are no pronouns, each text at its first place."""
+    names: dict[str, TextSpan] = {}
     for start, end in sorted(cluster):
         name = text[start:end].strip()
         if name and name.casefold() not in PRONOUNS:
-            names.setdefault(name, (start, end))
-    return names
+            names.setdefault(name, TextSpan(name, start, end))
+    return list(names.values())
 
 
 def _fitted(mention: str, name: str) -> str:

@@ -17,14 +17,14 @@ from summeter.evaluators.claims.extract import (
     generate_claims,
     sentence_claims,
 )
-from summeter.evaluators.entailment.premises import sentences_of, stretches
-from summeter.evaluators.entailment.reasons import spans
+from summeter.evaluators.entailment.premises import fitted
 from summeter.evaluators.fenice import resolver
 from summeter.evaluators.fenice.align import Aligner, Rules, Variant
 from summeter.evaluators.fenice.reasons import explanation, opposed
 from summeter.models.networks import FindCoreference
 from summeter.models.prompts import Template
 from summeter.records import Document, Item, Judgment, Status, Summary, Unit
+from summeter.text.spans import TextSpan, evidence, sentence_spans
 
 FAITHFULNESS = "faithfulness"
 
@@ -138,7 +138,9 @@ class Fenice(PromptedEvaluator):
         """The stretches that stand for the whole document, and the clusters of mentions."""
         data: dict[str, object] = {}
         if self.rules.levels and self.variant == "paper":
-            data["whole"] = await stretches(document.text, sentences_of(document), tools.network("nli"))
+            text, sentences = document.text, sentence_spans(document)
+            whole = await fitted(text, [TextSpan.of(text)], sentences, tools.network("nli"))
+            data["whole"] = [span.offsets for span in whole]
         if self.coref == "llm":
             if not document.text.strip():
                 return Prepared(document_id=document.id)
@@ -163,15 +165,23 @@ class Fenice(PromptedEvaluator):
         judgments = []
         for place, (claim, verdict) in enumerate(zip(drawn.claims, verdicts, strict=True)):
             best, supported = verdict.best, verdict.best.score >= self.threshold
-            reason = explanation(claim.text, verdict, aligner.spans, self.rules, self.threshold)
-            worst = opposed(verdict, aligner.spans, self.threshold)
-            evidence = spans([*best.places, *([] if worst is None else [aligner.spans[worst]])])
+            reason = explanation(claim.text, verdict, aligner.sentences, self.rules, self.threshold)
+            worst = opposed(verdict, aligner.sentences, self.threshold)
+            shown = [*best.spans, *([] if worst is None else [aligner.sentences[worst]])]
             unit: Unit = "sentence" if self.step == "nli_sent" else "claim"
             fields = {} if unit == "sentence" else {"list_id": drawn.id, "claim": claim}
-            judgments.append(builder.ok(
-                FAITHFULNESS, unit, place, value=best.score, label=int(supported), reason=reason, evidence=evidence,
-                **fields,
-            ))  # fmt: skip
+            judgments.append(
+                builder.ok(
+                    FAITHFULNESS,
+                    unit,
+                    place,
+                    value=best.score,
+                    label=int(supported),
+                    reason=reason,
+                    evidence=evidence(shown),
+                    **fields,
+                )
+            )
         return judgments
 
     async def _claims(self, summary: Summary, tools: Tools) -> Claims:
@@ -183,6 +193,6 @@ class Fenice(PromptedEvaluator):
 
     def _aligner(self, document: Document, prepared: Prepared, tools: Tools) -> Aligner:
         """The document made ready, once for all its summaries."""
-        whole = prepared.data.get("whole") or [(0, len(document.text))]
+        whole = [TextSpan.of(document.text, *offsets) for offsets in prepared.data.get("whole") or [()]]
         clusters = [[(start, end) for start, end in cluster] for cluster in prepared.data.get("clusters") or []]
-        return Aligner(document, tools.network("nli"), self.rules, [(start, end) for start, end in whole], clusters)
+        return Aligner(document, tools.network("nli"), self.rules, whole, clusters)

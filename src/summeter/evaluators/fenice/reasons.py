@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from operator import attrgetter
 
-from summeter.evaluators.entailment.premises import CONTRADICT, NEUTRAL, Place
+from summeter.evaluators.entailment.premises import CONTRADICT, NEUTRAL
 from summeter.evaluators.entailment.reasons import TELLING, against, beside, shares, short
 from summeter.evaluators.fenice.align import Best, Rules, Verdict
+from summeter.text.spans import TextSpan
 
 LONGEST = 120
 """A claim of more characters is quoted by its beginning."""
 
 
-def explanation(claim: str, verdict: Verdict, spans: Sequence[Place], rules: Rules, threshold: float) -> str:
+def explanation(claim: str, verdict: Verdict, sentences: Sequence[TextSpan], rules: Rules, threshold: float) -> str:
     """What the alignment found for a claim: the deciding passage with its score and level, a better sentence below the
     gate, and the sentence that contradicts the claim most.
 
-    `spans` are the document's sentences, which are counted from 1.
+    `sentences` are the document's, counted from 1.
     """
     best, neutral = verdict.best, rules.subtracted == NEUTRAL
-    where, much = place(best, spans), f"score {beside(best.score, threshold)} ({shares(best.row, neutral=neutral)})"
+    where, much = place(best, sentences), f"score {beside(best.score, threshold)} ({shares(best.row, neutral=neutral)})"
     if best.score >= threshold:
         parts = [f"{quoted(claim)} is supported by {where}: {much}"]
     elif best.row[CONTRADICT] >= TELLING:
@@ -28,39 +30,39 @@ def explanation(claim: str, verdict: Verdict, spans: Sequence[Place], rules: Rul
     else:
         parts = [f"{quoted(claim)} is supported by no passage; the best is {where}: {much}; needed: {short(threshold)}"]
     if verdict.narrow is not None and verdict.narrow.score > best.score:
-        higher = f"{place(verdict.narrow, spans)} has {short(verdict.narrow.score)}"
+        higher = f"{place(verdict.narrow, sentences)} has {short(verdict.narrow.score)}"
         parts.append(f"{higher}, which is under the gate of {short(rules.gate)} and so does not decide")
-    worst = opposed(verdict, spans, threshold)
+    worst = opposed(verdict, sentences, threshold)
     if worst is not None:
         parts.append(f"sentence {worst + 1} contradicts it ({shares(verdict.sentences[worst], neutral=neutral)})")
     return "; ".join(parts)
 
 
-def opposed(verdict: Verdict, spans: Sequence[Place], threshold: float) -> int | None:
+def opposed(verdict: Verdict, sentences: Sequence[TextSpan], threshold: float) -> int | None:
     """The sentence that contradicts an unsupported claim most strongly, where it is not the one that decides."""
     worst = against(verdict.sentences)
-    if worst is None or verdict.best.score >= threshold or spans[worst] in verdict.best.places:
+    if worst is None or verdict.best.score >= threshold or sentences[worst] in verdict.best.spans:
         return None
     return worst
 
 
-def place(best: Best, spans: Sequence[Place]) -> str:
+def place(best: Best, sentences: Sequence[TextSpan]) -> str:
     """The passage in words.
 
-    >>> spans = [(0, 4), (5, 9), (10, 14)]
+    >>> sentences = [TextSpan("A b.", 0, 4), TextSpan("C d.", 5, 9), TextSpan("E f.", 10, 14)]
     >>> row = (0.5, 0.5, 0.0)
-    >>> place(Best("window", 0.5, row, ((0, 9),)), spans)
+    >>> place(Best("window", 0.5, row, (TextSpan("A b. C d.", 0, 9),)), sentences)
     'the window of sentences 1 to 2 (of 3)'
-    >>> place(Best("document", 0.5, row, ((0, 14),)), spans)
+    >>> place(Best("document", 0.5, row, (TextSpan("A b. C d. E f.", 0, 14),)), sentences)
     'the whole document'
     """
-    start, end = best.places[0]
-    first = bisect_left([first for first, _ in spans], start)
-    last = bisect_right([last for _, last in spans], end) - 1
-    if best.level == "document" and first == 0 and last == len(spans) - 1:
+    span = best.spans[0]
+    first = bisect_left(sentences, span.start, key=attrgetter("start"))
+    last = bisect_right(sentences, span.end, key=attrgetter("end")) - 1
+    if best.level == "document" and first == 0 and last == len(sentences) - 1:
         return "the whole document"
     where = f"sentence {first + 1}" if first >= last else f"sentences {first + 1} to {last + 1}"
-    where += f" (of {len(spans)})"
+    where += f" (of {len(sentences)})"
     if best.version is not None:
         return f"{where} with '{best.version.read}' read as '{best.version.as_}'"
     named = {"window": f"the window of {where}", "document": f"the stretch of {where}"}

@@ -7,11 +7,10 @@ have one place is dropped and counted, never guessed.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from summeter.evaluators.base import Prepared
-from summeter.evaluators.entailment.premises import Place
+from summeter.evaluators.fenice.coref import Clusters, Mention
 from summeter.evaluators.replies import field, is_object, list_schema, object_schema, read_reply, text_schema
 from summeter.evaluators.windows import document_views
 from summeter.models.prompts import Template, fence_code
@@ -53,7 +52,7 @@ async def resolve(document: Document, llm: BoundLLM, template: Template) -> Prep
     have no place}, in code points; with "windows" and "truncated_tokens" where it is longer than the LLM reads."""
     frame = template.fill(document="", document_code=fence_code(""))
     seen = document_views(document, llm, frame, REPLY_TOKENS)
-    clusters: list[list[Place]] = []
+    clusters: list[list[Mention]] = []
     calls: tuple[str, ...] = ()
     dropped = 0
     for number, view in enumerate(seen.views, 1):
@@ -102,7 +101,7 @@ def _quote(entry: Any) -> Quote:
     return quote
 
 
-def locate(clusters: Quotes, text: str) -> tuple[list[list[Place]], int]:
+def locate(clusters: Quotes, text: str) -> tuple[list[list[Mention]], int]:
     """Clusters as (start, end) in code points of `text`, in its order, and how many mentions have no place: their
     passage is not there or stands there twice, or the mention is not in it or twice. A cluster of one is left out.
 
@@ -110,7 +109,7 @@ def locate(clusters: Quotes, text: str) -> tuple[list[list[Place]], int]:
     >>> locate((quotes,), "Ana sat. Then she ran.")
     ([[(0, 3), (14, 17)]], 1)
     """
-    finder, located, lost = QuoteFinder(text), list[list[Place]](), 0
+    finder, located, lost = QuoteFinder(text), list[list[Mention]](), 0
     for cluster in clusters:
         places = [_place(quote, finder) for quote in cluster]
         lost += places.count(None)
@@ -120,7 +119,7 @@ def locate(clusters: Quotes, text: str) -> tuple[list[list[Place]], int]:
     return located, lost
 
 
-def _place(quote: Quote, finder: QuoteFinder) -> Place | None:
+def _place(quote: Quote, finder: QuoteFinder) -> Mention | None:
     passage = finder.find(quote.passage, minimum=EXACT)
     if passage is None:
         return None
@@ -133,13 +132,13 @@ def _place(quote: Quote, finder: QuoteFinder) -> Place | None:
     return passage.start + start, passage.start + end
 
 
-def joined(clusters: Sequence[Sequence[Place]]) -> list[list[Place]]:
+def joined(clusters: Clusters) -> list[list[Mention]]:
     """Clusters that share a mention are one: windows of a document overlap.
 
     >>> joined([[(0, 3), (9, 12)], [(20, 22), (30, 33)], [(9, 12), (40, 43)]])
     [[(20, 22), (30, 33)], [(0, 3), (9, 12), (40, 43)]]
     """
-    merged: list[set[Place]] = []
+    merged: list[set[Mention]] = []
     for cluster in clusters:
         held = set(cluster)
         for other in [known for known in merged if known & held]:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
-from summeter.evaluators.entailment.premises import sentences_of
 from summeter.models.networks import Embed, Network
-from summeter.records import Document, Item, Judgment, Span
+from summeter.records import Document, Item, Judgment
+from summeter.text.spans import TextSpan, evidence, sentence_spans
 
 SIMILARITY = "similarity"
 Floats = NDArray[np.float64]
@@ -77,7 +77,7 @@ class Similarity(Evaluator):
         whole = builder.ok(SIMILARITY, value=_clipped(near.max()), reason=reason)
         if other.sentences is None:
             return [whole]
-        return [whole, *_parts(builder, own[1:], other.sentences, sentences_of(item.document))]
+        return [whole, *_parts(builder, own[1:], other.sentences)]
 
     async def _other(self, document: Document, tools: Tools) -> _Against:
         if "against" not in tools.scratch:
@@ -87,7 +87,7 @@ class Similarity(Evaluator):
 
     async def _embedded(self, document: Document, network: Network) -> _Against:
         if self.against == "document":
-            cut = [document.text[start:end] for start, end in sentences_of(document)] or [document.text]
+            cut = [sentence.text for sentence in sentence_spans(document)] or [document.text]
             vectors = await _vectors(network, [document.text, *cut])
             return _Against(vectors[:1] if self.pool == "whole" else _mean(vectors[1:])[None], vectors[1:])
         texts = _references(document)
@@ -123,13 +123,13 @@ def _nearest(near: Floats) -> str:
     return "cosine with the reference" if len(near) == 1 else f"cosine with the nearest of {len(near)} references"
 
 
-def _parts(builder: JudgmentBuilder, own: Floats, document: Floats, places: list[tuple[int, int]]) -> list[Judgment]:
+def _parts(builder: JudgmentBuilder, own: Floats, document: Floats) -> list[Judgment]:
     cosines = own @ document.T
+    sentences = sentence_spans(builder.item.document) or [TextSpan.of(builder.item.document.text)]
     numbers = [place for place, text in enumerate(builder.item.sentences) if text.strip()]
     judgments = []
     for place, row in zip(numbers, cosines, strict=False):
         at = int(row.argmax())
-        start, end = places[at] if at < len(places) else (0, len(builder.item.document.text))
         reason = f"cosine {row[at]:.2f} with the nearest sentence"
         judgments.append(
             builder.ok(
@@ -138,7 +138,7 @@ def _parts(builder: JudgmentBuilder, own: Floats, document: Floats, places: list
                 place,
                 value=_clipped(row[at]),
                 reason=reason,
-                evidence=(Span(of="document", start=start, end=end),),
+                evidence=evidence([sentences[at]]),
             )
         )
     return judgments

@@ -9,12 +9,12 @@ from typing import ClassVar, Literal, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
-from summeter.evaluators.entailment.premises import sentences_of
 from summeter.evaluators.questions.squad import Answer, Reading, answer_all, normalized, token_f1, without_loose_blanks
 from summeter.models.networks import Classify, Framing, Generate, Generation
 from summeter.records import Claim, Item, Judgment, Span, digest
 from summeter.text.english import dependency
-from summeter.text.english.phrases import Parsed, phrases
+from summeter.text.english.phrases import phrases
+from summeter.text.spans import TextSpan, sentence_spans
 
 FAITHFULNESS, ANSWERED, EXACT, F1 = ASPECTS = ("faithfulness", "answered", "answer_exact", "answer_f1")
 QUESTION = "{0}<m> {1} </m>{2}"
@@ -29,19 +29,10 @@ NONCE = "empty"
 """What the released code answers where its network gives no answer."""
 
 
-class Phrase(NamedTuple):
-    """A noun chunk of the summary, and the stretch of text its question is made of."""
-
-    text: str
-    start: int
-    end: int
-    sentence: tuple[int, int]
-
-
 class Asked(NamedTuple):
     """A kept question: its phrase, the document's answer, and how like the phrase it is (LERC-QuIP; 0: no answer)."""
 
-    phrase: Phrase
+    phrase: TextSpan
     question: str
     answer: Answer
     value: float
@@ -106,12 +97,16 @@ class QAFactEval(Evaluator):
         reader, lerc = tools.network("reader"), tools.network("lerc")
         builder = self.builder(item, prepared, tools, model=lerc.id)
         text = item.summary.text
-        found = self._phrases(item)
-        rows = [
-            (text[phrase.sentence[0] : phrase.start], phrase.text, text[phrase.end : phrase.sentence[1]])
-            for phrase in found
-        ]
         legacy = self.variant == "legacy"
+        parsed = phrases(text)
+        found = parsed.chunks
+        # A phrase is asked about in its sentence: that of the splitter, or (`legacy`) that of the parser.
+        sentences = parsed.sentences if legacy else sentence_spans(item.summary)
+        rows = []
+        for phrase in found:
+            touched = [one for one in sentences if one.start < phrase.end and phrase.start < one.end] or [phrase]
+            start, end = min(phrase.start, touched[0].start), max(phrase.end, touched[-1].end)
+            rows.append((text[start : phrase.start], phrase.text, text[phrase.end : end]))
         how = HOW._replace(search="qaeval") if legacy else HOW
         generated = await tools.network("asker").ask([Generate(row, how, Framing(template=QUESTION)) for row in rows])
         questions = [without_loose_blanks(question) for question in generated]
@@ -138,16 +133,6 @@ class QAFactEval(Evaluator):
         ]
         return self._judgments(builder, asked, len(found))
 
-    def _phrases(self, item: Item) -> list[Phrase]:
-        """The summary's noun chunks, each with its sentence: that of the splitter, or (`legacy`) that of the parser."""
-        parsed: Parsed = phrases(item.summary.text)
-        given = sentences_of(item.summary)
-        sentences = [(span.start, span.end) for span in parsed.sentences] if self.variant == "legacy" else given
-        return [
-            Phrase(chunk.text, chunk.start, chunk.end, _around(chunk.start, chunk.end, sentences))
-            for chunk in parsed.chunks
-        ]
-
     def _judgments(self, builder: JudgmentBuilder, asked: Sequence[Asked], many: int) -> list[Judgment]:
         if not asked:
             why = (
@@ -169,7 +154,6 @@ class QAFactEval(Evaluator):
         ]
         sentences = builder.by_sentence(
             FAITHFULNESS,
-            sentences_of(builder.item.summary),
             [(one.phrase.start, one) for one in asked],
             lambda own: {
                 "value": fmean(one.scores[0] for one in own),
@@ -194,25 +178,18 @@ class QAFactEval(Evaluator):
                 evidence=_evidence(one),
                 claim=Claim(
                     text=f"{one.question} {one.phrase.text}",
-                    span=Span(of="summary", start=one.phrase.start, end=one.phrase.end),
+                    span=one.phrase.as_span("summary"),
                 ),
             )
             for place, one in enumerate(asked)
         ]
 
 
-def _around(start: int, end: int, sentences: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """The sentence that holds a phrase; where it reaches over several, from the first to the last of them."""
-    touched = [(first, last) for first, last in sentences if first < end and start < last]
-    return (min(start, touched[0][0]), max(end, touched[-1][1])) if touched else (start, end)
-
-
 def _evidence(one: Asked) -> tuple[Span, ...]:
-    phrase = Span(of="summary", start=one.phrase.start, end=one.phrase.end)
+    phrase = one.phrase.as_span("summary")
     if not one.answer.answered or one.answer.place is None:
         return (phrase,)
-    start, end = one.answer.place
-    return phrase, Span(of="document", start=start, end=end)
+    return phrase, Span(of="document", **one.answer.place._asdict())
 
 
 def _shown(one: Asked) -> str:

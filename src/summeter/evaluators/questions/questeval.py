@@ -10,13 +10,13 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Semicolons, Tools
-from summeter.evaluators.entailment.premises import sentences_of
 from summeter.evaluators.overlap.greedy import greedy
 from summeter.evaluators.questions.squad import token_f1, without_loose_blanks
 from summeter.models.networks import CompareStates, FirstWord, Framing, Generate, Generation, StatesMeasure, TokenStates
-from summeter.records import Claim, Item, Judgment, Side, Span, digest
+from summeter.records import Claim, Item, Judgment, Side, digest
 from summeter.text.english import dependency
-from summeter.text.english.phrases import Phrase, Token, phrases
+from summeter.text.english.phrases import Token, phrases
+from summeter.text.spans import TextSpan, evidence
 
 FAITHFULNESS, QUESTEVAL, PRECISION, RECALL = ASPECTS = (
     "faithfulness",
@@ -47,11 +47,10 @@ BERTSCORE = StatesMeasure("bertscore_f1", _bertscore)
 
 
 class Asked(NamedTuple):
-    """A question of one text asked on another: the answer expected, its place in its own text (None: not known), what
-    was answered, the three scores, and the question's weight."""
+    """A question of one text asked on another: the phrase of its own text that is the answer expected, what was
+    answered, the three scores, and the question's weight."""
 
-    answer: str
-    place: tuple[int, int] | None
+    phrase: TextSpan
     question: str
     reply: str
     answerability: float
@@ -81,7 +80,8 @@ class Formula(NamedTuple):
     def direction(self, asked: Sequence[Asked], scores: Sequence[Score]) -> float | None:
         """Return the weighted mean over the questions of one text asked on another; `absent` where no weight is.
 
-        >>> Formula((), ()).direction([Asked("Bo", None, "Who?", "Bo", 1.02, 1.0, 0.7)], ("answerability", "bertscore"))
+        >>> asked = Asked(TextSpan("Bo", 0, 2), "Who?", "Bo", 1.02, 1.0, 0.7)
+        >>> Formula((), ()).direction([asked], ("answerability", "bertscore"))
         0.85
         """
         total = sum(one.weight for one in asked) if self.normalized else len(asked)
@@ -247,9 +247,8 @@ class QuestEval(Evaluator):
         replies: dict[tuple[str, str], list[Asked]] = {}
         rest = zip(asked, answered, similar, weights, strict=True)
         for (of, on, phrase, question), (reply, answerability), likeness, weight in rest:
-            place = (phrase.start, phrase.end)
             overlap = token_f1(phrase.text, reply)
-            one = Asked(phrase.text, place, question, reply, answerability, overlap, likeness, weight)
+            one = Asked(phrase, question, reply, answerability, overlap, likeness, weight)
             replies.setdefault((of, on), []).append(one)
         return [
             Compared(side, tuple(replies.get((summary, text), ())), tuple(replies.get((text, summary), ())))
@@ -257,7 +256,7 @@ class QuestEval(Evaluator):
         ]
 
     async def _weights(
-        self, texts: Sequence[tuple[Text, str]], asked: Sequence[tuple[str, str, Phrase, str]], tools: Tools
+        self, texts: Sequence[tuple[Text, str]], asked: Sequence[tuple[str, str, TextSpan, str]], tools: Tools
     ) -> list[float]:
         """How important each question is: 1, or for those of the document what the weighter says."""
         source = next((text for side, text in texts if side == "source"), None)
@@ -290,14 +289,14 @@ class QuestEval(Evaluator):
         by_pair = dict(zip(wanted, values, strict=True))
         return [by_pair.get(pair, 0.0) for pair in stripped]
 
-    def _known_phrases(self, text: str, tools: Tools) -> list[Phrase]:
+    def _known_phrases(self, text: str, tools: Tools) -> list[TextSpan]:
         """Those of a text, which is parsed once a document."""
         return tools.once(f"phrases of {text}", lambda: self._phrases(text))
 
-    def _phrases(self, text: str) -> list[Phrase]:
+    def _phrases(self, text: str) -> list[TextSpan]:
         """Entities, then noun chunks, of the first sentences."""
         spans = _first_sentences(text, phrases(text).words, self.sentences)
-        joined = " ".join(text[start:end] for start, end in spans)
+        joined = " ".join(span.text for span in spans)
         parsed = phrases(joined)
         return [
             phrase._replace(start=_original(phrase.start, spans), end=_original(phrase.end - 1, spans) + 1)
@@ -316,7 +315,7 @@ class QuestEval(Evaluator):
             reason += f"; the best of {len(scored)} texts"
         values = zip(self.active_aspects, (score, precision, recall), strict=True)
         whole = [builder.ok(aspect, value=value, reason=reason) for aspect, value in values]
-        list_id = digest([[one.question, one.answer] for one in (*best.precision, *best.recall)], 12)
+        list_id = digest([[one.question, one.phrase.text] for one in (*best.precision, *best.recall)], 12)
         of: Side | None = "document" if best.side == "source" else None
         parts = [
             *(self._question(builder, PRECISION, at, one, list_id, "summary") for at, one in enumerate(best.precision)),
@@ -324,8 +323,7 @@ class QuestEval(Evaluator):
         ]
         sentences = builder.by_sentence(
             PRECISION,
-            sentences_of(builder.item.summary),
-            [(one.place[0], one) for one in best.precision if one.place is not None],
+            [(one.phrase.start, one) for one in best.precision],
             self._of_sentence,
             missing=f"no question is about this sentence (the first {self.sentences} are asked about)",
         )
@@ -340,7 +338,7 @@ class QuestEval(Evaluator):
     def _question(
         self, builder: JudgmentBuilder, aspect: str, place: int, one: Asked, list_id: str, side: Side | None
     ) -> Judgment:
-        evidence = () if side is None or one.place is None else (Span(of=side, start=one.place[0], end=one.place[1]),)
+        span = None if side is None else one.phrase.as_span(side)
         return builder.ok(
             aspect,
             "claim",
@@ -348,47 +346,46 @@ class QuestEval(Evaluator):
             value=self._value(one, aspect),
             list_id=list_id,
             reason=_shown(one) + (f"; weight {one.weight:.2f}" if self.weighs and aspect == RECALL else ""),
-            evidence=evidence,
-            claim=Claim(
-                text=f"{one.question} {one.answer}", span=evidence[0] if side == "summary" and evidence else None
-            ),
+            evidence=() if span is None else (span,),
+            claim=Claim(text=f"{one.question} {one.phrase.text}", span=span if side == "summary" else None),
         )
 
     def _of_sentence(self, asked: Sequence[Asked]) -> Mapping[str, Any]:
         """The fields of a sentence's judgment, from the questions about it."""
-        places = dict.fromkeys(one.place for one in asked if one.place is not None)
         lowest = min(asked, key=lambda one: self._value(one, PRECISION))
         return {
             "value": fmean(self._value(one, PRECISION) for one in asked),
-            "evidence": tuple(Span(of="summary", start=first, end=last) for first, last in places),
+            "evidence": evidence((one.phrase for one in asked), "summary"),
             "reason": f"{len(asked)} questions; lowest: {_shown(lowest)}",
         }
 
 
 def _shown(one: Asked) -> str:
-    return f"'{one.question}' expected: '{one.answer}'; answered: '{one.reply}' (answerable {one.answerability:.2f})"
+    return (
+        f"'{one.question}' expected: '{one.phrase.text}'; answered: '{one.reply}' (answerable {one.answerability:.2f})"
+    )
 
 
-def _first_sentences(text: str, words: Sequence[Token], most: int) -> list[tuple[int, int]]:
+def _first_sentences(text: str, words: Sequence[Token], most: int) -> list[TextSpan]:
     """The first sentences by the released rule: one ends before the first word behind a full stop that is no mark."""
-    spans: list[tuple[int, int]] = []
+    spans = list[TextSpan]()
     first, stopped = 0, False
     for place, word in enumerate(words):
         if stopped and not word.mark:
             last = words[place - 1]
-            spans.append((words[first].start, last.start + len(last.text)))
+            spans.append(TextSpan.of(text, words[first].start, last.start + len(last.text)))
             first, stopped = place, False
         elif word.text in {".", "!", "?"}:
             stopped = True
     if first < len(words):
-        spans.append((words[first].start, len(text)))
+        spans.append(TextSpan.of(text, words[first].start))
     return spans[:most]
 
 
-def _original(place: int, spans: Sequence[tuple[int, int]]) -> int:
+def _original(place: int, spans: Sequence[TextSpan]) -> int:
     """Where a place of the joined sentences stands in the text."""
-    for start, end in spans:
-        if place < end - start:
-            return start + place
-        place -= end - start + 1
-    return spans[-1][1]
+    for span in spans:
+        if place < len(span.text):
+            return span.start + place
+        place -= len(span.text) + 1
+    return spans[-1].end

@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from summeter.models.networks import ClassifyTokens, FindTokens, Framing, Network, softmax
+from summeter.text.chunks import windows
+from summeter.text.fold import Offsets
 
 Floats = NDArray[np.floating[Any]]
 
@@ -78,7 +80,7 @@ class Answer(NamedTuple):
     text: str | None
     probability: float
     null: float
-    place: tuple[int, int] | None = None
+    place: Offsets | None = None
 
     @property
     def answered(self) -> bool:
@@ -96,19 +98,15 @@ class Logits(NamedTuple):
     last: frozenset[int]
 
 
-Found = tuple[str, tuple[int, int] | None]
-"""An answer's text and place."""
-
-
 def decode(
     windows: Sequence[Logits],
-    text_of: Callable[[int, int, int], Found],
+    text_of: Callable[[int, int, int], tuple[str, Offsets | None]],
     *,
     n_best: int = N_BEST,
     longest: int = LONGEST,
     nonce: str | None = None,
 ) -> Answer:
-    """The best answer over windows. `text_of` gives the text of (window, first token, last token).
+    """The best answer over windows. `text_of` gives the text and place of (window, first token, last token).
 
     The null score is the lowest over windows of start[0] + end[0]. Answers with one text count once, at their highest
     score; the probability is a softmax over the `n_best` highest scores and the null answer. Where there is no answer
@@ -125,7 +123,7 @@ def decode(
                 if start in window.first and end in window.last and start <= end < start + longest
             ]
     candidates.append((null, None))
-    best: dict[str, tuple[float, tuple[int, int] | None]] = {}
+    best: dict[str, tuple[float, Offsets | None]] = {}
     scores: list[float] = []
     null_at: int | None = None
     for score, at in sorted(candidates, key=lambda candidate: -candidate[0]):
@@ -157,33 +155,13 @@ def _highest(logits: Sequence[float] | Floats, count: int) -> list[int]:
     return places
 
 
-class Window(NamedTuple):
-    """A stretch of tokens, [first, last)."""
-
-    first: int
-    last: int
-
-
-def windows(tokens: int, size: int, stride: int) -> list[Window]:
-    """Windows of `size` tokens, each `stride` behind the one before, until the end is in one (SQuAD).
-
-    >>> windows(10, 4, 3)
-    [Window(first=0, last=4), Window(first=3, last=7), Window(first=6, last=10)]
-    """
-    spans = [Window(0, min(size, tokens))]
-    while spans[-1].last < tokens:
-        first = spans[-1].first + stride
-        spans.append(Window(first, min(first + size, tokens)))
-    return spans
-
-
-def owners(spans: Sequence[Window]) -> NDArray[np.intp]:
+def owners(spans: Sequence[tuple[int, int]]) -> NDArray[np.intp]:
     """For each token the window in which it has most context on its narrower side; the first among equals (SQuAD).
 
-    >>> owners([Window(0, 6), Window(3, 9)]).tolist()
+    >>> owners([(0, 6), (3, 9)]).tolist()
     [0, 0, 0, 0, 0, 1, 1, 1, 1]
     """
-    size = max(span.last for span in spans)
+    size = max(last for _, last in spans)
     best, owner = np.full(size, -1.0), np.zeros(size, dtype=np.intp)
     for number, (first, last) in enumerate(spans):
         places = np.arange(first, last)
@@ -224,14 +202,17 @@ async def answer_all(
     unique = list(dict.fromkeys(text for pair in pairs for text in pair))
     offsets = dict(zip(unique, await network.ask([FindTokens(text) for text in unique]), strict=True))
     requests: list[ClassifyTokens] = []
-    spans_of: list[list[Window]] = []
+    spans_of: list[list[tuple[int, int]]] = []
     for question, text in pairs:
         asked = reading.asked(len(offsets[question]))
         room = reading.length - asked - MARKS
-        spans = _whole_words(windows(len(offsets[text]), room, reading.stride), offsets[text])
+        # SQuAD's windows: the last one may be shorter, and an empty text is one.
+        spans = windows(len(offsets[text]), room, reading.stride, tail="short") or [(0, 0)]
+        spans = _whole_words(spans, offsets[text])
         spans_of.append(spans)
         framing = Framing(cut=(asked, room))
-        requests += [ClassifyTokens((question, _cut(text, offsets[text], span)), 2, framing) for span in spans]
+        parts = [text[slice(*_covered(span, offsets[text]))] for span in spans]
+        requests += [ClassifyTokens((question, part), 2, framing) for part in parts]
     logits = iter(await network.ask(requests))
     answers = []
     for (_, text), spans in zip(pairs, spans_of, strict=True):
@@ -240,35 +221,41 @@ async def answer_all(
     return answers
 
 
-def _whole_words(spans: Sequence[Window], offsets: Sequence[tuple[int, int]]) -> list[Window]:
+def _whole_words(spans: Sequence[tuple[int, int]], offsets: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Windows that begin where a word does: a word's tail would be read as another word."""
     moved = []
-    for span in spans:
-        first, last = span
+    for begin, last in spans:
+        first = begin
         while 0 < first < len(offsets) and offsets[first - 1][1] == offsets[first][0]:
             first += 1
-        moved.append(Window(first, last) if first < last else span)
+        moved.append((first if first < last else begin, last))
     return moved
 
 
-def _cut(text: str, offsets: Sequence[tuple[int, int]], span: Window) -> str:
-    return text[offsets[span.first][0] : offsets[span.last - 1][1]] if span.last > span.first else ""
+def _covered(span: tuple[int, int], offsets: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """The code points that a window covers."""
+    first, last = span
+    return (offsets[first][0], offsets[last - 1][1]) if first < last else (0, 0)
 
 
 def _decoded(
-    text: str, offsets: Sequence[tuple[int, int]], spans: Sequence[Window], rows: Sequence[Any], nonce: str | None
+    text: str,
+    offsets: Sequence[tuple[int, int]],
+    spans: Sequence[tuple[int, int]],
+    rows: Sequence[Any],
+    nonce: str | None,
 ) -> Answer:
-    shifts = [offsets[span.first][0] if span.last > span.first else 0 for span in spans]
+    shifts = [_covered(span, offsets)[0] for span in spans]
     owner, decoded = owners(spans), []
     for number, (span, row) in enumerate(zip(spans, rows, strict=True)):
         inside = np.flatnonzero(row.text == 1).tolist()
-        tokens = zip(inside, owner[span.first : span.last].tolist(), strict=False)  # fewer where the model reads less
+        tokens = zip(inside, owner[slice(*span)].tolist(), strict=False)  # fewer where the model reads less
         first = frozenset(place for place, of in tokens if of == number)
         decoded.append(Logits(row.logits[:, 0], row.logits[:, 1], first, frozenset(inside)))
 
-    def text_of(number: int, start: int, end: int) -> Found:
+    def text_of(number: int, start: int, end: int) -> tuple[str, Offsets]:
         begin = shifts[number] + int(rows[number].offsets[start][0])
         close = shifts[number] + int(rows[number].offsets[end][1])
-        return " ".join(text[begin:close].split()), (begin, close)
+        return " ".join(text[begin:close].split()), Offsets(begin, close)
 
     return decode(decoded, text_of, nonce=nonce)

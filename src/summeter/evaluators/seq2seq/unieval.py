@@ -9,9 +9,9 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Semicolons, Tools
-from summeter.evaluators.entailment.premises import Sentences, SummarySentences
 from summeter.models.networks import FirstWord, Framing, Network
-from summeter.records import Item, Judgment, Span
+from summeter.records import Item, Judgment
+from summeter.text.spans import Splitter, SummarySentences, evidence
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,7 +90,7 @@ class UniEval(Evaluator):
     dimensions: Semicolons[Dimension] = ("coherence", "consistency", "fluency", "relevance")
     threshold: float = Field(default=0.5, ge=0, le=1)
     variant: Literal["paper", "legacy"] = "paper"
-    sentences: Sentences = "punkt"
+    sentences: Splitter = "punkt"
 
     @model_validator(mode="after")
     def _asks_something(self) -> Self:
@@ -125,7 +125,6 @@ class UniEval(Evaluator):
         builder = self.builder(item, prepared, tools, model=network.id)
         reference = next((text for text in item.references if text.strip()), None)
         text, sentences = item.summary.text, SummarySentences.of(item.summary, self.sentences)
-        claims = [text[start:end] for start, end in sentences.places]
         judgments: list[Judgment] = []
         values: dict[Dimension, float] = {}
         for dimension in self._asked:
@@ -139,7 +138,7 @@ class UniEval(Evaluator):
                 values[dimension] = float(answer)
                 judgments.append(self._answer(builder, dimension, values[dimension]))
                 continue
-            answers = await self._answers(network, question, claims, other)
+            answers = await self._answers(network, question, sentences.texts, other)
             values[dimension] = float(answers[: sentences.scored].mean())
             judgments += self._by_sentence(builder, dimension, answers, sentences)
         if len(self._asked) > 1:
@@ -161,14 +160,13 @@ class UniEval(Evaluator):
     ) -> list[Judgment]:
         scored = answers[: sentences.scored]
         value, weakest = float(scored.mean()), int(scored.argmin())
-        start, end = sentences.places[weakest]
         count = "1 sentence" if len(scored) == 1 else f"{len(scored)} sentences"
         whole = builder.ok(
             dimension,
             value=value,
             label=int(value >= self.threshold),
             reason=f"mean of {count}; the lowest has {scored[weakest]:.2f}",
-            evidence=(Span(of="summary", start=start, end=end),),
+            evidence=evidence([sentences.spans[weakest]], "summary"),
         )
         parts = [
             self._answer(builder, dimension, float(answers[claim]), place)

@@ -19,7 +19,6 @@ from summeter.models.local.names import Located
 from summeter.models.networks import FindCoreference
 from summeter.records import InstallError, UsageError
 from summeter.runs.usage import Usage
-from summeter.text.english.phrases import Word
 from summeter.text.english.phrases import tokens as tokens_of
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def _clusters(loaded: LoadedModel, text: str, usage: Usage) -> Clusters:
     found: Clusters = []
     for cluster in head.clusters(np.concatenate(states)):
         mentions = [
-            (tokens[pieces.words[start]].start, _end(tokens[pieces.words[end]]))
+            (tokens[pieces.words[start]].start, tokens[pieces.words[end]].end)
             for start, end in cluster
             # A mark of the frame is no mention.
             if pieces.words[start] >= 0 and pieces.words[end] >= 0
@@ -70,10 +69,6 @@ def _clusters(loaded: LoadedModel, text: str, usage: Usage) -> Clusters:
         if len(unique) > 1:
             found.append(unique)
     return found
-
-
-def _end(word: Word) -> int:
-    return word.start + len(word.text)
 
 
 class Settings(NamedTuple):

@@ -9,17 +9,9 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from summeter.text.english import dependency
+from summeter.text.spans import TextSpan
 
 _EXCLUDED: Final = ["lemmatizer"]
-
-
-class Phrase(NamedTuple):
-    """A stretch of a text, in code points. `label` is the entity's type (`PERSON`), or empty."""
-
-    text: str
-    start: int
-    end: int
-    label: str = ""
 
 
 class Token(NamedTuple):
@@ -35,33 +27,30 @@ class Token(NamedTuple):
 class Parsed(NamedTuple):
     """A text's entities, noun chunks, sentences and words."""
 
-    entities: tuple[Phrase, ...]
-    chunks: tuple[Phrase, ...]
-    sentences: tuple[Phrase, ...]
+    entities: tuple[TextSpan, ...]
+    chunks: tuple[TextSpan, ...]
+    sentences: tuple[TextSpan, ...]
     words: tuple[Token, ...]
 
 
 def phrases(text: str) -> Parsed:
     """Entities and noun chunks of an English text. InstallError where the parser is missing."""
     parsed = _pipeline()(text)
+    named, chunks, sentences = (
+        tuple(TextSpan(span.text, span.start_char, span.end_char) for span in spans)
+        for spans in (parsed.ents, parsed.noun_chunks, parsed.sents)
+    )
     return Parsed(
-        tuple(Phrase(span.text, span.start_char, span.end_char, span.label_) for span in parsed.ents),
-        tuple(Phrase(span.text, span.start_char, span.end_char) for span in parsed.noun_chunks),
-        tuple(Phrase(span.text, span.start_char, span.end_char) for span in parsed.sents),
+        named,
+        chunks,
+        sentences,
         tuple(Token(token.text, token.idx, token.is_punct, token.head.i, token.dep_) for token in parsed),
     )
 
 
-class Word(NamedTuple):
-    """A word, a mark or a break as the tokenizer has it, and where it begins."""
-
-    text: str
-    start: int
-
-
-def tokens(text: str) -> tuple[Word, ...]:
+def tokens(text: str) -> tuple[TextSpan, ...]:
     """The words, marks and breaks of an English text, which is not parsed. InstallError where the parser is missing."""
-    return tuple(Word(token.text, token.idx) for token in _pipeline().make_doc(text))
+    return tuple(TextSpan(token.text, token.idx, token.idx + len(token.text)) for token in _pipeline().make_doc(text))
 
 
 def words(text: str) -> tuple[str, ...]:
