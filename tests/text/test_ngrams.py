@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score import tokenizers
 
-from summeter.text.ngrams import Token, matched, ngrams, words
+from summeter.text.ngrams import matched, ngrams, words
+from summeter.text.spans import TextSpan
 
 
 def test_ascii_words_are_rouge_words():
@@ -59,19 +60,19 @@ def test_composed_and_decomposed_text_compare_equal(script):
 
 
 def test_compatibility_forms_fold_but_offsets_stay():
-    assert words("oﬃce ＡＢ") == [Token("office", 0, 4), Token("ab", 5, 7)]
+    assert words("oﬃce ＡＢ") == [TextSpan("office", 0, 4), TextSpan("ab", 5, 7)]
     assert [t.text for t in words("ｶﾞｽ")] == ["ガ", "ス"]
 
 
 def test_emoji_are_no_words_and_split_nothing():
-    assert words("👩‍👩‍👧 ok 👍🏽") == [Token("ok", 6, 8)]
+    assert words("👩‍👩‍👧 ok 👍🏽") == [TextSpan("ok", 6, 8)]
     assert words("🎉 🎉") == []
     assert [t.text for t in words("3️⃣ wins")] == ["3", "wins"]
 
 
 def test_joiners_inside_a_word_are_dropped_from_its_text():
-    assert words("می\u200cخواهم") == [Token("میخواهم", 0, 8)]
-    assert words("co\u00adop\u200b") == [Token("coop", 0, 5)]
+    assert words("می\u200cخواهم") == [TextSpan("میخواهم", 0, 8)]
+    assert words("co\u00adop\u200b") == [TextSpan("coop", 0, 5)]
 
 
 def test_ngrams_are_a_multiset():

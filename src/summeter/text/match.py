@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from summeter.text.fold import Fold, Folded, Offsets
 from summeter.text.lcs import LcsSide, lcs_indexes
-from summeter.text.ngrams import Token, words
+from summeter.text.ngrams import words
+from summeter.text.spans import TextSpan
 
 MINIMUM: Final = 0.75
 """Least share of words a near match has in common with the quote."""
@@ -105,7 +106,7 @@ class QuoteFinder:
         return nearest
 
     @cached_property
-    def _words(self) -> list[Token]:
+    def _words(self) -> list[TextSpan]:
         return words(self.text)
 
     @cached_property

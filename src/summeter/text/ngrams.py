@@ -11,9 +11,9 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from summeter.text.fold import nfkc
+from summeter.text.spans import TextSpan
 
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 # Over the string of character classes made by _character_class: a format character (joiner, soft hyphen)
@@ -35,14 +35,6 @@ _UNSPACED = (
     (0x20000, 0x3FFFF),
 )
 _HALF_WIDTH_MARKS = "\uff9e\uff9f"  # letters by category, voicing marks by use
-
-
-class Token(NamedTuple):
-    """A word as it is compared (lower-cased, NFKC), and its place in code points of the original text."""
-
-    text: str
-    start: int
-    end: int
 
 
 @lru_cache(maxsize=8192)
@@ -71,29 +63,29 @@ def _normal(word: str) -> str:
     )
 
 
-def words(text: str) -> list[Token]:
-    """The words of a text with their places; ``text[t.start:t.end]`` is the word as written.
+def words(text: str) -> list[TextSpan]:
+    """The words of a text as they are compared (lower-cased, NFKC); ``text[t.start:t.end]`` is the word as written.
 
     >>> [t.text for t in words("Don't pay £1,000!")]
     ['don', 't', 'pay', '1', '000']
     >>> words("Ça va")[0]
-    Token(text='ça', start=0, end=2)
+    TextSpan(text='ça', start=0, end=2)
     >>> [t.text for t in words("東京 tower")]
     ['東', '京', 'tower']
     """
     if text.isascii():
-        return [Token(m.group().lower(), m.start(), m.end()) for m in _ASCII_WORD.finditer(text)]
+        return [TextSpan(m.group().lower(), m.start(), m.end()) for m in _ASCII_WORD.finditer(text)]
     classes = "".join(map(_character_class, text))
     tokens = []
     for match in _CLASSED_WORD.finditer(classes):
         start, end = match.span()
         folded = _normal(text[start:end])
         if folded:
-            tokens.append(Token(folded, start, end))
+            tokens.append(TextSpan(folded, start, end))
     return tokens
 
 
-def ngrams(tokens: Sequence[Token | str], n: int) -> Counter[tuple[str, ...]]:
+def ngrams(tokens: Sequence[TextSpan | str], n: int) -> Counter[tuple[str, ...]]:
     """The multiset of n-grams of a word sequence; empty if it is shorter than ``n``.
 
     Raises ValueError if ``n`` is below 1.
@@ -103,7 +95,7 @@ def ngrams(tokens: Sequence[Token | str], n: int) -> Counter[tuple[str, ...]]:
     """
     if n < 1:
         raise ValueError(f"n-grams need n of at least 1, got {n}")
-    keys = [token.text if isinstance(token, Token) else token for token in tokens]
+    keys = [token.text if isinstance(token, TextSpan) else token for token in tokens]
     return Counter(zip(*(keys[i:] for i in range(n)), strict=False))
 
 

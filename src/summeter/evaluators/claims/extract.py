@@ -7,7 +7,7 @@ section 3.1) and FActScore (Min et al., EMNLP 2023: atomic facts). Networks and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from summeter.evaluators.replies import (
     Texts,
@@ -21,7 +21,7 @@ from summeter.evaluators.replies import (
 from summeter.models.networks import Generate, Network
 from summeter.models.prompts import Prompt, Template, fence_code
 from summeter.models.structured import BoundLLM, Form
-from summeter.records import Claim, ReplyError, Span, Status, Summary, digest
+from summeter.records import Claim, ReplyError, Status, Summary, digest
 from summeter.text.match import QuoteFinder
 from summeter.text.ngrams import words
 from summeter.text.spans import sentence_spans
@@ -32,8 +32,6 @@ TEMPLATE = "claims"
 AT_MOST = 60
 LONGEST = 400
 
-How = Literal["quote", "words"]
-
 SCHEMA = object_schema({"claims": list_schema(text_schema(LONGEST), AT_MOST)})
 
 
@@ -41,18 +39,14 @@ class Claims(NamedTuple):
     """The claims of a summary, each with the sentence it comes from, where one was found.
 
     `status` is "ok", or why there are none, with a `reason`. `model` is the LLM or network that wrote the claims, None
-    for sentences. `how` says how the sentence of each written claim was found (None where it was not). Of an LLM's
-    list, `repeated` claims were left out, and `cut` ones beyond the limit.
+    for sentences.
     """
 
     claims: tuple[Claim, ...]
-    how: tuple[How | None, ...] = ()
     calls: tuple[str, ...] = ()
     status: Status = "ok"
     reason: str | None = None
     model: str | None = None
-    repeated: int = 0
-    cut: int = 0
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -77,9 +71,7 @@ async def generate_claims(summary: Summary, model: Network) -> Claims:
     if not texts:
         reason = f"claims of the summary: {model.id} wrote none"
         return Claims((), status="unparsed", reason=reason, model=model.id)
-    anchored = anchor(texts, summary)
-    claims = tuple(Claim(text=text, span=span) for text, (span, _) in zip(texts, anchored, strict=True))
-    return Claims(claims, tuple(how for _, how in anchored), model=model.id)
+    return Claims(anchored(texts, summary), model=model.id)
 
 
 async def extract_claims(
@@ -91,16 +83,7 @@ async def extract_claims(
     if answer.data is None:
         reason = f"claims of the summary: {answer.reason}"
         return Claims((), calls=answer.calls, status=answer.status, reason=reason, model=llm.id)
-    kept = answer.data.texts[:at_most]
-    anchored = anchor(kept, summary)
-    return Claims(
-        tuple(Claim(text=text, span=span) for text, (span, _) in zip(kept, anchored, strict=True)),
-        tuple(how for _, how in anchored),
-        answer.calls,
-        model=llm.id,
-        repeated=answer.data.repeated,
-        cut=len(answer.data.texts) - len(kept),
-    )
+    return Claims(anchored(answer.data.texts[:at_most], summary), answer.calls, model=llm.id)
 
 
 def prompt(summary: Summary, template: Template, at_most: int = AT_MOST) -> Prompt:
@@ -136,39 +119,29 @@ def read_claims(text: str, material: Sequence[str] = ()) -> Texts:
     return claims._replace(texts=tuple(" ".join(claim.split()) for claim in claims.texts))
 
 
-def anchor(texts: Sequence[str], summary: Summary) -> list[tuple[Span | None, How | None]]:
-    """For each claim the sentence of the summary it comes from, and how that was found.
+def anchored(texts: Sequence[str], summary: Summary) -> tuple[Claim, ...]:
+    """Claims with the sentence of the summary that each comes from, where one is found.
 
-    "quote": the claim stands in the sentence, as language models quote (`text.match`). "words": no sentence holds it,
-    and this one has the most of its words (at least half; among equals, the first one not before the sentence of the
-    claim before). Nothing where neither is so.
+    That is the sentence in which the claim stands, as language models quote (`text.match`); else the one that has most
+    of its words (at least half; among equals, the first one not before the sentence of the claim before).
     """
     finder = QuoteFinder(summary.text)
     held = [{token.text for token in words(sentence)} for sentence in summary.sentence_texts]
-    anchored: list[tuple[Span | None, How | None]] = []
+    claims = []
     last = 0
     for text in texts:
-        place, how = _place(text, finder, summary, held, last)
-        last = last if place is None else place
-        anchored.append((None if place is None else summary.sentences[place], how))
-    return anchored
-
-
-def _place(
-    text: str, finder: QuoteFinder, summary: Summary, held: Sequence[set[str]], last: int
-) -> tuple[int | None, How | None]:
-    if (quote := finder.find(text)) is not None:
+        quote = finder.find(text)
         inside = [
             place
             for place, sentence in enumerate(summary.sentences)
-            if sentence.start < quote.end and quote.start < sentence.end
+            if quote is not None and sentence.start < quote.end and quote.start < sentence.end
         ]
-        if len(inside) == 1:
-            return inside[0], "quote"
-    wanted = {token.text for token in words(text)}
-    shared = [len(wanted & sentence) for sentence in held]
-    most = max(shared, default=0)
-    if not wanted or 2 * most < len(wanted):
-        return None, None
-    best = [place for place, many in enumerate(shared) if many == most]
-    return next((place for place in best if place >= last), best[0]), "words"
+        if len(inside) != 1:
+            wanted = {token.text for token in words(text)}
+            shared = [len(wanted & sentence) for sentence in held]
+            most = max([1, *shared])
+            inside = [place for place, many in enumerate(shared) if many == most and 2 * most >= len(wanted)]
+        place = next((place for place in inside if place >= last), inside[0] if inside else None)
+        last = last if place is None else place
+        claims.append(Claim(text=text, span=None if place is None else summary.sentences[place]))
+    return tuple(claims)

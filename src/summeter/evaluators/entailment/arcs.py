@@ -38,6 +38,10 @@ class Arcs(NamedTuple):
     places: tuple[tuple[int, int] | None, ...]
     arcs: tuple[Arc, ...]
 
+    def shifted(self, start: int) -> Arcs:
+        """The same text where it begins at code point `start` of another."""
+        return self._replace(places=tuple(at and (start + at[0], start + at[1]) for at in self.places))
+
 
 @lru_cache(maxsize=8)
 def read_arcs(file: NumbersFile) -> Mapping[str, Arcs]:

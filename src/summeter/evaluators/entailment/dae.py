@@ -53,13 +53,6 @@ class Verdict(NamedTuple):
         return tuple(Span(of="summary", start=start, end=end) for start, end in places)
 
 
-class Reading(NamedTuple):
-    """A text to be read against the document: its arcs, and where it begins in the summary."""
-
-    arcs: Arcs
-    start: int
-
-
 class DAE(Evaluator):
     """Every dependency arc of the summary: does the document entail it? (DAE, 2021; role `arcs`).
 
@@ -144,23 +137,23 @@ class DAE(Evaluator):
         arcs = given.get(text)
         return None if arcs is None else arcs.words
 
-    def _readings(self, item: Item, given: Mapping[str, Arcs] | None) -> list[Reading] | None:
+    def _readings(self, item: Item, given: Mapping[str, Arcs] | None) -> list[Arcs] | None:
         readings = []
         for span in [TextSpan.of(item.summary.text)] if self.by == "summary" else sentence_spans(item.summary):
             arcs = parsed(span.text) if given is None else given.get(span.text)
             if arcs is None:
                 return None
-            readings.append(Reading(arcs, span.start))
+            readings.append(arcs.shifted(span.start))
         return readings
 
-    async def _verdicts(self, network: Network, source: str, readings: Sequence[Reading]) -> tuple[list[Verdict], int]:
+    async def _verdicts(self, network: Network, source: str, readings: Sequence[Arcs]) -> tuple[list[Verdict], int]:
         """The verdicts on all arcs, and how many tokens of document and text were not read, at most."""
-        texts = [" ".join(reading.arcs.words) for reading in readings]
+        texts = [" ".join(reading.words) for reading in readings]
         lengths = [len(places) for places in await network.ask([FindTokens(text) for text in (source, *texts)])]
         asked = [
             (reading, text, self._cut(lengths[0], length))
             for reading, text, length in zip(readings, texts, lengths[1:], strict=True)
-            if reading.arcs.arcs
+            if reading.arcs
         ]
         rows = await network.ask(
             [ClassifyTokens((source, text), 4, Framing(cut=cut, segments=False)) for _, text, cut in asked]
@@ -168,9 +161,7 @@ class DAE(Evaluator):
         verdicts = [
             verdict for (reading, _, _), row in zip(asked, rows, strict=True) for verdict in _of_row(reading, row)
         ]
-        wanted = [
-            lengths[0] + length for reading, length in zip(readings, lengths[1:], strict=True) if reading.arcs.arcs
-        ]
+        wanted = [lengths[0] + length for reading, length in zip(readings, lengths[1:], strict=True) if reading.arcs]
         # What is of a text and no mark was read; a network may have fewer places than the method's.
         missing = [size - int((row.text >= 0).sum()) for size, row in zip(wanted, rows, strict=True)]
         return verdicts, max([0, *missing])
@@ -229,28 +220,17 @@ def _of_sentence(verdicts: Sequence[Verdict]) -> Mapping[str, Any]:
     }
 
 
-def _of_row(reading: Reading, row: TokenLogits) -> list[Verdict]:
+def _of_row(reading: Arcs, row: TokenLogits) -> list[Verdict]:
     """The first arcs of a text. One whose word has no piece (the tokenizer knows none of its signs) is left out."""
-    ends = np.cumsum([len(word) + 1 for word in reading.arcs.words]) - 1
+    ends = np.cumsum([len(word) + 1 for word in reading.words]) - 1
     last: dict[int, int] = {}
     for place in np.flatnonzero(row.text == 1).tolist():
         last[int(np.searchsorted(ends, row.offsets[place][1]))] = place
     verdicts = []
-    for arc in reading.arcs.arcs[:MOST]:
+    for arc in reading.arcs[:MOST]:
         if arc.child in last and arc.head in last:
             logits = row.logits[last[arc.child], :2].astype(np.float64) + row.logits[last[arc.head], 2:]
             value = 1 / (1 + float(np.exp(np.clip(logits[0] - logits[1], -700, 700))))
-            places = tuple(_shifted(reading.arcs.places[word], reading.start) for word in (arc.child, arc.head))
-            verdicts.append(
-                Verdict(
-                    arc,
-                    (reading.arcs.words[arc.child], reading.arcs.words[arc.head]),
-                    (places[0], places[1]),
-                    value,
-                )
-            )
+            words_of_arc = (reading.words[arc.child], reading.words[arc.head])
+            verdicts.append(Verdict(arc, words_of_arc, (reading.places[arc.child], reading.places[arc.head]), value))
     return verdicts
-
-
-def _shifted(place: tuple[int, int] | None, start: int) -> tuple[int, int] | None:
-    return None if place is None else (place[0] + start, place[1] + start)

@@ -41,15 +41,6 @@ def beside(value: float, threshold: float) -> str:
     return repr(value)
 
 
-def explanation(row: Floats, where: str, *, supported: bool) -> str:
-    """Why a claim is decided as it is: what the network says of the passage."""
-    if supported:
-        return f"entailed by {where} ({shares(row)})"
-    if row[CONTRADICT] >= TELLING:
-        return f"contradicted by {where} ({shares(row)})"
-    return f"no passage entails it; nearest: {where} ({shares(row)})"
-
-
 def against(table: Floats) -> int | None:
     """The passage that contradicts most, where one does."""
     if not len(table) or np.all(np.isnan(table[:, CONTRADICT])):

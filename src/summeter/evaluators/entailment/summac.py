@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Self, assert_never
+from typing import Any, ClassVar, Literal, Self, assert_never
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
@@ -11,21 +11,13 @@ from pydantic import Field, field_validator, model_validator
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
 from summeter.evaluators.entailment.convolution import Convolution, load, weights_file
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, Floats, Premises, fitted
-from summeter.evaluators.entailment.reasons import against, explanation, shares
+from summeter.evaluators.entailment.reasons import TELLING, against, shares
 from summeter.models.fitted import NumbersFile
 from summeter.records import Document, Item, Judgment
 from summeter.text.spans import Splitter, TextSpan, evidence, paragraph_spans, sentence_spans
 
 Grain = Literal["sentence", "2sents", "paragraph", "mixed", "document"]
 FAITHFULNESS = "faithfulness"
-
-
-class _Verdict(NamedTuple):
-    """A passage of the summary, and what those of the document say of it."""
-
-    passage: TextSpan
-    table: Floats
-    value: float
 
 
 class SummaC(Evaluator):
@@ -141,15 +133,11 @@ class SummaC(Evaluator):
         judged = {at: sentence for at, sentence in stored if len(sentence.text) > self.least}
         tables = await premises.against([passage.text for passage in (*scored, *judged.values())])
         convolution = tools.once("convolution", lambda: load(self.weights) if self.weights else None)
-        verdicts = [
-            _Verdict(passage, table, self._value(table, convolution))
-            for passage, table in zip((*scored, *judged.values()), tables, strict=True)
-        ]
         parts = [
-            self._part(builder, at, verdict, passages)
-            for at, verdict in zip(judged, verdicts[len(scored) :], strict=True)
+            self._part(builder, index, table, self._value(table, convolution), passages)
+            for index, table in zip(judged, tables[len(scored) :], strict=True)
         ]
-        return [self._whole(builder, verdicts[: len(scored)], convolution), *parts]
+        return [self._whole(builder, scored, tables[: len(scored)], convolution), *parts]
 
     def _passages(self, document: Document, prepared: Prepared) -> list[TextSpan]:
         text = document.text
@@ -169,40 +157,51 @@ class SummaC(Evaluator):
         best = float(np.nanmax(table[:, ENTAIL]))  # not a number: what was not asked about
         return best - float(np.nanmax(table[:, CONTRADICT])) if self.labels == "ec" else best
 
-    def _part(self, builder: JudgmentBuilder, place: int, verdict: _Verdict, passages: Sequence[TextSpan]) -> Judgment:
-        at = int(np.nanargmax(verdict.table[:, ENTAIL]))
-        supported = verdict.value >= self.threshold
-        reason, shown = explanation(verdict.table[at], "a passage", supported=supported), [at]
-        worst = None if supported else against(verdict.table)
-        if worst is not None and worst != at:
-            reason += f"; another passage contradicts it ({shares(verdict.table[worst])})"
+    def _part(
+        self, builder: JudgmentBuilder, index: int, table: Floats, value: float, passages: Sequence[TextSpan]
+    ) -> Judgment:
+        best, supported = int(np.nanargmax(table[:, ENTAIL])), value >= self.threshold
+        worst = None if supported else against(table)
+        shown = [best]
+        if supported:
+            verdict = "entailed by"
+        else:
+            verdict = "contradicted by" if table[best, CONTRADICT] >= TELLING else "no passage entails it; nearest:"
+        reason = f"{verdict} a passage ({shares(table[best])})"
+        if worst is not None and worst != best:
+            reason += f"; another passage contradicts it ({shares(table[worst])})"
             shown.append(worst)
         return builder.ok(
             FAITHFULNESS,
             "sentence",
-            place,
-            value=verdict.value,
+            index,
+            value=value,
             label=int(supported),
             reason=reason,
             evidence=evidence([passages[number] for number in shown]),
         )
 
     def _whole(
-        self, builder: JudgmentBuilder, verdicts: Sequence[_Verdict], convolution: Convolution | None
+        self,
+        builder: JudgmentBuilder,
+        passages: Sequence[TextSpan],
+        tables: Sequence[Floats],
+        convolution: Convolution | None,
     ) -> Judgment:
+        values = [self._value(table, convolution) for table in tables]
         if convolution is None:
-            value = float(np.mean([verdict.value for verdict in verdicts]))
+            value = float(np.mean(values))
         else:
-            value = convolution.probability([convolution.score(verdict.table) for verdict in verdicts])
-        weakest = min(verdicts, key=lambda verdict: verdict.value)
-        count = "1 passage" if len(verdicts) == 1 else f"{len(verdicts)} passages"
-        reason = f"{count} of the summary judged; the weakest has {weakest.value:.2f}"
+            value = convolution.probability(list(map(convolution.score, tables)))
+        weakest = values.index(min(values))
+        count = "1 passage" if len(passages) == 1 else f"{len(passages)} passages"
+        reason = f"{count} of the summary judged; the weakest has {values[weakest]:.2f}"
         return builder.ok(
             FAITHFULNESS,
             value=value,
             label=int(value >= self.threshold),
             reason=reason,
-            evidence=evidence([weakest.passage], "summary"),
+            evidence=evidence([passages[weakest]], "summary"),
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
@@ -13,20 +13,13 @@ from summeter.evaluators.overlap.backbones import BASELINE_FILE, Baseline, basel
 from summeter.evaluators.overlap.greedy import Frequencies, Greedy, greedy, idf_file
 from summeter.models.fitted import NumbersFile
 from summeter.models.networks import CountLayers, Encode, Network, TokenStates
-from summeter.records import HASH, Document, Item, Judgment, Span, digest
+from summeter.records import HASH, Document, Item, Judgment, digest
+from summeter.text.spans import TextSpan, evidence
 
 PRECISION, RECALL, F1 = ASPECTS = ("bertscore_precision", "bertscore_recall", "bertscore_f1")
 SHOWN = 3
 MATCHED = 0.995
 """A token this similar to one of the reference is as good as there."""
-
-
-class _Word(NamedTuple):
-    """A word of the summary: its stretch, its worst token's similarity."""
-
-    start: int
-    end: int
-    similar: float
 
 
 class BertScore(Evaluator):
@@ -150,7 +143,7 @@ def _sentences(
         if base is not None:
             value = base.rescaled((value, value, value))[0]
         worst = _worst(text, candidate, match, mine, shift)
-        shown = ", ".join(f"'{text[word.start : word.end]}' ({word.similar:.2f})" for word in worst)
+        shown = ", ".join(f"'{word.text}' ({similar:.2f})" for similar, word in worst)
         reason = (
             f"least like anything in the reference: {shown}" if shown else "every word has its like in the reference"
         )
@@ -161,23 +154,28 @@ def _sentences(
                 place,
                 value=value,
                 reason=reason,
-                evidence=tuple(Span(of="summary", start=word.start, end=word.end) for word in worst),
+                evidence=evidence((word for _, word in worst), "summary"),
             )
         )
     return judgments
 
 
-def _worst(text: str, candidate: TokenStates, match: Greedy, mine: np.ndarray, shift: int) -> list[_Word]:
-    """The words with the least similar tokens, worst first; tokens that touch are one word. None that is matched."""
-    words: list[_Word] = []
+def _worst(
+    text: str, candidate: TokenStates, match: Greedy, mine: np.ndarray, shift: int
+) -> list[tuple[float, TextSpan]]:
+    """The words with the least similar tokens, worst first, each with that similarity; tokens that touch are one word.
+
+    None that is matched.
+    """
+    words: list[tuple[float, TextSpan]] = []
     for at in np.flatnonzero(mine):
-        start, end = (edge + shift for edge in candidate.offsets[at])
+        start, end = (int(edge) + shift for edge in candidate.offsets[at])
         if not any(map(str.isalnum, text[start:end])):
             continue
         similar = float(match.best[at])
-        if words and words[-1].end == start:
-            words[-1] = _Word(words[-1].start, end, min(similar, words[-1].similar))
-        else:
-            words.append(_Word(start, end, similar))
-    worst = sorted(words, key=lambda word: (word.similar, word.start))[:SHOWN]
-    return [word for word in worst if word.similar < MATCHED]
+        if words and words[-1][1].end == start:
+            before, word = words.pop()
+            similar, start = min(similar, before), word.start
+        words.append((similar, TextSpan.of(text, start, end)))
+    worst = sorted(words, key=lambda scored: (scored[0], scored[1].start))[:SHOWN]
+    return [(similar, word) for similar, word in worst if similar < MATCHED]

@@ -189,7 +189,7 @@ def _evidence(one: Asked) -> tuple[Span, ...]:
     phrase = one.phrase.as_span("summary")
     if not one.answer.answered or one.answer.place is None:
         return (phrase,)
-    return phrase, Span(of="document", **one.answer.place._asdict())
+    return phrase, Span(of="document", start=one.answer.place.start, end=one.answer.place.end)
 
 
 def _shown(one: Asked) -> str:

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from summeter.evaluators.support.numbers import MONEY, PERCENT, Number, letters, numbers, shares
 from summeter.interrupt import checkpoint
-from summeter.text.ngrams import Token, words
+from summeter.text.ngrams import words
+from summeter.text.spans import TextSpan
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -178,7 +179,7 @@ def _sign_behind(text: str, number: Number) -> list[Word]:
     return [_plain(sign["half"].lower() + "m", *sign.span("sign"))] if sign else []
 
 
-def _is_negation(tokens: list[Token], i: int) -> bool:
+def _is_negation(tokens: list[TextSpan], i: int) -> bool:
     token = tokens[i]
     if token.text in NEGATIONS:
         return True
@@ -188,7 +189,7 @@ def _is_negation(tokens: list[Token], i: int) -> bool:
 _BEFORE_MONTH = frozenset(("in", "of", "last", "since", "by", "early", "late", "until"))
 
 
-def _is_content(tokens: list[Token], i: int, *, capital: bool) -> bool:
+def _is_content(tokens: list[TextSpan], i: int, *, capital: bool) -> bool:
     text = tokens[i].text
     after = tokens[i + 1].text if i + 1 < len(tokens) else ""
     before = tokens[i - 1].text if i else ""
@@ -200,7 +201,7 @@ def _is_content(tokens: list[Token], i: int, *, capital: bool) -> bool:
     return text not in FUNCTION_WORDS
 
 
-def _word(text: str, tokens: list[Token], i: int) -> Word:
+def _word(text: str, tokens: list[TextSpan], i: int) -> Word:
     token = tokens[i]
     capital = text[token.start].isupper()
     return Word(
