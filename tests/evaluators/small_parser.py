@@ -15,6 +15,7 @@ class Word:
     idx: int
     i: int
     dep_: str = "nsubj"
+    tag_: str = "NN"
     head: Any = None
 
     @property

@@ -19,7 +19,8 @@ def test_entities_and_noun_chunks_stand_where_they_say() -> None:
     assert [one.text for one in parsed.chunks] == chunks  # a phrase that is both stands in both lists
     for one in (*parsed.entities, *parsed.chunks, *parsed.sentences):
         assert text[one.start : one.end] == one.text
-    assert parsed.words[-1][:3] == (".", len(text) - 1, True)
+    last = parsed.words[-1]
+    assert (last.text, last.start, last.mark) == (".", len(text) - 1, True)
     assert words("Ada (32)  left.") == ("Ada", "(", "32", ")", "left", ".")
     assert phrases("") == ((), (), (), ())
 

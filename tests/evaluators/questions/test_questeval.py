@@ -16,7 +16,8 @@ from summeter.evaluators.questions.questeval import Asked, Compared, Formula, Qu
 from summeter.evaluators.questions.squad import token_f1
 from summeter.models.networks import FirstWord, Generate
 from summeter.records import Document, Judgment, UsageError
-from summeter.text.english.phrases import Token, phrases
+from summeter.text.english.dependency import Word
+from summeter.text.english.phrases import phrases
 from summeter.text.spans import TextSpan
 
 FIXTURE = json.loads((Path(__file__).parents[2] / "neural" / "questions.json").read_text("utf-8"))["questeval"]
@@ -234,4 +235,4 @@ def test_sentences_end_before_the_first_word_behind_a_stop() -> None:
     spans = _first_sentences(text, phrases(text).words, 9)
     assert [span.text for span in spans] == ['He won?! "', 'Yes."', "So.", "It was 3."]
     assert _first_sentences("", [], 5) == []
-    assert _first_sentences("a", [Token("a", 0, False, 0, "ROOT")], 5) == [TextSpan("a", 0, 1)]
+    assert _first_sentences("a", [Word("a", 0, "ROOT")], 5) == [TextSpan("a", 0, 1)]

@@ -9,7 +9,8 @@ from typing import Any, Final, NamedTuple
 
 from summeter.models.fitted import NumbersFile
 from summeter.records import InputError
-from summeter.text.english.phrases import Token, phrases
+from summeter.text.english.dependency import Word
+from summeter.text.english.phrases import phrases
 from summeter.text.english.phrases import words as words_of
 
 WHAT: Final = "dependency arcs"
@@ -106,5 +107,5 @@ def words(text: str) -> tuple[str, ...]:
     return tuple(_PTB.get(word, word.lower()) for word in words_of(text))
 
 
-def _written(token: Token) -> str:
+def _written(token: Word) -> str:
     return _PTB.get(token.text, token.text.lower())

@@ -15,7 +15,8 @@ from summeter.evaluators.questions.squad import token_f1, without_loose_blanks
 from summeter.models.networks import CompareStates, FirstWord, Framing, Generate, Generation, StatesMeasure, TokenStates
 from summeter.records import Claim, Item, Judgment, Side, digest
 from summeter.text.english import dependency
-from summeter.text.english.phrases import Token, phrases
+from summeter.text.english.dependency import Word
+from summeter.text.english.phrases import phrases
 from summeter.text.spans import TextSpan, evidence
 
 FAITHFULNESS, QUESTEVAL, PRECISION, RECALL = ASPECTS = (
@@ -366,7 +367,7 @@ def _shown(one: Asked) -> str:
     )
 
 
-def _first_sentences(text: str, words: Sequence[Token], most: int) -> list[TextSpan]:
+def _first_sentences(text: str, words: Sequence[Word], most: int) -> list[TextSpan]:
     """The first sentences by the released rule: one ends before the first word behind a full stop that is no mark."""
     spans = list[TextSpan]()
     first, stopped = 0, False

@@ -18,12 +18,19 @@ _EXCLUDED: Final = ["ner", "lemmatizer", "attribute_ruler"]
 
 
 class Word(NamedTuple):
-    """A word or a mark: its text, the place of its head (its own: a root), its relation, and its tag (Penn)."""
+    """A word or a mark: the place of its head (its own: a root), its relation, its tag (Penn), and where it begins."""
 
     text: str
     head: int
     dep: str
-    tag: str
+    tag: str = ""
+    start: int = 0
+    mark: bool = False
+
+    @classmethod
+    def of(cls, token: Any) -> Word:
+        """From spaCy's."""
+        return cls(token.text, token.head.i, token.dep_, token.tag_, token.idx, token.is_punct)
 
 
 class Tree:
@@ -65,7 +72,7 @@ def version() -> str:
 
 def parse(sentence: str) -> Tree:
     """The tree of an English sentence. InstallError where the parser is missing."""
-    return Tree([Word(token.text, token.head.i, token.dep_, token.tag_) for token in _parser()(sentence)])
+    return Tree(list(map(Word.of, _parser()(sentence))))
 
 
 @lru_cache(maxsize=1)

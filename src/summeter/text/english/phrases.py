@@ -9,19 +9,10 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from summeter.text.english import dependency
+from summeter.text.english.dependency import Word
 from summeter.text.spans import TextSpan
 
 _EXCLUDED: Final = ["lemmatizer"]
-
-
-class Token(NamedTuple):
-    """A word or a mark, where it begins in the text, the place of its head (its own: a root), and its relation."""
-
-    text: str
-    start: int
-    mark: bool
-    head: int
-    dep: str
 
 
 class Parsed(NamedTuple):
@@ -30,7 +21,7 @@ class Parsed(NamedTuple):
     entities: tuple[TextSpan, ...]
     chunks: tuple[TextSpan, ...]
     sentences: tuple[TextSpan, ...]
-    words: tuple[Token, ...]
+    words: tuple[Word, ...]
 
 
 def phrases(text: str) -> Parsed:
@@ -44,7 +35,7 @@ def phrases(text: str) -> Parsed:
         named,
         chunks,
         sentences,
-        tuple(Token(token.text, token.idx, token.is_punct, token.head.i, token.dep_) for token in parsed),
+        tuple(map(Word.of, parsed)),
     )
 
 
