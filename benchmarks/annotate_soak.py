@@ -20,7 +20,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from summeter.annotate.after.export import export_events, import_events
+from summeter.annotate.analysis.export import export_events, import_events
 from summeter.annotate.campaign.build import build
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService

@@ -29,17 +29,17 @@ def done(folder: Path, profiles: Sequence[Profile], data: Any = None, **plan: An
 def say(service: CampaignService, task: str, answers: dict[str, dict[str, Any]]) -> None:
     """Write answers to a task into the log as if they had been given."""
 
-    def decide(turn: Any) -> None:
+    def decide(transaction: Any) -> None:
         for who, answer in answers.items():
-            if who not in turn.state.people:
+            if who not in transaction.state.people:
                 arm = "unassisted" if who.startswith("un") else "assisted"
-                turn.emit("joined", who, data={"platform": "local", "id": who, "arm": arm})
+                transaction.emit("joined", who, data={"platform": "local", "id": who, "arm": arm})
             check = service.tasks.by_key[task].role == "check"
-            turn.emit("assigned", who, task=task, batch=1, data={"check": check})
+            transaction.emit("assigned", who, task=task, batch=1, data={"check": check})
             stored = {"machine": None, "comment": None, **answer}
             passed = service.kind.passed(service.tasks.by_key[task], stored) if check else None
             data = {"answer": stored, "seconds": 9.0, "client_at": None, "passed": passed}
-            turn.emit("answered", who, task=task, batch=1, data=data)
+            transaction.emit("answered", who, task=task, batch=1, data=data)
 
     service.log.do(decide)
 

@@ -42,15 +42,15 @@ def _votes(data: Dataset) -> Votes:
 
 
 def _answer(place: CampaignFolder, votes: Votes) -> None:
-    def decide(turn: Any) -> None:
+    def decide(transaction: Any) -> None:
         for who in sorted({who for given in votes.values() for who in given}):
-            turn.emit("joined", who, data={"platform": "local", "id": who, "arm": "assisted"})
+            transaction.emit("joined", who, data={"platform": "local", "id": who, "arm": "assisted"})
         for task in place.tasks.work:
             for who, cells in votes[task.document_id].items():
-                turn.emit("assigned", who, task=task.key, batch=1, data={"check": False})
+                transaction.emit("assigned", who, task=task.key, batch=1, data={"check": False})
                 answer = {"ratings": {task.systems[0]: cells}, "best": None, "machine": None, "comment": None}
                 data = {"answer": answer, "seconds": 30.0, "client_at": None, "passed": None}
-                turn.emit("answered", who, task=task.key, batch=1, data=data)
+                transaction.emit("answered", who, task=task.key, batch=1, data=data)
 
     with CampaignService(place) as service:
         service.log.do(decide)

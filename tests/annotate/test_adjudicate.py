@@ -13,7 +13,7 @@ from annotate import crowds
 from annotate.test_cli import run
 from annotate.test_server import opened
 
-from summeter.annotate.after.adjudicate import (
+from summeter.annotate.analysis.adjudicate import (
     ADJUDICATOR,
     Blind,
     Decision,
@@ -26,8 +26,8 @@ from summeter.annotate.after.adjudicate import (
     read_decisions,
     reopen,
 )
-from summeter.annotate.after.aggregate import judgments_of
-from summeter.annotate.after.export import export_events, import_events
+from summeter.annotate.analysis.aggregate import judgments_of
+from summeter.annotate.analysis.export import export_events, import_events
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.requests import read_answer
 from summeter.annotate.campaign.service import CampaignService

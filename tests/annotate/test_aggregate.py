@@ -11,8 +11,8 @@ from annotate import campaigns as made
 from annotate import crowds
 from annotate.test_cli import run
 
-from summeter.annotate.after.adjudicate import Decision, adjudicate
-from summeter.annotate.after.aggregate import judgments_of, merge, merged_of, votes_of
+from summeter.annotate.analysis.adjudicate import Decision, adjudicate
+from summeter.annotate.analysis.aggregate import judgments_of, merge, merged_of, votes_of
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
 from summeter.choices import Level

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.annotate.campaigns import make, rows
 
-from summeter.annotate.after.arms import arm_names, arms, table
+from summeter.annotate.analysis.arms import arm_names, arms, table
 from summeter.annotate.campaign.build import build
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService

@@ -198,7 +198,7 @@ def test_attention_checks_come_at_the_set_rate(tmp_path: Path) -> None:
         while made.do_batch(service, "anna"):
             pass
         person = service.state.people["anna"]
-    # 200 tasks of work in batches of 10: 10 * .2 / .8 = 2.5 checks a batch, two and three in turn, so 50 of 250.
+    # 200 tasks of work in batches of 10: 10 * .2 / .8 = 2.5 checks a batch, two and three in transaction, so 50 of 250.
     shown = sum(len(one.tasks) for one in person.batches.values())
     assert shown - 200 == person.checks_seen == 50
     counts = [len(one.checks) for one in person.batches.values()]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from annotate.test_cli import run
 
-from summeter.annotate.after.automation_bias import automation_bias, cases
+from summeter.annotate.analysis.automation_bias import automation_bias, cases
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
 

@@ -312,7 +312,7 @@ def test_names_are_stable_signed_and_not_the_platforms_ids() -> None:
 
 
 def test_a_platforms_csv_goes_out_and_comes_back(tmp_path: Path) -> None:
-    from summeter.annotate.after.export import import_submissions, study_settings, write_submissions
+    from summeter.annotate.analysis.export import import_submissions, study_settings, write_submissions
 
     turk = made.make(tmp_path / "t", platform={"name": "mturk", "prerequisites": {"locales": ["US"]}})
     with CampaignService(turk) as service:

@@ -116,11 +116,11 @@ def test_a_command_that_breaks_off_fails_alone(tmp_path: Path, monkeypatch: pyte
         monkeypatch.setattr(service.log, "_rebuild", _counted(service.log._rebuild, rebuilt))
         gate = made.Gate(service)
 
-        def bad(turn: Any) -> None:
+        def bad(transaction: Any) -> None:
             raise OverflowError("int too large to convert to float")
 
-        def half(turn: Any) -> None:
-            turn.emit("came", "anna", data={"study": "x"})
+        def half(transaction: Any) -> None:
+            transaction.emit("came", "anna", data={"study": "x"})
             raise KeyError("half done")
 
         futures = [service.log.submit(bad), service.submit("session", made.who("ben")), service.log.submit(half)]

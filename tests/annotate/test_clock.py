@@ -8,7 +8,7 @@ from typing import Any
 from annotate import campaigns as made
 from annotate.test_service import refused
 
-from summeter.annotate.after.quality import standings
+from summeter.annotate.analysis.quality import standings
 from summeter.annotate.campaign.people import Visitor
 from summeter.annotate.campaign.service import CampaignService
 

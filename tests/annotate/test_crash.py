@@ -24,7 +24,7 @@ import pytest
 from annotate import campaigns as made
 from annotate import postgres
 
-from summeter.annotate.after.export import export_events, import_events
+from summeter.annotate.analysis.export import export_events, import_events
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.server.security import CSRF

@@ -14,10 +14,10 @@ from annotate import campaigns as made
 from annotate import crowds
 from annotate.test_server import Client, opened
 
-from summeter.annotate.after.annotator import annotator_page, standing_of
-from summeter.annotate.after.export import export_events
-from summeter.annotate.after.quality import standings
-from summeter.annotate.after.status import DAY, HOUR, expected_end
+from summeter.annotate.analysis.annotator import annotator_page, standing_of
+from summeter.annotate.analysis.export import export_events
+from summeter.annotate.analysis.quality import standings
+from summeter.annotate.analysis.status import DAY, HOUR, expected_end
 from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import State

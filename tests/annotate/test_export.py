@@ -14,8 +14,8 @@ from annotate import crowds
 from annotate.test_cli import run
 from report import fake_runs as fake
 
-from summeter.annotate.after.adjudicate import Decision, adjudicate, reopen
-from summeter.annotate.after.aggregate import MERGED
+from summeter.annotate.analysis.adjudicate import Decision, adjudicate, reopen
+from summeter.annotate.analysis.aggregate import MERGED
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.server.downloads import downloads, write

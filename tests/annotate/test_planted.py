@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.annotate.campaigns import make, rows, who
 
-from summeter.annotate.after.adjudicate import Blind, disputes
-from summeter.annotate.after.automation_bias import cases
+from summeter.annotate.analysis.adjudicate import Blind, disputes
+from summeter.annotate.analysis.automation_bias import cases
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Answer

@@ -12,11 +12,11 @@ from annotate import crowds
 from annotate.imported import rated
 from annotate.test_cli import run
 
-from summeter.annotate.after.adjudicate import Decision, adjudicate
-from summeter.annotate.after.aggregate import dataset_of
-from summeter.annotate.after.automation_bias import automation_bias, cases, endorsement_rate
-from summeter.annotate.after.exclusion import Rules, exclude, proposals, reinstate_rule
-from summeter.annotate.after.quality import Quality, agreement, crowd_of, quality, standings
+from summeter.annotate.analysis.adjudicate import Decision, adjudicate
+from summeter.annotate.analysis.aggregate import dataset_of
+from summeter.annotate.analysis.automation_bias import automation_bias, cases, endorsement_rate
+from summeter.annotate.analysis.exclusion import Rules, exclude, proposals, reinstate_rule
+from summeter.annotate.analysis.quality import Quality, agreement, crowd_of, quality, standings
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.simulate.script import crowd, simulate

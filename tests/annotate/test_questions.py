@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from annotate import campaigns as made
 
-from summeter.annotate.after.adjudicate import Decision, adjudicate, disputes
-from summeter.annotate.after.aggregate import dataset_of, judgments_of, merged_of
-from summeter.annotate.after.quality import quality
+from summeter.annotate.analysis.adjudicate import Decision, adjudicate, disputes
+from summeter.annotate.analysis.aggregate import dataset_of, judgments_of, merged_of
+from summeter.annotate.analysis.quality import quality
 from summeter.annotate.campaign.bodies import Refusal
 from summeter.annotate.campaign.build import warnings_of
 from summeter.annotate.campaign.config import OwnQuestion, Scale

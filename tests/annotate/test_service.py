@@ -10,8 +10,8 @@ import pytest
 from annotate import campaigns as made
 
 import summeter as sm
-from summeter.annotate.after.aggregate import dataset_of, judgments_of
-from summeter.annotate.after.export import export_events, import_events
+from summeter.annotate.analysis.aggregate import dataset_of, judgments_of
+from summeter.annotate.analysis.export import export_events, import_events
 from summeter.annotate.campaign.bodies import Refusal
 from summeter.annotate.campaign.log import StoreError
 from summeter.annotate.campaign.pay import pay_of

@@ -9,7 +9,7 @@ import pytest
 from annotate import campaigns as made
 from annotate.test_cli import run
 
-from summeter.annotate.after.export import (
+from summeter.annotate.analysis.export import (
     export_events,
     import_events,
     import_submissions,

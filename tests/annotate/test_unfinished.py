@@ -11,8 +11,8 @@ from annotate import campaigns as made
 from annotate import crowds
 from annotate.test_cli import run
 
-from summeter.annotate.after.adjudicate import Decision, adjudicate
-from summeter.annotate.after.aggregate import incomplete, merged_of
+from summeter.annotate.analysis.adjudicate import Decision, adjudicate
+from summeter.annotate.analysis.aggregate import incomplete, merged_of
 from summeter.annotate.campaign.service import CampaignService
 from summeter.records import Judgment
 

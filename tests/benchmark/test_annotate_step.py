@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from summeter.annotate.after.key_facts import CHANGES
+from summeter.annotate.analysis.key_facts import CHANGES
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.people import Visitor
 from summeter.annotate.campaign.service import CampaignService

@@ -12,7 +12,7 @@ from web.steps import begins, expect, fits, moving_on, press, reach, resize, tas
 from web.test_annotate_keys import chips
 from web.test_annotate_safe import axe
 
-from summeter.annotate.after.adjudicate import Decision, adjudicate
+from summeter.annotate.analysis.adjudicate import Decision, adjudicate
 
 pytestmark = pytest.mark.web
 __all__ = ["axe"]

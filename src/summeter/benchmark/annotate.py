@@ -21,11 +21,11 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
-from summeter.annotate.after.adjudicate import Decision, adjudicate, disputes
-from summeter.annotate.after.aggregate import MERGED, judgments_of, merge, merged_of
-from summeter.annotate.after.arms import arms
-from summeter.annotate.after.key_facts import CHANGES, Change, changes_of, with_changes, write_changes
-from summeter.annotate.after.quality import crowd_votes
+from summeter.annotate.analysis.adjudicate import Decision, adjudicate, disputes
+from summeter.annotate.analysis.aggregate import MERGED, judgments_of, merge, merged_of
+from summeter.annotate.analysis.arms import arms
+from summeter.annotate.analysis.key_facts import CHANGES, Change, changes_of, with_changes, write_changes
+from summeter.annotate.analysis.quality import crowd_votes
 from summeter.annotate.campaign.build import build
 from summeter.annotate.campaign.config import Campaign, Show
 from summeter.annotate.campaign.folder import CampaignFolder

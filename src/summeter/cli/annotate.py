@@ -16,8 +16,8 @@ import typer
 from summeter.cli.common import AsJson, check_suffix, print_json
 
 if TYPE_CHECKING:
-    from summeter.annotate.after.adjudicate import Dispute
-    from summeter.annotate.after.quality import Quality
+    from summeter.annotate.analysis.adjudicate import Dispute
+    from summeter.annotate.analysis.quality import Quality
     from summeter.annotate.campaign.folder import CampaignFolder
     from summeter.annotate.campaign.service import CampaignService
     from summeter.meta._plan import Proposal
@@ -135,9 +135,9 @@ def status(
     """Say how far CAMPAIGN is, and how its people do. May be asked while it is served."""
     import time
 
-    from summeter.annotate.after import status as figures
-    from summeter.annotate.after.adjudicate import disputes
-    from summeter.annotate.after.quality import quality
+    from summeter.annotate.analysis import status as figures
+    from summeter.annotate.analysis.adjudicate import disputes
+    from summeter.annotate.analysis.quality import quality
 
     with _without_collector(), _open(campaign, database, readonly=True) as service:
         counts = figures.status(service, service.state, int(time.time() * 1000), service.log.last_seq)
@@ -183,8 +183,8 @@ def export(
     database: Database = None,
 ) -> None:
     """Write CAMPAIGN's judgments to its judgments/ folder; and the log, a platform's CSV or a dataset where asked."""
-    from summeter.annotate.after import export as files
-    from summeter.annotate.after.aggregate import dataset_of, incomplete
+    from summeter.annotate.analysis import export as files
+    from summeter.annotate.analysis.aggregate import dataset_of, incomplete
     from summeter.data.atomic import write_text
     from summeter.data.dataset import save
 
@@ -233,7 +233,7 @@ def _applied(service: CampaignService, folder: Path | None, *, apply: bool, forc
         return
     from collections import Counter
 
-    from summeter.annotate.after.key_facts import CHANGES, apply_changes
+    from summeter.annotate.analysis.key_facts import CHANGES, apply_changes
 
     changes = apply_changes(service, folder, force=force)
     counts = Counter(change.action for change in changes)
@@ -256,7 +256,7 @@ def import_(
     database: Database = None,
 ) -> None:
     """Add to CAMPAIGN what an export of its own holds, or what its platform's CSV says of people."""
-    from summeter.annotate.after.export import import_events, import_submissions
+    from summeter.annotate.analysis.export import import_events, import_submissions
 
     with _open(campaign, database) as service:
         if file.suffix.lower() == ".csv":
@@ -414,7 +414,7 @@ def assistance(
     """Say what a machine's help does: CAMPAIGNs over the same tasks that show more or less of its verdict."""
     from contextlib import ExitStack
 
-    from summeter.annotate.after.arms import arm_names, arms, table
+    from summeter.annotate.analysis.arms import arm_names, arms, table
     from summeter.cli.common import print_study_json
 
     with ExitStack() as stack:
@@ -456,7 +456,7 @@ def adjudicate_(
     as_json: AsJson = False,
 ) -> None:
     """List the tasks of CAMPAIGN on which annotators differ, with their answers side by side; or decide some."""
-    from summeter.annotate.after.adjudicate import Decision, adjudicate, disputes, queue_lines, read_decisions
+    from summeter.annotate.analysis.adjudicate import Decision, adjudicate, disputes, queue_lines, read_decisions
     from summeter.data.atomic import write_lines
 
     if task is not None or file is not None:
@@ -497,9 +497,9 @@ def exclude(
     database: Database = None,
 ) -> None:
     """Exclude annotators from CAMPAIGN, by name or by rule: their answers stop counting. Can be taken back."""
-    from summeter.annotate.after.exclusion import Proposal, Rules, proposals
-    from summeter.annotate.after.exclusion import exclude as exclude_all
-    from summeter.annotate.after.quality import standings
+    from summeter.annotate.analysis.exclusion import Proposal, Rules, proposals
+    from summeter.annotate.analysis.exclusion import exclude as exclude_all
+    from summeter.annotate.analysis.quality import standings
     from summeter.records import UsageError
 
     rules = Rules(checks_below, seconds_below, agreement_below, endorsement_above, min_answers, min_checks)
@@ -534,7 +534,7 @@ def reinstate(
     database: Database = None,
 ) -> None:
     """Take exclusions from CAMPAIGN back: the answers count again, where a place is still free."""
-    from summeter.annotate.after.exclusion import reinstate_rule
+    from summeter.annotate.analysis.exclusion import reinstate_rule
     from summeter.records import UsageError
 
     if bool(annotators) == (rule is not None):
@@ -633,7 +633,7 @@ def _pairs(values: dict[str, Any] | None) -> str:
 
 def _show_quality(measured: Quality, people: list[dict[str, Any]]) -> None:
     """Agreement in words, then a row an annotator, then what assistance does."""
-    from summeter.annotate.after.quality import in_words
+    from summeter.annotate.analysis.quality import in_words
     from summeter.tables import Table, number
 
     for row in measured.headline():
@@ -679,7 +679,7 @@ def _assistance(row: Row) -> str:
 
 
 def _truth(gold: str | None, seed: int) -> Any:
-    from summeter.annotate.after.aggregate import merge
+    from summeter.annotate.analysis.aggregate import merge
     from summeter.annotate.tasks.simulation import Truth
     from summeter.data.dataset import load
 
@@ -687,7 +687,7 @@ def _truth(gold: str | None, seed: int) -> Any:
 
 
 def _decided(service: CampaignService, task: str, taken: str | None, answer: str | None) -> Any:
-    from summeter.annotate.after.adjudicate import answer_of
+    from summeter.annotate.analysis.adjudicate import answer_of
     from summeter.records import UsageError
 
     if (taken is None) == (answer is None):

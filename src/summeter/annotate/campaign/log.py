@@ -1,7 +1,7 @@
 """EventLog: commands decided one after another by a single thread, committed in groups, and only then answered.
 
-A command is a function of a `Turn`: it looks at the state, emits events, returns a reply. All that wait are decided
-and committed together, so a busy server writes to the disk once for many answers. Before deciding, the thread reads
+A command is a function of a `Transaction`: it looks at the state, emits events, returns a reply. All that wait are
+decided and committed together, so a busy server writes to the disk once for many answers. Before that, the thread reads
 what other processes have added: whoever commits has seen everything committed before.
 """
 
@@ -51,7 +51,7 @@ S = TypeVar("S", bound=View)
 T = TypeVar("T")
 
 
-class Turn(Generic[S]):
+class Transaction(Generic[S]):
     """A command's hold on the state: `now` (milliseconds), `last` (the latest seq), and `emit` (applied at once).
 
     What was emitted before `keep()` stands, whatever becomes of the command.
@@ -90,7 +90,7 @@ class Turn(Generic[S]):
 
 
 class _Job(NamedTuple):
-    command: Callable[[Turn[Any]], Any]
+    command: Callable[[Transaction[Any]], Any]
     future: Future[Any]
 
 
@@ -143,7 +143,7 @@ class EventLog(Generic[S]):
         self._thread = threading.Thread(target=self._work, name="summeter-log", daemon=True)
         self._thread.start()
 
-    def submit(self, command: Callable[[Turn[S]], T]) -> Future[T]:
+    def submit(self, command: Callable[[Transaction[S]], T]) -> Future[T]:
         """Have a command decided; the future is done once its events are committed."""
         future: Future[T] = Future()
         with self._gate:
@@ -152,13 +152,13 @@ class EventLog(Generic[S]):
             self._jobs.put(_Job(command, future))
         return future
 
-    def do(self, command: Callable[[Turn[S]], T]) -> T:
+    def do(self, command: Callable[[Transaction[S]], T]) -> T:
         """`submit`, and wait."""
         return self.submit(command).result()
 
     def append(self, kind: str, annotator: str | None = None, **parts: Any) -> Event:
         """Add one event; `parts` are task, batch, token and data."""
-        return self.do(lambda turn: turn.emit(kind, annotator, **parts))
+        return self.do(lambda transaction: transaction.emit(kind, annotator, **parts))
 
     def refresh(self) -> None:
         """Take in what other processes have added."""
@@ -173,10 +173,10 @@ class EventLog(Generic[S]):
     def extend(self, events: Sequence[Event]) -> None:
         """Add events that were exported elsewhere, with their own seq and time, in one commit."""
 
-        def command(turn: Turn[S]) -> None:
+        def command(transaction: Transaction[S]) -> None:
             for event in events:
-                turn.state.apply(event)
-                turn.events.append(event)
+                transaction.state.apply(event)
+                transaction.events.append(event)
 
         self.do(command)
 
@@ -305,16 +305,16 @@ class EventLog(Generic[S]):
             self._catch_up(connection)
             last, chain = self.last_seq, self._chain
             for job in group:
-                turn = Turn(self.state, int(self._clock() * 1000), last)
+                transaction = Transaction(self.state, int(self._clock() * 1000), last)
                 try:
-                    replies.append((job.command(turn), None))
+                    replies.append((job.command(transaction), None))
                 except SummeterError as error:
                     replies.append((None, error))
                 except Exception as error:
-                    if len(turn.events) > turn.kept:
+                    if len(transaction.events) > transaction.kept:
                         raise _HalfDoneError(job) from error
                     replies.append((None, _not_stored(error)))
-                events += turn.events
+                events += transaction.events
                 last = events[-1].seq if events else last
             if events:
                 chain = self._insert(connection, events)

@@ -22,7 +22,7 @@ from summeter.annotate.campaign.bodies import (
 from summeter.annotate.campaign.config import HARD
 from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.folder import CampaignFolder
-from summeter.annotate.campaign.log import Turn
+from summeter.annotate.campaign.log import Transaction
 from summeter.annotate.campaign.pay import pay_of
 from summeter.annotate.campaign.people import Visitor, arm_of
 from summeter.annotate.campaign.stages import answered_late, ended_at, finish, give_back, outcome_of, stage_of, stages
@@ -36,14 +36,14 @@ QUIET = 0.1
 """The part of a lease without a sign of life after which a task that is seen again is written as one."""
 
 
-class PersonTurn:
-    """One person's turn: what they may do now, decided on the state and written as events."""
+class PersonRequest:
+    """One request of a person: what they may do now, decided on the state and written as events."""
 
-    def __init__(self, folder: CampaignFolder, turn: Turn[State], visitor: Visitor) -> None:
+    def __init__(self, folder: CampaignFolder, transaction: Transaction[State], visitor: Visitor) -> None:
         self.folder = folder
-        self.log_turn = turn
-        self.state = turn.state
-        self.now = turn.now
+        self.transaction = transaction
+        self.state = transaction.state
+        self.now = transaction.now
         self.visitor = visitor
         self.campaign = folder.campaign
         self.annotator = folder.names.annotator(visitor)
@@ -74,7 +74,7 @@ class PersonTurn:
 
     def emit(self, kind: str, **parts: Any) -> Any:
         """Add an event about this person; `parts` are task, batch, token and data."""
-        return self.log_turn.emit(kind, self.annotator, **parts)
+        return self.transaction.emit(kind, self.annotator, **parts)
 
     def join(self) -> Person:
         """The person, who joins now if not before."""
@@ -130,196 +130,196 @@ class PersonTurn:
         return {"ok": True, "stage": self.stage, **more}
 
 
-def session(turn: PersonTurn, _: Json) -> Json:
+def session(request: PersonRequest, _: Json) -> Json:
     """Where the person stands: `GET /api/session` but for its csrf."""
-    stage = turn.stage
-    held = turn.standing.active if stage == "work" else None
+    stage = request.stage
+    held = request.standing.active if stage == "work" else None
     return {
         "stage": stage,
-        "preview": turn.visitor.preview,
-        "annotator": turn.annotator,
-        "campaign": about(turn.folder),
-        "stages": stages(turn.campaign, len(turn.folder.tasks.training)),
-        "progress": _progress(turn),
-        "qualification": _questions(turn) if stage == "qualification" else None,
-        "training": _training(turn) if stage == "training" else None,
-        "batch": None if held is None else _batch(turn, held),
-        "sample": _sample(turn) if turn.visitor.preview else None,
-        "done": _done(turn),
-        "pay": _pay(turn),
+        "preview": request.visitor.preview,
+        "annotator": request.annotator,
+        "campaign": about(request.folder),
+        "stages": stages(request.campaign, len(request.folder.tasks.training)),
+        "progress": _progress(request),
+        "qualification": _questions(request) if stage == "qualification" else None,
+        "training": _training(request) if stage == "training" else None,
+        "batch": None if held is None else _batch(request, held),
+        "sample": _sample(request) if request.visitor.preview else None,
+        "done": _done(request),
+        "pay": _pay(request),
     }
 
 
-def consent(turn: PersonTurn, body: Json) -> Json:
+def consent(request: PersonRequest, body: Json) -> Json:
     """Agreeing twice is agreeing; refusing ends the campaign for this person."""
     agreed = agreed_of(body)
-    if turn.standing.agreed != agreed:
-        turn.require_stage("consent")
-        turn.join()
-        turn.emit("consented", data={"agreed": agreed})
+    if request.standing.agreed != agreed:
+        request.require_stage("consent")
+        request.join()
+        request.emit("consented", data={"agreed": agreed})
         if not agreed:
-            turn.emit("ended", data={"outcome": "screened_out"})
-    return turn.done()
+            request.emit("ended", data={"outcome": "screened_out"})
+    return request.done()
 
 
-def instructions(turn: PersonTurn, _: Json) -> Json:
+def instructions(request: PersonRequest, _: Json) -> Json:
     """The instructions were read."""
-    if not turn.standing.instructed:
-        turn.require_stage("instructions")
-        turn.join()
-        turn.emit("instructed")
-    return turn.done()
+    if not request.standing.instructed:
+        request.require_stage("instructions")
+        request.join()
+        request.emit("instructed")
+    return request.done()
 
 
-def qualification(turn: PersonTurn, body: Json) -> Json:
+def qualification(request: PersonRequest, body: Json) -> Json:
     """All questions right, or an attempt is used up."""
-    test = turn.campaign.qualification
+    test = request.campaign.qualification
     token = answer_id_of(body) if "answer_id" in body else None
-    known = None if token is None else turn.standing.tokens.get(token)
+    known = None if token is None else request.standing.tokens.get(token)
     if test is None:
         raise Refusal(409, "wrong_stage", "this campaign has no qualification test")
     if known is not None and known.kind != "qualified":
         raise _reused()
     if known is None:
-        turn.require_stage("qualification")
+        request.require_stage("qualification")
         names = [f"q{index}" for index in range(len(test.questions))]
         choices = choices_of(body, names)
-        person = turn.join()
+        person = request.join()
         right = sum(choices[name] == question.answer for name, question in zip(names, test.questions, strict=True))
         data = {"answers": choices, "correct": right, "total": len(names), "passed": right == len(names)}
-        known = turn.emit("qualified", token=token, data=data)
+        known = request.emit("qualified", token=token, data=data)
         if not data["passed"] and person.attempts >= test.attempts:
-            turn.emit("ended", data={"outcome": "screened_out"})
+            request.emit("ended", data={"outcome": "screened_out"})
     facts = {name: known.data[name] for name in ("passed", "correct", "total")}
-    return turn.done(**facts, attempts_left=max(0, test.attempts - turn.standing.attempts))
+    return request.done(**facts, attempts_left=max(0, test.attempts - request.standing.attempts))
 
 
-def training(turn: PersonTurn, body: Json) -> Json:
+def training(request: PersonRequest, body: Json) -> Json:
     """An answer to a training task, with what there is to say about it."""
     token, seconds = answer_id_of(body), seconds_of(body)
-    tasks = {turn.folder.names.task(turn.annotator, task.key): task for task in turn.folder.tasks.training}
+    tasks = {request.folder.names.task(request.annotator, task.key): task for task in request.folder.tasks.training}
     task_id = body.get("task")
     task = tasks.get(task_id) if isinstance(task_id, str) else None
     if task is None:
         raise Refusal(403, "not_yours", "this is no training task of yours")
-    stored = _read(turn, task, body.get("answer"))
-    known = _repeated(turn, token, "trained", task, stored)
+    stored = _read(request, task, body.get("answer"))
+    known = _repeated(request, token, "trained", task, stored)
     if known is None:
-        turn.require_stage("training")
-        person = turn.join()
+        request.require_stage("training")
+        person = request.join()
         if task.key in person.trained:
             raise Refusal(409, "closed", "this training task is done")
-        passed = turn.folder.kind.passed(task, stored)
+        passed = request.folder.kind.passed(task, stored)
         data = {"answer": stored, "passed": passed, "seconds": seconds}
-        known = turn.emit("trained", task=task.key, token=token, data=data)
-        _end_training(turn, person)
-    return turn.done(passed=known.data["passed"], feedback=task.feedback)
+        known = request.emit("trained", task=task.key, token=token, data=data)
+        _end_training(request, person)
+    return request.done(passed=known.data["passed"], feedback=task.feedback)
 
 
-def _end_training(turn: PersonTurn, person: Person) -> None:
-    if not _training_left(turn):
+def _end_training(request: PersonRequest, person: Person) -> None:
+    if not _training_left(request):
         share = sum(person.trained.values()) / len(person.trained)
-        if share < turn.campaign.training.pass_share:
-            turn.emit("ended", data={"outcome": "screened_out"})
+        if share < request.campaign.training.pass_share:
+            request.emit("ended", data={"outcome": "screened_out"})
 
 
-def batch(turn: PersonTurn, _: Json) -> Json:
+def batch(request: PersonRequest, _: Json) -> Json:
     """The batch held, else a new one, else the end."""
-    stage = turn.stage
+    stage = request.stage
     if stage not in {"work", "done"}:
         raise Refusal(409, "wrong_stage", f"you are at the stage {stage}")
-    barred = turn.standing.excluded or turn.standing.ended in HARD
-    if not barred and turn.standing.active is None:
-        _hand_out(turn, turn.join())
-    held = turn.require_person().active if turn.stage == "work" else None
-    return turn.done(batch=None if held is None else _batch(turn, held), done=_done(turn))
+    barred = request.standing.excluded or request.standing.ended in HARD
+    if not barred and request.standing.active is None:
+        _hand_out(request, request.join())
+    held = request.require_person().active if request.stage == "work" else None
+    return request.done(batch=None if held is None else _batch(request, held), done=_done(request))
 
 
-def _hand_out(turn: PersonTurn, person: Person) -> None:
+def _hand_out(request: PersonRequest, person: Person) -> None:
     """Assign a new batch, or say that it is over."""
-    plan, folder = turn.campaign.batch, turn.folder
+    plan, folder = request.campaign.batch, request.folder
     enough = plan.per_annotator is not None and person.finished >= plan.per_annotator
-    keys = [] if enough else choose(turn.state, person, plan.size, folder.groups)
+    keys = [] if enough else choose(request.state, person, plan.size, folder.groups)
     if not keys:
         outcome = "completed" if person.finished else "no_more_items"
         if person.ended != outcome:
-            turn.emit("ended", data={"outcome": outcome})
+            request.emit("ended", data={"outcome": outcome})
         return
     number = len(person.batches) + 1
     work = [folder.tasks.by_key[key] for key in keys]
-    rate_rng = Random(folder.names.mark("rate", turn.annotator))
-    due = checks_due(person, len(work), turn.campaign.attention.rate, rate_rng)
-    rng = Random(folder.names.mark("checks", turn.annotator, str(number)))
+    rate_rng = Random(folder.names.mark("rate", request.annotator))
+    due = checks_due(person, len(work), request.campaign.attention.rate, rate_rng)
+    rng = Random(folder.names.mark("checks", request.annotator, str(number)))
     shown = with_checks(work, folder.tasks.checks, folder.checks_by_document, person.answers, due, rng)
     for task in shown:
-        turn.emit("assigned", task=task.key, batch=number, data={"check": task.role == "check"})
+        request.emit("assigned", task=task.key, batch=number, data={"check": task.role == "check"})
 
 
-def opened(turn: PersonTurn, body: Json) -> Json:
+def opened(request: PersonRequest, body: Json) -> Json:
     """A task is in view: noted the first time in its batch, later as a sign of life where the last is a while ago."""
-    person, task = turn.require_task(body)
+    person, task = request.require_task(body)
     held = person.batches[person.assigned[task.key]]
-    quiet = turn.now - held.seen >= turn.state.lease * QUIET
+    quiet = request.now - held.seen >= request.state.lease * QUIET
     if held.active and (quiet or task.key not in held.opened):
-        turn.emit("opened", task=task.key, batch=held.number)
+        request.emit("opened", task=task.key, batch=held.number)
     return {"ok": True}
 
 
-def answers(turn: PersonTurn, body: Json) -> Json:
+def answers(request: PersonRequest, body: Json) -> Json:
     """Store an answer: once, whatever the network does; never lost, even if it comes after its batch is over."""
     token, seconds = answer_id_of(body), seconds_of(body)
-    person, task = turn.require_task(body)
-    stored = _read(turn, task, body.get("answer"))
-    known = _repeated(turn, token, "answered", task, stored)
+    person, task = request.require_task(body)
+    stored = _read(request, task, body.get("answer"))
+    known = _repeated(request, token, "answered", task, stored)
     if known is None:
         number = person.assigned[task.key]
         held = person.batches[number]
         if held.over and task.key in held.answered:
             raise Refusal(409, "closed", "the batch is finished; its answers stay as they are")
-        least = turn.campaign.minimum_seconds
-        if seconds < least or _impossible(turn, person, held, task):
+        least = request.campaign.minimum_seconds
+        if seconds < least or _impossible(request, person, held, task):
             raise Refusal(422, "too_fast", f"please take at least {least:g} seconds for a task", "seconds")
-        passed = turn.folder.kind.passed(task, stored) if task.role == "check" else None
+        passed = request.folder.kind.passed(task, stored) if task.role == "check" else None
         data = {"answer": stored, "seconds": seconds, "client_at": client_at_of(body), "passed": passed}
-        known = turn.emit("answered", task=task.key, batch=number, token=token, data=data)
+        known = request.emit("answered", task=task.key, batch=number, token=token, data=data)
         if held.over:
-            answered_late(turn.log_turn, turn.campaign, person, held)
+            answered_late(request.transaction, request.campaign, person, held)
     return {"ok": True, "answer_id": token, "task": body["task"], "seq": known.seq}
 
 
-def _impossible(turn: PersonTurn, person: Person, held: Batch, task: Task) -> bool:
+def _impossible(request: PersonRequest, person: Person, held: Batch, task: Task) -> bool:
     """Whether by the server's clock there was no time for so many answers, whatever the browser claims.
 
     Answers that waited for the network arrive together; all of them had since the batch was handed out.
     """
     if person.simulated:
         return False
-    needed = len(held.answered | {task.key}) * turn.campaign.minimum_seconds
-    return needed > (turn.now - held.since) / 1000 + SLACK
+    needed = len(held.answered | {task.key}) * request.campaign.minimum_seconds
+    return needed > (request.now - held.since) / 1000 + SLACK
 
 
-def finish_batch(turn: PersonTurn, _: Json) -> Json:
+def finish_batch(request: PersonRequest, _: Json) -> Json:
     """Finish the batch held; asked again, nothing changes."""
-    person = turn.require_person()
+    person = request.require_person()
     held = person.active
     if held is not None:
         if held.waiting:
             raise Refusal(409, "unfinished", f"{len(held.waiting)} tasks of the batch have no answer yet")
-        finish(turn.log_turn, turn.campaign, person, held, by="annotator")
-    return turn.done(done=_done(turn))
+        finish(request.transaction, request.campaign, person, held, by="annotator")
+    return request.done(done=_done(request))
 
 
-def return_(turn: PersonTurn, _: Json) -> Json:
+def return_(request: PersonRequest, _: Json) -> Json:
     """Give back what is not answered."""
-    person = turn.require_person()
+    person = request.require_person()
     held = person.active
-    count = 0 if held is None else give_back(turn.log_turn, turn.campaign, person, held)
-    return turn.done(returned=count)
+    count = 0 if held is None else give_back(request.transaction, request.campaign, person, held)
+    return request.done(returned=count)
 
 
-def _repeated(turn: PersonTurn, token: str, kind: str, task: Task, stored: Json) -> Event | None:
+def _repeated(request: PersonRequest, token: str, kind: str, task: Task, stored: Json) -> Event | None:
     """The event of an answer that is sent again; None for a new one. Refuses another answer under the same token."""
-    known = turn.standing.tokens.get(token)
+    known = request.standing.tokens.get(token)
     if known is not None and (known.kind != kind or known.task != task.key or known.data["answer"] != stored):
         raise _reused()
     return known
@@ -329,10 +329,10 @@ def _reused() -> Refusal:
     return Refusal(409, "answer_id_reused", "this answer_id was used for another answer")
 
 
-def _read(turn: PersonTurn, task: Task, answer: Any) -> Json:
+def _read(request: PersonRequest, task: Task, answer: Any) -> Json:
     """The answer as it is stored. The machine's verdict must be answered where it is shown, and only there."""
-    stored = read_answer(turn.folder, turn.annotator, task, answer)
-    shown = (turn.assistance(task) or {}).get("machine")
+    stored = read_answer(request.folder, request.annotator, task, answer)
+    shown = (request.assistance(task) or {}).get("machine")
     if (shown is not None) != (stored["machine"] is not None):
         lacks = "say whether you agree with the machine" if stored["machine"] is None else "no verdict was shown"
         raise Refusal(422, "invalid", lacks, "answer.machine")
@@ -356,101 +356,101 @@ def about(folder: CampaignFolder) -> Json:
     return {name: getattr(campaign, name) for name in ("name", "title", "kind", "language", "contact")}
 
 
-def _pay(turn: PersonTurn) -> Json | None:
+def _pay(request: PersonRequest) -> Json | None:
     """What was earned. The bonus follows from the checks: before the end it would tell which batches passed them."""
-    plan = turn.campaign.pay
+    plan = request.campaign.pay
     if plan is None:
         return None
-    earned = pay_of(turn.campaign, turn.standing)
-    shown = round(earned.bonus, 2) if turn.stage == "done" else None
+    earned = pay_of(request.campaign, request.standing)
+    shown = round(earned.bonus, 2) if request.stage == "done" else None
     return {"currency": plan.currency, "earned": round(earned.base, 2), "bonus": shown}
 
 
-def _progress(turn: PersonTurn) -> Json:
-    person = turn.standing
+def _progress(request: PersonRequest) -> Json:
+    person = request.standing
     held = person.active
     return {
         "answered": len(person.answers),
         "batches": person.finished,
-        "batches_most": turn.campaign.batch.per_annotator,
+        "batches_most": request.campaign.batch.per_annotator,
         "batch_answered": 0 if held is None else len(held.answered),
         "batch_size": 0 if held is None else len(held.tasks),
     }
 
 
-def _questions(turn: PersonTurn) -> Json | None:
-    test = turn.campaign.qualification
+def _questions(request: PersonRequest) -> Json | None:
+    test = request.campaign.qualification
     if test is None:
         return None
     questions = [
         {"id": f"q{index}", "question": question.question, "choices": list(question.choices)}
         for index, question in enumerate(test.questions)
     ]
-    return {"questions": questions, "attempts_left": test.attempts - turn.standing.attempts}
+    return {"questions": questions, "attempts_left": test.attempts - request.standing.attempts}
 
 
-def _training_left(turn: PersonTurn) -> list[Task]:
-    return [task for task in turn.folder.tasks.training if task.key not in turn.standing.trained]
+def _training_left(request: PersonRequest) -> list[Task]:
+    return [task for task in request.folder.tasks.training if task.key not in request.standing.trained]
 
 
-def _training(turn: PersonTurn) -> Json:
-    view = _TaskView(turn)
-    tasks = [view.task(task) for task in _training_left(turn)]
+def _training(request: PersonRequest) -> Json:
+    view = _TaskView(request)
+    tasks = [view.task(task) for task in _training_left(request)]
     return {"tasks": tasks, "documents": view.documents}
 
 
-def _sample(turn: PersonTurn) -> Json:
-    view, tasks = _TaskView(turn), turn.folder.tasks
+def _sample(request: PersonRequest) -> Json:
+    view, tasks = _TaskView(request), request.folder.tasks
     return {"task": view.task((tasks.training or tasks.work)[0]), "documents": view.documents}
 
 
-def _batch(turn: PersonTurn, held: Batch) -> Json:
-    view, state = _TaskView(turn), turn.state
-    tasks = [view.task(turn.folder.tasks.by_key[key]) for key in held.tasks]
+def _batch(request: PersonRequest, held: Batch) -> Json:
+    view, state = _TaskView(request), request.state
+    tasks = [view.task(request.folder.tasks.by_key[key]) for key in held.tasks]
     expires = held.seen + state.lease
     return {
         "number": held.number,
         "expires_at": expires,
         "lease_seconds": state.lease / 1000,
-        "seconds_left": max(0, expires - turn.now) / 1000,
+        "seconds_left": max(0, expires - request.now) / 1000,
         "documents": view.documents,
         "tasks": tasks,
     }
 
 
-def _done(turn: PersonTurn) -> Json | None:
+def _done(request: PersonRequest) -> Json | None:
     """How it ended, where it has."""
-    person = turn.person
-    if person is None or turn.stage != "done":
+    person = request.person
+    if person is None or request.stage != "done":
         return None
     outcome = outcome_of(person)
-    code = getattr(turn.campaign.codes, outcome)
-    url, form = platform_named(turn.campaign.platform.name).completion(turn.visitor, outcome, code)
-    more = _more(turn, person)
+    code = getattr(request.campaign.codes, outcome)
+    url, form = platform_named(request.campaign.platform.name).completion(request.visitor, outcome, code)
+    more = _more(request, person)
     return {"outcome": outcome, "at": ended_at(person), "code": code, "url": url, "form": form, "more": more}
 
 
-def _more(turn: PersonTurn, person: Person) -> bool:
+def _more(request: PersonRequest, person: Person) -> bool:
     """Whether there is work again for somebody who was done."""
-    most = turn.campaign.batch.per_annotator
+    most = request.campaign.batch.per_annotator
     if person.excluded or person.ended not in {"completed", "no_more_items"}:
         return False
     if most is not None and person.finished >= most:
         return False
-    return bool(choose(turn.state, person, 1, turn.folder.groups))
+    return bool(choose(request.state, person, 1, request.folder.groups))
 
 
 class _TaskView:
     """Tasks for one browser, with each document once."""
 
-    def __init__(self, turn: PersonTurn) -> None:
-        self.turn = turn
+    def __init__(self, request: PersonRequest) -> None:
+        self.request = request
         self.documents: dict[str, Json] = {}
         self._names: dict[str, str] = {}
 
     def task(self, task: Task) -> Json:
         """A task: the same fields for work, checks and training."""
-        folder, person = self.turn.folder, self.turn.standing
+        folder, person = self.request.folder, self.request.standing
         letters = folder.letters(person.annotator, task)
         known = person.answers.get(task.key)
         held = person.batches.get(person.assigned.get(task.key, 0))
@@ -459,8 +459,8 @@ class _TaskView:
             "kind": task.kind,
             "document": self._document(task),
             "body": folder.kind.shown(task.body, letters),
-            "assistance": self.turn.assistance(task),
-            "minimum_seconds": self.turn.campaign.minimum_seconds,
+            "assistance": self.request.assistance(task),
+            "minimum_seconds": self.request.campaign.minimum_seconds,
             "opened": held is not None and task.key in held.opened,
             "answer": None if known is None else folder.kind.page_answer(known.answer, letters),
             **folder.kind.asked(letters),
@@ -470,7 +470,7 @@ class _TaskView:
         name = self._names.get(task.document_id)
         if name is None:
             name = self._names[task.document_id] = f"d{len(self._names) + 1}"
-            self.documents[name] = document_of(self.turn.folder, task)
+            self.documents[name] = document_of(self.request.folder, task)
         return name
 
 
@@ -485,7 +485,7 @@ def document_of(folder: CampaignFolder, task: Task) -> Json:
     return {"text": text, "sentences": [[span.start, span.end] for span in spans], "domain": domain}
 
 
-REQUESTS: dict[str, Callable[[PersonTurn, Json], Json]] = {
+REQUESTS: dict[str, Callable[[PersonRequest, Json], Json]] = {
     "session": session,
     "consent": consent,
     "instructions": instructions,

@@ -13,9 +13,9 @@ from pathlib import Path
 from summeter.annotate.campaign.bodies import Json
 from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.folder import EVENTS, CampaignFolder
-from summeter.annotate.campaign.log import EventLog, Turn
+from summeter.annotate.campaign.log import EventLog, Transaction
 from summeter.annotate.campaign.people import Visitor
-from summeter.annotate.campaign.requests import REQUESTS, PersonTurn
+from summeter.annotate.campaign.requests import REQUESTS, PersonRequest
 from summeter.annotate.campaign.stages import end_overdue
 from summeter.annotate.campaign.state import State
 from summeter.records import UsageError
@@ -76,16 +76,16 @@ class CampaignService:
         """
         command = REQUESTS[name]
 
-        def decide(turn: Turn[State]) -> Json:
+        def decide(transaction: Transaction[State]) -> Json:
             if not self.log.readonly:
-                end_overdue(turn, self.campaign)
-            person_turn = PersonTurn(self.folder, turn, visitor)
+                end_overdue(transaction, self.campaign)
+            request = PersonRequest(self.folder, transaction, visitor)
             if name != "session":
-                person_turn.require_writable()
+                request.require_writable()
             if not self.log.readonly:
-                person_turn.arrive()
-            turn.keep()
-            return command(person_turn, body or {})
+                request.arrive()
+            transaction.keep()
+            return command(request, body or {})
 
         return self.log.submit(decide)
 
@@ -102,16 +102,16 @@ class CampaignService:
         return self._rule("reinstated", annotator, {"reason": reason, "by": by, "rule": rule})
 
     def _rule(self, kind: str, annotator: str, data: Json) -> Event:
-        def decide(turn: Turn[State]) -> Event:
-            person = turn.state.people.get(annotator)
+        def decide(transaction: Transaction[State]) -> Event:
+            person = transaction.state.people.get(annotator)
             if person is None:
                 raise UsageError(f"nobody called {annotator!r} has taken part")
             if person.excluded == (kind == "excluded"):
                 raise UsageError(f"{annotator} is {'already' if person.excluded else 'not'} excluded")
-            return turn.emit(kind, annotator, data=data)
+            return transaction.emit(kind, annotator, data=data)
 
         return self.log.do(decide)
 
     def end_leases(self) -> None:
         """End the leases that have run out now, rather than when somebody next asks."""
-        self.log.do(lambda turn: end_overdue(turn, self.campaign))
+        self.log.do(lambda transaction: end_overdue(transaction, self.campaign))

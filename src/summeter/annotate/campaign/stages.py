@@ -3,65 +3,65 @@
 from __future__ import annotations
 
 from summeter.annotate.campaign.config import HARD, Campaign
-from summeter.annotate.campaign.log import Turn
+from summeter.annotate.campaign.log import Transaction
 from summeter.annotate.campaign.state import CHECKS_RULE, Batch, Person, State
 
 BY_RULE = "rule"
 
 
-def end_overdue(turn: Turn[State], campaign: Campaign) -> None:
+def end_overdue(transaction: Transaction[State], campaign: Campaign) -> None:
     """End every lease that has run out: what was not answered is offered to others."""
-    for person, batch in turn.state.overdue(turn.now):
-        _release(turn, person, batch, "expired")
+    for person, batch in transaction.state.overdue(transaction.now):
+        _release(transaction, person, batch, "expired")
         if batch.answered and not batch.finished:
-            finish(turn, campaign, person, batch, by="lease")
+            finish(transaction, campaign, person, batch, by="lease")
 
 
-def give_back(turn: Turn[State], campaign: Campaign, person: Person, batch: Batch) -> int:
+def give_back(transaction: Transaction[State], campaign: Campaign, person: Person, batch: Batch) -> int:
     """Return the unanswered tasks of a batch; what was answered makes the batch finished."""
-    count = _release(turn, person, batch, "returned")
+    count = _release(transaction, person, batch, "returned")
     if batch.answered:
-        finish(turn, campaign, person, batch, by="annotator")
+        finish(transaction, campaign, person, batch, by="annotator")
     return count
 
 
-def _release(turn: Turn[State], person: Person, batch: Batch, kind: str) -> int:
+def _release(transaction: Transaction[State], person: Person, batch: Batch, kind: str) -> int:
     waiting = [task for task in batch.tasks if task in batch.waiting]
     for task in waiting:
-        turn.emit(kind, person.annotator, task=task, batch=batch.number)
+        transaction.emit(kind, person.annotator, task=task, batch=batch.number)
     return len(waiting)
 
 
-def finish(turn: Turn[State], campaign: Campaign, person: Person, batch: Batch, *, by: str) -> None:
+def finish(transaction: Transaction[State], campaign: Campaign, person: Person, batch: Batch, *, by: str) -> None:
     """Finish a batch, and end the person's work where the checks or the number of batches say so."""
-    turn.emit("finished", person.annotator, batch=batch.number, data={"by": by})
-    _judge(turn, campaign, person)
+    transaction.emit("finished", person.annotator, batch=batch.number, data={"by": by})
+    _judge(transaction, campaign, person)
 
 
-def answered_late(turn: Turn[State], campaign: Campaign, person: Person, batch: Batch) -> None:
+def answered_late(transaction: Transaction[State], campaign: Campaign, person: Person, batch: Batch) -> None:
     """What an answer to a batch that is over does: the batch counts as finished, and is judged by its checks so far.
 
     More answers may follow: checks without an answer, here and in a batch held now, are taken as passed.
     """
     if not batch.finished:
-        turn.emit("finished", person.annotator, batch=batch.number, data={"by": "annotator"})
+        transaction.emit("finished", person.annotator, batch=batch.number, data={"by": "annotator"})
     checks = batch.checks | (person.active.checks if person.active is not None else set())
-    _judge(turn, campaign, person, unanswered=len(checks - person.answers.keys()))
+    _judge(transaction, campaign, person, unanswered=len(checks - person.answers.keys()))
 
 
-def _judge(turn: Turn[State], campaign: Campaign, person: Person, *, unanswered: int = 0) -> None:
+def _judge(transaction: Transaction[State], campaign: Campaign, person: Person, *, unanswered: int = 0) -> None:
     if person.ended in HARD or person.excluded:
         return
     if failed(campaign, person, unanswered=unanswered):
-        turn.emit("ended", person.annotator, data={"outcome": "failed_checks"})
+        transaction.emit("ended", person.annotator, data={"outcome": "failed_checks"})
         if campaign.attention.exclude:
             judged = person.checks_judged
             reason = f"passed {sum(judged)} of {len(judged)} attention checks"
-            turn.emit("excluded", person.annotator, data={"reason": reason, "by": BY_RULE, "rule": CHECKS_RULE})
+            transaction.emit("excluded", person.annotator, data={"reason": reason, "by": BY_RULE, "rule": CHECKS_RULE})
         return
     complete = _enough(campaign, person) or person.ended == "no_more_items"
     if complete and person.active is None and person.ended != "completed":
-        turn.emit("ended", person.annotator, data={"outcome": "completed"})
+        transaction.emit("ended", person.annotator, data={"outcome": "completed"})
 
 
 def failed(campaign: Campaign, person: Person, *, unanswered: int = 0) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from aiohttp import web
 
-from summeter.annotate.after.adjudicate import (
+from summeter.annotate.analysis.adjudicate import (
     Blind,
     Decision,
     Dispute,
@@ -90,7 +90,7 @@ class _Adjudication:
         if not isinstance(restore, bool):
             raise Refusal(422, "invalid", "is true or false", "restore")
         event = await _written(lambda: reopen(self.service, task.key, BY, follows=follows, restore=restore))
-        read = self.service.log.submit(lambda turn: turn.state.adjudicated.get(task.key))
+        read = self.service.log.submit(lambda transaction: transaction.state.adjudicated.get(task.key))
         now = self._decided(task, await asyncio.wrap_future(read))
         reply = {"ok": True, "seq": event.seq, "decided": self.view.decided(now), "answer": self.view.answer(now)}
         return web.json_response(reply)
@@ -107,7 +107,7 @@ class _Adjudication:
 
     async def _dispute(self, task: Task) -> Dispute:
         kind = self.service.kind
-        read = self.service.log.submit(lambda turn: dispute_of(kind, turn.state, task))
+        read = self.service.log.submit(lambda transaction: dispute_of(kind, transaction.state, task))
         dispute = await asyncio.wrap_future(read)
         if dispute is None:
             raise Refusal(409, "agreed", "annotators no longer differ on this task, and nobody has decided it", "task")

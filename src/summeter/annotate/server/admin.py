@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from aiohttp import web
 
-from summeter.annotate.after.status import people as people_of
-from summeter.annotate.after.status import status as status_of
+from summeter.annotate.analysis.status import people as people_of
+from summeter.annotate.analysis.status import status as status_of
 from summeter.annotate.campaign.bodies import Refusal
 from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.folder import CampaignFolder
-from summeter.annotate.campaign.log import Turn
+from summeter.annotate.campaign.log import Transaction
 from summeter.annotate.campaign.requests import about
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import State
@@ -29,7 +29,7 @@ from summeter.annotate.server.security import CSRF, body_of, cookie_of, same_ori
 from summeter.records import UsageError
 
 if TYPE_CHECKING:
-    from summeter.annotate.after.quality import Standing
+    from summeter.annotate.analysis.quality import Standing
 
 COOKIE = "summeter-admin"
 IF_NONE_MATCH = "If-None-Match"
@@ -105,17 +105,19 @@ class _Admin:
         )
 
     async def status(self, request: web.Request) -> web.StreamResponse:
-        return await self._live(request, lambda turn: status_of(self.service, turn.state, turn.now, turn.last))
+        return await self._live(
+            request, lambda transaction: status_of(self.service, transaction.state, transaction.now, transaction.last)
+        )
 
     async def people(self, request: web.Request) -> web.StreamResponse:
-        return await self._live(request, lambda turn: {"people": people_of(self.service, turn.state)})
+        return await self._live(request, lambda transaction: {"people": people_of(self.service, transaction.state)})
 
-    async def _live(self, request: web.Request, question: Callable[[Turn[State]], Json]) -> web.StreamResponse:
+    async def _live(self, request: web.Request, question: Callable[[Transaction[State]], Json]) -> web.StreamResponse:
         """What a page asks for again and again: computed where the log has grown, or another minute has begun."""
 
-        def read(turn: Turn[State]) -> tuple[str, Json | None]:
-            tag = f'"{turn.last}-{turn.now // MINUTE}"'
-            return tag, None if request.headers.get(IF_NONE_MATCH) == tag else question(turn)
+        def read(transaction: Transaction[State]) -> tuple[str, Json | None]:
+            tag = f'"{transaction.last}-{transaction.now // MINUTE}"'
+            return tag, None if request.headers.get(IF_NONE_MATCH) == tag else question(transaction)
 
         return _tagged(*await asyncio.wrap_future(self.service.log.submit(read)))
 
@@ -129,7 +131,7 @@ class _Admin:
             raise Refusal(422, "invalid", "is a number from 0", "from")
 
         def page(service: CampaignService) -> Json:
-            from summeter.annotate.after.annotator import annotator_page, standing_of
+            from summeter.annotate.analysis.annotator import annotator_page, standing_of
 
             standing = standing_of(self.reader.standings(), name)
             return annotator_page(service, standing, only=only, begin=int(begin))
@@ -210,13 +212,13 @@ class Reader:
 
     def quality(self) -> Json:
         """`Quality.to_json()` with the place in the log it is of."""
-        from summeter.annotate.after.quality import quality  # statistics: slow to load, and not needed to serve
+        from summeter.annotate.analysis.quality import quality  # statistics: slow to load, and not needed to serve
 
         return self._once("quality", lambda service: {**quality(service).to_json(), "last_seq": service.log.last_seq})
 
     def standings(self) -> list[Standing]:
         """Everybody's standing."""
-        from summeter.annotate.after.quality import standings
+        from summeter.annotate.analysis.quality import standings
 
         return self._once("standings", standings)
 

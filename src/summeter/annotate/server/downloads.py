@@ -34,7 +34,7 @@ def _zipped(target: Path, folder: Path, files: Iterable[Path]) -> None:
 
 
 def _judgments(service: CampaignService, target: Path) -> None:
-    from summeter.annotate.after.export import write_judgments
+    from summeter.annotate.analysis.export import write_judgments
 
     with TemporaryDirectory() as place:
         folder = Path(place)
@@ -42,7 +42,7 @@ def _judgments(service: CampaignService, target: Path) -> None:
 
 
 def _data(service: CampaignService, target: Path) -> None:
-    from summeter.annotate.after.aggregate import dataset_of
+    from summeter.annotate.analysis.aggregate import dataset_of
     from summeter.data.dataset import save
 
     with TemporaryDirectory() as place:
@@ -52,25 +52,25 @@ def _data(service: CampaignService, target: Path) -> None:
 
 
 def _events(service: CampaignService, target: Path) -> None:
-    from summeter.annotate.after.export import export_events
+    from summeter.annotate.analysis.export import export_events
 
     export_events(service, target)
 
 
 def _submissions(service: CampaignService, target: Path) -> None:
-    from summeter.annotate.after.export import write_submissions
+    from summeter.annotate.analysis.export import write_submissions
 
     write_submissions(service, target)
 
 
 def _bonuses(service: CampaignService, target: Path) -> None:
-    from summeter.annotate.after.export import write_bonuses
+    from summeter.annotate.analysis.export import write_bonuses
 
     write_bonuses(service, target)
 
 
 def _study(service: CampaignService, target: Path) -> None:
-    from summeter.annotate.after.export import study_settings
+    from summeter.annotate.analysis.export import study_settings
 
     write_text(target, json.dumps(study_settings(service.campaign), indent=2, ensure_ascii=False) + "\n")
 

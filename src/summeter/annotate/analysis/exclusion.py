@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from summeter.annotate.after.quality import Standing
+from summeter.annotate.analysis.quality import Standing
 from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import CHECKS_RULE

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from statistics import median
 from typing import Any
 
-from summeter.annotate.after.quality import Standing
-from summeter.annotate.after.status import row_of
+from summeter.annotate.analysis.quality import Standing
+from summeter.annotate.analysis.status import row_of
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Answer, Batch, Person
 from summeter.records import UsageError

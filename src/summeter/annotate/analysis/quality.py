@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from summeter.annotate.after.aggregate import QUESTIONS, judgments_of, question_votes_of, votes_of
-from summeter.annotate.after.automation_bias import Case, automation_bias, cases, endorsement_rate
-from summeter.annotate.after.status import facts
+from summeter.annotate.analysis.aggregate import QUESTIONS, judgments_of, question_votes_of, votes_of
+from summeter.annotate.analysis.automation_bias import Case, automation_bias, cases, endorsement_rate
+from summeter.annotate.analysis.status import facts
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Person
 from summeter.annotate.tasks.base import Kind

@@ -13,11 +13,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from summeter.annotate.after.aggregate import MERGED, judgments_of, merged_of
+from summeter.annotate.analysis.aggregate import MERGED, judgments_of, merged_of
 from summeter.annotate.campaign.config import Campaign
 from summeter.annotate.campaign.events import KINDS, Event, line_of, packed
 from summeter.annotate.campaign.folder import JUDGMENTS
-from summeter.annotate.campaign.log import Turn
+from summeter.annotate.campaign.log import Transaction
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Person, State
 from summeter.annotate.platforms import platform_named
@@ -93,15 +93,17 @@ def import_submissions(service: CampaignService, file: Path) -> tuple[int, int]:
     name = service.campaign.platform.name
     rows = platform_named(name).read(file)
 
-    def decide(turn: Turn[State]) -> tuple[int, int]:
+    def decide(transaction: Transaction[State]) -> tuple[int, int]:
         people = {
-            person.visitor["id"]: person for person in turn.state.people.values() if person.visitor["platform"] == name
+            person.visitor["id"]: person
+            for person in transaction.state.people.values()
+            if person.visitor["platform"] == name
         }
         noted = [row for row in rows if row.id in people and _came(people[row.id], row)]
         for row in noted:
             person = people[row.id]
             if person.platform_status.get(row.session) != row.data["status"]:
-                turn.emit("platform", person.annotator, data=dict(row.data))
+                transaction.emit("platform", person.annotator, data=dict(row.data))
         return len(noted), len(rows) - len(noted)
 
     return service.log.do(decide)

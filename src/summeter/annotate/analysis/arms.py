@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from summeter.annotate.after.automation_bias import STUDY
-from summeter.annotate.after.quality import crowd_votes
+from summeter.annotate.analysis.automation_bias import STUDY
+from summeter.annotate.analysis.quality import crowd_votes
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.tasks.base import AssistedKind
 from summeter.annotate.tasks.task import Task

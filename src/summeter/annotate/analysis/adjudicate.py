@@ -16,7 +16,7 @@ from summeter.annotate.campaign.assistance import Similarity, top
 from summeter.annotate.campaign.config import Similar
 from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.folder import CampaignFolder
-from summeter.annotate.campaign.log import Turn
+from summeter.annotate.campaign.log import Transaction
 from summeter.annotate.campaign.people import ADJUDICATOR
 from summeter.annotate.campaign.requests import document_of
 from summeter.annotate.campaign.service import CampaignService
@@ -126,10 +126,12 @@ def adjudicate(service: CampaignService, decisions: Iterable[Decision]) -> list[
     """
     checked = [_checked(service, decision) for decision in decisions]
 
-    def decide(turn: Turn[State]) -> list[Event]:
+    def decide(transaction: Transaction[State]) -> list[Event]:
         for decision in checked:
-            _require(turn.state, decision.task, decision.follows)
-        return [turn.emit("adjudicated", task=decision.task, data=_data(service, decision)) for decision in checked]
+            _require(transaction.state, decision.task, decision.follows)
+        return [
+            transaction.emit("adjudicated", task=decision.task, data=_data(service, decision)) for decision in checked
+        ]
 
     return service.log.do(decide)
 
@@ -149,13 +151,13 @@ def reopen(
     Raises UsageError where nobody has decided it, Overtaken where the decision is not the one that `follows` names.
     """
 
-    def decide(turn: Turn[State]) -> Event:
-        if task not in turn.state.adjudicated:
+    def decide(transaction: Transaction[State]) -> Event:
+        if task not in transaction.state.adjudicated:
             raise UsageError(f"nobody has decided {task!r}")
-        _require(turn.state, task, follows)
-        before = turn.state.superseded[task] if restore else []
+        _require(transaction.state, task, follows)
+        before = transaction.state.superseded[task] if restore else []
         restores = {"restores": before[-1].seq} if before else {}
-        return turn.emit("reopened", task=task, data={"reason": reason, "by": by, **restores})
+        return transaction.emit("reopened", task=task, data={"reason": reason, "by": by, **restores})
 
     return service.log.do(decide)
 
