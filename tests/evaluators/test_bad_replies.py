@@ -229,10 +229,11 @@ def judge(harness: Harness, text: str, *, repair: bool = False) -> tuple[Prepare
     parrot = Parrot(text, harness.settled)
     bound = BoundLLM(parrot, Settings(repair=repair))
     tools = Tools(signature="sig", llms=dict.fromkeys(harness.evaluator.roles, bound))
+    item = ITEM if harness.evaluator.pairwise else ITEM.model_copy(update={"rival": None})
 
     async def both() -> tuple[Prepared, list[Judgment]]:
-        prepared = await harness.evaluator.prepare(ITEM.document, tools)
-        return prepared, await judgments_of(harness.evaluator, ITEM, prepared, tools)
+        prepared = await harness.evaluator.prepare(item.document, tools)
+        return prepared, await judgments_of(harness.evaluator, item, prepared, tools)
 
     return *asyncio.run(both()), parrot
 

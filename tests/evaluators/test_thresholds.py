@@ -23,7 +23,7 @@ from summeter.evaluators.entailment.summac import SummaC
 from summeter.evaluators.fenice.evaluator import Fenice
 from summeter.evaluators.support.evaluator import Support
 from summeter.evaluators.support.network import combination
-from summeter.models.networks import Classify
+from summeter.models.networks import Classify, FindLabels, Labels
 from summeter.records import Judgment, Target
 
 SUMMARIES = ("Ada sold the mill. It rained in May. Nobody was hurt.", "The boat sank, and the crew swam home.")
@@ -57,7 +57,9 @@ def test_a_label_is_a_threshold_of_its_value(evaluator: Evaluator) -> None:
     source = document(*(f"Ada sold mill {at} in May." for at in range(12)))
     source = source.model_copy(update={"key_facts": ("Ada sold a mill.", "It snowed.")})
     # `support` takes the network that comes along, and no other.
-    nli = FakeNetwork({Classify: drawn_logits}, combination()["card"]["network"])
+    kinds = Labels(("entity error", "relation error", "no error"), several=False)
+    answers = {Classify: drawn_logits, FindLabels: lambda _: kinds}
+    nli = FakeNetwork(answers, combination()["card"]["network"])
     others = {} if "classifier" in evaluator.required_roles else {"classifier": nli}
     tools = Tools(signature="s", networks=networks(evaluator, **others))
     rows = [row for some in judge(evaluator, source, *SUMMARIES, tools=tools) for row in some]
