@@ -13,8 +13,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from summeter.benchmark.redaction.finding import Finder, Presidio
-from summeter.benchmark.redaction.patterns import CATEGORIES, Found
+from summeter.benchmark.redaction.finding import CATEGORIES, Found, Presidio, Recognizer, find
 
 PLANTED = Path(__file__).with_name("redaction_planted.txt")
 MARK = re.compile(r"\[\[([A-Z]+)\|([^\]]+)\]\]")
@@ -36,25 +35,25 @@ def shared(one: Found, other: Found) -> int:
     return max(0, min(one.end, other.end) - max(one.start, other.start)) if one.category == other.category else 0
 
 
-def measure(finder: Finder, lines: list[str]) -> tuple[Counter[tuple[str, str]], list[str]]:
+def measure(recognize: Recognizer | None, lines: list[str]) -> tuple[Counter[tuple[str, str]], list[str]]:
     """Counts by (what, category), and a line for each miss and each wrong find."""
     counts: Counter[tuple[str, str]] = Counter()
     wrong = []
     for line in lines:
         text, items = planted(line)
-        found = finder.find(text)
+        found = find(text, recognize)
         for item in items:
             whole = sum(shared(item, each) for each in found) == item.end - item.start
             counts["planted", item.category] += 1
             counts["found", item.category] += whole
             if not whole:
-                wrong.append(f"missed  {item.category} {item.cut(text)!r}: {text}")
+                wrong.append(f"missed  {item.category} {text[item.start : item.end]!r}: {text}")
         for each in found:
             right = any(2 * shared(each, item) > each.end - each.start for item in items)
             counts["finds", each.category] += 1
             counts["right", each.category] += right
             if not right:
-                wrong.append(f"wrong   {each.category} {each.cut(text)!r}: {text}")
+                wrong.append(f"wrong   {each.category} {text[each.start : each.end]!r}: {text}")
     return counts, wrong
 
 
@@ -66,7 +65,7 @@ def main() -> None:
     parser.add_argument("--show", action="store_true", help="Print every miss and every wrong find.")
     chosen = parser.parse_args()
     lines = [line for line in chosen.file.read_text("utf-8").splitlines() if line and line[0] not in "#-"]
-    counts, wrong = measure(Finder(None if chosen.patterns else Presidio()), lines)
+    counts, wrong = measure(None if chosen.patterns else Presidio(), lines)
     marked = sum("[[" in line for line in lines)
     print(f"{marked} sentences with planted data, {len(lines) - marked} without")
     print(f"{'category':12} {'planted':>7} {'recall':>7} {'finds':>7} {'precision':>9}")

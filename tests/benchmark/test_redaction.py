@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from summeter.benchmark import run_step
-from summeter.benchmark.redaction.finding import Finder, Name, Presidio
-from summeter.benchmark.redaction.masking import Entity, Placed, joined, key_of, mask, number_of, numbered, occurrences
+from summeter.benchmark.redaction.finding import Name, Presidio
+from summeter.benchmark.redaction.masking import Entity, Placed, mask, occurrences
 from summeter.benchmark.redaction.step import COLUMNS, STEP, RedactSettings, left_over
 from summeter.benchmark.step import Manifest, WaitingError, file_hashes, read_manifest
 from summeter.cli.main import main
@@ -172,29 +172,6 @@ class TestTexts:
         assert ("column of system", "2019") in left
         assert not [text for _, text in left if text in ("5551234567", "1223351241", "9912034", "True")]
 
-    @pytest.mark.parametrize(
-        ("number", "entity"),
-        [
-            (5551234567, "PHONENUMBER"), (441223351241, "PHONENUMBER"), (55120, "CODE"), (447, "CODE"),
-            (2024, None), (5, None), (5.15, None), (17, None), (90210, None), (-55120, None),
-            (55120.5, None), (float("inf"), None), (float("nan"), None),
-        ],
-    )  # fmt: skip
-    def test_only_whole_phone_numbers_and_codes_are_numbers(self, number: float, entity: str | None) -> None:
-        writings = {
-            Entity("PHONENUMBER", "5551234567"): {"555-123-4567"},
-            Entity("PHONENUMBER", "00441223351241"): {"0044 1223 351241"},
-            Entity("CODE", "55120"): {"#55120"},
-            Entity("CODE", "2024"): {"#2024"},
-            Entity("CODE", "447"): {"447"},  # a person named it
-            Entity("TIME", "5.15"): {"5.15"},
-            Entity("DAY", "2024"): {"2024"},
-            Entity("ADDRESS", "90210"): {"90210"},
-            Entity("TIME", "17:00"): {"17"},
-        }
-        found = number_of(number, writings)
-        assert (None if found is None else found.category) == entity
-
     def test_names_in_columns_are_masked_and_lose_no_value(self, tmp_path: Path) -> None:
         row = {
             "doc_id": "d",
@@ -221,7 +198,7 @@ class TestTexts:
         data, _ = redacted(tmp_path, load([row]), sources=[])
         assert data.summaries[0].extra == {"01223 351241": "it rang"}
         (row,) = [json.loads(line) for line in (tmp_path / "out" / "leaks.jsonl").read_text("utf-8").splitlines()]
-        assert row["where"] == "name of a column of system"
+        assert row["where"] == "name in extra"
         assert (row["kind"], row["text"]) == ("entity", "01223 351241")
 
     def test_numbers_are_in_the_order_of_reading(self, tmp_path: Path) -> None:
@@ -263,18 +240,6 @@ class TestTexts:
             "Inflation was 5.15%. It was 5.15 per cent, 5.15.2, 5.15,000 or 5.15 million."
         )
         assert data.summaries[0].text == "A ticket for <TIME_1> costs 5.15 Pounds."
-
-    def test_one_time_in_words_and_figures_has_one_number(self, tmp_path: Path) -> None:
-        row = {
-            "doc_id": "d",
-            "document": "It opens at 5 pm, that is five pm. It shuts at 0815 hours, that is 08:15.",
-            "summary": "It opens at five o'clock pm.",
-        }
-        data, _ = redacted(tmp_path, load([row]), sources=[])
-        assert data.documents["d"].text == (
-            "It opens at <TIME_1>, that is <TIME_1>. It shuts at <TIME_2>, that is <TIME_2>."
-        )
-        assert data.summaries[0].text == "It opens at <TIME_1>."
 
     def test_other_sources_stay(self, tmp_path: Path) -> None:
         data, manifest = redacted(tmp_path)
@@ -469,7 +434,7 @@ class TestMoving:
     def test_spans_slice_to_the_right_text(self, words: list[str], draw: Any) -> None:
         text = " ".join(words)
         placed = occurrences(text, NAMES)
-        numbers = numbered(NAMES)
+        numbers = dict.fromkeys(NAMES, 1)
         masked = mask(text, placed, numbers)
         start = draw.draw(st.integers(0, len(text)))
         end = draw.draw(st.integers(start, len(text)))
@@ -487,7 +452,7 @@ class TestMoving:
     @given(WORDS)
     def test_the_whole_text_is_the_whole_text(self, words: list[str]) -> None:
         text = " ".join(words)
-        masked = mask(text, occurrences(text, NAMES), numbered(NAMES))
+        masked = mask(text, occurrences(text, NAMES), dict.fromkeys(NAMES, 1))
         assert masked.moved(0, len(text)) == (0, len(masked.text)) or not text
 
     def test_a_sentence_end_within_an_entity(self, tmp_path: Path) -> None:
@@ -510,42 +475,27 @@ class TestEntities:
     @pytest.mark.parametrize(
         ("category", "one", "other"),
         [
-            ("TIME", "5 pm", "17:00"),
+            ("TIME", "5 PM", "17:00"),
             ("TIME", "5:15 p.m.", "17:15"),
-            ("TIME", "noon", "12 pm"),
-            ("TIME", "five pm", "5 p.m."),
-            ("TIME", "Five o'clock p. m.", "17:00"),
-            ("TIME", "twelve a.m.", "midnight"),
-            ("TIME", "seven o’clock", "7 o'clock"),
-            ("TIME", "0815 hours", "08:15"),
-            ("TIME", "1715hrs", "5:15 pm"),
-            ("TIME", "1015 hours", "10:15 hours"),
-            ("DAY", "Friday", "friday"),
-            ("DAY", "the 3rd of July", "3 July"),
-            ("DAY", "FRIDAY", "friday"),
-            ("DAY", "THE 3RD OF JULY 2024", "July 3, 2024"),
-            ("PHONENUMBER", "01223 351241", "01223-351241"),
+            ("TIME", "seven o’clock", "Seven o'clock"),
+            ("DAY", "the 3rd of July 2024", "JULY 3, 2024"),
+            ("PHONENUMBER", "(01223) 351241", "01223-351241"),
             ("CODE", "AB-12", "ab12"),
             ("PLACE", "the Acorn", "Acorn"),
             ("ADDRESS", "12 Mill Road, CB1 2AZ", "12 mill road CB1 2AZ"),
         ],
     )
     def test_writings_of_one(self, category: Any, one: str, other: str) -> None:
-        assert key_of(category, one) == key_of(category, other)
+        assert Entity.of(category, one) == Entity.of(category, other)
 
-    @pytest.mark.parametrize(
-        ("one", "other"),
-        [
-            ("5 pm", "5 am"),
-            ("5:15", "17:15"),
-            ("five o'clock", "17:00"),
-            ("half past six", "6:30 pm"),
-            ("five pm", "five am"),
-            ("0815 hours", "2015 hours"),
-        ],
-    )
-    def test_times_that_may_differ_are_two(self, one: str, other: str) -> None:
-        assert key_of("TIME", one) != key_of("TIME", other)
+    def test_times_that_may_differ_are_two(self) -> None:
+        assert len({Entity.of("TIME", text) for text in ("5 pm", "5 am", "5:15", "17:15")}) == 4
+
+    @pytest.mark.parametrize("text", ["01223 351241", "(01223) 351241", "01223-351-241", "1223351241"])
+    def test_a_phone_number_is_found_however_it_is_divided(self, text: str) -> None:
+        phone = {Entity.of("PHONENUMBER", "01223351241"): {"01223351241"}}
+        assert [placed[1:] for placed in occurrences(f"x {text} y", phone)] == [(2, 2 + len(text))]
+        assert occurrences(f"x {text}7 y", phone) == []
 
     def test_a_single_word_counts_as_it_is_written(self) -> None:
         town = {Entity("PLACE", "reading"): {"Reading"}}
@@ -626,7 +576,7 @@ class TestReview:
         ("row", "why"),
         [
             (("calls/2", "CODE", "TR3934", "mask", ""), ":2: document_id: is 'calls/2', which is not redacted here"),
-            (("calls/1", "CODES", "TR3934", "mask", ""), ":2: category: is 'CODES'; give one of PLACE"),
+            (("calls/1", "CODES", "TR3934", "mask", ""), ":2: category: is 'CODES'; give one of ADDRESS"),
             (("calls/1", "CODE", "TR9999", "mask", ""), ":2: text: is 'TR9999', which stands in no text of 'calls/1'"),
             (("calls/1", "CODE", "TR3934", "yes", ""), ":2: decision: is 'yes'; give mask or leave"),
             (("calls/1", "CODE", "", "mask", ""), ":2: text: is empty"),
@@ -670,7 +620,8 @@ class TestLeaks:
             return [Name("PERSON", text.index("Ana"), text.index("Ana") + 3)]
 
         text = "Ana <CODE_1> wrote to ana.b@post.example on 44 12 77, see www.post.example/7 and ghent."
-        assert list(left_over(text, Finder(recognize), ["ghent", "bruges"])) == [
+        known = {Entity("PLACE", "ghent"): {"Ghent"}, Entity("PLACE", "bruges"): {"Bruges"}}
+        assert list(left_over(text, recognize, known)) == [
             ("mail", "ana.b@post.example"),
             ("link", "www.post.example/7"),
             ("number", "44 12 77"),
@@ -707,96 +658,13 @@ class TestLeaks:
         assert rows[0] == {"document_id": "d", "where": "document", "kind": "mail", "text": "ben@post.example"}
 
 
-class TestCommand:
-    def test_redact(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        save(dataset(), tmp_path / "data")
-        arguments = [
-            "redact",
-            tmp_path / "data",
-            "-o",
-            tmp_path / "out",
-            "--recognizer",
-            "patterns",
-            "--source",
-            "calls",
-            "--category",
-            "CODE",
-            "--category",
-            "DAY",
-        ]
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save(dataset(), tmp_path / "data")
+    given = [tmp_path / "data", "-o", tmp_path / "out", "--recognizer", "patterns", "--source", "calls"]
+    for more, code in ((["--review", tmp_path / "review.csv"], 130), (["--category", "CODE", "--category", "DAY"], 0)):
         with pytest.raises(SystemExit) as end:
-            main(["bench", *map(str, arguments)])
-        assert end.value.code == 0
-        out = capsys.readouterr().out
-        assert "1 redacted" in out
-        assert "2 DAY, 0 PHONENUMBER, 1 CODE" in out
-        assert (
-            load(tmp_path / "out").documents["calls/1"].text.startswith("User: I need a train to Ely Park on <DAY_1>")
-        )
-
-    def test_a_table_waits(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        save(dataset(), tmp_path / "data")
-        arguments = [
-            "redact",
-            tmp_path / "data",
-            "-o",
-            tmp_path / "out",
-            "--recognizer",
-            "patterns",
-            "--review",
-            tmp_path / "review.csv",
-        ]
-        with pytest.raises(SystemExit) as end:
-            main(["bench", *map(str, arguments)])
-        assert end.value.code == 130
-        assert "a person goes through" in capsys.readouterr().err
-        assert (tmp_path / "review.csv").is_file()
-
-
-@pytest.mark.parametrize(
-    ("keys", "together"),
-    [
-        (("14 mill lane", "14 mill lane ls1 4dy"), ["14 mill lane ls1 4dy"]),
-        (("14 mill lane ls1 4dy", "ls1 4dy", "mill lane"), ["14 mill lane ls1 4dy"]),
-        (("4 mill lane", "14 mill lane ls1 4dy"), ["4 mill lane", "14 mill lane ls1 4dy"]),
-        (("12 high street", "12 high street leeds", "12 high street york"), None),
-    ],
-)
-def test_a_part_of_an_address_is_that_address_where_there_is_one(
-    keys: tuple[str, ...], together: list[str] | None
-) -> None:
-    writings = {Entity("ADDRESS", key): {key} for key in keys}
-    merged = joined(writings)
-    assert [entity.key for entity in merged] == list(keys if together is None else together)
-    assert set().union(*merged.values()) == set(keys)
-
-
-def test_an_address_has_one_number_in_document_summary_and_key_fact(tmp_path: Path) -> None:
-    data = load(
-        [
-            {
-                "doc_id": "dinner", "system": "aster",
-                "document": "The lamp is at 14 Mill Lane, LS1 4DY. Come on May 5.",
-                "summary": "It is at 14 Mill Lane. Come on the 5th of May.",
-                "key_facts": ["The lamp is at 14 Mill Lane."],
-            }
-        ]
-    )  # fmt: skip
-    save(data, tmp_path / "data")
-    run_step(STEP, tmp_path / "data", tmp_path / "redact", RedactSettings(recognizer="patterns"))
-    masked = load(tmp_path / "redact")
-    (document,) = masked.documents.values()
-    assert document.text == "The lamp is at <ADDRESS_1>. Come on <DAY_1>."
-    assert document.key_facts == ("The lamp is at <ADDRESS_1>.",)
-    assert masked.summaries[0].text == "It is at <ADDRESS_1>. Come on <DAY_1>."
-
-
-@pytest.mark.parametrize(
-    ("spoken", "written"),
-    [
-        ("half past six", "6:30"), ("quarter to seven", "6:45"), ("a quarter past 1", "1:15"),
-        ("ten to one", "12:50"), ("twenty-five past nine pm", "21:25"),
-    ],
-)  # fmt: skip
-def test_a_time_in_words_is_the_one_in_figures(spoken: str, written: str) -> None:
-    assert key_of("TIME", spoken) == key_of("TIME", written)
+            main(["bench", "redact", *map(str, [*given, *more])])
+        assert end.value.code == code
+    assert (tmp_path / "review.csv").is_file()
+    assert "1 CODE, 0 TIME, 2 DAY" in capsys.readouterr().out
+    assert load(tmp_path / "out").documents["calls/1"].text.startswith("User: I need a train to Ely Park on <DAY_1>")

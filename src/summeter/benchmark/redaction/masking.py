@@ -1,22 +1,57 @@
-"""Placeholders in the place of personal data, and what pointed into the text moved with it."""
+"""Placeholders in the place of personal data, in every text of a dataset; what points into a text moves with it."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
 from functools import lru_cache
-from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-from summeter.benchmark.redaction.patterns import AMOUNT, Category, Found, apart
+from summeter.benchmark.redaction.finding import NOT_AFTER_TIME, NOT_BEFORE_TIME, Category, apart
+from summeter.benchmark.step import DOCUMENT_COLUMNS, SUMMARY_COLUMNS
+from summeter.data.dataset import Dataset
+from summeter.data.human_judgments import list_id_of
+from summeter.records import Document, FactOrigin, Judgment, Span, Summary
+
+PLACEHOLDER = re.compile(r"<(PLACE|TIME|DAY|PHONENUMBER|CODE|ADDRESS)_(\d+)>")
 
 
 class Entity(NamedTuple):
-    """One thing that is to be masked, by its category and its name in every writing (`key`)."""
+    """One thing that is masked: its category, and what all its writings share."""
 
     category: Category
     key: str
+
+    @classmethod
+    def of(cls, category: Category, text: str) -> Entity:
+        """The entity that is written so. Case, punctuation, `the` and `of` do not count.
+
+        >>> Entity.of("TIME", "5 p.m.") == Entity.of("TIME", "17:00"), Entity.of("DAY", "the 3rd of July").key
+        (True, '3 july')
+        """
+        words = [word for word in re.findall(r"\w+", text.casefold()) if word not in ("the", "of")]
+        match category:
+            case "PHONENUMBER":
+                return cls(category, "".join(words).lstrip("0"))
+            case "DAY":
+                return cls(category, " ".join(sorted(re.sub(r"(?<=\d)(?:st|nd|rd|th)$", "", word) for word in words)))
+            case "TIME":
+                compact = re.sub(r"[\s.]", "", text)
+                for form in ("%I:%M%p", "%I%p"):
+                    with suppress(ValueError):
+                        return cls(category, f"{datetime.strptime(compact, form):%H%M}")  # noqa: DTZ007
+                return cls(category, "".join(words))
+            case "CODE":
+                return cls(category, "".join(words))
+            case _:
+                return cls(category, " ".join(words))
+
+
+Writings = dict[Entity, set[str]]
+"""The entities of a document, in the order of their numbers, each in its writings."""
 
 
 class Placed(NamedTuple):
@@ -31,8 +66,8 @@ class Masked(NamedTuple):
     """A text with placeholders. `cuts` are (start, end) of each in the old text, `places` in the new one."""
 
     text: str
-    cuts: tuple[tuple[int, int], ...]
-    places: tuple[tuple[int, int], ...]
+    cuts: tuple[tuple[int, int], ...] = ()
+    places: tuple[tuple[int, int], ...] = ()
 
     def moved(self, start: int, end: int) -> tuple[int, int]:
         """Where a stretch of the old text is in the new one. One that begins or ends within something masked holds the
@@ -57,229 +92,235 @@ class Masked(NamedTuple):
         before = bisect_right(self.cuts, offset, key=lambda cut: cut[1])
         return offset + (self.places[before - 1][1] - self.cuts[before - 1][1] if before else 0)
 
+    def spans(self, spans: Sequence[Span]) -> tuple[Span, ...]:
+        """Sentences of the old text in the new one. A placeholder across the end of one belongs to the former."""
+        moved: list[Span] = []
+        end = 0
+        for span in spans:
+            start, last = self.moved(span.start, span.end)
+            start, end = max(start, end), max(start, end, last)
+            moved.append(Span(of=span.of, start=start, end=end))
+        return tuple(moved)
 
-def placeholder(entity: Entity, number: int) -> str:
-    """`<PLACE_1>`: as UniSumEval prints it."""
-    return f"<{entity.category}_{number}>"
 
-
-PLACEHOLDER = re.compile(r"<(?:PLACE|TIME|DAY|PHONENUMBER|CODE|ADDRESS)_\d+>")
-
-
-def mask(text: str, placed: Sequence[Placed], numbers: Mapping[Entity, int]) -> Masked:
-    """The text with a placeholder in each place; places do not overlap."""
-    parts, cuts, places = [], [], []
+def mask(text: str, placed: Iterable[Placed], numbers: Mapping[Entity, int]) -> Masked:
+    """The text with a placeholder such as `<PLACE_1>` (as UniSumEval prints it) in each place."""
+    parts: list[str] = []
+    cuts, places = [], []
     at = length = 0
     for entity, start, end in sorted(placed, key=lambda one: one.start):
-        mark = placeholder(entity, numbers[entity])
-        between = text[at:start]
-        parts += [between, mark]
-        length += len(between)
+        mark = f"<{entity.category}_{numbers[entity]}>"
+        parts += [text[at:start], mark]
+        length += start - at + len(mark)
         cuts.append((start, end))
-        places.append((length, length + len(mark)))
-        length += len(mark)
+        places.append((length - len(mark), length))
         at = end
     return Masked("".join([*parts, text[at:]]), tuple(cuts), tuple(places))
 
 
-# ---- which writings are one entity ----
+def occurrences(text: str, writings: Mapping[Entity, Iterable[str]]) -> list[Placed]:
+    """Every place of a text where an entity stands, the longest where they overlap.
 
-_HOURS = {
-    name: number
-    for number, name in enumerate(
-        ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"), 1
-    )
-}
-
-
-def key_of(category: Category, text: str) -> str:
-    """What all writings of an entity share: the same time, number or name is one entity.
-
-    >>> key_of("TIME", "5 pm") == key_of("TIME", "17:00"), key_of("PHONENUMBER", "01223 351241")
-    (True, '01223351241')
-    """
-    plain = " ".join(text.casefold().split())
-    match category:
-        case "TIME":
-            return _clock(plain)
-        case "PHONENUMBER":
-            return re.sub(r"[^\d+]", "", plain)
-        case "CODE":
-            return re.sub(r"[^a-z0-9]", "", plain)
-        case "DAY":
-            day = re.sub(r"[\s,.]+", " ", re.sub(r"(\d)(?:st|nd|rd|th)\b|^the | of\b", r"\1", plain)).strip()
-            return re.sub(r"\b([a-z]{3,9}) (\d{1,2})\b(?!:)", r"\2 \1", day) if _MONTH.search(day) else day
-        case "ADDRESS" | "PLACE":
-            return re.sub(r"[\s,.]+", " ", plain.removeprefix("the ").replace("’", "'")).strip()
-
-
-_MINUTES = {"quarter": 15, "five": 5, "ten": 10, "twenty": 20, "twenty-five": 25, "twenty five": 25}
-_PAST = re.compile(
-    r"(?:(?P<half>half)|(?:a )?(?P<minutes>quarter|five|ten|twenty(?:[- ]five)?)(?: minutes)?) (?P<side>past|to) "
-    r"(?P<hour>[a-z]+|\d{1,2})(?P<more> (?:[ap]\.? ?m\.?))?"
-)
-
-
-def _past(spoken: re.Match[str]) -> str:
-    """The key of "half past six", which is that of 6:30."""
-    hour = _HOURS.get(spoken["hour"]) or (int(spoken["hour"]) if spoken["hour"].isdigit() else 0)
-    if not 1 <= hour <= 12:
-        return spoken[0]
-    minutes = 30 if spoken["half"] else _MINUTES[spoken["minutes"]]
-    if spoken["side"] == "to":
-        hour, minutes = (hour + 10) % 12 + 1, 60 - minutes
-    return _clock(f"{hour}:{minutes:02}{spoken['more'] or ''}")
-
-
-_MONTH = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* \d{1,2}\b")
-
-
-_FIGURES = re.compile(r"(\d{1,2})(?:[:.h](\d\d))?(?:\s?o['’]\s?clock)?\s?(a|p)?\.?\s?m?\.?\s?(?:hours|hrs)?")
-_FOUR_FIGURES = re.compile(r"^(\d\d)(\d\d)(?=\s?(?:hours|hrs)$)")
-_HOUR_WORD = re.compile(rf"^(?:{'|'.join(_HOURS)})(?=(?:\s?o['’]\s?clock)?(?:\s?[ap]\.?\s?m\.?)?$)")
-
-
-def _clock(text: str) -> str:
-    """A time as hours and minutes, with the half of the day where it is known."""
-    if text in ("noon", "midday"):
-        return "12:00"
-    if text == "midnight":
-        return "0:00"
-    if past := _PAST.fullmatch(text):
-        return _past(past)
-    figures = _HOUR_WORD.sub(lambda word: str(_HOURS[word[0]]), _FOUR_FIGURES.sub(r"\1:\2", text))
-    written = _FIGURES.fullmatch(figures)
-    if written is None:
-        return text
-    hour, minute, half = int(written[1]), written[2] or "00", written[3]
-    if half is not None:
-        return f"{hour % 12 + (12 if half == 'p' else 0)}:{minute}"
-    return f"{hour}:{minute}" if hour > 12 or figures[0] == "0" or hour == 0 else f"{hour}:{minute}?"
-
-
-# ---- the same entities in every text of a document ----
-
-
-def entities(text: str, found: Iterable[Found]) -> dict[Entity, set[str]]:
-    """The entities of a text, in the order of their first places, with their writings."""
-    writings: dict[Entity, set[str]] = {}
-    for each in sorted(found, key=lambda one: one.start):
-        written = each.cut(text)
-        writings.setdefault(Entity(each.category, key_of(each.category, written)), set()).add(written)
-    return writings
-
-
-def joined(writings: Mapping[Entity, set[str]]) -> dict[Entity, set[str]]:
-    """The entities with each part of an address (its street, its postcode) under the whole one; a part of two
-    addresses remains one of its own.
-
-    >>> whole, street = Entity("ADDRESS", "14 mill lane ls1 4dy"), Entity("ADDRESS", "14 mill lane")
-    >>> list(joined({street: {"14 Mill Lane"}, whole: {"14 Mill Lane, LS1 4DY"}})) == [whole]
-    True
-    """
-    addresses = [entity for entity in writings if entity.category == "ADDRESS"]
-    whole = [each for each in addresses if not any(each != other and _within(each, other) for other in addresses)]
-    together: dict[Entity, set[str]] = {}
-    for entity, texts in writings.items():
-        holders = [each for each in whole if entity.category == "ADDRESS" and _within(entity, each)]
-        together.setdefault(holders[0] if len(holders) == 1 else entity, set()).update(texts)
-    return together
-
-
-def _within(part: Entity, whole: Entity) -> bool:
-    return f" {part.key} " in f" {whole.key} "
-
-
-def highest_numbers(texts: Iterable[str]) -> dict[str, int]:
-    """The highest number of the placeholders that texts hold already, by category.
-
-    >>> highest_numbers(["The meeting at <TIME_2> was moved", "to <TIME_1>."])
-    {'TIME': 2}
-    """
-    highest: dict[str, int] = {}
-    for text in texts:
-        for match in PLACEHOLDER.finditer(text):
-            category, number = match[0].strip("<>").split("_")
-            if len(number) <= _MOST_FIGURES:
-                highest[category] = max(highest.get(category, 0), int(number))
-    return highest
-
-
-_MOST_FIGURES = 9
-"""Of the number in a placeholder; nothing is counted that far."""
-
-
-def numbered(known: Iterable[Entity], taken: Mapping[str, int] = MappingProxyType({})) -> dict[Entity, int]:
-    """A number for each entity, from 1 within its category, in the order given; above those that are `taken`."""
-    numbers: dict[Entity, int] = {}
-    counts = dict(taken)
-    for entity in known:
-        if entity not in numbers:
-            counts[entity.category] = numbers[entity] = counts.get(entity.category, 0) + 1
-    return numbers
-
-
-def occurrences(text: str, writings: Mapping[Entity, set[str]]) -> list[Placed]:
-    """Every place of a text where one of the writings stands as a word of its own.
-
-    Of writings that overlap the longest counts. Case does not count in writings of several words or with digits; a
-    single word counts as it is written, or in capitals ("Reading" is a town, "reading" is not). A dotted time does not
-    count where it is an amount ("leaves at 5.15", "costs 5.15 pounds").
+    Phone numbers and codes are found however they are divided. Of the others each writing is found as words of its own:
+    in any case if it has several words or digits, else as it is written or in capitals ("Reading" is a town, "reading"
+    is not). A dotted time is not found where it is an amount ("leaves at 5.15", "costs 5.15 pounds").
     """
     places = [
         Placed(entity, *match.span())
         for entity, texts in writings.items()
         for written in sorted(texts)
-        for match in _standing(written, entity.category).finditer(text)
+        for match in _pattern(entity, written).finditer(text)
     ]
     return apart(sorted(places, key=lambda one: (one.start - one.end, one.start)))
 
 
-_LEAST_DIGITS = 5
-
-
-def number_of(number: int | float, writings: Mapping[Entity, set[str]]) -> Entity | None:
-    """The phone number or code that a number (of a column) is, whole, or None.
-
-    A number shorter than five digits may be a year or a count: it is one only if an entity is written just so. Times,
-    days and addresses are no numbers: 5.15 in a column is a score.
-
-    >>> call = Entity("PHONENUMBER", "01223351241")
-    >>> number_of(1223351241, {call: {"01223 351241"}}) == call, number_of(351241, {call: {"01223 351241"}})
-    (True, None)
-    """
-    if number < 0 or number != number // 1:
-        return None
-    digits = str(int(number))
-    for entity, texts in writings.items():
-        if entity.category in ("PHONENUMBER", "CODE"):
-            same = len(digits) >= _LEAST_DIGITS and entity.key.lstrip("+0") == digits
-            if same or digits in texts:
-                return entity
-    return None
-
-
-def names_entity(name: str, entity: Entity) -> bool:
-    """Whether a name (an id, an aspect, an annotator) holds a phone number or a code, however it is divided.
-
-    >>> names_entity("call-01223-351241.txt", Entity("PHONENUMBER", "01223351241"))
-    True
-    """
-    key = entity.key.lstrip("+")
-    long = entity.category in ("PHONENUMBER", "CODE") and len(key) >= _LEAST_DIGITS
-    return long and key in re.sub(r"[^a-z0-9]", "", name.casefold())
-
-
-_DOTTED = re.compile(r"\d{1,2}\.\d\d")
+_LEAST_DIVIDED = 5
+"""Characters of a phone number or code that may be divided; fewer would be found in other numbers."""
 
 
 @lru_cache(maxsize=4096)
-def _standing(written: str, category: Category) -> re.Pattern[str]:
+def _pattern(entity: Entity, written: str) -> re.Pattern[str]:
+    category, key = entity
+    if category in ("PHONENUMBER", "CODE") and len(key) >= _LEAST_DIVIDED:
+        zeros = "0*" if category == "PHONENUMBER" else ""
+        return re.compile(
+            rf"(?<!\w)[+#]?(?:\((?=\d{{1,5}}\)))?{zeros}" + r"[\s()./-]*".join(key) + r"(?!\w)", re.IGNORECASE
+        )
     words = r"\s+".join(map(re.escape, written.split()))
-    before = r"(?<!\w)" if written[0].isalnum() else ""
-    after = r"(?!\w)" if written[-1].isalnum() else ""
-    if category == "TIME" and _DOTTED.fullmatch(written):
-        before, after = before + AMOUNT[0], after + AMOUNT[1]
+    before, after = r"(?<!\w)" if written[0].isalnum() else "", r"(?!\w)" if written[-1].isalnum() else ""
+    if category == "TIME" and re.fullmatch(r"\d{1,2}\.\d\d", written):
+        before, after = before + NOT_BEFORE_TIME, after + NOT_AFTER_TIME
     if any(char.isdigit() or char.isspace() for char in written):
         return re.compile(before + words + after, re.IGNORECASE)
     return re.compile(f"{before}(?:{words}|{re.escape(written.upper())}){after}")
+
+
+# ---- every text of a document ----
+
+
+class Reader(Protocol):
+    """Is given every text and number of a document, and returns what stands there instead."""
+
+    def text(self, where: str, text: str, /) -> Masked: ...
+    def number(self, where: str, number: int | float, /) -> Any: ...
+
+
+class Collector:
+    """Collects the texts and numbers of a document, each once, and changes none."""
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+        self.numbers: dict[int | float, str] = {}
+
+    def text(self, where: str, text: str, /) -> Masked:
+        """Note a text."""
+        self.texts.setdefault(text, where)
+        return Masked(text)
+
+    def number(self, where: str, number: int | float, /) -> Any:
+        """Note a number of a column."""
+        self.numbers.setdefault(number, where)
+        return number
+
+
+class Masker:
+    """Masks the entities of a document; numbers begin above those of the placeholders that `texts` hold already."""
+
+    def __init__(self, writings: Writings, texts: Iterable[str]) -> None:
+        self.numbers: dict[Entity, int] = {}
+        counts: dict[str, int] = {}
+        met: dict[Entity, None] = {}
+        for text in texts:
+            met |= dict.fromkeys(placed.entity for placed in occurrences(text, writings))
+            for category, number in PLACEHOLDER.findall(text):
+                if len(number) < 10:  # a longer one is no placeholder of ours
+                    counts[category] = max(counts.get(category, 0), int(number))
+        for entity in (*met, *(entity for entity in writings if entity not in met)):
+            counts[entity.category] = self.numbers[entity] = counts.get(entity.category, 0) + 1
+        self.writings = writings
+
+    def text(self, _where: str, text: str, /) -> Masked:
+        """The text with placeholders."""
+        return mask(text, occurrences(text, self.writings), self.numbers)
+
+    def number(self, _where: str, number: int | float, /) -> Any:
+        """A placeholder for a number that is a phone number or code; any other as it is."""
+        if isinstance(number, float) and not number.is_integer():
+            return number
+        written = str(int(number))
+        codes = {entity: texts for entity, texts in self.writings.items() if entity.category in ("PHONENUMBER", "CODE")}
+        masked = mask(written, occurrences(written, codes), self.numbers).text
+        return number if masked == written else masked
+
+
+def copy_id(doc_id: str) -> str:
+    """The id of a document's redacted copy."""
+    return f"{doc_id}#redacted"
+
+
+def rewrite(data: Dataset, readers: Mapping[str, Reader], *, pairs: bool = False) -> Dataset:
+    """The dataset with every text of the documents that have a reader as that returns it, and judgments moved.
+
+    With `pairs`, redacted copies of these documents stand beside them, without summaries and judgments.
+    """
+    documents: dict[str, Document] = {}
+    summaries: list[Summary] = []
+    masked: dict[tuple[str, str], Masked] = {}
+    origins = dict(data.fact_origins)
+    for document, own in data.items():
+        reader = readers.get(document.id)
+        if reader is None or pairs:
+            extra = document.extra if reader is None else {**document.extra, "redaction": "unredacted"}
+            documents[document.id] = document.model_copy(update={"extra": extra})
+            summaries += own
+        if reader is None:
+            continue
+        new_id = copy_id(document.id) if pairs else document.id
+        text = masked[document.id, ""] = reader.text("document", document.text)
+        fresh = {
+            "id": new_id,
+            "text": text.text,
+            "sentences": text.spans(document.sentences),
+            "references": _each(reader, "reference", document.references),
+            "key_facts": _each(reader, "key fact", document.key_facts),
+        }
+        for summary in () if pairs else own:
+            text = masked[document.id, summary.system] = reader.text(f"summary by {summary.system}", summary.text)
+            columns = _columns(reader, f"column of {summary.system}", summary.extra, SUMMARY_COLUMNS)
+            changed = {"text": text.text, "sentences": text.spans(summary.sentences), "extra": columns}
+            summaries.append(Summary(**{**dict(summary), **changed}))
+        extra = _columns(reader, "column", document.extra, DOCUMENT_COLUMNS) | {"redaction": "redacted"}
+        extra |= {"original": document.id} if pairs else {}
+        documents[new_id] = Document(**{**dict(document), **fresh, "extra": extra})
+        if document.id in origins:
+            origins[new_id] = tuple(_origin(reader, origin) for origin in origins[document.id])
+    fresh_data = Dataset(documents, summaries, {}, data.card, fact_origins=origins)
+    for name in data.judgment_sets:
+        moved: Iterator[Judgment] | list[Judgment] = data.iter_judgments(name)
+        if not pairs:
+            moved = [_judgment(name, row, readers, data.documents, documents, masked) for row in moved]
+        fresh_data = fresh_data.with_judgments(name, moved)
+    return fresh_data
+
+
+def _each(reader: Reader, where: str, texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(reader.text(f"{where} {number}", text).text for number, text in enumerate(texts, 1))
+
+
+def _columns(reader: Reader, where: str, columns: Mapping[str, Any], kept: frozenset[str]) -> dict[str, Any]:
+    return {name: value if name in kept else _anywhere(reader, where, value) for name, value in columns.items()}
+
+
+def _anywhere(reader: Reader, where: str, value: Any) -> Any:
+    """A value with its texts, numbers and the names in its mappings replaced; equal names become `NAME (2)`."""
+    if isinstance(value, str):
+        return reader.text(where, value).text
+    if isinstance(value, Mapping):
+        names = {name: reader.text(where, str(name)).text for name in value}
+        taken = {new for name, new in names.items() if new == name}
+        for name, new in names.items():
+            if new != name:
+                count = 1
+                while names[name] in taken:
+                    names[name] = f"{new} ({(count := count + 1)})"
+                taken.add(names[name])
+        return {names[name]: _anywhere(reader, where, each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_anywhere(reader, where, each) for each in value]
+    return reader.number(where, value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _origin(reader: Reader, origin: FactOrigin) -> FactOrigin:
+    def read(text: str) -> str:
+        return reader.text("making of a key fact", text).text
+
+    votes = tuple(vote.model_copy(update={"reason": vote.reason and read(vote.reason)}) for vote in origin.votes)
+    review = origin.review and origin.review.model_copy(update={"why": tuple(map(read, origin.review.why))})
+    return origin.model_copy(update={"proposed": read(origin.proposed), "votes": votes, "review": review})
+
+
+def _judgment(
+    name: str, judgment: Judgment, readers: Mapping[str, Reader], old: Mapping[str, Document],
+    new: Mapping[str, Document], masked: Mapping[tuple[str, str], Masked],
+) -> Judgment:  # fmt: skip
+    target = judgment.target
+    doc_id = target.document_id
+    if doc_id not in readers:
+        return judgment
+
+    def read(text: str) -> str:
+        return readers[doc_id].text(f"judgment of {name}", text).text
+
+    texts = {"document": masked[doc_id, ""], "summary": masked[doc_id, target.system]}
+
+    def moved(span: Span) -> Span:
+        start, end = texts[span.of].moved(span.start, span.end)
+        return Span(of=span.of, start=start, end=end)
+
+    changed: dict[str, Any] = {"evidence": tuple(map(moved, judgment.evidence))}
+    changed["reason"] = judgment.reason and read(judgment.reason)
+    if (claim := judgment.claim) is not None:
+        changed["claim"] = claim.model_copy(update={"text": read(claim.text), "span": claim.span and moved(claim.span)})
+    if target.list_id is not None and target.list_id == list_id_of(old[doc_id].key_facts):
+        changed["target"] = target.model_copy(update={"list_id": list_id_of(new[doc_id].key_facts)})
+    return judgment.model_copy(update=changed)

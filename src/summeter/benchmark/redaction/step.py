@@ -6,58 +6,37 @@ claims move with the text, lists of key facts get the id of their new texts, rea
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeGuard, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from pydantic import Field
 
 from summeter.benchmark.pairs import summarize_copies
-from summeter.benchmark.redaction.finding import PACKAGES, Finder, Presidio
+from summeter.benchmark.redaction.finding import CATEGORIES, PACKAGES, Category, Presidio, Recognizer, find
 from summeter.benchmark.redaction.masking import (
     PLACEHOLDER,
+    Collector,
     Entity,
-    Masked,
-    entities,
-    highest_numbers,
-    joined,
-    key_of,
-    mask,
-    names_entity,
-    number_of,
-    numbered,
+    Masker,
+    Writings,
+    copy_id,
     occurrences,
-    placeholder,
+    rewrite,
 )
-from summeter.benchmark.redaction.patterns import CATEGORIES, Category
 from summeter.benchmark.select import source_of
-from summeter.benchmark.step import (
-    DOCUMENT_COLUMNS,
-    SUMMARY_COLUMNS,
-    Inputs,
-    Package,
-    Place,
-    Result,
-    Step,
-    StepSettings,
-    WaitingError,
-)
+from summeter.benchmark.step import Inputs, Package, Place, Result, Step, StepSettings, WaitingError
 from summeter.data.atomic import write_lines, write_text
 from summeter.data.dataset import Dataset
 from summeter.data.faults import Faults, meant
 from summeter.data.formats import read_rows
-from summeter.data.human_judgments import list_id_of
-from summeter.records import Document, FactOrigin, Judgment, Span, Summary, UsageError
+from summeter.records import Record, UsageError
 from summeter.tables import csv_line, not_inert
 from summeter.text.english.dependency import MODEL
-
-Writings = dict[Entity, set[str]]
-"""The entities of a document, in the order of their numbers, each in all its writings."""
 
 ENTITIES, LEAKS = "entities.csv", "leaks.jsonl"
 COLUMNS = ("document_id", "category", "text", "decision", "same_as", "places", "context")
@@ -100,34 +79,6 @@ class Leak(NamedTuple):
     text: str
 
 
-class _Texts(NamedTuple):
-    """A document with its summaries, and (where, text) of what else is said about them."""
-
-    document: Document
-    summaries: Sequence[Summary]
-    more: Sequence[tuple[str, str]]
-    names: Sequence[tuple[str, str]]
-    """(where, name) of what is not masked, as other records name it or share it."""
-
-    def every(self) -> Iterator[tuple[str, str]]:
-        """(where, text) of all texts in which entities are looked for."""
-        yield "document", self.document.text
-        for index, text in enumerate(self.document.references):
-            yield f"reference {index + 1}", text
-        for index, text in enumerate(self.document.key_facts):
-            yield f"key fact {index + 1}", text
-        for summary in self.summaries:
-            yield f"summary by {summary.system}", summary.text
-        yield from self.more
-
-    def numbers(self) -> Iterator[tuple[str, int | float]]:
-        """(where, number) of each number in the further columns, once."""
-        where_of: dict[int | float, str] = {}
-        for where, _, value in _columns(self.document, self.summaries):
-            where_of |= dict.fromkeys(filter(_is_number, _leaves(value)), where)
-        yield from ((where, number) for number, where in where_of.items())
-
-
 def redact(inputs: Inputs, settings: RedactSettings, place: Place) -> Result:
     """Mask personal data in every text of the documents that are to be redacted.
 
@@ -138,403 +89,160 @@ def redact(inputs: Inputs, settings: RedactSettings, place: Place) -> Result:
     through it, InstallError without the extra `build`.
     """
     data = inputs.dataset
-    chosen = {document.id: summaries for document, summaries in data.items() if _wanted(document, settings)}
-    more = _more_texts(data, chosen)
-    names = _names(data, chosen)
-    groups = [
-        _Texts(data.documents[doc_id], summaries, more[doc_id], names[doc_id]) for doc_id, summaries in chosen.items()
-    ]
-    if not groups:
+    wanted = set(settings.sources)
+    collectors = {
+        doc_id: Collector()
+        for doc_id, document in data.documents.items()
+        if not wanted or wanted & {source_of(document), document.domain}
+    }
+    if not collectors:
         known = sorted({source_of(document) for document in data.documents.values()})
         raise UsageError(f"no document is of {', '.join(settings.sources)}; sources are: {', '.join(known)}")
-    finder = Finder(Presidio() if settings.recognizer == "presidio" else None)
+    rewrite(data, collectors)
+    recognize = Presidio() if settings.recognizer == "presidio" else None
     decisions: Counter[str] = Counter()
     if settings.review is not None and settings.review.exists():
-        known_entities = _reviewed(settings.review, groups, decisions)
+        entities = _reviewed(settings.review, collectors, decisions)
     else:
-        known_entities = {group.document.id: _found(group, finder, settings.categories) for group in groups}
-        write_text(place.work / ENTITIES, _proposal(groups, known_entities))
+        entities = {doc_id: _found(texts, recognize, settings) for doc_id, texts in collectors.items()}
+        proposal = "".join(f"{line}\n" for line in _proposal(data, collectors, entities))
+        write_text(place.work / ENTITIES, proposal)
         if settings.review is not None:
-            write_text(settings.review, _proposal(groups, known_entities))
+            write_text(settings.review, proposal)
             raise _waiting(settings.review, "")
-    redacted = _Redacted(groups, known_entities)
-    done = Result(redacted.dataset(data, pairs=settings.pairs))
-    if settings.pairs:
-        groups = [group._replace(summaries=()) for group in groups]  # of their copies none is redacted
-        if any(chosen.values()):
-            copies = [_copy_id(group.document) for group in groups]
-            done = summarize_copies(done.data or data, copies, inputs.history, place)
-    leaks = [leak for group in groups for leak in redacted.leaks(group, finder)]
+    maskers = {doc_id: Masker(entities[doc_id], texts.texts) for doc_id, texts in collectors.items()}
+    redacted = rewrite(data, maskers, pairs=settings.pairs)
+    new_ids = {copy_id(doc_id) if settings.pairs else doc_id: doc_id for doc_id in maskers}
+    written = {new_id: entities[doc_id] for new_id, doc_id in new_ids.items()}
+    leaks = list(_leaks(redacted, written, recognize))
     write_lines(place.out / LEAKS, (json.dumps(leak._asdict(), ensure_ascii=False) for leak in leaks))
-    by_category = Counter(entity.category for each in known_entities.values() for entity in each)
+    done = Result(redacted)
+    if settings.pairs and any(summaries for document, summaries in data.items() if document.id in maskers):
+        done = summarize_copies(redacted, list(new_ids), inputs.history, place)
+    by_category = Counter(entity.category for each in entities.values() for entity in each)
     details = {
-        "documents": len(groups),
+        "documents": len(maskers),
         "entities": {category: by_category[category] for category in CATEGORIES},
-        "entities_per_text": round(by_category.total() / len(groups), 2),
+        "entities_per_text": round(by_category.total() / len(maskers), 2),
         "reviewed": None if settings.review is None else dict(sorted(decisions.items())),
         "leaks": dict(sorted(Counter(leak.kind for leak in leaks).items())),
     }
-    packages = PACKAGES if settings.recognizer == "presidio" else ()
-    counts = {"redacted": len(groups), **done.counts}
-    return replace(done, counts=counts, packages=packages, details=details)
+    packages = PACKAGES if recognize else ()
+    return replace(done, counts={"redacted": len(maskers), **done.counts}, packages=packages, details=details)
 
 
-def _copy_id(document: Document) -> str:
-    """The id of a document's redacted copy."""
-    return f"{document.id}#redacted"
-
-
-def _wanted(document: Document, settings: RedactSettings) -> bool:
-    return not settings.sources or bool({source_of(document), document.domain} & set(settings.sources))
-
-
-def _more_texts(data: Dataset, chosen: Mapping[str, Sequence[Summary]]) -> dict[str, list[tuple[str, str]]]:
-    """What else is said of each chosen document: further columns, the making of its key facts, reasons and claims."""
-    more: dict[str, dict[str, str]] = {}
-    for doc_id, summaries in chosen.items():
-        texts = more.setdefault(doc_id, {})
-        for where, _, value in _columns(data.documents[doc_id], summaries):
-            texts |= dict.fromkeys(_strings(value), where)
-        for origin in data.fact_origins.get(doc_id, ()):
-            texts |= dict.fromkeys(_fact_texts(origin), "making of a key fact")
-    for name in data.judgment_sets:
-        for judgment in data.iter_judgments(name):
-            if judgment.target.document_id in more:
-                said = [judgment.reason, None if judgment.claim is None else judgment.claim.text]
-                more[judgment.target.document_id] |= dict.fromkeys(filter(None, said), f"judgment of {name}")
-    return {doc_id: [(where, text) for text, where in texts.items()] for doc_id, texts in more.items()}
-
-
-def _names(data: Dataset, chosen: Mapping[str, Sequence[Summary]]) -> dict[str, list[tuple[str, str]]]:
-    """(where, name) of ids, columns, systems, aspects, labels and annotators of each chosen document, each once."""
-    names: dict[str, dict[tuple[str, str], None]] = {}
-    for doc_id, summaries in chosen.items():
-        document = data.documents[doc_id]
-        columns = [(f"name of a {where}", name) for where, name, _ in _columns(document, summaries)]
-        systems = [("system", summary.system) for summary in summaries]
-        groups = [("category", summary.category) for summary in summaries]
-        own = [("id", doc_id), ("domain", document.domain), ("split", document.split), *columns, *systems, *groups]
-        for origin in data.fact_origins.get(doc_id, ()):
-            review = origin.review
-            own += [("annotator", review.decided_by), *(("criterion", name) for name in review.lacks)] if review else []
-        names[doc_id] = {(where, name): None for where, name in own if name is not None}
-    for name in data.judgment_sets:
-        for row in data.iter_judgments(name):
-            if row.target.document_id in names:
-                own = [("aspect", row.aspect), ("annotator", row.judge), ("error type", row.error_type)]
-                own.append(("label", row.label if isinstance(row.label, str) else None))
-                names[row.target.document_id] |= {(where, each): None for where, each in own if each is not None}
-    return {doc_id: list(each) for doc_id, each in names.items()}
-
-
-def _columns(document: Document, summaries: Sequence[Summary]) -> Iterator[tuple[str, str, Any]]:
-    """(where, name, value) of each further column of a document and its summaries."""
-    yield from (("column", name, value) for name, value in document.extra.items() if name not in DOCUMENT_COLUMNS)
-    for summary in summaries:
-        own = ((name, value) for name, value in summary.extra.items() if name not in SUMMARY_COLUMNS)
-        yield from ((f"column of {summary.system}", name, value) for name, value in own)
-
-
-def _fact_texts(origin: FactOrigin) -> Iterator[str]:
-    """What was said while a key fact was made."""
-    yield origin.proposed
-    yield from filter(None, (vote.reason for vote in origin.votes))
-    if origin.review is not None:
-        yield from origin.review.why
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    """What stands within any value, and the names in its mappings as texts."""
-    if isinstance(value, Mapping):
-        for name, each in value.items():
-            yield str(name)
-            yield from _leaves(each)
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _leaves(each)
-    else:
-        yield value
-
-
-def _strings(value: Any) -> Iterator[str]:
-    """The texts within any value, names in mappings among them."""
-    return (leaf for leaf in _leaves(value) if isinstance(leaf, str))
-
-
-def _is_number(value: Any) -> TypeGuard[int | float]:
-    """Whether a value is a number; True and False are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _found(group: _Texts, finder: Finder, categories: Sequence[Category]) -> Writings:
+def _found(collected: Collector, recognize: Recognizer | None, settings: RedactSettings) -> Writings:
     """The entities of all texts of a document; a writing is one entity, whatever it was found as first."""
     writings: Writings = {}
     by_writing: dict[str, Entity] = {}
-    for _, text in group.every():
-        found = [each for each in finder.find(text) if each.category in categories]
-        for entity, texts in entities(text, found).items():
-            for written in sorted(texts):
-                known = by_writing.setdefault(written.casefold(), entity)
-                writings.setdefault(known, set()).add(written)
-    together = joined(writings)
-    for _, text in group.every():  # a column that is nothing but a number, as a text
-        if _DIGITS.fullmatch(text) and (known_as := number_of(int(text), together)):
-            together[known_as].add(text.strip())
-    return together
-
-
-_DIGITS = re.compile(r"\s*[0-9]{1,15}\s*")
-
-
-def _in_order(group: _Texts, writings: Writings) -> Writings:
-    """The entities in the order in which a reader meets them: that of their numbers."""
-    met = dict.fromkeys(placed.entity for _, text in group.every() for placed in occurrences(text, writings))
-    return {entity: writings[entity] for entity in (*met, *(each for each in writings if each not in met))}
-
-
-class _Redacted:
-    """Masks the texts of a dataset by the entities of each document."""
-
-    def __init__(self, groups: Sequence[_Texts], known: Mapping[str, Writings]) -> None:
-        self._writings = {group.document.id: _in_order(group, known[group.document.id]) for group in groups}
-        self._numbers: dict[str, dict[Entity, int]] = {}
-        for group in groups:
-            taken = highest_numbers(text for _, text in group.every())
-            self._numbers[group.document.id] = numbered(self._writings[group.document.id], taken)
-
-    def mask(self, doc_id: str, text: str) -> Masked:
-        """A text of a document, or about it."""
-        writings = self._writings[doc_id]
-        return mask(text, occurrences(text, writings), self._numbers[doc_id])
-
-    def dataset(self, data: Dataset, *, pairs: bool) -> Dataset:
-        """The dataset with its texts masked and its judgments moved; with `pairs`, copies without summaries beside what
-        was there."""
-        documents: dict[str, Document] = {}
-        summaries: list[Summary] = []
-        masked: dict[tuple[str, str], Masked] = {}
-        for document, own in data.items():
-            if document.id not in self._writings:
-                documents[document.id] = document
-                summaries += own
-                continue
-            if pairs:
-                documents[document.id] = _marked(document, "unredacted")
-                summaries += own
-            copy_id = _copy_id(document) if pairs else document.id
-            masked[document.id, ""] = self.mask(document.id, document.text)
-            documents[copy_id] = self._document(document, masked[document.id, ""], copy_id)
-            for summary in () if pairs else own:
-                masked[document.id, summary.system] = self.mask(document.id, summary.text)
-                summaries.append(self._summary(summary, masked[document.id, summary.system]))
-        origins = dict(data.fact_origins)
-        for doc_id in data.fact_origins.keys() & self._writings.keys():
-            copy_id = _copy_id(data.documents[doc_id]) if pairs else doc_id
-            origins[copy_id] = tuple(self._origin(doc_id, origin) for origin in data.fact_origins[doc_id])
-        fresh = Dataset(documents, summaries, {}, data.card, fact_origins=origins)
-        for name in data.judgment_sets:
-            moved = (
-                judgment
-                if pairs or judgment.target.document_id not in self._writings
-                else self._judgment(judgment, data.documents[judgment.target.document_id], masked)
-                for judgment in data.iter_judgments(name)
-            )
-            fresh = fresh.with_judgments(name, moved)
-        return fresh
-
-    def _document(self, document: Document, text: Masked, copy_id: str) -> Document:
-        known = {
-            name: value if name in DOCUMENT_COLUMNS else self._anywhere(document.id, value)
-            for name, value in document.extra.items()
-        }
-        if copy_id != document.id:
-            known["original"] = document.id
-        return _marked(
-            Document(
-                id=copy_id,
-                text=text.text,
-                sentences=_moved_all(document.sentences, text),
-                references=tuple(self.mask(document.id, each).text for each in document.references),
-                key_facts=tuple(self.mask(document.id, each).text for each in document.key_facts),
-                domain=document.domain,
-                split=document.split,
-                share=document.share,
-                extra=known,
-            ),
-            "redacted",
-        )
-
-    def _summary(self, summary: Summary, text: Masked) -> Summary:
-        return Summary(
-            document_id=summary.document_id,
-            system=summary.system,
-            text=text.text,
-            sentences=_moved_all(summary.sentences, text),
-            splitter=summary.splitter,
-            category=summary.category,
-            extra={
-                name: value if name in SUMMARY_COLUMNS else self._anywhere(summary.document_id, value)
-                for name, value in summary.extra.items()
-            },
-        )
-
-    def _origin(self, doc_id: str, origin: FactOrigin) -> FactOrigin:
-        def masked(text: str) -> str:
-            return self.mask(doc_id, text).text
-
-        votes = tuple(
-            vote.model_copy(update={"reason": vote.reason and masked(vote.reason)}) for vote in origin.votes
-        )  # fmt: skip
-        review = origin.review and origin.review.model_copy(update={"why": tuple(map(masked, origin.review.why))})
-        return origin.model_copy(update={"proposed": masked(origin.proposed), "votes": votes, "review": review})
-
-    def _anywhere(self, doc_id: str, value: Any) -> Any:
-        """Any value with the texts and names in it masked, and the numbers that are a masked entity."""
-        if isinstance(value, str):
-            return self.mask(doc_id, value).text
-        if isinstance(value, Mapping):
-            names = self._names(doc_id, value)
-            return {names[name]: self._anywhere(doc_id, each) for name, each in value.items()}
-        if isinstance(value, list | tuple):
-            return [self._anywhere(doc_id, each) for each in value]
-        entity = number_of(value, self._writings[doc_id]) if _is_number(value) else None
-        return value if entity is None else placeholder(entity, self._numbers[doc_id][entity])
-
-    def _names(self, doc_id: str, value: Mapping[Any, Any]) -> dict[Any, str]:
-        """Each name in a mapping, masked; two that become equal are kept apart: `<PHONENUMBER_1> (2)`."""
-        masked = {name: self.mask(doc_id, str(name)).text for name in value}
-        names = {name: text for name, text in masked.items() if text == name}
-        taken = set(names.values())
-        for name, text in masked.items():
-            if name not in names:
-                free = (text if count == 1 else f"{text} ({count})" for count in itertools.count(1))
-                names[name] = next(each for each in free if each not in taken)
-                taken.add(names[name])
-        return names
-
-    def _judgment(
-        self, judgment: Judgment, document: Document, masked: Mapping[tuple[str, str], Masked]
-    ) -> Judgment:  # fmt: skip
-        target = judgment.target
-        texts = {"document": masked[document.id, ""], "summary": masked[document.id, target.system]}
-
-        def moved(span: Span) -> Span:
-            start, end = texts[span.of].moved(span.start, span.end)
-            return Span(of=span.of, start=start, end=end)
-
-        changed: dict[str, Any] = {"evidence": tuple(map(moved, judgment.evidence))}
-        if judgment.reason is not None:
-            changed["reason"] = self.mask(document.id, judgment.reason).text
-        if (claim := judgment.claim) is not None:
-            text = self.mask(document.id, claim.text).text
-            changed["claim"] = claim.model_copy(update={"text": text, "span": claim.span and moved(claim.span)})
-        if target.list_id is not None and target.list_id == list_id_of(document.key_facts):
-            facts = [self.mask(document.id, each).text for each in document.key_facts]
-            changed["target"] = target.model_copy(update={"list_id": list_id_of(facts)})
-        return judgment.model_copy(update=changed)
-
-    def leaks(self, group: _Texts, finder: Finder) -> Iterator[Leak]:
-        """What of a document may still tell who or where."""
-        doc_id = group.document.id
-        written = {text.casefold() for texts in self._writings[doc_id].values() for text in texts}
-        for where, text in group.every():
-            left = self.mask(doc_id, text).text
-            for kind, each in left_over(left, finder, written):
-                yield Leak(doc_id, where, kind, each)
-        for where, number in group.numbers():
-            if number_of(number, self._writings[doc_id]) is None:
-                yield Leak(doc_id, where, "number", str(number))
-        for where, name in group.names:
-            if any(names_entity(name, entity) for entity in self._writings[doc_id]) or occurrences(
-                name, self._writings[doc_id]
-            ):
-                yield Leak(doc_id, where, "entity", name)
-
-
-def _moved_all(spans: Sequence[Span], text: Masked) -> tuple[Span, ...]:
-    """Sentences in the new text. Where a placeholder stands across the end of one, it is the former's."""
-    moved: list[Span] = []
-    end = 0
-    for span in spans:
-        start, last = text.moved(span.start, span.end)
-        start = max(start, end)
-        end = max(start, last)
-        moved.append(Span(of=span.of, start=start, end=end))
-    return tuple(moved)
-
-
-def _marked(document: Document, state: str) -> Document:
-    return document.model_copy(update={"extra": {**document.extra, "redaction": state}})
+    for text in collected.texts:
+        for category, start, end in find(text, recognize):
+            if category in settings.categories:
+                written = text[start:end]
+                entity = by_writing.setdefault(written.casefold(), Entity.of(category, written))
+                writings.setdefault(entity, set()).add(written)
+    return writings
 
 
 # ---- what is left ----
 
-_MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-_LINK = re.compile(r"(?:https?://|www\.)\S+")
-_NUMBER = re.compile(r"(?<![\w<])#?\+?\d[\d\s().:/-]*\d(?!\w)|(?<!\w)\d(?!\w)")
+_LEFT = {
+    "mail": re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"),
+    "link": re.compile(r"(?:https?://|www\.)\S+"),
+    "number": re.compile(r"(?<![\w<])#?\+?\d[\d\s().:/-]*\d(?!\w)|(?<!\w)\d(?!\w)"),
+}
 
 
-def left_over(text: str, finder: Finder, written: Iterable[str] = ()) -> Iterator[tuple[str, str]]:
-    """(kind, text) of mails, links, numbers and names that a redacted text still holds, and of the `written` entities
-    (in lower case) that stand in it, in whatever case."""
+def _leaks(data: Dataset, written: Mapping[str, Writings], recognize: Recognizer | None) -> Iterator[Leak]:
+    """What of redacted documents may still tell who or where: in their texts, and in names that stay as they are."""
+    collected = {doc_id: Collector() for doc_id in written}
+    rewrite(data, collected)
+    records: dict[str, list[Record]] = {doc_id: [data.documents[doc_id]] for doc_id in written}
+    for document, summaries in data.items():
+        if document.id in records:
+            records[document.id] += [*summaries, *data.fact_origins.get(document.id, ())]
+    for name in data.judgment_sets:
+        for judgment in data.iter_judgments(name):
+            if judgment.target.document_id in records:
+                records[judgment.target.document_id].append(judgment)
+    for doc_id, entities in written.items():
+        texts = collected[doc_id].texts
+        for text, where in texts.items():
+            for kind, left in left_over(text, recognize, entities):
+                yield Leak(doc_id, where, kind, left)
+        for number, where in collected[doc_id].numbers.items():
+            yield Leak(doc_id, where, "number", str(number))
+        names: dict[str, str] = {}
+        for record in records[doc_id]:
+            for where, name in _names(record.model_dump(mode="json"), ""):
+                names.setdefault(name, where)
+        codes = [
+            entity.key for entity in entities if entity.category in ("PHONENUMBER", "CODE") and len(entity.key) > 4
+        ]
+        for name, where in names.items():
+            bare = re.sub(r"[^a-z0-9]", "", name.casefold())
+            if name not in texts and (any(key in bare for key in codes) or occurrences(name, entities)):
+                yield Leak(doc_id, where, "entity", name)
+
+
+def _names(value: Any, where: str) -> Iterator[tuple[str, str]]:
+    """(field, text) of every text within a record, and of every name of a column."""
+    if isinstance(value, str):
+        yield where, value
+    elif isinstance(value, Mapping):
+        for name, each in value.items():
+            yield f"name in {where}", name
+            yield from _names(each, name)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _names(each, where)
+
+
+def left_over(text: str, recognize: Recognizer | None, entities: Writings) -> Iterator[tuple[str, str]]:
+    """(kind, text) of mails, links, numbers and names that a redacted text still holds, and of the writings of its
+    entities that stand in it, in whatever case."""
     taken = [match.span() for match in PLACEHOLDER.finditer(text)]
-
-    def free(start: int, end: int) -> bool:
-        if any(start < last and end > first for first, last in taken):
-            return False
-        taken.append((start, end))
-        return True
-
-    for kind, pattern in (("mail", _MAIL), ("link", _LINK), ("number", _NUMBER)):
-        for match in pattern.finditer(text):
-            if free(*match.span()):
-                yield kind, match[0]
-    for name in finder.names(text):
-        if name.kind != "PHONE_NUMBER" and free(name.start, name.end):
-            yield "name", text[name.start : name.end]
-    plain = text.casefold()
-    for each in sorted(written):
-        if re.search(rf"(?<!\w){re.escape(each)}(?!\w)", plain):
+    finds = [(kind, *match.span()) for kind, pattern in _LEFT.items() for match in pattern.finditer(text)]
+    names = [] if recognize is None else recognize(text)
+    finds += [("name", name.start, name.end) for name in names if name.kind != "PHONE_NUMBER"]
+    for kind, start, end in finds:
+        if not any(start < last and end > first for first, last in taken):
+            taken.append((start, end))
+            yield kind, text[start:end]
+    for each in sorted({written.casefold() for writings in entities.values() for written in writings}):
+        if re.search(rf"(?<!\w){re.escape(each)}(?!\w)", text.casefold()):
             yield "entity", each
 
 
 # ---- a person's table ----
 
 
-def _proposal(groups: Sequence[_Texts], known: Mapping[str, Writings]) -> str:
-    """The table of entities for a person, one row a writing; a document without any has a row as well."""
-    lines = [csv_line(COLUMNS)]
-    for group in groups:
-        rows = 0
-        for entity, texts in known[group.document.id].items():
+def _proposal(data: Dataset, collectors: Mapping[str, Collector], entities: Mapping[str, Writings]) -> Iterator[str]:
+    """The lines of the table for a person, one a writing; a document without entities has a line as well."""
+    yield csv_line(COLUMNS)
+    for doc_id, writings in entities.items():
+        for entity, texts in writings.items():
             first, *others = sorted(texts, key=lambda text: (-len(text), text))
             for written in (first, *others):
-                places = list(_places(group, entity, written))
+                places = [
+                    f"{where}: {' '.join(text[max(0, placed.start - _CONTEXT) : placed.end + _CONTEXT].split())}"
+                    for text, where in collectors[doc_id].texts.items()
+                    for placed in occurrences(text, {entity: {written}})
+                ]
                 same = first if written != first else ""
                 context = places[0] if places else ""
-                lines.append(csv_line([group.document.id, entity.category, written, "", same, len(places), context]))
-                rows += 1
-        if not rows:
-            start = " ".join(group.document.text[: 2 * _CONTEXT].split())
-            lines.append(csv_line([group.document.id, "", "", "", "", 0, f"(nothing was found) {start}"]))
-    return "".join(f"{line}\n" for line in lines)
+                yield csv_line([doc_id, entity.category, written, "", same, len(places), context])
+        if not writings:
+            start = " ".join(data.documents[doc_id].text[: 2 * _CONTEXT].split())
+            yield csv_line([doc_id, "", "", "", "", 0, f"(nothing was found) {start}"])
 
 
-def _places(group: _Texts, entity: Entity, written: str) -> Iterator[str]:
-    """What stands around each place of a writing."""
-    for where, text in group.every():
-        for found in occurrences(text, {entity: {written}}):
-            around = text[max(0, found.start - _CONTEXT) : found.end + _CONTEXT]
-            yield f"{where}: {' '.join(around.split())}"
-
-
-def _reviewed(path: Path, groups: Sequence[_Texts], decisions: Counter[str]) -> dict[str, Writings]:
+def _reviewed(path: Path, collectors: Mapping[str, Collector], decisions: Counter[str]) -> dict[str, Writings]:
     """The entities that a person decided to mask. Raises InputError with every fault of the table by line."""
     faults = Faults(str(path))
     rows = list(read_rows(path, faults, "csv"))
     faults.stop()
-    by_id = {group.document.id: group for group in groups}
-    known: dict[str, Writings] = {doc_id: {} for doc_id in by_id}
+    entities: dict[str, Writings] = {doc_id: {} for doc_id in collectors}
     seen: set[str] = set()
     undecided = 0
     for line, cells in rows:
@@ -542,59 +250,36 @@ def _reviewed(path: Path, groups: Sequence[_Texts], decisions: Counter[str]) -> 
             faults.fail(None, missing[0], f"is missing; the columns are: {', '.join(COLUMNS)}")
             break
         row = {name: not_inert(str(cells.get(name) or "").strip()) for name in COLUMNS}
-        group = by_id.get(row["document_id"])
-        if group is None:
-            what = f"is {row['document_id']!r}, which is not redacted here{meant(row['document_id'], by_id)}"
-            faults.fail(line, "document_id", what)
+        doc_id, category, decision = row["document_id"], row["category"], row["decision"]
+        if doc_id not in collectors:
+            faults.fail(line, "document_id", f"is {doc_id!r}, which is not redacted here{meant(doc_id, collectors)}")
             continue
-        seen.add(row["document_id"])
-        if not row["decision"]:
+        seen.add(doc_id)
+        if not decision:
             undecided += 1
-        elif _row_fits(line, row, group, faults):
-            decisions[row["decision"]] += 1
-            if row["decision"] == MASK:
-                _take(known[row["document_id"]], row)
-    for doc_id in [doc_id for doc_id in by_id if doc_id not in seen]:
+        elif decision not in (MASK, LEAVE):
+            faults.fail(line, "decision", f"is {decision!r}; give {MASK} or {LEAVE}")
+        elif decision == MASK and category not in CATEGORIES:
+            faults.fail(line, "category", f"is {category!r}; give one of {', '.join(CATEGORIES)}")
+        elif decision == MASK and not row["text"]:
+            faults.fail(line, "text", "is empty; give what is to be masked, or decide leave")
+        else:
+            decisions[decision] += 1
+            if decision == MASK:
+                entity = Entity.of(cast("Category", category), row["same_as"] or row["text"])
+                own = [*collectors[doc_id].texts, *map(str, collectors[doc_id].numbers)]
+                for name in ("text", "same_as"):
+                    if row[name] and not any(occurrences(text, {entity: {row[name]}}) for text in own):
+                        faults.fail(line, name, f"is {row[name]!r}, which stands in no text of {doc_id!r}")
+                entities[doc_id].setdefault(entity, set()).add(row["text"])
+    for doc_id in collectors.keys() - seen:
         faults.fail(
             None, "document_id", f"has no row for {doc_id!r}; give it one, or remove the file to have it proposed"
         )
     faults.stop()
     if undecided:
         raise _waiting(path, f" ({undecided} of {len(rows)} rows are undecided)")
-    return known
-
-
-def _row_fits(line: int, row: Mapping[str, str], group: _Texts, faults: Faults) -> bool:
-    """Whether a decided row can be taken; if not, its fault is noted."""
-    before = faults.count
-    if row["decision"] not in (MASK, LEAVE):
-        faults.fail(line, "decision", f"is {row['decision']!r}; give {MASK} or {LEAVE}")
-    elif row["decision"] == MASK:
-        if row["category"] not in CATEGORIES:
-            faults.fail(line, "category", f"is {row['category']!r}; give one of {', '.join(CATEGORIES)}")
-        elif not row["text"]:
-            faults.fail(line, "text", "is empty; give what is to be masked, or decide leave")
-        else:
-            category = row["category"]
-            entity = Entity(category, key_of(category, row["same_as"] or row["text"]))
-            for name in ("text", "same_as"):
-                if row[name] and not _stands(row[name], entity, group):
-                    faults.fail(line, name, f"is {row[name]!r}, which stands in no text of {row['document_id']!r}")
-    return faults.count == before
-
-
-def _stands(written: str, entity: Entity, group: _Texts) -> bool:
-    """Whether a writing stands in a text of a document, or is a number of a column."""
-    known = {entity: {written}}
-    return any(occurrences(text, known) for _, text in group.every()) or any(
-        number_of(number, known) for _, number in group.numbers()
-    )
-
-
-def _take(writings: Writings, row: Mapping[str, str]) -> None:
-    category = cast("Category", row["category"])
-    entity = Entity(category, key_of(category, row["same_as"] or row["text"]))
-    writings.setdefault(entity, set()).add(row["text"])
+    return entities
 
 
 def _waiting(path: Path, more: str) -> WaitingError:
