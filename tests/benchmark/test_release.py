@@ -399,7 +399,7 @@ def put_text_back(lines: list[dict[str, Any]]) -> None:
 
 
 TAMPERINGS: dict[str, tuple[Callable[[Path], None], str, str]] = {
-    "a changed vote": (edited("judgments/human.raw.jsonl", other_vote), "votes.parquet", "label"),
+    "a changed vote": (edited("judgments/human.raw.jsonl", other_vote), "judgments.parquet", "label"),
     "a dropped vote": (
         edited("judgments/human.raw.jsonl", lambda lines: lines.pop(7) and None), "manifest.json", "counts_out"
     ),
@@ -407,8 +407,8 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "a dropped summary": (
         edited("summaries.jsonl", lambda lines: lines.pop() and None), "human.raw.jsonl", "is not in the dataset"
     ),
-    "a changed summary": (replaced("summaries.jsonl", "opens at nine", "opens at five"), "summaries.parquet", "text"),
-    "a changed document": (replaced("documents.jsonl", "at nine on", "at five on"), "documents.parquet", "text"),
+    "a changed summary": (replaced("summaries.jsonl", "opens at nine", "opens at five"), "summaries.parquet", "summary"),
+    "a changed document": (replaced("documents.jsonl", "at nine on", "at five on"), "documents.parquet", "document"),
     "a changed key fact": (
         replaced("keyfacts.jsonl", "opens at nine", "opens at five"), "documents.parquet", "key_facts"
     ),
@@ -446,15 +446,15 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "another hash of the data": (replaced("dataset.json", '"hash": "', '"hash": "0'), "dataset.json", "hash is"),
     "no summaries at all": (lambda release: (release / "summaries.jsonl").unlink(), "summaries.jsonl", ""),
     "a broken table": (
-        lambda release: (release / "parquet" / "dev" / "votes.parquet").write_bytes(b"PAR1") and None,
-        "votes.parquet", "Parquet",
+        lambda release: (release / "parquet" / "dev" / "judgments.parquet").write_bytes(b"PAR1") and None,
+        "judgments.parquet", "Parquet",
     ),
     "a broken line": (
         lambda release: (release / "documents.jsonl").write_bytes(b"\xff{") and None, "documents.jsonl", "line 1"
     ),
     "a missing script": (lambda release: (release / "fetch_documents.py").unlink(), "fetch_documents.py", "missing"),
     "a missing table": (
-        lambda release: (release / "parquet" / "dev" / "votes.parquet").unlink(), "votes.parquet", "missing"
+        lambda release: (release / "parquet" / "dev" / "judgments.parquet").unlink(), "judgments.parquet", "missing"
     ),
 }  # fmt: skip
 """What was done, the file that gives it away even where all hashes were renewed, and a word of the message."""

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data.flat_view import flat_rows
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from summeter.data.dataset import Dataset, flat_rows, load, save
+from summeter.data.dataset import Dataset, load, save
 from summeter.data.presets import PRESETS
 from summeter.meta.context import Context
 from summeter.records import Document, InputError, Judgment, KeyFacts, Summary, UsageError, digest

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from summeter.cli.main import main
-from summeter.data.dataset import Dataset, flat_rows, load, save
-from summeter.data.exports import target_of, write_hub, write_jsonl, write_parquet
-from summeter.records import InputError, UsageError
+from summeter.data.dataset import Dataset, load, save
+from summeter.data.exports import target_of, write_files, write_hub, write_jsonl, write_parquet
+from summeter.records import InputError, Span, UsageError
 
 pq = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow (extra `parquet`), which is not here")
 
@@ -48,13 +48,38 @@ def extras_of(data: Dataset) -> str:
     return json.dumps([summary.extra for summary in data.summaries], sort_keys=True)
 
 
-def test_parquet_gives_back_what_was_written(tmp_path: Path) -> None:
+WRITE = {"jsonl": write_jsonl, "jsonl.gz": write_jsonl, "parquet": write_parquet}
+
+
+@pytest.mark.parametrize("suffix", WRITE)
+def test_a_round_trip_loses_nothing(tmp_path: Path, suffix: str) -> None:
     data = load(ROWS)
-    assert write_parquet(data, tmp_path / "rows.parquet") == 3
-    again = load(tmp_path / "rows.parquet")
+    sets = {"human.merged": "people", "fenice": "fenice"}
+    for name, judge in sets.items():
+        (first, *_) = data.judgments("human.raw")
+        change = {"judge": judge, "reason": "the majority", "evidence": (Span(of="document", start=0, end=2),)}
+        failed = first.model_copy(update={**change, "status": "error", "value": None, "label": None})
+        data = data.with_judgments(name, [first.model_copy(update={**change, "confidence": 0.25}), failed])
+    files = [tmp_path / f"rows.{suffix}", tmp_path / f"rows.judgments.{suffix}"]
+    assert WRITE[suffix](data, files[0]) == 3
+    again = load(files, preset="tables")
     assert content(again) == content(data)
-    assert list(flat_rows(again)) == list(flat_rows(data))
     assert extras_of(again) == extras_of(data)
+    texts = load(files[0])
+    assert (texts.hash, texts.judgment_sets) == (data.hash, ())
+
+
+def test_files_of_some_documents_each(tmp_path: Path) -> None:
+    data = load(ROWS)
+    assert write_files(data, tmp_path / "parts", 1) == 2
+    assert load(tmp_path / "parts").hash == data.hash
+    assert content(load(tmp_path / "parts", preset="tables")) == content(data)
+
+
+def test_an_export_without_judgments_removes_those_of_an_earlier_one(tmp_path: Path) -> None:
+    write_jsonl(load(ROWS), tmp_path / "rows.jsonl")
+    write_jsonl(load(ROWS[1:]), tmp_path / "rows.jsonl", force=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
 
 
 def test_columns_others_can_read(tmp_path: Path) -> None:
@@ -65,11 +90,14 @@ def test_columns_others_can_read(tmp_path: Path) -> None:
         "doc_id": "string", "system": "string", "category": "string", "document": "string", "summary": "string",
         "references": "list<element: string>", "key_facts": "list<element: string>",
         "sentences": "list<element: string>", "domain": "string", "split": "string", "rank": "int64",
-        "note": "string", "score": "string", "tags": "string", "flag": "bool", "big": "string", "human": "string",
+        "note": "string", "score": "string", "tags": "string", "flag": "bool", "big": "string",
     }  # fmt: skip
-    human = [None if text is None else json.loads(text) for text in table.column("human").to_pylist()]
-    assert human[0]["sentence_labels"][0] == {"ben": 1}  # no "cleo": null
-    assert human[1:] == [None, None]
+    judgments = pq.read_table(tmp_path / "rows.judgments.parquet").to_pylist()
+    assert judgments[0] == {
+        "judgment_set": "human.raw", "doc_id": "d1", "system": "a", "unit": "summary", "index": None,
+        "aspect": "fluency", "judge": "?1", "signature": "human.ratings|v:1", "value": 4.0,
+        "label": None, "error_type": None, "evidence": None, "reason": None, "status": "ok",
+    }  # fmt: skip
 
 
 values = st.recursive(
@@ -113,29 +141,34 @@ def test_a_hub_folder_gives_back_what_was_written(tmp_path: Path, monkeypatch: p
     assert write_hub(data, tmp_path / "rain") == 3
     folder = tmp_path / "rain"
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    assert names == ["README.md", "data/dev.parquet", "data/test.parquet"]
+    tables = ("documents", "judgments", "summaries")
+    files = [f"{table}/{split}.parquet" for table in tables for split in ("dev", "test")]
+    files.remove("judgments/test.parquet")
+    assert names == ["README.md", *files]
+    head = yaml.safe_load((folder / "README.md").read_text("utf-8").split("---")[1])
+    assert (head["pretty_name"], head["license"]) == ("rain", "cc-by-4.0")
+    assert sorted(each["path"] for config in head["configs"] for each in config["data_files"]) == files
     text = (folder / "README.md").read_text("utf-8")
-    assert yaml.safe_load(text.split("---")[1]) == {
-        "pretty_name": "rain", "license": "cc-by-4.0",
-        "configs": [{"config_name": "default", "data_files": [
-            {"split": "dev", "path": "data/dev.parquet"}, {"split": "test", "path": "data/test.parquet"}]}],
-    }  # fmt: skip
     for words in ("# rain 2", "| dev | 1 | 2 |", "| test | 1 | 1 |", "citation: Rain (2024)", data.hash):
         assert words in text
 
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     fill(tmp_path / "hub", "org/rain", {name: (folder / name).read_bytes() for name in names})
-    for split, doc_id in (("dev", "d1"), ("test", "d2")):
-        again = load(f"hf:org/rain#{split}")
-        assert content(again) == content(data.with_documents([doc_id]))
-        assert again.card.licence == "cc-by-4.0"
+    addresses = [f"hf:org/rain#{table}/dev" for table in tables]
+    again = load(addresses, preset="tables").with_card(name="rain")
+    assert again.judgments("human.raw") == data.judgments("human.raw")
+    assert [row.sentence_texts for row in again.summaries] == [row.sentence_texts for row in data.summaries[:2]]
+    assert again.documents == data.with_documents(["d1"]).documents
+    assert again.card.licence == "cc-by-4.0"
+    local = load(folder, preset="tables")
+    assert [row.text for row in local.summaries] == [row.text for row in data.summaries]
 
 
 def test_a_hub_folder_is_new_and_its_splits_are_words(tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes").write_text("x", encoding="utf-8")
-    with pytest.raises(UsageError, match="exists; nothing was written: choose a new folder"):
+    with pytest.raises(UsageError, match="exists and is not empty"):
         write_hub(load(ROWS), tmp_path / "mine")
     with pytest.raises(UsageError, match=r"the split '\.\./x' cannot name one on a hub"):
         write_hub(load([{**ROWS[2], "split": "../x"}]), tmp_path / "new")
@@ -159,33 +192,19 @@ SPANS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet"])
 @pytest.mark.parametrize("kept", [["d1"], ["d2"], ["d1", "d2", "d3"]])
-def test_a_part_of_the_data_keeps_who_judged_what(tmp_path: Path, name: str, kept: list[str]) -> None:
+def test_a_subset_keeps_who_judged_what(tmp_path: Path, name: str, kept: list[str]) -> None:
     part = load(SPANS).with_documents(kept)
-    (first, *_) = part.judgments("human.raw")
-    merged = [first.model_copy(update={"judge": "people", "reason": "the majority"})]
-    save(part.with_judgments("human.merged", merged), tmp_path / "part")
-    for command in (["export", str(tmp_path / "part"), "-o", str(tmp_path / name)],
-                    ["import", str(tmp_path / name), "-o", str(tmp_path / "again")]):  # fmt: skip
+    save(part, tmp_path / "part")
+    rows, judgments = tmp_path / name, tmp_path / name.replace(".", ".judgments.")
+    written = [str(rows), str(judgments), "--preset", "tables"]
+    for command in (["export", str(tmp_path / "part"), "-o", str(rows)],
+                    ["import", *written, "-o", str(tmp_path / "again")]):  # fmt: skip
         with pytest.raises(SystemExit) as ended:
             main(["data", *command])
         assert ended.value.code == 0
     again = load(tmp_path / "again")
-    assert again.judgment_sets == ("human.merged", "human.raw")
+    assert again.judgment_sets == ("human.raw",)
     assert Counter(again.judgments("human.raw")) == Counter(part.judgments("human.raw"))
-    assert again.judgments("human.merged") == tuple(merged)
-
-
-def test_some_of_the_exported_rows_keep_who_judged_what() -> None:
-    data = load(SPANS)
-    for row in flat_rows(data):
-        own = [judgment for judgment in data.judgments("human.raw")
-               if judgment.target.item[:2] == (row["doc_id"], row["system"])]  # fmt: skip
-        assert Counter(load([row]).judgments("human.raw") if own else ()) == Counter(own)
-
-
-def test_jsonl(tmp_path: Path) -> None:
-    assert write_jsonl(load(ROWS), tmp_path / "rows.jsonl.gz") == 3
-    assert content(load(tmp_path / "rows.jsonl.gz")) == content(load(ROWS))
 
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet"])
@@ -193,14 +212,14 @@ def test_replaces_a_file_with_force_only(tmp_path: Path, name: str, capsys: pyte
     path, source = tmp_path / name, tmp_path / "source.jsonl"
     write_jsonl(load(ROWS), source)
     path.write_text("mine", encoding="utf-8")
-    with pytest.raises(UsageError, match="exists; choose another name, or replace it with force=True"):
+    with pytest.raises(UsageError, match="force=True"):
         (write_parquet if name.endswith("parquet") else write_jsonl)(load(ROWS), path)
     for force, code, content_kept in ((), 2, True), (("--force",), 0, False):
         with pytest.raises(SystemExit) as ended:
             main(["data", "export", str(source), "-o", str(path), *force])
         assert (ended.value.code, path.read_bytes() == b"mine") == (code, content_kept)
-    assert f"{path} exists; choose another name, or replace it with --force" in capsys.readouterr().err
-    assert content(load(path)) == content(load(ROWS))
+    assert "--force" in capsys.readouterr().err
+    assert load(path).hash == load(ROWS).hash
 
 
 def test_kinds() -> None:
@@ -214,4 +233,5 @@ def test_kinds() -> None:
 def test_real_data_come_back(shared: Path, tmp_path: Path, name: str) -> None:
     data = load(shared / "data" / f"{name}.jsonl.gz")
     write_parquet(data, tmp_path / "rows.parquet")
-    assert content(load(tmp_path / "rows.parquet")) == content(data)
+    again = load([tmp_path / "rows.parquet", tmp_path / "rows.judgments.parquet"], preset="tables")
+    assert content(again) == content(data)

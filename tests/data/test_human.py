@@ -6,8 +6,9 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from data.flat_view import flat_rows
 
-from summeter.data.dataset import flat_rows, load
+from summeter.data.dataset import load
 from summeter.records import InputError, Judgment, KeyFacts, Span
 
 SUMMARY = "It rained. We stayed."  # sentences at 0-10 and 11-21

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 
 from summeter.data import folder as folders
 from summeter.data import streaming
-from summeter.data.dataset import Dataset, flat_rows, load, save
+from summeter.data.dataset import Dataset, load, save
 from summeter.data.on_demand import StoredSummaries
 from summeter.data.parts import sample
 from summeter.records import FactOrigin, Fault, InputError, UsageError
@@ -105,31 +104,6 @@ def test_the_order_of_rows_does_not_matter_as_long_as_documents_come_in_order(tm
     assert [own.document_id for own in apart.summaries] == [row["doc_id"] for row in ROWS]
     save(apart, tmp_path / "data")
     assert_same(load(tmp_path / "data"), load(ROWS))
-
-
-def test_flat_rows_have_their_judgments_wherever_these_stand(tmp_path: Path, limit: None) -> None:
-    by_system = sorted(ROWS, key=lambda row: str(row["system"]))
-    rows = list(flat_rows(load(ROWS)))
-    assert rows[0]["human"]["ratings"] == {"faithfulness": {"ann": 0, "bea": 2}}
-    assert list(flat_rows(load(by_system))) == rows
-    assert list(flat_rows(load(write(tmp_path / "rows.jsonl", by_system)))) == rows
-
-
-def test_flat_rows_hold_the_judgments_of_one_document_at_a_time(tmp_path: Path, limit: None) -> None:
-    def peak(documents: int) -> int:
-        human = {"ratings": {"coherence": {f"a{number}": 3 for number in range(50)}}}
-        rows = [{"doc_id": f"{number}", "document": "x", "summary": "y", "human": human} for number in range(documents)]
-        data = load(write(tmp_path / f"{documents}.jsonl", rows))
-        tracemalloc.start()
-        try:
-            assert sum(1 for _ in flat_rows(data)) == documents
-            return tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
-
-    peak(2)  # what is imported stays
-    few, many = peak(5), peak(45)
-    assert many - few < 40 * 50 * 100  # forty documents more, of 50 judgments of about 1,000 bytes each
 
 
 def test_a_file_changed_under_a_large_dataset_is_an_error(tmp_path: Path, limit: None) -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data.flat_view import flat_rows
 from data.released_files import faults, put
 
-from summeter.data.dataset import Dataset, flat_rows, load, save
+from summeter.data.dataset import Dataset, load, save
 from summeter.data.layout import preset_of
 from summeter.records import UsageError
 

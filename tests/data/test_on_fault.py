@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data.flat_view import flat_rows
 
 from summeter.cli.main import main
-from summeter.data.dataset import Dataset, flat_rows, load, save
+from summeter.data.dataset import Dataset, load, save
 from summeter.data.faults import OnFault
 from summeter.data.intake import _unreliable, without
 from summeter.records import Fault, InputError, UsageError

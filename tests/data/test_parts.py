@@ -61,7 +61,7 @@ def test_a_hub_export_names_a_part_by_its_name(tmp_path: Path, capsys: pytest.Ca
         with pytest.raises(SystemExit) as ended:
             main(["data", *command])
         assert ended.value.code == 0, capsys.readouterr().err
-    assert [path.name for path in (tmp_path / "hub" / "data").iterdir()] == ["train.parquet"]
+    assert [path.name for path in (tmp_path / "hub" / "summaries").iterdir()] == ["train.parquet"]
 
 
 def test_domains_are_divided_alike() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from data.flat_view import flat_rows
 
-from summeter.data.dataset import Dataset, flat_rows, load
+from summeter.data.dataset import Dataset, load
 from summeter.data.presets import PRESETS
 from summeter.records import InputError
 

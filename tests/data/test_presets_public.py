@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data.flat_view import flat_rows
 from data.public_layouts import (
     CASES,
     DIALOGUE,
@@ -34,7 +35,7 @@ from data.public_layouts import (
 from typer.testing import CliRunner
 
 from summeter.cli.data import app
-from summeter.data.dataset import Dataset, flat_rows, load
+from summeter.data.dataset import Dataset, load
 from summeter.data.presets import PRESETS
 from summeter.data.presets.storysumm import mend
 from summeter.records import InputError

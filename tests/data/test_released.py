@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from data.flat_view import flat_rows
 from data.released_files import faults, put, table, write
 
-from summeter.data.dataset import Dataset, flat_rows, load, save
+from summeter.data.dataset import Dataset, load, save
 
 HASH = "8764fb95bfad8ee849274873a92fb8d6b400eee2"
 

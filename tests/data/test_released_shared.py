@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from data.flat_view import flat_rows
 from data.released_files import put, table, write
 
-from summeter.data.dataset import Dataset, flat_rows, load
+from summeter.data.dataset import Dataset, load
 
 pytestmark = pytest.mark.shared
 Rows = list[dict[str, Any]]

@@ -13,9 +13,10 @@ from random import Random
 from typing import Any
 
 import pytest
+from data.flat_view import flat_rows
 
 from fuzz import Check
-from summeter.data.dataset import flat_rows, load, save
+from summeter.data.dataset import load, save
 from summeter.data.presets import PRESETS
 from summeter.records import InputError
 

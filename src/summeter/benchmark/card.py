@@ -18,6 +18,7 @@ from pydantic import Field
 from summeter.annotate.tasks.key_fact_validation import ASPECT as KEY_FACT_VALIDITY
 from summeter.benchmark.step import StepRecord
 from summeter.data.dataset import Dataset
+from summeter.data.exports import TABLES
 from summeter.data.folder import DOCUMENTS, JUDGMENTS, KEY_FACTS, SUMMARIES
 from summeter.data.overview import describe
 from summeter.meta import agree
@@ -29,7 +30,6 @@ EMPTY = "*Not answered yet.*"
 COEFFICIENTS = ("alpha_ordinal", "ac1")
 """Krippendorff's alpha (of labels with two values: the nominal one) and Gwet's AC1, as UniSumEval reports them."""
 PARQUET = "parquet"
-TABLES = ("documents", "summaries", "votes")
 """The Parquet files of each split."""
 
 

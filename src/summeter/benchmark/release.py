@@ -2,7 +2,7 @@
 
     RELEASE/   README.md . DATASHEET.md . croissant.json . manifest.json
                documents.jsonl . summaries.jsonl . keyfacts.jsonl . judgments/SET.jsonl . dataset.json
-               parquet/SPLIT/{documents,summaries,votes}.parquet . fetch_documents.py
+               parquet/SPLIT/{documents,summaries,judgments}.parquet . fetch_documents.py
 
 The folder is a dataset folder: whatever reads one reads a release. Times, run ids and the secret behind the pseudonyms
 lie outside it. `summeter.benchmark.verify` computes again what it says of itself.
@@ -30,7 +30,6 @@ from summeter.benchmark.card import (
     CROISSANT,
     DATASHEET,
     PARQUET,
-    TABLES,
     About,
     Answers,
     agreements,
@@ -55,7 +54,7 @@ from summeter.benchmark.step import (
 from summeter.data.atomic import write_text
 from summeter.data.dataset import Dataset
 from summeter.data.duplicates import near_duplicates
-from summeter.data.exports import SPLIT, write_rows
+from summeter.data.exports import SPLIT, table_rows, write_rows
 from summeter.data.folder import check_set_name
 from summeter.data.human import PEOPLE
 from summeter.data.parts import split
@@ -181,37 +180,6 @@ def details_of(
         "agreement": [row._asdict() for row in agreements(data)],
         "not_answered": answers.missing,
     }
-
-
-def table_rows(data: Dataset, name: str) -> dict[str, list[dict[str, Any]]]:
-    """The rows of the three Parquet tables of one split, by table; what a row does not have it does not name."""
-    kept = {doc_id: document for doc_id, document in data.documents.items() if document.split == name}
-    tables: dict[str, list[dict[str, Any]]] = {table: [] for table in TABLES}
-    for document in kept.values():
-        row = document.model_dump(exclude={"sentences"}, exclude_defaults=True)
-        tables["documents"].append(row | {name: list(row[name]) for name in ("references", "key_facts") if name in row})
-    for summary in data.summaries:
-        if summary.document_id in kept:
-            row = summary.model_dump(exclude={"sentences"}, exclude_defaults=True)
-            tables["summaries"].append(row | {"sentences": list(summary.sentence_texts)})
-    for judgment_set in data.judgment_sets:
-        for judgment in data.iter_judgments(judgment_set):
-            if judgment.target.document_id in kept:
-                row = judgment.model_dump(exclude={"target"}, exclude_defaults=True)
-                target = judgment.target.model_dump(exclude_none=True)
-                tables["votes"].append({"judgment_set": judgment_set, **target, **row})
-    return {table: [_as_json(row) for row in rows] for table, rows in tables.items()}
-
-
-def _as_json(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Tuples as lists, as they come back from a file."""
-    return {name: _listed(value) for name, value in row.items()}
-
-
-def _listed(value: Any) -> Any:
-    if isinstance(value, tuple | list):
-        return [_listed(each) for each in value]
-    return {name: _listed(each) for name, each in value.items()} if isinstance(value, dict) else value
 
 
 # ---- the step ----

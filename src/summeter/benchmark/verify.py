@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from summeter._version import __version__
 from summeter.benchmark import fetch_documents
-from summeter.benchmark.card import CARD, CROISSANT, DATASHEET, PARQUET, TABLES, of_people, splits_of
+from summeter.benchmark.card import CARD, CROISSANT, DATASHEET, PARQUET, of_people, splits_of
 from summeter.benchmark.release import (
     FETCH,
     LONGEST_COLUMN,
@@ -29,7 +29,6 @@ from summeter.benchmark.release import (
     ReleaseSettings,
     about_of,
     details_of,
-    table_rows,
     texts_of,
 )
 from summeter.benchmark.step import (
@@ -49,6 +48,7 @@ from summeter.benchmark.step import (
 from summeter.data.atomic import write_text
 from summeter.data.dataset import Dataset, load
 from summeter.data.duplicates import near_duplicates
+from summeter.data.exports import TABLES, table_rows
 from summeter.data.faults import Faults
 from summeter.data.folder import CARD as DATASET
 from summeter.data.folder import DOCUMENTS, JUDGMENTS, KEY_FACTS, SUMMARIES, is_dataset

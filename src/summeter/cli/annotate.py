@@ -214,7 +214,8 @@ def export(
 
 def _check_dataset_target(data: Path, output: Path | None, *, force: bool) -> None:
     """Refuse, before anything is written, a folder that may not be replaced or that is also to hold the key facts."""
-    from summeter.data.folder import check_target
+    from summeter.data.atomic import check_folder
+    from summeter.data.folder import is_dataset
     from summeter.records import UsageError
 
     if output is not None:
@@ -223,7 +224,7 @@ def _check_dataset_target(data: Path, output: Path | None, *, force: bool) -> No
             raise UsageError(
                 f"-o {output} and --data {data} overlap, and one would replace the other; nothing was written"
             )
-    check_target(data, force=force)
+    check_folder(data, "a dataset", is_dataset, force=force)
 
 
 def _applied(service: CampaignService, folder: Path | None, *, apply: bool, force: bool) -> Iterator[str]:

@@ -287,11 +287,11 @@ def export(
     map_: Map = None, preset: Preset = None, format_: Format = None, language: Language = "en",
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is already there.")] = False,
 ) -> None:  # fmt: skip
-    """Write DATA as flat rows: what was imported comes out again."""
+    """Write the texts of DATA as flat rows and its judgments as a table beside them; --preset tables reads both."""
     import json
 
     from summeter.data.dataset import flat_rows
-    from summeter.data.exports import check_target, target_of, write_hub, write_jsonl, write_parquet
+    from summeter.data.exports import check_files, judgments_path, target_of, write_hub, write_jsonl, write_parquet
     from summeter.records import UsageError
 
     target = target_of(output, to)
@@ -299,17 +299,20 @@ def export(
         raise UsageError(f"{target} is written to a file or folder, not to stdout; name it with -o")
     if output != "-" and target != "hub":
         check_suffix(output, *((".parquet", ".pq") if target == "parquet" else (".jsonl", ".jsonl.gz")))
-        check_target(output, force=force)  # before DATA is read, which may take a while
+        check_files(output, force=force)  # before DATA is read, which may take a while
     dataset = read_data(data, map_, preset, format_, language=language)
     if output == "-":
         for row in flat_rows(dataset):
             typer.echo(json.dumps(row, ensure_ascii=False))
+        if dataset.judgment_sets:
+            typer.echo("judgments are not written to stdout; name a file with -o", err=True)
+        return
+    if target == "hub":
+        count = write_hub(dataset, output)
     else:
-        if target == "hub":
-            count = write_hub(dataset, output)
-        else:
-            count = (write_parquet if target == "parquet" else write_jsonl)(dataset, output, force=force)
-        typer.echo(f"{count} rows written to {output}", err=True)
+        count = (write_parquet if target == "parquet" else write_jsonl)(dataset, output, force=force)
+    beside = f", judgments to {judgments_path(output)}" if target != "hub" and dataset.judgment_sets else ""
+    typer.echo(f"{count} rows written to {output}{beside}", err=True)
 
 
 @contextmanager

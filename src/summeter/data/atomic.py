@@ -11,12 +11,39 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from summeter.data.remote import check_local
+from summeter.records import Parameter, UsageError
+
+
+def check_file(path: str | Path, *, force: bool = False) -> None:
+    """Raise UsageError where `path` is a file, unless `force`."""
+    if Path(path).is_file() and not force:
+        raise UsageError(f"{path} exists; choose another name, or replace it with ", Parameter("force", "True"))
+
+
+def check_folder(
+    path: str | Path,
+    kind: str = "empty",
+    is_kind: Callable[[Path], bool] = lambda _: False,
+    *,
+    force: bool = False,
+) -> None:
+    """Raise UsageError unless a folder may be written to `path`: nothing or an empty folder stands there, or, with
+    `force`, what `is_kind` recognises as a `kind` ("a dataset")."""
+    target = Path(path)
+    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
+        return
+    if not target.is_dir() or not is_kind(target):
+        raise UsageError(f"{path} exists and is not {kind}; nothing was written: choose another folder")
+    if not force:
+        raise UsageError(
+            f"{path} already holds {kind}; choose another folder, or replace it with ", Parameter("force", "True")
+        )
 
 
 def write_text(path: str | Path, text: str) -> None:

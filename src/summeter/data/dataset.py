@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from summeter.data import folder as folders
 from summeter.data import remote
+from summeter.data.atomic import check_folder
 from summeter.data.faults import Dropped, Faults, OnFault, meant
 from summeter.data.flat import flat_row, splitter_of
 from summeter.data.folder import Card
@@ -623,7 +624,7 @@ def save(dataset: Dataset, folder: str | Path, *, force: bool = False, keep_othe
     the folder holds something: a dataset is replaced with `force`, anything else never.
     """
     target = Path(folder)
-    folders.check_target(target, force=force)
+    check_folder(target, "a dataset", folders.is_dataset, force=force)
     makers = {name: partial(dataset.iter_judgments, name) for name in dataset.judgment_sets}
     return folders.write(
         target,
@@ -650,39 +651,10 @@ def concatenate(parts: Iterable[Path], folder: Path, card: Card) -> Dataset:
 
 
 def flat_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
-    """The dataset as flat rows, in the order of its summaries; `human` holds the judgments of all its sets.
-
-    `load` of these rows, or of some of them, makes the same judgments of the same summaries.
-    """
-    sets = {name: _by_document(partial(dataset.iter_judgments, name)) for name in dataset.judgment_sets}
+    """The texts of the dataset as flat rows, in the order of its summaries; judgments are `exports.judgment_rows`."""
     for document, summaries in dataset.items():
-        by_system: dict[str, dict[str, list[Judgment]]] = {}
-        for name, judgments_of in sets.items():
-            for judgment in judgments_of(document.id):
-                by_system.setdefault(judgment.target.system, {}).setdefault(name, []).append(judgment)
         for summary in summaries:
-            yield flat_row(document, summary, by_system.get(summary.system, {}))
-
-
-def _by_document(maker: Callable[[], Iterator[Judgment]]) -> Callable[[str], list[Judgment]]:
-    """A function that returns the judgments about a document, to be called once for each document.
-
-    Reads the set twice: first to count the judgments of each document, then as far as each call needs. Memory holds
-    the judgments that stand before their document's turn: none where the set is in the order of the documents.
-    """
-    counts = Counter(judgment.target.document_id for judgment in maker())
-    rest = maker()
-    waiting: dict[str, list[Judgment]] = {}
-
-    def judgments_of(doc_id: str) -> list[Judgment]:
-        own = waiting.pop(doc_id, [])
-        while len(own) < counts[doc_id]:
-            judgment = next(rest)
-            about = judgment.target.document_id
-            (own if about == doc_id else waiting.setdefault(about, [])).append(judgment)
-        return own
-
-    return judgments_of
+            yield flat_row(document, summary)
 
 
 def _rows(data: Rows, faults: Faults) -> Iterator[Row]:

@@ -1,24 +1,28 @@
-"""A dataset for others: flat rows as a Parquet file, or as a folder that a hub shows and loads.
+"""A dataset for others: flat rows of texts with a table of judgments, or three tables as a hub shows and loads them.
 
-What Parquet cannot hold as it is stands as JSON text in its column: `human` always (as a struct, every cell would get
-every annotator's name), other columns where their values differ in kind. The file says which, and `load` gives back
-exactly what was written.
+    rows.jsonl (or .parquet)            one row a summary, with its document
+    rows.judgments.jsonl (.parquet)     one row a judgment
+
+    FOLDER/README.md . documents/SPLIT.parquet . summaries/SPLIT.parquet . judgments/SPLIT.parquet
+
+Either form is read again by the preset `tables`. What Parquet cannot hold as it is stands as JSON text in its column;
+the file says which columns, and `load` gives back exactly what was written.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from summeter.data.atomic import building, write_lines, write_text, writing
+from summeter.data.atomic import building, check_file, check_folder, write_lines, write_text, writing
 from summeter.data.dataset import Dataset, flat_rows
 from summeter.data.formats import JSON_COLUMN, WRITTEN_HERE
 from summeter.data.rows import FIELDS
-from summeter.records import Document, InstallError, Parameter, Summary, UsageError
+from summeter.records import InstallError, Judgment, Parameter, UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,12 +31,14 @@ Target = Literal["jsonl", "parquet", "hub"]
 TARGETS: tuple[Target, ...] = get_args(Target)
 SPLIT = "test"
 """The split of documents that name none: data for evaluation."""
-_ORDER = tuple(name for name in FIELDS if name != "human")
+TABLES = ("documents", "summaries", "judgments")
+"""The three tables of a dataset, in the order in which `table_rows` gives them."""
 _LISTS = frozenset({"references", "key_facts", "sentences"})
+_FIRST = (*(name for name in FIELDS if name != "human"), "judgment_set")
 
 
 def target_of(path: str | Path, named: str | None = None) -> Target:
-    """What is written to a path: what is `named`, else Parquet by its suffix, else JSON Lines.
+    """The kind of export written to a path: `named` where given, else Parquet by its suffix, else JSON Lines.
 
     >>> target_of("rows.parquet"), target_of("rows.jsonl.gz"), target_of("folder", "hub")
     ('parquet', 'jsonl', 'hub')
@@ -45,72 +51,140 @@ def target_of(path: str | Path, named: str | None = None) -> Target:
     raise UsageError(f"unknown kind of export {named!r}; there are: {', '.join(TARGETS)}")
 
 
-def check_target(path: str | Path, *, force: bool) -> None:
-    """Raise UsageError where `path` is a file and not to be replaced."""
-    if Path(path).is_file() and not force:
-        raise UsageError(f"{path} exists; choose another name, or replace it with ", Parameter("force", "True"))
+def judgments_path(path: str | Path) -> Path:
+    """Where the judgments stand that belong to a file of rows.
+
+    >>> judgments_path("out/rows.jsonl.gz").as_posix()
+    'out/rows.judgments.jsonl.gz'
+    """
+    stem, dot, suffix = Path(path).name.partition(".")
+    return Path(path).with_name(f"{stem}.judgments{dot}{suffix}")
+
+
+def check_files(path: str | Path, *, force: bool) -> None:
+    """Raise UsageError where an export to `path` would replace a file, unless `force`."""
+    for file in (Path(path), judgments_path(path)):
+        check_file(file, force=force)
+
+
+# ---- the rows of the tables ----
+
+
+def judgment_row(name: str, judgment: Judgment) -> dict[str, Any]:
+    """A judgment of the set `name` as a row: the set, what was judged, and the fields of `Judgment` that are set."""
+    target = judgment.target.model_dump(exclude_none=True)
+    row = judgment.model_dump(mode="json", exclude={"target"}, exclude_defaults=True)
+    return {"judgment_set": name, "doc_id": target.pop("document_id"), **target, **row, "status": judgment.status}
+
+
+def judgment_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
+    """The judgments of all sets, one row each."""
+    for name in dataset.judgment_sets:
+        for judgment in dataset.iter_judgments(name):
+            yield judgment_row(name, judgment)
+
+
+def table_rows(dataset: Dataset, split: str | None = None) -> dict[str, list[dict[str, Any]]]:
+    """The rows of the tables of a dataset, or of the documents of one `split`, by table.
+
+    Documents and summaries have the columns of flat rows; the sentences of all summaries are given, with the name of
+    their `splitter`. A row has no cell for what is unknown.
+    """
+    tables: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
+    kept = set()
+    for document, summaries in dataset.items():
+        if split not in (None, document.split or SPLIT):
+            continue
+        kept.add(document.id)
+        own = document.model_dump(mode="json", exclude={"id", "text", "sentences", "extra"}, exclude_defaults=True)
+        tables["documents"].append({"doc_id": document.id, "document": document.text, **own, **document.extra})
+        for summary in summaries:
+            row: dict[str, Any] = {"doc_id": document.id, "system": summary.system}
+            if summary.category is not None:
+                row["category"] = summary.category
+            row |= {"summary": summary.text, "sentences": list(summary.sentence_texts), "splitter": summary.splitter}
+            tables["summaries"].append(row | summary.extra)
+    tables["judgments"] = [row for row in judgment_rows(dataset) if row["doc_id"] in kept]
+    return tables
+
+
+# ---- writing them ----
+
+
+def write_jsonl(dataset: Dataset, path: str | Path, *, force: bool = False) -> int:
+    """Write flat rows as JSON Lines (`.gz` compresses), and the judgments beside them; returns the number of rows.
+
+    Each file is written whole or not at all; one that is there is replaced with `force` only. Raises UsageError where
+    it is there.
+    """
+    check_files(path, force=force)
+    if dataset.judgment_sets:
+        write_lines(judgments_path(path), _json_lines(judgment_rows(dataset)))
+    else:
+        judgments_path(path).unlink(missing_ok=True)
+    return write_lines(path, _json_lines(flat_rows(dataset)))
 
 
 def write_parquet(dataset: Dataset, path: str | Path, *, force: bool = False) -> int:
-    """Write a dataset's flat rows as one Parquet file, whole or not at all; returns how many.
+    """Write flat rows as one Parquet file, and the judgments as one beside it; returns the number of rows.
 
-    A file that is there is replaced with `force` only. Raises InstallError without pyarrow, UsageError where the file
-    is there.
+    As `write_jsonl`. Raises InstallError without pyarrow.
     """
-    check_target(path, force=force)
+    check_files(path, force=force)
     rows = list(flat_rows(dataset))
+    if dataset.judgment_sets:
+        write_rows(judgments_path(path), list(judgment_rows(dataset)))
+    else:
+        judgments_path(path).unlink(missing_ok=True)
     write_rows(Path(path), rows)
     return len(rows)
 
 
-def write_hub(dataset: Dataset, folder: str | Path) -> int:
-    """Write a folder that can be uploaded to a hub as it is: `data/SPLIT.parquet` and a README.md with the card.
-
-    A split a value of `split`; documents without one are in `test`. Returns how many rows there are. Raises UsageError
-    where the folder holds something, where a split's name is no word, and as `write_parquet` does.
-    """
-    target = Path(folder)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UsageError(f"{target} exists; nothing was written: choose a new folder")
-    by_split: dict[str, list[dict[str, Any]]] = {}
-    for row in flat_rows(dataset):
-        by_split.setdefault(row.get("split") or SPLIT, []).append(row)
-    for name in by_split:
-        if not name.replace(".", "_").isidentifier():
-            raise UsageError(f"the split {name!r} cannot name one on a hub; use letters, digits and _")
-    with building(target) as fresh:
-        for name, rows in by_split.items():
-            write_rows(fresh / "data" / f"{name}.parquet", rows)
-        write_text(fresh / "README.md", _readme(dataset, list(by_split)))
-    return sum(map(len, by_split.values()))
-
-
-def write_jsonl(dataset: Dataset, path: str | Path, *, force: bool = False) -> int:
-    """Write a dataset's flat rows as JSON Lines (`.gz` compresses), whole or not at all; returns how many.
-
-    A file that is there is replaced with `force` only. Raises UsageError where it is there.
-    """
-    check_target(path, force=force)
-    return write_lines(path, (json.dumps(row, ensure_ascii=False) for row in flat_rows(dataset)))
-
-
 def write_files(dataset: Dataset, folder: str | Path, documents: int) -> int:
-    """Write a dataset's flat rows as files of so many documents each, `part-00000.jsonl` and so on, in a new folder;
-    returns how many files. `load` reads such a folder.
+    """Write flat rows as files of `documents` documents each, `part-00000.jsonl` and so on, in a new folder; returns
+    the number of files. `load` reads such a folder.
 
-    Raises UsageError where the folder holds something, and for less than one document a file.
+    The judgments of the documents of a file stand in a file of the same name in the folder `judgments`. Raises
+    UsageError where the folder holds something, and for less than one document a file.
     """
     if documents < 1:
         raise UsageError(Parameter("documents"), f" is {documents}; give at least 1")
-    target = Path(folder)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UsageError(f"{target} exists; nothing was written: choose a new folder")
-    place = {doc_id: number // documents for number, doc_id in enumerate(dataset.documents)}
+    check_folder(folder)
+    number = {doc_id: place // documents for place, doc_id in enumerate(dataset.documents)}
     count = 0
-    with building(target) as fresh:
-        for count, rows in groupby(flat_rows(dataset), key=lambda row: place[row["doc_id"]]):
-            write_lines(fresh / f"part-{count:05}.jsonl", (json.dumps(row, ensure_ascii=False) for row in rows))
+    with building(folder) as fresh:
+        for count, rows in groupby(flat_rows(dataset), key=lambda row: number[row["doc_id"]]):
+            write_lines(fresh / f"part-{count:05}.jsonl", _json_lines(rows))
+        (fresh / "judgments").mkdir()
+        for file, rows in groupby(judgment_rows(dataset), key=lambda row: number[row["doc_id"]]):
+            with (fresh / "judgments" / f"part-{file:05}.jsonl").open("a", encoding="utf-8") as handle:
+                handle.writelines(f"{line}\n" for line in _json_lines(rows))
     return count + 1
+
+
+def write_hub(dataset: Dataset, folder: str | Path) -> int:
+    """Write a folder that can be uploaded to a hub as it is; returns the number of summaries.
+
+    Each table is a config, each value of `split` a split; documents without one are in `test`. README.md holds the
+    card. Raises UsageError where the folder holds something and where a split's name is no word, InstallError without
+    pyarrow.
+    """
+    check_folder(folder)
+    splits = list(dict.fromkeys(document.split or SPLIT for document in dataset.documents.values()))
+    for name in splits:
+        if not name.replace(".", "_").isidentifier():
+            raise UsageError(f"the split {name!r} cannot name one on a hub; use letters, digits and _")
+    with building(folder) as fresh:
+        for name in splits:
+            for table, rows in table_rows(dataset, name).items():
+                if rows:
+                    write_rows(fresh / table / f"{name}.parquet", rows)
+        write_text(fresh / "README.md", _readme(dataset, splits, fresh))
+    return len(dataset)
+
+
+def _json_lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    return (json.dumps(row, ensure_ascii=False) for row in rows)
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -121,13 +195,11 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         import pyarrow.parquet as pq
     except ImportError:
         raise InstallError.missing("pyarrow", "parquet") from None
-    extra = [name for name in dict.fromkeys(name for row in rows for name in row) if name not in FIELDS]
-    names = [name for name in (*_ORDER, *extra, "human") if any(name in row for row in rows)]
+    present = dict.fromkeys(name for row in rows for name in row)
     fields, columns = [], []
-    for name in names:
-        values = [row.get(name) for row in rows]
+    for name in (*(name for name in _FIRST if name in present), *(name for name in present if name not in _FIRST)):
         null = any(name in row and row[name] is None for row in rows)
-        column = None if name == "human" or null else _native(pa, name, values)
+        column = None if null else _native(pa, name, [row.get(name) for row in rows])
         if column is None:
             texts = [json.dumps(row[name], ensure_ascii=False) if name in row else None for row in rows]
             column = pa.array(texts, pa.string())
@@ -154,7 +226,7 @@ def _native(pa: Any, name: str, values: Sequence[Any]) -> pa.Array | None:
 # ---- the card of a hub's folder ----
 
 
-def _readme(dataset: Dataset, splits: Sequence[str]) -> str:
+def _readme(dataset: Dataset, splits: Sequence[str], folder: Path) -> str:
     import yaml
 
     card = dataset.card
@@ -163,9 +235,15 @@ def _readme(dataset: Dataset, splits: Sequence[str]) -> str:
         head["license"] = card.licence.lower()
     head["configs"] = [
         {
-            "config_name": "default",
-            "data_files": [{"split": name, "path": f"data/{name}.parquet"} for name in splits],
+            "config_name": table,
+            "data_files": [
+                {"split": name, "path": f"{table}/{name}.parquet"}
+                for name in splits
+                if (folder / table / f"{name}.parquet").is_file()
+            ],
         }
+        for table in TABLES
+        if (folder / table).is_dir()
     ]
     text = "\n\n".join(_body(dataset, splits))
     return f"---\n{yaml.safe_dump(head, sort_keys=False, allow_unicode=True)}---\n\n{text}\n"
@@ -175,15 +253,17 @@ def _body(dataset: Dataset, splits: Sequence[str]) -> Iterable[str]:
     card = dataset.card
     yield f"# {card.name}{f' {card.version}' if card.version else ''}"
     yield (
-        f"{len(dataset)} summaries of {len(dataset.documents)} documents by {len(dataset.systems)} systems, one a row, "
-        "with what people said of them, as flat rows of summeter."
+        f"{len(dataset)} summaries of {dataset.document_count} documents by {len(dataset.systems)} systems, and "
+        "people's judgments of them, one a row."
     )
-    counts = _per_split(dataset.documents.values(), dataset.summaries)
+    counts = _per_split(dataset)
     lines = ["| split | documents | summaries |", "|---|--:|--:|"]
     yield "\n".join([*lines, *(f"| {name} | {counts[name][0]} | {counts[name][1]} |" for name in splits)])
+    addresses = " ".join(f"hf:ORG/NAME#{table}/{splits[0]}" for table in TABLES)
     yield (
-        '`human` is JSON text: `json.loads(row["human"])` gives the judgments, with 1 for what is supported or present '
-        f"and 0 for what is not. Read the data with `summeter data show hf:ORG/NAME#{splits[0]}`."
+        "`doc_id` and `system` join the tables. In judgments, `value` is the raw score and `label` the decision: 1 for "
+        "what is supported or present, 0 for what is not. Read the data with "
+        f"`summeter data import {addresses} --preset tables -o FOLDER`."
     )
     about = {"licence": card.licence, "citation": card.citation, "hash of documents and summaries": card.hash}
     yield "\n".join(f"* {name}: {value}" for name, value in about.items() if value)
@@ -191,9 +271,10 @@ def _body(dataset: Dataset, splits: Sequence[str]) -> Iterable[str]:
         yield f"Made from:\n\n```json\n{json.dumps(card.origin, ensure_ascii=False, indent=2)}\n```"
 
 
-def _per_split(documents: Iterable[Document], summaries: Iterable[Summary]) -> dict[str, tuple[int, int]]:
+def _per_split(dataset: Dataset) -> dict[str, tuple[int, int]]:
     """Documents and summaries of each split."""
-    split = {document.id: document.split or SPLIT for document in documents}
-    of_documents = Counter(split.values())
-    of_summaries = Counter(split[summary.document_id] for summary in summaries)
-    return {name: (of_documents[name], of_summaries[name]) for name in of_summaries}
+    documents, summaries = Counter[str](), Counter[str]()
+    for document, own in dataset.items():
+        documents[document.split or SPLIT] += 1
+        summaries[document.split or SPLIT] += len(own)
+    return {name: (documents[name], summaries[name]) for name in documents}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from summeter.data.faults import Faults, Report, path_of
 from summeter.data.human import CROWD, RAW, HumanBlock, Subject, check_human, check_key_facts, voters_of
-from summeter.data.human_judgments import SpanAnnotators, list_id_of, span_readers, to_block, to_judgments
+from summeter.data.human_judgments import SpanAnnotators, list_id_of, span_readers, to_judgments
 from summeter.data.presets.base import Record, near_span
 from summeter.data.rows import FlatRow, unnamed_document
 from summeter.records import Document, Fault, Judgment, Span, Summary
@@ -436,10 +436,9 @@ class _Draft:
         return Document(id=self.id, text=self.text, sentences=sentences, share=share, **fields)
 
 
-def flat_row(document: Document, summary: Summary, sets: Mapping[str, Sequence[Judgment]]) -> dict[str, Any]:
-    """The flat row of a summary, with the judgments of it by judgment set."""
+def flat_row(document: Document, summary: Summary) -> dict[str, Any]:
+    """The flat row of a summary, without judgments."""
     single = len(document.references) == 1
-    block = to_block(sets, Subject(summary, document.key_facts, list_id_of(document.key_facts)))
     fields = {
         "doc_id": document.id,
         "system": summary.system,
@@ -453,7 +452,6 @@ def flat_row(document: Document, summary: Summary, sets: Mapping[str, Sequence[J
         "domain": document.domain,
         "split": document.split,
         "share": None if document.share else False,
-        "human": block or None,
     }
     given = {name: value for name, value in fields.items() if value is not None}
     return document.extra | given | summary.extra

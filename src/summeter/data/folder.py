@@ -35,7 +35,6 @@ from summeter.records import (
     InputError,
     Judgment,
     KeyFacts,
-    Parameter,
     Record,
     Summary,
     UsageError,
@@ -132,18 +131,6 @@ def check_set_name(name: str, what: str = "a judgment set") -> None:
     """Raise UsageError unless `name` can name a judgment set, or `what` is named so (and so a file or folder)."""
     if not SET_NAME.fullmatch(name):
         raise UsageError(f"{name!r} cannot name {what}; use letters, digits, full stops, _ and -")
-
-
-def check_target(folder: Path, *, force: bool) -> None:
-    """Raise UsageError unless a dataset may be written to `folder`."""
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return
-    if not folder.is_dir() or not is_dataset(folder):
-        raise UsageError(f"{folder} exists and is not a dataset; nothing was written: choose another folder")
-    if not force:
-        raise UsageError(
-            f"{folder} already holds a dataset; choose another folder, or replace it with ", Parameter("force", "True")
-        )
 
 
 def write(

@@ -11,7 +11,7 @@ from math import isclose
 from pathlib import Path
 from typing import Any
 
-from summeter.data.atomic import building, write_text
+from summeter.data.atomic import building, check_folder, write_text
 from summeter.data.dataset import Dataset, save
 from summeter.data.duplicates import DuplicateGroup, near_duplicates
 from summeter.data.folder import check_set_name, is_dataset
@@ -118,7 +118,7 @@ def save_split(parts: Split, folder: str | Path, *, force: bool = False) -> Path
     Raises UsageError where the folder holds something: a split is replaced with `force`, anything else never.
     """
     target = Path(folder)
-    _check_target(target, force=force)
+    check_folder(target, "a split", _is_split, force=force)
     with building(target) as fresh:
         for name, part in parts.parts.items():
             save(part, fresh / name)
@@ -148,16 +148,10 @@ def _check_shares(parts: Mapping[str, float]) -> None:
         raise UsageError(Parameter("parts"), f": the shares must add up to 1; they add up to {total:g}")
 
 
-def _check_target(folder: Path, *, force: bool) -> None:
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return
-    own = folder.is_dir() and (folder / MANIFEST).is_file()
-    if not own or not all(path.name == MANIFEST or is_dataset(path) for path in folder.iterdir()):
-        raise UsageError(f"{folder} exists and is not a split; nothing was written: choose another folder")
-    if not force:
-        raise UsageError(
-            f"{folder} already holds a split; choose another folder, or replace it with ", Parameter("force", "True")
-        )
+def _is_split(folder: Path) -> bool:
+    """Whether a folder holds a split and nothing else."""
+    there = (folder / MANIFEST).is_file()
+    return there and all(path.name == MANIFEST or is_dataset(path) for path in folder.iterdir())
 
 
 def _strata(dataset: Dataset) -> dict[str, list[str]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from summeter.data.atomic import building
+from summeter.data.atomic import building, check_folder
 from summeter.data.dataset import Dataset, concatenate
 from summeter.data.folder import Card
 from summeter.engine.derive import derive
@@ -59,8 +59,7 @@ def merge(folders: Sequence[str | Path], out: str | Path) -> Run:
         if (place := run.folder.resolve()) in places:
             raise UsageError(f"{run.folder} is given twice, and what it took would count twice; give each run once")
         places.add(place)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UsageError(f"{target} exists; a merge makes a new run: choose another folder")
+    check_folder(target)
     with building(target) as fresh:
         _merge_into(fresh, runs)
     return Run(target)

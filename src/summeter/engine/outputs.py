@@ -19,6 +19,7 @@ from typing import Annotated, Any, NamedTuple, Self, get_args
 from pydantic import AfterValidator, BaseModel, BeforeValidator, StrictStr, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
+from summeter.data.atomic import check_folder
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.faults import Faults, explained, problem
 from summeter.data.formats import file_name, format_of, read_rows
@@ -83,8 +84,7 @@ def import_outputs(
         raise UsageError(Parameter("parser"), f" is {parser!r}; it must be {' or '.join(get_args(Parser))}")
     dataset = data if isinstance(data, Dataset) else load(data)
     folder = Path(out)
-    if folder.exists() and any(folder.iterdir()):
-        raise UsageError(f"{folder} is not empty; choose another ", Parameter("out"))
+    check_folder(folder)
     rows, repeated, contradicted = _read(dataset, raw)
     groups: dict[JudgeOfRows, list[Output]] = {}
     for row in rows:

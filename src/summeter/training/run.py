@@ -11,10 +11,10 @@ from typing import Any, Final, NamedTuple
 from pydantic import ValidationError
 
 from summeter._version import __version__
-from summeter.data.atomic import building, write_text
+from summeter.data.atomic import building, check_folder, write_text
 from summeter.data.mapping import faults_of, in_order, read_mapping, repetitions, yaml_lines
 from summeter.engine.progress import Progress
-from summeter.records import Fault, InputError, Parameter, UsageError, nearest
+from summeter.records import Fault, InputError, nearest
 from summeter.training.base import Task, Training
 from summeter.training.split import text_hash
 from summeter.training.work import Work, check_space, record_look
@@ -49,7 +49,7 @@ def train(
     is missing: all before any work.
     """
     target, show = Path(out), progress or Progress()
-    check_target(target, force=force)
+    check_folder(target, "the folder of a training", is_trained, force=force)
     task = read_task(config)
     check_space(target, task.space)
     work = Work(target, task.key)
@@ -113,19 +113,6 @@ def kind_named(kind: str) -> type[Training]:
     module, _, name = KINDS[kind].partition(":")
     settings: type[Training] = getattr(import_module(module), name)
     return settings
-
-
-def check_target(folder: Path, *, force: bool) -> None:
-    """UsageError where a folder holds something that a training must not replace."""
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return
-    if not folder.is_dir() or not is_trained(folder):
-        raise UsageError(f"{folder} exists and is not the folder of a training; choose another ", Parameter("out"))
-    if not force:
-        raise UsageError(
-            f"{folder} already holds what a training wrote; choose another ", Parameter("out"), ", or replace it with ",
-            Parameter("force", "True"),
-        )  # fmt: skip
 
 
 def is_trained(folder: Path) -> bool:

@@ -15,9 +15,9 @@ from pathlib import Path
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.tasks.key_fact_validation import CRITERIA, KeyFactValidation, outcome
 from summeter.annotate.tasks.task import Json, Task
-from summeter.data.atomic import building, write_lines
+from summeter.data.atomic import building, check_folder, write_lines
 from summeter.data.dataset import Dataset, save
-from summeter.data.folder import check_target
+from summeter.data.folder import is_dataset
 from summeter.records import FactOrigin, FactReview, UsageError
 
 CHANGES = "keyfacts.changes.jsonl"
@@ -105,7 +105,7 @@ def apply_changes(service: CampaignService, folder: Path, *, force: bool = False
     list: none are taken over. Raises UsageError where the
     folder holds something (a dataset is replaced with `force`) or where some key facts are not settled.
     """
-    check_target(folder, force=force)
+    check_folder(folder, "a dataset", is_dataset, force=force)
     changes = changes_of(service)
     with building(folder) as fresh:
         save(with_changes(service.folder.data, changes), fresh)

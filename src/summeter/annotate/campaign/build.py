@@ -37,7 +37,7 @@ from summeter.annotate.tasks.base import SHAPES, AssistedKind, Kind
 from summeter.annotate.tasks.questions import same_value
 from summeter.annotate.tasks.task import Json, Misfit, Others, Source, Task, key_of
 from summeter.choices import QuestionType
-from summeter.data.atomic import building, write_lines, write_text
+from summeter.data.atomic import building, check_folder, write_lines, write_text
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.faults import Faults
 from summeter.data.formats import format_of, read_rows
@@ -59,8 +59,7 @@ def build(file: str | Path, folder: str | Path, *, token: Callable[[], str] | No
     data has nothing for this kind of task.
     """
     path, target = Path(file), Path(folder)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UsageError(f"{target} exists and is not empty; nothing was written: choose another folder")
+    check_folder(target)
     campaign = read_campaign(path)
     new_token = token or _token
     with by_line(path):

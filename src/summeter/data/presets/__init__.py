@@ -33,6 +33,7 @@ from summeter.data.presets.summac import SUMMAC
 from summeter.data.presets.summedits import SUMMEDITS
 from summeter.data.presets.summeval import SUMMEVAL
 from summeter.data.presets.summeval_op import SUMMEVAL_OP
+from summeter.data.presets.tables import TABLES
 from summeter.data.presets.tofueval import TOFUEVAL
 from summeter.data.presets.unisumeval import UNISUMEVAL
 from summeter.data.presets.xsumfaith import XSUMFAITH
@@ -43,6 +44,7 @@ __all__ = ["PRESETS", "LayoutError", "Preset", "preset_named"]
 PRESETS: dict[str, Preset] = {
     preset.name: preset
     for preset in (
+        TABLES,
         FINESURE,
         UNISUMEVAL,
         SUMMEVAL,
