@@ -1,6 +1,6 @@
 """The load a busy campaign puts on the annotation server, and how long it makes people wait.
 
-    python benchmarks/annotate.py [--annotators 300] [--items 10000] [--seconds 60] [--hostile 20] [--database URL]
+    python benchmarks/annotate.py [--annotators 300] [--items 10000] [--seconds 60] [--hostile 20]
     python benchmarks/annotate.py --status [--pages 7000]
 
 Each annotator answers every 2 seconds and loads the page (HTML and session) every 10; batches are fetched and finished
@@ -141,12 +141,10 @@ class Load:
             await self.ask(http, "POST", "/api/batch/finish", json={}, headers=head)
 
 
-def serve(made: Path, database: str | None) -> tuple[subprocess.Popen[str], str, list[str]]:
+def serve(made: Path) -> tuple[subprocess.Popen[str], str, list[str]]:
     """The real server on a free port; its address and everybody's link."""
     command = [sys.executable, "-u", "-m", "summeter", "annotate", "serve", str(made), "--port", "0"]
-    process = subprocess.Popen(
-        [*command, *(["--database", database] if database else [])], stdout=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     queries, address = [], ""
     for line in process.stdout or ():
         if "/?token=" in line:
@@ -264,7 +262,6 @@ def main() -> int:
     parser.add_argument("--items", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--hostile", type=float, default=20)
-    parser.add_argument("--database")
     parser.add_argument("--status", action="store_true")
     parser.add_argument("--pages", type=int, default=7000)
     chosen = parser.parse_args()
@@ -272,7 +269,7 @@ def main() -> int:
         return status(chosen.pages)
     with tempfile.TemporaryDirectory() as place:
         made = campaign(Path(place), chosen.items, chosen.annotators)
-        process, address, queries = serve(made, chosen.database)
+        process, address, queries = serve(made)
         before = os.times().children_user + os.times().children_system
         load = Load(address, time.monotonic() + chosen.seconds)
         try:

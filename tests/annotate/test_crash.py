@@ -1,7 +1,7 @@
 """Twenty annotators on a network that drops requests and replies, while the server is killed five times.
 
 No acknowledged answer is lost, the overlap is exact, nobody holds a task twice, and the log survives export, import
-and export, on SQLite and on PostgreSQL.
+and export.
 """
 
 from __future__ import annotations
@@ -15,14 +15,11 @@ import socket
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import aiohttp
-import pytest
 from annotate import campaigns as made
-from annotate import postgres
 
 from summeter.annotate.analysis.export import export_events, import_events
 from summeter.annotate.campaign.folder import CampaignFolder
@@ -33,16 +30,10 @@ PEOPLE = tuple(f"p{index}" for index in range(20))
 OVERLAP, KILLS = 3, 5
 
 
-@pytest.fixture(scope="module")
-def database() -> Iterator[str]:
-    with postgres.server() as url:
-        yield url
-
-
 class Server:
     """The real process; it comes back after each kill."""
 
-    def __init__(self, folder: CampaignFolder, database: str | None) -> None:
+    def __init__(self, folder: CampaignFolder) -> None:
         # Bound as long as the test lasts, if to listen to nothing: no other program gets the port between kills.
         self.held = socket.socket()
         self.held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -50,9 +41,8 @@ class Server:
         self.port = self.held.getsockname()[1]
         if sys.platform != "linux":  # elsewhere a bound port is nobody else's, not even the server's
             self.held.close()
-        more = ["--database", database] if database else []
         self.command = [sys.executable, "-u", "-m", "summeter", "annotate", "serve", str(folder.folder), "--port",
-                        str(self.port), *more]  # fmt: skip
+                        str(self.port)]  # fmt: skip
         self.address = f"http://127.0.0.1:{self.port}"
         self.kills = 0
         self.process = self._start()
@@ -138,16 +128,14 @@ async def traffic(folder: CampaignFolder, crowd: Crowd, server: Server) -> None:
     await asyncio.wait_for(asyncio.gather(*(Annotator(one, server, crowd).run(links[one]) for one in PEOPLE)), 1200)
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
-def test_nothing_acknowledged_is_lost(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    url = postgres.fresh(request.getfixturevalue("database"), "crash") if kind == "postgresql" else None
+def test_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
     plan: dict[str, Any] = {
         "answers_per_item": OVERLAP, "batch": {"size": 3}, "attention": {"exclude": False, "judge_after": 1000},
         "platform": {"name": "local", "accounts": list(PEOPLE)},
     }  # fmt: skip
     folder = made.make(tmp_path / "a", made.rows(12, 1, 4), **plan)
     slots = 12 * 4 * OVERLAP
-    server = Server(folder, url)
+    server = Server(folder)
     crowd = Crowd(server, slots)
     try:
         asyncio.run(traffic(folder, crowd, server))
@@ -157,7 +145,7 @@ def test_nothing_acknowledged_is_lost(kind: str, tmp_path: Path, request: pytest
             os.kill(server.process.pid, signal.SIGKILL)
         server.process.communicate()
     assert (code, server.kills) == (0, KILLS), said
-    with CampaignService(folder, url) as service:
+    with CampaignService(folder) as service:
         events = list(service.log.events())
         answered = [one for one in events if one.kind == "answered"]
         stored = Counter((one.token, one.seq) for one in answered)
@@ -177,30 +165,3 @@ def test_nothing_acknowledged_is_lost(kind: str, tmp_path: Path, request: pytest
         import_events(second, tmp_path / "one.jsonl")
         export_events(second, tmp_path / "two.jsonl")
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
-
-
-def test_export_and_import_between_databases(database: str, tmp_path: Path) -> None:
-    folder = made.make(tmp_path / "a")
-    with CampaignService(folder, postgres.fresh(database, "first")) as service:
-        while made.do_batch(service, "anna"):
-            pass
-        service.log.append("adjudicated", task=service.tasks.work[0].key, data={"answer": {"comment": "\x00 \ud800 é"}})
-        export_events(service, tmp_path / "one.jsonl")
-        digest = service.state.digest()
-    for name, place in (("sqlite", None), ("postgresql", postgres.fresh(database, "second"))):
-        with CampaignService(made.make(tmp_path / name), place) as service:
-            import_events(service, tmp_path / "one.jsonl")
-            assert service.state.digest() == digest
-            export_events(service, tmp_path / f"{name}.jsonl")
-        assert (tmp_path / f"{name}.jsonl").read_bytes() == (tmp_path / "one.jsonl").read_bytes()
-
-
-def test_two_processes_share_one_postgresql_log(database: str, tmp_path: Path) -> None:
-    folder, url = made.make(tmp_path, answers_per_item=1), postgres.fresh(database, "shared")
-    with CampaignService(folder, url) as one, CampaignService(folder, url) as two:
-        while made.do_batch(one, "anna") + made.do_batch(two, "ben"):
-            pass
-        one.log.refresh()
-        two.log.refresh()
-        assert one.state.digest() == two.state.digest()
-        assert all(len(slots.counted) == 1 for slots in one.state.items.values())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -280,18 +282,16 @@ def test_two_processes_on_one_log_see_each_other(tmp_path: Path) -> None:
         assert sum(len(slots.counted) for slots in one.state.items.values()) == 12
 
 
-def test_what_could_not_be_stored_is_not_in_the_state_either(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_could_not_be_stored_is_not_in_the_state_either(tmp_path: Path) -> None:
     with CampaignService(made.make(tmp_path)) as service:
         made.do_batch(service, "anna")
         before = service.state.digest()
-
-        def full(*_: object) -> None:
-            raise OSError(28, "No space left on device")
-
-        with monkeypatch.context() as patch:
-            patch.setattr(service.log, "_insert", full)
-            with pytest.raises(StoreError, match="nothing was stored"):
+        with closing(sqlite3.connect(service.log.file)) as other:
+            full = "SELECT RAISE(ABORT, 'No space left on device')"
+            other.execute(f"CREATE TRIGGER full AFTER INSERT ON events WHEN NEW.annotator = 'ben' BEGIN {full}; END")
+            with pytest.raises(StoreError, match="No space left"):
                 service.request("batch", made.who("ben"))
+            other.execute("DROP TRIGGER full")
         service.log.refresh()
         assert service.state.digest() == before
         assert "ben" not in service.state.people

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from summeter.annotate.analysis.export import (
     write_bonuses,
     write_submissions,
 )
+from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.people import Visitor
 from summeter.annotate.campaign.service import CampaignService
 from summeter.records import UsageError
@@ -74,8 +76,8 @@ def test_a_second_assignment_of_one_worker_has_a_row_of_its_own(tmp_path: Path) 
         assert next(iter(service.state.people.values())).platform_status == {"A1": "approved", "A2": "rejected"}
         assert sum(one.kind == "platform" for one in service.log.events()) == 2
         export_events(service, tmp_path / "events.jsonl")
-        (tmp_path / "moved").mkdir()
-        with CampaignService(folder, tmp_path / "moved" / "events.sqlite") as other:
+        moved = shutil.copytree(folder.folder, tmp_path / "moved", ignore=shutil.ignore_patterns("events.sqlite*"))
+        with CampaignService(CampaignFolder(moved)) as other:
             import_events(other, tmp_path / "events.jsonl")
             assert other.state.digest() == service.state.digest()
 

@@ -189,9 +189,8 @@ class AnnotateSettings(StepSettings):
         return map(Path, sorted({*named, *gold, *weights}))
 
     def packages(self) -> Iterable[Package]:
-        """What keeps a campaign's log, and what a local network needs."""
-        log = [Package("sqlalchemy", "annotate"), Package("alembic", "annotate")]
-        return [*log, *local_packages([] if self.embed is None else [self.embed])]
+        """What a local network needs."""
+        return local_packages([] if self.embed is None else [self.embed])
 
 
 class Planned(NamedTuple):
@@ -435,7 +434,7 @@ def _opened(folder: Path) -> Iterator[CampaignService]:
     """A campaign to be read. Raises InputError for a log that was changed: its labels are nobody's."""
     with CampaignService(CampaignFolder(folder), readonly=True) as service:
         if service.log.broken is not None:
-            raise InputError.at(str(service.log.place), None, None, f"{service.log.broken}; {RESTORE}")
+            raise InputError.at(str(service.log.file), None, None, f"{service.log.broken}; {RESTORE}")
         yield service
 
 

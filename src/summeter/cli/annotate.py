@@ -30,15 +30,6 @@ SHOWN = 10
 Campaign = Annotated[
     Path, typer.Argument(metavar="CAMPAIGN", help="The campaign's folder.", exists=True, file_okay=False)
 ]
-Database = Annotated[
-    str | None,
-    typer.Option(
-        "--database",
-        metavar="URL",
-        envvar="SUMMETER_ANNOTATE_DATABASE",
-        help="postgresql://USER@HOST/NAME in place of the folder's SQLite file.",
-    ),
-]
 By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who decides; stands in the log.")]
 Why = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; stands in the log.")]
 GoldData = Annotated[
@@ -109,7 +100,6 @@ def serve(
     allow_host: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="A name under which the pages are reached. Repeatable.")
     ] = None,
-    database: Database = None,
 ) -> None:
     """Serve CAMPAIGN's pages until interrupted. What was acknowledged is committed."""
     import asyncio
@@ -120,7 +110,7 @@ def serve(
         for line in _addresses(service.folder, address):
             typer.echo(line)
 
-    with _open(campaign, database) as service:
+    with _open(campaign) as service:
         asyncio.run(run(service, host, port, ready, hosts=allow_host or ()))
     typer.echo("stopped; every acknowledged answer is stored", err=True)
 
@@ -129,7 +119,6 @@ def serve(
 def status(
     campaign: Campaign,
     quick: Annotated[bool, typer.Option("--quick", help="Progress only: no agreement, no table of people.")] = False,
-    database: Database = None,
     as_json: AsJson = False,
 ) -> None:
     """Say how far CAMPAIGN is, and how its people do. May be asked while it is served."""
@@ -139,7 +128,7 @@ def status(
     from summeter.annotate.analysis.adjudicate import disputes
     from summeter.annotate.analysis.quality import quality
 
-    with _without_collector(), _open(campaign, database, readonly=True) as service:
+    with _without_collector(), _open(campaign, readonly=True) as service:
         counts = figures.status(service, service.state, int(time.time() * 1000), service.log.last_seq)
         people = figures.people(service, service.state)
         counts["disputes"] = len(disputes(service))
@@ -180,7 +169,6 @@ def export(
         Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="With --apply: the dataset folder.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a dataset folder.")] = False,
-    database: Database = None,
 ) -> None:
     """Write CAMPAIGN's judgments to its judgments/ folder; and the log, a platform's CSV or a dataset where asked."""
     from summeter.annotate.analysis import export as files
@@ -190,7 +178,7 @@ def export(
 
     if data is not None:
         _check_dataset_target(data, output, force=force)
-    with _without_collector(), _open(campaign, database, readonly=True) as service:
+    with _without_collector(), _open(campaign, readonly=True) as service:
         for line in _applied(service, output, apply=apply, force=force):
             typer.echo(line)
         for path, count in files.write_judgments(service, complete_only=complete_only).items():
@@ -254,17 +242,27 @@ def import_(
     file: Annotated[
         Path, typer.Argument(metavar="FILE", help="Events, or a platform's CSV.", exists=True, dir_okay=False)
     ],
-    database: Database = None,
 ) -> None:
     """Add to CAMPAIGN what an export of its own holds, or what its platform's CSV says of people."""
     from summeter.annotate.analysis.export import import_events, import_submissions
 
-    with _open(campaign, database) as service:
+    with _open(campaign) as service:
         if file.suffix.lower() == ".csv":
             noted, unknown = import_submissions(service, file)
             typer.echo(f"{noted} submissions noted, {unknown} rows about submissions that never came here")
         else:
             typer.echo(f"{import_events(service, file)} events added")
+
+
+@app.command()
+def backup(
+    campaign: Campaign,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="The new folder.")],
+) -> None:
+    """Copy CAMPAIGN with its log to a new folder, also while it is served."""
+    with _open(campaign, readonly=True) as service:
+        service.backup(output)
+    typer.echo(f"{campaign} copied to {output}")
 
 
 @app.command()
@@ -360,7 +358,6 @@ def simulate(
     ] = 0.0,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     add: Annotated[bool, typer.Option("--add", help="Although people have answered already.")] = False,
-    database: Database = None,
 ) -> None:
     """Have made-up annotators do CAMPAIGN, to see how it goes before people do. Their answers are stored like any."""
     import asyncio
@@ -385,7 +382,7 @@ def simulate(
         answers, lost = len(network.acknowledged), network.lost
         typer.echo(f"{answers} answers acknowledged; {lost} requests or replies were lost and repeated")
         return
-    with _open(campaign, database) as service:
+    with _open(campaign) as service:
         people = sum(not person.simulated for person in service.state.people.values())
         if people and not add:
             raise UsageError(
@@ -419,7 +416,7 @@ def assistance(
     from summeter.cli.common import print_study_json
 
     with ExitStack() as stack:
-        services = [stack.enter_context(_open(campaign, None, readonly=True)) for campaign in campaigns]
+        services = [stack.enter_context(_open(campaign, readonly=True)) for campaign in campaigns]
         study = arms(arm_names(services), resamples=resamples, seed=seed)
     if as_json:
         print_study_json(study)
@@ -453,7 +450,6 @@ def adjudicate_(
     reason: Why = None,
     by: By = "adjudicator",
     everything: Annotated[bool, typer.Option("--all", help="List what is decided already too.")] = False,
-    database: Database = None,
     as_json: AsJson = False,
 ) -> None:
     """List the tasks of CAMPAIGN on which annotators differ, with their answers side by side; or decide some."""
@@ -461,7 +457,7 @@ def adjudicate_(
     from summeter.data.atomic import write_lines
 
     if task is not None or file is not None:
-        with _open(campaign, database) as service:
+        with _open(campaign) as service:
             decisions = [] if file is None else read_decisions(service, file, by)
             if task is not None:
                 decisions.append(Decision(task, _decided(service, task, taken, answer), reason, by))
@@ -470,7 +466,7 @@ def adjudicate_(
         return
     if taken is not None or answer is not None:
         raise typer.BadParameter("say which task is decided: --set TASK")
-    with _open(campaign, database, readonly=True) as service:
+    with _open(campaign, readonly=True) as service:
         queue = disputes(service, settled=everything)
     if write is not None:
         typer.echo(f"{write_lines(write, queue_lines(queue))} tasks written to {write}; fill in `as` or `answer`")
@@ -495,7 +491,6 @@ def exclude(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say who would be excluded.")] = False,
     reason: Why = None,
     by: By = "researcher",
-    database: Database = None,
 ) -> None:
     """Exclude annotators from CAMPAIGN, by name or by rule: their answers stop counting. Can be taken back."""
     from summeter.annotate.analysis.exclusion import Proposal, Rules, proposals
@@ -506,7 +501,7 @@ def exclude(
     rules = Rules(checks_below, seconds_below, agreement_below, endorsement_above, min_answers, min_checks)
     if annotators and (rules.any or not (reason or "").strip()):
         raise UsageError("exclude by name with --reason TEXT, or by rule; not both at once")
-    with _open(campaign, database, readonly=dry_run) as service:
+    with _open(campaign, readonly=dry_run) as service:
         for name in annotators or ():
             if name not in service.state.people:
                 raise UsageError(f"nobody called {name!r} has taken part")
@@ -532,7 +527,6 @@ def reinstate(
     ] = None,
     reason: Why = None,
     by: By = "researcher",
-    database: Database = None,
 ) -> None:
     """Take exclusions from CAMPAIGN back: the answers count again, where a place is still free."""
     from summeter.annotate.analysis.exclusion import reinstate_rule
@@ -543,7 +537,7 @@ def reinstate(
     why = (reason or "").strip()
     if not why:
         raise UsageError("say why with --reason TEXT; it stands in the log")
-    with _open(campaign, database) as service:
+    with _open(campaign) as service:
         if rule is not None:
             events = reinstate_rule(service, rule, why, by=by)
         else:
@@ -563,15 +557,14 @@ def _without_collector() -> Iterator[None]:
         gc.enable()
 
 
-def _open(campaign: Path, database: str | None, *, readonly: bool = False) -> CampaignService:
+def _open(campaign: Path, *, readonly: bool = False) -> CampaignService:
     from summeter.annotate.campaign.folder import CampaignFolder
     from summeter.annotate.campaign.log import RESTORE
     from summeter.annotate.campaign.service import CampaignService
 
-    service = CampaignService(CampaignFolder(campaign), database, readonly=readonly)
+    service = CampaignService(CampaignFolder(campaign), readonly=readonly)
     if service.log.broken is not None:
-        place = service.log.place if database is None else "the database"
-        typer.echo(f"warning: {place}: {service.log.broken}; {RESTORE}", err=True)
+        typer.echo(f"warning: {service.log.file}: {service.log.broken}; {RESTORE}", err=True)
     return service
 
 

@@ -27,8 +27,7 @@ EXTRAS = {
     "sources": ("trafilatura", "raw documents in HTML and PDF"), "build": ("presidio_analyzer", "redaction, languages"),
     "pandas": ("pandas", "data frames (.to_pandas())"),
     "bedrock": ("botocore", "bedrock/... with AWS credentials"),
-    "annotate": ("sqlalchemy", "annotation campaigns"),
-    "postgres": ("psycopg", "campaigns kept in PostgreSQL"),
+    "annotate": ("markdown_it", "annotation campaigns"),
     "local": ("onnxruntime", "local models from a model.onnx"), "torch": ("torch", "all other local models"),
     "train": ("peft", "summeter train"), "ray": ("ray", "score --executor ray"),
 }  # fmt: skip

@@ -126,7 +126,7 @@ def adjudicate(service: CampaignService, decisions: Iterable[Decision]) -> list[
     """
     checked = [_checked(service, decision) for decision in decisions]
 
-    def decide(transaction: Transaction[State]) -> list[Event]:
+    def decide(transaction: Transaction) -> list[Event]:
         for decision in checked:
             _require(transaction.state, decision.task, decision.follows)
         return [
@@ -151,7 +151,7 @@ def reopen(
     Raises UsageError where nobody has decided it, Overtaken where the decision is not the one that `follows` names.
     """
 
-    def decide(transaction: Transaction[State]) -> Event:
+    def decide(transaction: Transaction) -> Event:
         if task not in transaction.state.adjudicated:
             raise UsageError(f"nobody has decided {task!r}")
         _require(transaction.state, task, follows)

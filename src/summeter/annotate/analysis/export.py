@@ -19,7 +19,7 @@ from summeter.annotate.campaign.events import KINDS, Event, line_of, packed
 from summeter.annotate.campaign.folder import JUDGMENTS
 from summeter.annotate.campaign.log import Transaction
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.campaign.state import Person, State
+from summeter.annotate.campaign.state import Person
 from summeter.annotate.platforms import platform_named
 from summeter.annotate.platforms.base import SubmissionStatus, csv_text, submissions
 from summeter.data.atomic import write_lines, write_text
@@ -93,7 +93,7 @@ def import_submissions(service: CampaignService, file: Path) -> tuple[int, int]:
     name = service.campaign.platform.name
     rows = platform_named(name).read(file)
 
-    def decide(transaction: Transaction[State]) -> tuple[int, int]:
+    def decide(transaction: Transaction) -> tuple[int, int]:
         people = {
             person.visitor["id"]: person
             for person in transaction.state.people.values()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -46,19 +45,8 @@ class Event(NamedTuple):
     data: dict[str, Any]
 
 
-def link(before: str, event: Event, data: str) -> str:
-    """The chained hash of an event with its data as stored; `before` is the hash of the event before it.
-
-    >>> link("", Event(1, 0, "joined", "anna", None, None, None, {}), "{}")
-    '208f88dc3d977e4c5e8bbe43587a5372'
-    """
-    seq, at, kind, annotator, task, batch, token, _ = event
-    text = repr((before, seq, at, kind, annotator, task, batch, token, data))
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
 def packed(data: dict[str, Any]) -> str:
-    """JSON in ASCII, keys sorted: every text (also NUL and lone surrogates) survives every database.
+    """JSON in ASCII, keys sorted: every text, also NUL and lone surrogates, is stored as it is.
 
     >>> packed({"b": 1, "a": "é"})
     '{"a":"\\\\u00e9","b":1}'

@@ -26,7 +26,7 @@ from summeter.annotate.campaign.log import Transaction
 from summeter.annotate.campaign.pay import pay_of
 from summeter.annotate.campaign.people import Visitor, arm_of
 from summeter.annotate.campaign.stages import answered_late, ended_at, finish, give_back, outcome_of, stage_of, stages
-from summeter.annotate.campaign.state import SLACK, Batch, Person, State, Submission
+from summeter.annotate.campaign.state import SLACK, Batch, Person, Submission
 from summeter.annotate.platforms import platform_named
 from summeter.annotate.tasks.base import LETTERS
 from summeter.annotate.tasks.task import Misfit, Task
@@ -39,7 +39,7 @@ QUIET = 0.1
 class PersonRequest:
     """One request of a person: what they may do now, decided on the state and written as events."""
 
-    def __init__(self, folder: CampaignFolder, transaction: Transaction[State], visitor: Visitor) -> None:
+    def __init__(self, folder: CampaignFolder, transaction: Transaction, visitor: Visitor) -> None:
         self.folder = folder
         self.transaction = transaction
         self.state = transaction.state

@@ -5,6 +5,7 @@ The server, the command line and the simulation all come here; nothing else deci
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -12,27 +13,26 @@ from pathlib import Path
 
 from summeter.annotate.campaign.bodies import Json
 from summeter.annotate.campaign.events import Event
-from summeter.annotate.campaign.folder import EVENTS, CampaignFolder
+from summeter.annotate.campaign.folder import CAMPAIGN, DATA, EVENTS, INTERFACE, KEYS, TASKS, CampaignFolder
 from summeter.annotate.campaign.log import EventLog, Transaction
 from summeter.annotate.campaign.people import Visitor
 from summeter.annotate.campaign.requests import REQUESTS, PersonRequest
 from summeter.annotate.campaign.stages import end_overdue
 from summeter.annotate.campaign.state import State
+from summeter.data.atomic import building
 from summeter.records import UsageError
 
 
 class CampaignService:
     """One open campaign. Safe from any thread; close it when done (or use `with`).
 
-    The log is the folder's SQLite file, or the PostgreSQL `database` of a URL. `clock` gives seconds since 1970.
-    Without `durable` a commit does not wait for the disk (`EventLog`).
-    Raises InstallError without the extra `annotate`.
+    The log is the folder's SQLite file. `clock` gives seconds since 1970. Without `durable` a commit does not wait for
+    the disk (`EventLog`).
     """
 
     def __init__(
         self,
         folder: CampaignFolder,
-        database: Path | str | None = None,
         *,
         readonly: bool = False,
         durable: bool = True,
@@ -43,9 +43,13 @@ class CampaignService:
         self.tasks = folder.tasks
         self.kind = folder.kind
         self.names = folder.names
-        place = database or folder.folder / EVENTS
-        self.log: EventLog[State] = EventLog(
-            place, self.empty_state, owner=folder.owner, readonly=readonly, durable=durable, clock=clock
+        self.log = EventLog(
+            folder.folder / EVENTS,
+            self.empty_state,
+            owner=folder.owner,
+            readonly=readonly,
+            durable=durable,
+            clock=clock,
         )
 
     def empty_state(self) -> State:
@@ -76,7 +80,7 @@ class CampaignService:
         """
         command = REQUESTS[name]
 
-        def decide(transaction: Transaction[State]) -> Json:
+        def decide(transaction: Transaction) -> Json:
             if not self.log.readonly:
                 end_overdue(transaction, self.campaign)
             request = PersonRequest(self.folder, transaction, visitor)
@@ -102,7 +106,7 @@ class CampaignService:
         return self._rule("reinstated", annotator, {"reason": reason, "by": by, "rule": rule})
 
     def _rule(self, kind: str, annotator: str, data: Json) -> Event:
-        def decide(transaction: Transaction[State]) -> Event:
+        def decide(transaction: Transaction) -> Event:
             person = transaction.state.people.get(annotator)
             if person is None:
                 raise UsageError(f"nobody called {annotator!r} has taken part")
@@ -111,6 +115,20 @@ class CampaignService:
             return transaction.emit(kind, annotator, data=data)
 
         return self.log.do(decide)
+
+    def backup(self, target: Path) -> None:
+        """Copy the campaign with a consistent copy of its log to a new folder, while people may be answering.
+
+        Raises UsageError where `target` exists.
+        """
+        if target.exists():
+            raise UsageError(f"{target} exists already; name a new folder")
+        with building(target) as copy:
+            for name in (CAMPAIGN, TASKS, KEYS, INTERFACE):
+                if (self.folder.folder / name).is_file():
+                    shutil.copy2(self.folder.folder / name, copy / name)
+            shutil.copytree(self.folder.folder / DATA, copy / DATA)
+            self.log.backup(copy / EVENTS)
 
     def end_leases(self) -> None:
         """End the leases that have run out now, rather than when somebody next asks."""

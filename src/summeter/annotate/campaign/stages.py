@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from summeter.annotate.campaign.config import HARD, Campaign
 from summeter.annotate.campaign.log import Transaction
-from summeter.annotate.campaign.state import CHECKS_RULE, Batch, Person, State
+from summeter.annotate.campaign.state import CHECKS_RULE, Batch, Person
 
 BY_RULE = "rule"
 
 
-def end_overdue(transaction: Transaction[State], campaign: Campaign) -> None:
+def end_overdue(transaction: Transaction, campaign: Campaign) -> None:
     """End every lease that has run out: what was not answered is offered to others."""
     for person, batch in transaction.state.overdue(transaction.now):
         _release(transaction, person, batch, "expired")
@@ -17,7 +17,7 @@ def end_overdue(transaction: Transaction[State], campaign: Campaign) -> None:
             finish(transaction, campaign, person, batch, by="lease")
 
 
-def give_back(transaction: Transaction[State], campaign: Campaign, person: Person, batch: Batch) -> int:
+def give_back(transaction: Transaction, campaign: Campaign, person: Person, batch: Batch) -> int:
     """Return the unanswered tasks of a batch; what was answered makes the batch finished."""
     count = _release(transaction, person, batch, "returned")
     if batch.answered:
@@ -25,20 +25,20 @@ def give_back(transaction: Transaction[State], campaign: Campaign, person: Perso
     return count
 
 
-def _release(transaction: Transaction[State], person: Person, batch: Batch, kind: str) -> int:
+def _release(transaction: Transaction, person: Person, batch: Batch, kind: str) -> int:
     waiting = [task for task in batch.tasks if task in batch.waiting]
     for task in waiting:
         transaction.emit(kind, person.annotator, task=task, batch=batch.number)
     return len(waiting)
 
 
-def finish(transaction: Transaction[State], campaign: Campaign, person: Person, batch: Batch, *, by: str) -> None:
+def finish(transaction: Transaction, campaign: Campaign, person: Person, batch: Batch, *, by: str) -> None:
     """Finish a batch, and end the person's work where the checks or the number of batches say so."""
     transaction.emit("finished", person.annotator, batch=batch.number, data={"by": by})
     _judge(transaction, campaign, person)
 
 
-def answered_late(transaction: Transaction[State], campaign: Campaign, person: Person, batch: Batch) -> None:
+def answered_late(transaction: Transaction, campaign: Campaign, person: Person, batch: Batch) -> None:
     """What an answer to a batch that is over does: the batch counts as finished, and is judged by its checks so far.
 
     More answers may follow: checks without an answer, here and in a batch held now, are taken as passed.
@@ -49,7 +49,7 @@ def answered_late(transaction: Transaction[State], campaign: Campaign, person: P
     _judge(transaction, campaign, person, unanswered=len(checks - person.answers.keys()))
 
 
-def _judge(transaction: Transaction[State], campaign: Campaign, person: Person, *, unanswered: int = 0) -> None:
+def _judge(transaction: Transaction, campaign: Campaign, person: Person, *, unanswered: int = 0) -> None:
     if person.ended in HARD or person.excluded:
         return
     if failed(campaign, person, unanswered=unanswered):

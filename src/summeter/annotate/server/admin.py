@@ -22,7 +22,6 @@ from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.log import Transaction
 from summeter.annotate.campaign.requests import about
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.campaign.state import State
 from summeter.annotate.platforms import platform_named
 from summeter.annotate.server.downloads import downloads, write
 from summeter.annotate.server.security import CSRF, body_of, cookie_of, same_origin, set_cookie
@@ -112,10 +111,10 @@ class _Admin:
     async def people(self, request: web.Request) -> web.StreamResponse:
         return await self._live(request, lambda transaction: {"people": people_of(self.service, transaction.state)})
 
-    async def _live(self, request: web.Request, question: Callable[[Transaction[State]], Json]) -> web.StreamResponse:
+    async def _live(self, request: web.Request, question: Callable[[Transaction], Json]) -> web.StreamResponse:
         """What a page asks for again and again: computed where the log has grown, or another minute has begun."""
 
-        def read(transaction: Transaction[State]) -> tuple[str, Json | None]:
+        def read(transaction: Transaction) -> tuple[str, Json | None]:
             tag = f'"{transaction.last}-{transaction.now // MINUTE}"'
             return tag, None if request.headers.get(IF_NONE_MATCH) == tag else question(transaction)
 
@@ -251,7 +250,7 @@ class Reader:
 
     def _fresh(self) -> CampaignService:
         if self._service is None:
-            self._service = CampaignService(self._main.folder, self._main.log.place, readonly=True)
+            self._service = CampaignService(self._main.folder, readonly=True)
         self._service.log.refresh()
         return self._service
 

@@ -32,7 +32,7 @@ from summeter.annotate.server.security import (
     set_cookie,
 )
 from summeter.pages.templates import COMPONENTS, environment
-from summeter.records import Parameter, UsageError, canonical, digest
+from summeter.records import InstallError, Parameter, UsageError, canonical, digest
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -130,11 +130,17 @@ def contact_link(contact: str) -> str | None:
 def markdown(text: str) -> Markup:
     """Markdown as HTML. Raw HTML in it is shown as text, and a link can run nothing.
 
+    Raises InstallError without the extra `annotate`.
+
     >>> str(markdown("**yes** <b>")).strip()
     '<p><strong>yes</strong> &lt;b&gt;</p>'
     """
-    from markdown_it import MarkdownIt
     from markupsafe import Markup
+
+    try:
+        from markdown_it import MarkdownIt
+    except ImportError as error:
+        raise InstallError.missing("markdown_it", "annotate") from error
 
     return Markup(MarkdownIt("commonmark", {"html": False}).render(text))  # noqa: S704 - its own escaping
 

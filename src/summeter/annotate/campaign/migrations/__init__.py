@@ -1,1 +1,0 @@
-"""Alembic's folder: how the schema came to be, step by step."""
