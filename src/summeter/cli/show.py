@@ -7,7 +7,6 @@ import platform
 import re
 import sys
 from enum import StrEnum
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -24,10 +23,10 @@ if TYPE_CHECKING:
 SET = "is set"
 EXTRAS = {
     "parquet": ("pyarrow", "reading Parquet"), "xlsx": ("openpyxl", "reading XLSX"),
-    "sources": ("trafilatura", "raw documents in HTML and PDF"), "build": ("presidio_analyzer", "redaction, languages"),
+    "sources": ("trafilatura", "raw documents in HTML and PDF"), "build": ("presidio-analyzer", "redaction, languages"),
     "pandas": ("pandas", "data frames (.to_pandas())"),
     "bedrock": ("botocore", "bedrock/... with AWS credentials"),
-    "annotate": ("markdown_it", "annotation campaigns"),
+    "annotate": ("markdown-it-py", "annotation campaigns"),
     "local": ("onnxruntime", "local models from a model.onnx"), "torch": ("torch", "all other local models"),
     "train": ("peft", "summeter train"), "ray": ("ray", "score --executor ray"),
 }  # fmt: skip
@@ -198,13 +197,18 @@ def _dependencies() -> list[dict[str, str]]:
 
 
 def _extras() -> list[dict[str, str]]:
-    from importlib.metadata import version
+    from importlib.metadata import PackageNotFoundError, version
 
-    return [
-        _row(f"{package} ({about})", version(package) if find_spec(package) else "not installed",
-             ok=find_spec(package) is not None, fix=f"pip install 'summeter[{extra}]'", optional=True)
-        for extra, (package, about) in EXTRAS.items()
-    ]  # fmt: skip
+    rows = []
+    for extra, (package, about) in EXTRAS.items():
+        try:
+            installed = version(package)
+        except PackageNotFoundError:
+            installed = None
+        fix = f"pip install 'summeter[{extra}]'"
+        state = installed or "not installed"
+        rows.append(_row(f"{package} ({about})", state, ok=installed is not None, fix=fix, optional=True))
+    return rows
 
 
 def _keys() -> list[dict[str, str]]:
