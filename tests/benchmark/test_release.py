@@ -196,7 +196,8 @@ def test_an_account_named_like_anything_else_is_replaced_only_where_it_is_an_acc
             data.with_judgments("human.raw", judgments), models={"judge": "openai/m"}, details={"step": account}
         )
 
-    campaign = {"aspect": account, "platform": {"accounts": [account, "worker-77"]}}
+    private = {"codes": {"completed": "C0DE77"}, "hosts": ["study.example"]}
+    campaign = {"aspect": account, "platform": {"accounts": [account, "worker-77"]}, **private}
     chosen = People(campaign=campaign, models={"judge": "openai/m", "aster": "openai/m"})
     made = run_step(Step("annotate", "people", People, people), source, tmp_path / "annotate", chosen)
     run_step(STEP, tmp_path / "annotate", tmp_path / "release", settings(tmp_path))

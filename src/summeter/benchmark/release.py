@@ -382,19 +382,21 @@ def _model(text: str) -> str:
 
 
 def _released_record(record: StepRecord, names: Mapping[str, str]) -> StepRecord:
-    """The record of a step with pseudonyms for accounts, and without the folders of this machine."""
+    """The record of a step with pseudonyms for accounts, without completion codes, hosts and this machine's folders."""
     fields = _without_folders(record.model_dump())
     return StepRecord.model_validate({**fields, "settings": _with_pseudonyms(fields["settings"], names)})
 
 
 def _with_pseudonyms(settings: Any, names: Mapping[str, str]) -> Any:
-    """Settings whose lists called `accounts` hold pseudonyms; an equal text elsewhere is no account."""
+    """Settings whose lists called `accounts` hold pseudonyms; an equal text elsewhere is no account. Completion codes
+    and hosts of campaigns are left out."""
     if isinstance(settings, Mapping):
         return {
             name: [names.get(str(account), account) for account in value]
             if _lists_accounts(name, value)
             else _with_pseudonyms(value, names)
             for name, value in settings.items()
+            if not (name == "codes" and isinstance(value, Mapping)) and name != "hosts"
         }
     return [_with_pseudonyms(each, names) for each in settings] if isinstance(settings, list) else settings
 
