@@ -8,7 +8,7 @@ a weight of 1 for all it gives the estimate. The permutation tests live in `perm
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from statistics import NormalDist
 from typing import Any
 
@@ -37,6 +37,7 @@ Weighted = Callable[[Floats], Floats]
 """A statistic: weights (draws x clusters) to its values (draws, or draws x columns), NaN where it is undefined."""
 
 _CELLS = 500_000  # drawn at a time: keeps the memory of one block near 8 MB
+_KEPT = 5_000_000  # numbers of draws that are kept: 20 MB
 _REPEATS = 8  # with each cluster repeated so often, drawing counts is faster than drawing clusters
 _MANY = 50_000
 _FEWEST_DRAWS = 2
@@ -60,6 +61,18 @@ def interval_text(method: str, level: float, by: str, resamples: int, lost: int,
     drawn = f"{resamples} of {resamples + lost}" if lost else f"{resamples}"
     seeded = "" if seed is None else f", seed {seed}"
     return f"{100 * level:g}% {method} bootstrap by {by}, {drawn} resamples{seeded}"
+
+
+def _drawn(rng: np.random.Generator, units: int, many: int) -> Ints:
+    return rng.multinomial(units, np.full(units, 1 / units), many) if units else np.zeros((many, 0), np.int64)
+
+
+@lru_cache(maxsize=2)
+def _kept_draws(seed: int, units: int, resamples: int) -> np.ndarray[Any, np.dtype[np.uint32]]:
+    """All draws of a seed. Aspects of one data set share their clusters, and drawing takes longer than most statistics."""
+    rng, size = generator(seed), max(1, _CELLS // max(1, units))
+    blocks = [_drawn(rng, units, min(size, resamples - start)) for start in range(0, resamples, size)]
+    return np.concatenate([block.astype(np.uint32) for block in blocks or [_drawn(rng, units, 0)]])
 
 
 @dataclass(frozen=True)
@@ -124,18 +137,21 @@ class Bootstrap:
     def weights(self, width: int = 1) -> Iterator[Floats]:
         """Yield the draws in blocks: how often each cluster (a column) is in each draw (a row).
 
-        They are held nowhere but drawn anew. ``width`` is how many numbers a draw takes for whoever uses it.
+        Few enough draws of a numbered seed are kept for the next statistic over as many clusters; others are drawn
+        anew. ``width`` is how many numbers a draw takes for whoever uses it.
 
         >>> [block.sum(axis=1).tolist() for block in Bootstrap(3, resamples=2).weights()]
         [[3.0, 3.0]]
         """
-        rng = generator(self.seed)
         size = max(1, _CELLS // max(1, self.units, width))
-        chances = np.full(self.units, 1 / max(1, self.units))
+        if isinstance(self.seed, int) and self.resamples * self.units <= _KEPT:
+            drawn = _kept_draws(self.seed, self.units, self.resamples)
+            for start in range(0, self.resamples, size):
+                yield drawn[start : start + size].astype(np.float64)
+            return
+        rng = generator(self.seed)
         for start in range(0, self.resamples, size):
-            many = min(size, self.resamples - start)
-            drawn = rng.multinomial(self.units, chances, many) if self.units else np.zeros((many, 0))
-            yield drawn.astype(np.float64)
+            yield _drawn(rng, self.units, min(size, self.resamples - start)).astype(np.float64)
 
     def samples(self, *statistics: Weighted, width: int = 1) -> list[Floats]:
         """Return the values of each statistic in every draw; the draws are gone through once."""
