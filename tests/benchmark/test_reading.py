@@ -152,7 +152,7 @@ class TestSubtitles:
         ],
     )
     def test_sounds_are_no_words(self, tmp_path: Path, line: str, said: str) -> None:
-        cues = f"00:01.000 --> 00:02.000\n{line}\n\n00:02.000 --> 00:03.000\nBye.\n"
+        cues = f"WEBVTT\n\n00:01.000 --> 00:02.000\n{line}\n\n00:02.000 --> 00:03.000\nBye.\n"
         assert single(put(tmp_path / "a.vtt", cues)).text == f"{said} Bye.".strip()
 
     def test_voices_are_speakers(self, tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ class TestDocuments:
         (folder / "c.pdf").write_bytes(pdf([["It rained in the town."]]))
         data, manifest = build(raw, sources={"mixed": str(folder)})
         assert list(data.documents) == ["mixed/a", "mixed/b", "mixed/c"]
-        assert set(manifest.versions) == {"summeter", "trafilatura", "pypdf"}
+        assert set(manifest.versions) == {"summeter", "ftfy", "trafilatura", "pypdf", "webvtt-py"}
         assert manifest.details["cleaned"]["mixed"]["sounds left out"] == 3
 
 
@@ -148,9 +148,13 @@ class TestLeftOut:
         )
         assert (document.extra["words"], document.extra["words_left_out"]) == (29, 311)
 
-    def test_languages_need_an_extra(self, raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(sys.modules, "py3langid", None)
-        with pytest.raises(InstallError, match=r"pip install 'summeter\[build\]'"):
+    def test_missing_packages_are_named_together_before_anything_is_read(
+        self, raw: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (raw / "news" / "a.pdf").write_bytes(b"")
+        for name in ("py3langid", "pypdf"):
+            monkeypatch.setitem(sys.modules, name, None)
+        with pytest.raises(InstallError, match=r"pypdf.*py3langid.*pip install 'summeter\[build,sources\]'"):
             build(raw, detect=True)
 
     def test_a_faulty_file_ends_the_step_before_anything_is_written(self, raw: Path) -> None:

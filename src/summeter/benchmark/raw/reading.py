@@ -5,10 +5,10 @@ from __future__ import annotations
 import html
 import io
 import json
-import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -27,6 +27,10 @@ SUFFIXES: dict[str, Kind] = {
     ".srt": "subtitles", ".vtt": "subtitles", ".json": "rows", ".jsonl": "rows", ".ndjson": "rows", ".csv": "rows",
     ".tsv": "rows", ".parquet": "rows", ".pq": "rows", ".xlsx": "rows",
 }  # fmt: skip
+_LIBRARIES: dict[Kind, tuple[str, str]] = {
+    "html": ("trafilatura", "trafilatura"), "pdf": ("pypdf", "pypdf"), "subtitles": ("webvtt", "webvtt-py"),
+}  # fmt: skip
+"""What reads each kind: module and package, both of the extra `sources`."""
 _GIVEN = ("reference", "references", "key_facts", "domain", "split", "share")
 """Fields of a flat row that go with its document."""
 
@@ -71,13 +75,22 @@ def read_raw(path: str, faults: Faults, columns: Mapping[str, str] | None = None
         yield from _folder(place, faults, columns)
 
 
+def files_of(path: Path) -> list[Path]:
+    """The files that a path holds, in the order of their names, without hidden ones."""
+    if not path.is_dir():
+        return [path] if path.exists() else []
+    visible = (file for file in path.rglob("[!.]*") if not any(part[0] == "." for part in file.relative_to(path).parts))
+    return sorted(file for file in visible if file.is_file())
+
+
+def libraries(files: Iterable[Path]) -> dict[str, str]:
+    """The packages that read these files, by the modules that they install."""
+    kinds = {SUFFIXES.get(_suffix(file)) for file in files}
+    return {"ftfy": "ftfy"} | {module: package for kind, (module, package) in _LIBRARIES.items() if kind in kinds}
+
+
 def _folder(folder: Path, faults: Faults, columns: Mapping[str, str] | None) -> Iterator[Raw]:
-    files = [
-        Path(place) / name
-        for place, _, names in sorted(os.walk(folder))
-        for name in sorted(names)
-        if not name.startswith(".") and not _hidden(Path(place).relative_to(folder))
-    ]
+    files = files_of(folder)
     known = [file for file in files if _suffix(file) in SUFFIXES]
     for file in files:
         if _suffix(file) not in SUFFIXES:
@@ -85,23 +98,15 @@ def _folder(folder: Path, faults: Faults, columns: Mapping[str, str] | None) -> 
     if not known:
         kinds = ", ".join(SUFFIXES)
         faults.of(str(folder)).fail(None, None, f"holds no documents; they end in {kinds} (tables also in .gz)")
-    stems = Counter(_own_id(folder, file) for file in known)
-    for file in known:
-        own = _own_id(folder, file)
-        unique = own if stems[own] == 1 else file.relative_to(folder).as_posix()
-        yield from _file(file, unique, faults.of(str(file)), columns)
-
-
-def _hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
+    names = {file: file.relative_to(folder) for file in known}
+    stems = Counter(name.with_suffix("") for name in names.values())
+    for file, name in names.items():
+        unique = name.with_suffix("") if stems[name.with_suffix("")] == 1 else name
+        yield from _file(file, unique.as_posix(), faults.of(str(file)), columns)
 
 
 def _suffix(file: Path) -> str:
     return (file.with_suffix("") if file.suffix.lower() == ".gz" else file).suffix.lower()
-
-
-def _own_id(folder: Path, file: Path) -> str:
-    return file.relative_to(folder).with_suffix("").as_posix()
 
 
 def _file(file: Path, own: str, faults: Faults, columns: Mapping[str, str] | None) -> Iterator[Raw]:
@@ -112,7 +117,7 @@ def _file(file: Path, own: str, faults: Faults, columns: Mapping[str, str] | Non
         yield from _rows(str(file), own, faults, columns)
     else:
         try:
-            text, extra, turns = _READERS[kind](file.read_bytes())
+            text, extra, turns = _READERS[kind](file.read_bytes(), file.suffix.lower())
         except Unusable as error:
             _fault_of_file(faults, str(error))
         except OSError as error:
@@ -135,7 +140,12 @@ class _Content(NamedTuple):
     turns: bool = False
 
 
-# ---- text ----
+def _library(kind: Kind) -> Any:
+    module, package = _LIBRARIES[kind]
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise InstallError.missing(f"{package} ({kind}; {error})", "sources") from error
 
 
 def _decoded(content: bytes) -> Cleaned:
@@ -151,7 +161,7 @@ def _filled(text: Cleaned, before: Counter[str], why: str) -> Cleaned:
     return Cleaned(text.text, before + text.counts)
 
 
-def _text(content: bytes) -> _Content:
+def _text(content: bytes, _suffix: str) -> _Content:
     raw = _decoded(content)
     return _Content(_filled(clean(raw.text), raw.counts, "holds no text"), {})
 
@@ -162,13 +172,10 @@ _CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?\s*([\w-]+)""", re
 _ABOUT = ("title", "author", "url", "license")
 
 
-def _html(content: bytes) -> _Content:
-    try:
-        import trafilatura
-    except ImportError as error:
-        raise InstallError.missing(f"trafilatura (HTML; {error})", "sources") from error
+def _html(content: bytes, _suffix: str) -> _Content:
+    trafilatura = _library("html")
     raw = _html_text(content)
-    page: Any = trafilatura.bare_extraction(raw.text, include_comments=False, with_metadata=True)
+    page = trafilatura.bare_extraction(raw.text, include_comments=False, with_metadata=True)
     if page is None or not (page.text or "").strip():
         raise Unusable("holds no text that is more than a page's frame")
     every, kept = len(trafilatura.html2txt(raw.text).split()), len(page.text.split())
@@ -191,11 +198,8 @@ def _html_text(content: bytes) -> Cleaned:
 # ---- PDF ----
 
 
-def _pdf(content: bytes) -> _Content:
-    try:
-        import pypdf
-    except ImportError as error:
-        raise InstallError.missing("pypdf (PDF)", "sources") from error
+def _pdf(content: bytes, _suffix: str) -> _Content:
+    pypdf = _library("pdf")
     try:
         reader = pypdf.PdfReader(io.BytesIO(content))
         if reader.is_encrypted and not reader.decrypt(""):
@@ -216,67 +220,40 @@ def _pdf(content: bytes) -> _Content:
 
 # ---- subtitles ----
 
-_TIMES = re.compile(r"(?:\d+:)?\d{1,2}:\d{2}[.,]\d{1,3}\s*-->\s*(?:\d+:)?\d{1,2}:\d{2}[.,]\d{1,3}.*")
 _SOUND = re.compile(r"[\[(][^\])]{1,60}[\])]|[♪♫][^♪♫]*[♪♫]|[♪♫]|^#.*#$|(?<!\w)\*(?=\S)[^*]{1,40}(?<=\S)\*(?!\w)")
-_VOICE = re.compile(r"<v(?:\.[\w.]+)?\s+([^>]+)>")
-_TAG = re.compile(r"</?[a-zA-Z][^>]{0,100}>|<\d[\d:.]*>|\{\\[^}]{0,40}\}")
-_SPOKEN = re.compile(r"(?:>>\s*|-\s*)?([A-Z][\w.' -]{0,30}):\s+(?=\S)")
+_SPOKEN = re.compile(r"(?:>>\s*|-\s*)?(?:([A-Z][\w.' -]{0,30}):\s+(?=\S))?")
 
 
-def _subtitles(content: bytes) -> _Content:
+def _subtitles(content: bytes, suffix: str) -> _Content:
     """SubRip or WebVTT as text: what each cue says, a line for each speaker where they are named."""
+    webvtt = _library("subtitles")
     raw = _decoded(content)
+    try:
+        captions = webvtt.from_buffer(io.StringIO(raw.text), format=suffix.removeprefix("."))
+    except webvtt.errors.MalformedFileError as error:
+        raise Unusable(f"holds no subtitles: {error}") from error
     counts: Counter[str] = Counter()
     turns: list[tuple[str | None, list[str]]] = []
     last: list[str] = []
-    cues = _cues(raw.text)
-    if not cues:
-        raise Unusable("holds no subtitles: no line gives times as in 00:00:01,000 --> 00:00:02,000")
-    for cue in cues:
-        lines = [(speaker, line) for speaker, line in map(_spoken, cue) if line or speaker]
-        heard = []
-        for speaker, line in lines:
-            said, sounds = _SOUND.subn("", line)
+    for caption in captions:
+        lines = []
+        for line in caption.text.split("\n"):
+            heard, sounds = _SOUND.subn("", html.unescape(line))
             counts["sounds left out"] += sounds
-            heard.append((speaker, re.sub(r"\s+", " ", said).strip()))
-        texts = [line for _, line in heard if line]
-        rolling = [line for line in texts if line in last]
-        counts["repeated lines of rolling subtitles"] += len(rolling)
-        for speaker, line in heard:
-            if speaker is not None and (not turns or turns[-1][0] != speaker):
+            spoken = _SPOKEN.match(heard.strip())
+            speaker = caption.voice or (spoken and spoken[1])
+            said = " ".join(heard.strip()[spoken.end() if spoken else 0 :].split())
+            if said:
+                lines.append(said)
+            if (speaker or not turns) and (not turns or turns[-1][0] != speaker):
                 turns.append((speaker, []))
-            if line and line not in rolling:
-                if not turns:
-                    turns.append((None, []))
-                turns[-1][1].append(line)
-        last = texts or last
-    named = len({speaker for speaker, _ in turns if speaker}) > 0
-    text = "\n".join(
-        f"{speaker}: {' '.join(lines)}" if speaker else " ".join(lines) for speaker, lines in turns if lines
-    )
-    return _Content(_filled(clean(text, boilerplate=False), raw.counts + +counts, "holds no words"), {}, named)
-
-
-def _cues(text: str) -> list[list[str]]:
-    """The lines of each cue; numbers, times, notes and styles are left out."""
-    blocks = re.split(r"\n[ \t]*\n", text.replace("\r\n", "\n").replace("\r", "\n"))
-    cues = []
-    for block in blocks:
-        lines = [line.strip() for line in block.split("\n")]
-        start = next((index for index, line in enumerate(lines) if _TIMES.fullmatch(line)), None)
-        if start is not None:
-            cues.append([line for line in lines[start + 1 :] if line and not _TIMES.fullmatch(line)])
-    return cues
-
-
-def _spoken(line: str) -> tuple[str | None, str]:
-    """Who says a line, where it says so, and what."""
-    voice = _VOICE.search(line)
-    plain = html.unescape(_TAG.sub("", line)).strip()
-    if voice:
-        return voice[1].strip(), plain
-    named = _SPOKEN.match(plain)
-    return (named[1], plain[named.end() :]) if named else (None, plain.removeprefix(">>").strip())
+            if said in last:
+                counts["repeated lines of rolling subtitles"] += 1
+            elif said:
+                turns[-1][1].append(said)
+        last = lines or last
+    text = "\n".join(f"{who}: {' '.join(said)}" if who else " ".join(said) for who, said in turns if said)
+    return _Content(_filled(clean(text), raw.counts + +counts, "holds no words"), {}, any(who for who, _ in turns))
 
 
 # ---- rows: flat files and dialogues ----
@@ -334,7 +311,7 @@ def _dialogue(path: str, own: str, turns: Sequence[_Cells], faults: Faults) -> R
     for line, column, cell in ((line, *pair) for line, cells in turns for pair in cells.items() if is_share(pair[0])):
         if column != SHARE or not (cell is None or isinstance(cell, bool)):
             faults.fail(line, column, f"is {cell!r}; give true or false in a column called {SHARE}")
-    cleaned = clean("\n".join(_turn(cells) or "" for _, cells in turns), boilerplate=False)
+    cleaned = clean("\n".join(_turn(cells) or "" for _, cells in turns))
     fields = {SHARE: False} if any(_withholds(cells) for _, cells in turns) else {}
     return Raw(own, cleaned.text, (path, None), fields, {}, cleaned.counts, turns=True)
 
@@ -357,7 +334,7 @@ def _row(
     except Unusable as error:
         faults.add(place[1], None, str(error))
         return None
-    cleaned = clean(text, boilerplate=False)
+    cleaned = clean(text)
     if not cleaned.text:
         faults.add(place[1], "document", "holds no text")
         return None
@@ -424,7 +401,7 @@ def _parsed(value: Any) -> Any:
     return value
 
 
-_READERS: dict[Kind, Callable[[bytes], _Content]] = {
+_READERS: dict[Kind, Callable[[bytes, str], _Content]] = {
     "text": _text, "html": _html, "pdf": _pdf, "subtitles": _subtitles,
 }  # fmt: skip
 

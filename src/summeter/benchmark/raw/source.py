@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import Field, StrictBool, field_validator, model_validator
 
-from summeter.benchmark.raw.reading import Raw, is_dialogue, read_raw
+from summeter.benchmark.raw.reading import Raw, files_of, is_dialogue, libraries, read_raw
 from summeter.benchmark.sources import cut
 from summeter.benchmark.step import Inputs, LeftOut, Package, Place, Result, Step, StepSettings
 from summeter.data.dataset import Dataset
@@ -79,8 +79,15 @@ class SourceSettings(StepSettings):
         return [Path(source.path) for source in self.sources.values() if not is_address(source.path)]
 
     def packages(self) -> Iterable[Package]:
-        """What identifies languages."""
-        return [Package("py3langid", "build", "or set detect to false")] if self.detect else []
+        """What reads the documents and identifies their languages."""
+        detect = [Package("py3langid", "build", "or set detect to false")] if self.detect else []
+        return [
+            *(
+                Package(module, "sources")
+                for module in libraries(file for path in self.files() for file in files_of(path))
+            ),
+            *detect,
+        ]
 
 
 class _Draft(NamedTuple):
@@ -233,9 +240,7 @@ def _result(
             if (own := [draft.words for draft in drafts if draft.source == name])
         },
     }
-    packages = [] if not settings.detect else ["py3langid"]
-    suffixes = {Path(draft.raw.place[0]).suffix.lower() for draft in drafts}
-    packages += ["trafilatura"] * bool(suffixes & {".html", ".htm", ".xhtml"}) + ["pypdf"] * (".pdf" in suffixes)
+    packages = [*libraries(Path(draft.raw.place[0]) for draft in drafts).values(), *["py3langid"] * settings.detect]
     data = Dataset(documents, (), {}, card)
     return Result(data, left_out, {"read": read.total()}, packages=packages, details=details)
 
