@@ -18,7 +18,7 @@ from annotate.test_server import Client, enter, opened
 from summeter.annotate.campaign.bodies import LARGEST, Refusal, read_body
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.server.app import WRITES
-from summeter.annotate.server.patience import Slowdown
+from summeter.annotate.server.limits import RateLimit
 from summeter.annotate.server.security import CSRF
 
 EVILS: list[Any] = [
@@ -234,19 +234,22 @@ def test_nothing_a_researchers_page_could_send_breaks_the_server(kind: str, tmp_
         run(body)
 
 
-def test_whoever_sends_what_is_refused_waits_and_is_forgiven() -> None:
+def test_a_session_that_sends_what_is_refused_waits_for_a_minute() -> None:
     now = [0.0]
-    slow = Slowdown(free=20, longest=8.0, clock=lambda: now[0])
-    for _ in range(20):
-        slow.refused("eve")
-    assert (slow.wait("eve"), slow.wait("anna")) == (0.0, 0.0)
-    slow.refused("eve")
-    assert 0 < slow.wait("eve") <= 0.2
-    for _ in range(100):
-        slow.refused("eve")
-    assert slow.wait("eve") == 8.0
-    now[0] += 60 * 7
-    assert slow.wait("eve") == 0.0
+    limit = RateLimit(free=20, pause=2.0, clock=lambda: now[0])
+
+    async def refused(times: int) -> None:
+        for _ in range(times):
+            with pytest.raises(Refusal):
+                async with limit.request("eve"):
+                    raise Refusal(422, "invalid", "is wrong")
+
+    asyncio.run(refused(20))
+    assert limit.wait("eve") == 0.0
+    asyncio.run(refused(1))
+    assert (limit.wait("eve"), limit.wait("anna")) == (2.0, 0.0)
+    now[0] += 60
+    assert limit.wait("eve") == 0.0
 
 
 def test_other_hosts_are_refused(tmp_path: Path) -> None:

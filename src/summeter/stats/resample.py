@@ -69,7 +69,7 @@ def _drawn(rng: np.random.Generator, units: int, many: int) -> Ints:
 
 @lru_cache(maxsize=2)
 def _kept_draws(seed: int, units: int, resamples: int) -> np.ndarray[Any, np.dtype[np.uint32]]:
-    """All draws of a seed. Aspects of one data set share their clusters, and drawing takes longer than most statistics."""
+    """All draws of a seed. Aspects of one data set share clusters, and drawing takes longer than most statistics."""
     rng, size = generator(seed), max(1, _CELLS // max(1, units))
     blocks = [_drawn(rng, units, min(size, resamples - start)) for start in range(0, resamples, size)]
     return np.concatenate([block.astype(np.uint32) for block in blocks or [_drawn(rng, units, 0)]])

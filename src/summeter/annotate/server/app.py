@@ -8,11 +8,11 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from summeter.annotate.campaign.bodies import LARGEST, Json, Refusal
+from summeter.annotate.campaign.bodies import LARGEST, Refusal
 from summeter.annotate.campaign.language import REFERENCE, Language, shipped
 from summeter.annotate.campaign.log import StoreError
 from summeter.annotate.campaign.people import PREVIEW, Visitor
@@ -20,7 +20,7 @@ from summeter.annotate.campaign.requests import about
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.platforms import platform_named
 from summeter.annotate.server import adjudication, admin
-from summeter.annotate.server.patience import Guards, Patience, Slowdown
+from summeter.annotate.server.limits import BODY_SECONDS, RateLimit, body_timeout
 from summeter.annotate.server.security import (
     CSRF,
     Handler,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 APP = Path(__file__).parents[1] / "app"
 COOKIE = "summeter"
 SERVICE: web.AppKey[CampaignService] = web.AppKey("service", CampaignService)
-SLOWDOWN: web.AppKey[Slowdown] = web.AppKey("slowdown", Slowdown)
+RATE_LIMIT: web.AppKey[RateLimit] = web.AppKey("rate_limit", RateLimit)
 PAGES: web.AppKey[Any] = web.AppKey("pages", object)
 
 WRITES = {
@@ -57,15 +57,17 @@ WRITES = {
 """Path under /api/ -> request of the service."""
 
 
-def make_app(service: CampaignService, guards: Guards | None = None, hosts: Sequence[str] = ()) -> web.Application:
-    """The application on an open service. Closing it is the caller's; `guards` are those of the connections.
+def make_app(
+    service: CampaignService, hosts: Sequence[str] = (), *, body_seconds: float = BODY_SECONDS
+) -> web.Application:
+    """The application on an open service, which the caller closes.
 
-    `hosts` are names under which it is reached, besides those of the campaign and of this machine.
+    `hosts` are names under which it is reached, besides those of the campaign and of this machine; `body_seconds` is
+    the time for a request's body.
     """
-    patient = (guards or Guards()).middleware()
     own = own_hosts([*service.campaign.hosts, *hosts])
-    app = web.Application(middlewares=[_refusals, own, patient], client_max_size=LARGEST)
-    app[SLOWDOWN] = Slowdown()
+    app = web.Application(middlewares=[_refusals, own, body_timeout(body_seconds)], client_max_size=LARGEST)
+    app[RATE_LIMIT] = RateLimit()
     service.folder.preload()
     platform = platform_named(service.campaign.platform.name)
     app[SERVICE] = service
@@ -230,18 +232,12 @@ def _write(name: str) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
         given, cookie = request.headers.get(CSRF, ""), cookie_of(request, COOKIE)
         if not service.names.same(given, "csrf", cookie, length=40):
             raise Refusal(403, "csrf", "the request lacks the session's token; load the page again")
-        return _json(await _patiently(request, name, visitor))
+        async with request.app[RATE_LIMIT].request(service.names.annotator(visitor)):
+            body = await body_of(request)
+            # Once submitted, the command is decided even if the browser hangs up: it asks again with the same id.
+            return _json(await asyncio.shield(asyncio.wrap_future(service.submit(name, visitor, body))))
 
     return handle
-
-
-async def _patiently(request: web.Request, name: str, visitor: Visitor) -> Json:
-    """The reply to a write; whoever sends much that is refused waits for it."""
-    service = request.app[SERVICE]
-    async with request.app[SLOWDOWN].turn(service.names.annotator(visitor)):
-        body = await body_of(request)
-        # Once submitted, the command is decided even if the browser hangs up: it will ask again with the same id.
-        return await asyncio.shield(asyncio.wrap_future(service.submit(name, visitor, body)))
 
 
 def _visitor(request: web.Request) -> Visitor | None:
@@ -257,35 +253,32 @@ def _pages(request: web.Request) -> _Pages:
 
 
 async def serve(
-    service: CampaignService,
-    host: str,
-    port: int,
-    ready: Callable[[str], None],
-    patience: Patience | None = None,
-    hosts: Sequence[str] = (),
+    service: CampaignService, host: str, port: int, ready: Callable[[str], None], hosts: Sequence[str] = ()
 ) -> None:
     """Serve until cancelled or told to stop (SIGINT, SIGTERM); what was acknowledged is committed.
 
-    `ready` is called with the address once requests are taken; `patience` is how long slow clients are waited for;
-    `hosts` are names under which the server is reached besides `host`.
+    `ready` is called with the address once requests are taken; `hosts` are names under which the server is reached
+    besides `host`.
     """
-    guards = Guards(patience)
     logging.getLogger("aiohttp.server").addFilter(_is_ours)
-    runner = web.AppRunner(
-        make_app(service, guards, [host, *hosts]), handle_signals=False, access_log=None, shutdown_timeout=5
-    )
+    runner = web.AppRunner(make_app(service, [host, *hosts]), handle_signals=False, access_log=None, shutdown_timeout=5)
     await runner.setup()
-    listening: asyncio.Server | None = None
     try:
-        server = cast("Callable[[], asyncio.Protocol]", runner.server)  # there, once the runner is set up
-        listening = await _listen(guards.factory(server), host, port)
-        bound = listening.sockets[0].getsockname()
+        try:
+            await web.TCPSite(runner, host, port).start()
+        except (OSError, UnicodeError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            raise UsageError(
+                f"cannot listen on {host}, port {port}: {why}; choose another ",
+                Parameter("host"),
+                " or ",
+                Parameter("port"),
+            ) from error
+        bound = runner.addresses[0]
         shown = f"[{bound[0]}]" if ":" in bound[0] else bound[0]
         ready(f"http://{shown}:{bound[1]}")
         await _stopped()
     finally:
-        if listening is not None:
-            listening.close()
         await runner.cleanup()
 
 
@@ -294,19 +287,6 @@ def _is_ours(record: logging.LogRecord) -> bool:
     from aiohttp.http_exceptions import HttpProcessingError
 
     return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
-
-
-async def _listen(protocol: Callable[[], asyncio.Protocol], host: str, port: int) -> asyncio.Server:
-    try:
-        return await asyncio.get_running_loop().create_server(protocol, host, port)
-    except (OSError, UnicodeError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise UsageError(
-            f"cannot listen on {host}, port {port}: {why}; choose another ",
-            Parameter("host"),
-            " or ",
-            Parameter("port"),
-        ) from error
 
 
 async def _stopped() -> None:
