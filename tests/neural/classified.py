@@ -1,7 +1,7 @@
 """Networks and texts of the parity fixture of AlignScore, MiniCheck, A3CU and Lite2Pyramid.
 
 Weights come from numpy's RandomState, whose stream is frozen; the tokenizers know the words of the texts, and letters.
-benchmarks/classified_parity.py computes what the released code gives on them; `classified.json` keeps it.
+benchmarks/parity/classified.py computes what the released code gives on them; `classified.json` keeps it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Networks and texts of the parity fixture about sentences: AlignScore, MiniCheck, SummaC and UniEval on news,
 dialogues and long texts, which the released code splits by NLTK's Punkt.
 
-The tokenizers see line breaks and runs of blanks. benchmarks/parity_sentences.py computes what the released code gives;
+The tokenizers see line breaks and runs of blanks. benchmarks/parity/sentences.py computes what the released code gives;
 `sentences.json` keeps it beside the texts, and the sentences that NLTK finds in them and in short odd ones.
 """
 

@@ -1,5 +1,5 @@
 """What the released code of AlignScore, MiniCheck, A3CU and Lite2Pyramid gave on networks and texts of ours, given
-again without it (benchmarks/classified_parity.py measured it)."""
+again without it (benchmarks/parity/classified.py measured it)."""
 
 from __future__ import annotations
 

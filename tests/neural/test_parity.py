@@ -1,6 +1,6 @@
 """What the packages fenice, summac and bert-score gave on a network and texts of ours, given again without them.
 
-`parity.json` holds the texts and the packages' numbers with their versions; benchmarks/parity.py measured them, each
+`parity.json` holds the texts and the packages' numbers with their versions; benchmarks/parity/packages.py measured them, each
 package in an environment of its own.
 """
 

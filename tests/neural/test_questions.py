@@ -1,6 +1,6 @@
 """What the released code of MENLI and DAE gave on frozen networks, given again without it.
 
-benchmarks/parity_questions.py measured it, questions.json holds it.
+benchmarks/parity/questions.py measured it, questions.json holds it.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """What the released code of AlignScore, MiniCheck, SummaC and UniEval gave on news, dialogues and long texts, given
-again without it (benchmarks/parity_sentences.py measured it)."""
+again without it (benchmarks/parity/sentences.py measured it)."""
 
 from __future__ import annotations
 

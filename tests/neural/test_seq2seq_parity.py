@@ -1,6 +1,6 @@
 """What the released classes of BARTScore and UniEval gave on frozen networks, given again without them.
 
-benchmarks/parity_seq2seq.py measured it, seq2seq.json holds it.
+benchmarks/parity/seq2seq.py measured it, seq2seq.json holds it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Punkt's sentences: those that NLTK 3.9.4 gave (benchmarks/parity_sentences.py), and by hand."""
+"""Punkt's sentences: those that NLTK 3.9.4 gave (benchmarks/parity/sentences.py), and by hand."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def drawn(text: str, *frames: str) -> list[str]:
 
 
 def test_the_units_are_those_of_the_released_code() -> None:
-    """Measured by benchmarks/parity_questions.py."""
+    """Measured by benchmarks/parity/questions.py."""
     own = [units_of(RoleSentence(**case), legacy=True) for case in RELEASED["asked"]]
     assert own == RELEASED["gave"]
     of_one_word = [

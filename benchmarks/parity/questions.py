@@ -1,6 +1,6 @@
 """summeter beside the released code of MENLI, QAEval, QuestEval, DAE, Lite3Pyramid and F-coref, on small networks.
 
-    python benchmarks/parity_questions.py --peers FOLDER [--write]
+    python benchmarks/parity questions --peers FOLDER [--write]
 
 FOLDER holds the released code, unpacked: `pip download --no-deps menli==1.0.1 qaeval==0.1.0 questeval==0.2.4
 fastcoref==2.1.6 allennlp==1.1.0`, transformers 3.0.2 in a folder `transformers-3.0.2`, and, without a licence and
@@ -25,7 +25,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 HERE = Path(__file__).parent
-FIXTURE = HERE.parent / "tests" / "neural" / "questions.json"
+FIXTURE = HERE.parents[1] / "tests" / "neural" / "questions.json"
 
 
 def stand_in(name: str, **members: Any) -> None:
@@ -534,7 +534,7 @@ SIDES: dict[str, Callable[[Path, Any], Any]] = {
 
 def tasks(folder: Path) -> dict[str, Any]:
     """What each side is given, with networks written into a folder."""
-    sys.path[:0] = [str(HERE.parent / "tests")]
+    sys.path[:0] = [str(HERE.parents[1] / "tests")]
     from neural import parity, question_networks
 
     from summeter.text.english.phrases import tokens

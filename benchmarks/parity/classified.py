@@ -1,6 +1,6 @@
 """summeter beside the released code of AlignScore, MiniCheck, A3CU and Lite2Pyramid, on the same small networks.
 
-    python benchmarks/classified_parity.py --peers FOLDER [--write]
+    python benchmarks/parity classified --peers FOLDER [--write]
 
 FOLDER holds the released code as it is on an import path: `alignscore` (of PyPI's alignscore-speedofmagic 0.1.4),
 `minicheck` (inference.py of Liyan06/MiniCheck at 00a1ed4), `autoacu` (PyPI, 0.1.0), `lite` (score.py of
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parent / "tests")]
+sys.path[:0] = [str(HERE.parents[1] / "tests")]
 
 from neural import classified  # noqa: E402
 

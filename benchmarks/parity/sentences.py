@@ -1,6 +1,6 @@
 """summeter beside the released code of AlignScore, MiniCheck, SummaC and UniEval on news, dialogues and long texts.
 
-    python benchmarks/parity_sentences.py --peers FOLDER [--write]
+    python benchmarks/parity sentences --peers FOLDER [--write]
 
 FOLDER holds the released code on an import path: `alignscore` (of PyPI's alignscore-speedofmagic 0.1.4), `minicheck`
 (inference.py of Liyan06/MiniCheck at 00a1ed4), `summac` (PyPI, 0.0.4), `UniEval/` (`utils.py`, `metric/`) of
@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parent / "tests")]
+sys.path[:0] = [str(HERE.parents[1] / "tests")]
 
 from neural import classified, sentences  # noqa: E402
 

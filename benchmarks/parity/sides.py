@@ -1,4 +1,4 @@
-"""The peers' packages: an environment for each, and one run of one of them (local_peer.py) in it."""
+"""The peers' packages: an environment for each, and one run of one of them (peer.py) in it."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ def interpreter(peers: Path | None, package: str, *, install: bool = False) -> P
 
 
 def peer(python: Path, package: str, given: list[dict[str, Any]], threads: int = 1) -> list[dict[str, Any]]:
-    """What local_peer.py gives for each task. RuntimeError, with what it said, where it fails."""
+    """What peer.py gives for each task. RuntimeError, with what it said, where it fails."""
     # Its environment is its own: nothing of ours on its path.
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
-        [str(python), str(Path(__file__).with_name("local_peer.py")), package],
+        [str(python), str(Path(__file__).with_name("peer.py")), package],
         input=json.dumps(given), capture_output=True, text=True, check=False,
         env={**inherited, "OMP_NUM_THREADS": str(threads), "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"},
     )  # fmt: skip

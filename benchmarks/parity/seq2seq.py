@@ -1,6 +1,6 @@
 """summeter beside the released classes of BARTScore and UniEval, on the same texts and small networks.
 
-    python benchmarks/parity_seq2seq.py --peers FOLDER [--write]
+    python benchmarks/parity seq2seq --peers FOLDER [--write]
 
 FOLDER holds `BARTScore/bart_score.py` of neulab/BARTScore, and `UniEval/` (`utils.py`, `metric/`) of
 maszhongming/UniEval; both run on transformers 5 as they are. Sentences are given, so that no splitter is compared, and
@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import Any
 
 HERE = Path(__file__).parent
-FIXTURE = HERE.parent / "tests" / "neural" / "seq2seq.json"
+FIXTURE = HERE.parents[1] / "tests" / "neural" / "seq2seq.json"
 
 LONG = "the boat sank near kiel and nobody saw it go. " * 40
 PAIRS = [
@@ -79,7 +79,7 @@ def main() -> None:
     parser.add_argument("--peers", type=Path, required=True)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    sys.path.insert(0, str(HERE.parent / "tests"))
+    sys.path.insert(0, str(HERE.parents[1] / "tests"))
     from neural import seq2seq_networks
 
     with tempfile.TemporaryDirectory() as place:

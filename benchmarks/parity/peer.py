@@ -183,7 +183,7 @@ SIDES = {"fenice": fenice, "summac": summac, "bert-score": bertscore}
 
 
 def main() -> None:
-    """`local_peer.py SIDE` with the tasks on standard input."""
+    """`peer.py SIDE` with the tasks on standard input."""
     import torch
 
     torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))

@@ -1,6 +1,6 @@
 """summeter beside the packages fenice, summac and bert-score, on the same small network and the same texts.
 
-    python benchmarks/parity.py --peers FOLDER [--install] [--write]
+    python benchmarks/parity packages --peers FOLDER [--install] [--write]
 
 FOLDER holds an environment for each package (`--install` makes those that are missing). `--write` keeps what the
 packages gave in tests/neural/parity.json, which tests/neural/test_parity.py repeats without them. A package that is not
@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
+sys.path[:0] = [str(HERE), str(HERE.parents[1] / "tests")]
 
 import numpy as np  # noqa: E402
-from local_data import claim, length, sentence  # noqa: E402
-from local_sides import PACKAGES, interpreter, peer  # noqa: E402
 from neural import parity  # noqa: E402
+from sides import PACKAGES, interpreter, peer  # noqa: E402
 
 from summeter.evaluators.fenice.coref import PRONOUNS  # noqa: E402
 from summeter.text.split import split  # noqa: E402
@@ -54,6 +53,44 @@ PERCENTILE = (
 )  # fmt: skip
 
 BASELINE = "LAYER,P,R,F\n0,0.1,0.2,0.3\n1,0.31,0.35,0.33\n2,0.42,0.44,0.43\n"
+
+
+WORDS = {
+    "people": "engineer mayor farmer captain teacher widow miller clerk doctor sailor painter judge baker nurse pilot",
+    "things": "bridge harbour ledger orchard railway letter engine garden kitchen winter river tower bakery market "
+    "school lantern contract map village factory island meeting storm coat violin barn council newspaper station",
+    "verbs": "repaired described crossed inspected ignored painted visited counted remembered examined abandoned "
+    "studied measured protected photographed opened praised followed finished carried",
+    "qualities": "old narrow quiet expensive broken famous wooden bright distant crowded empty modern heavy small",
+    "places": "behind near above beside beyond opposite inside outside across under along",
+}
+PEOPLE, THINGS, VERBS, QUALITIES, PLACES = (some.split() for some in WORDS.values())
+
+
+def sentence(draw: random.Random, words: int) -> str:
+    """One sentence of about so many words that no rule takes apart."""
+
+    def thing() -> str:
+        return f"the {draw.choice(QUALITIES)} {draw.choice(THINGS)}"
+
+    made = f"The {draw.choice(QUALITIES)} {draw.choice(PEOPLE)} {draw.choice(VERBS)} {thing()}"
+    while len(made.split()) < words:
+        made += f" {draw.choice(PLACES)} {thing()}"
+    return f"{made} {draw.choice(('in', 'before', 'after'))} {draw.randint(1801, 1999)}."
+
+
+def length(draw: random.Random, middle: float) -> int:
+    """Words of a sentence, about `middle`, with a long tail."""
+    return max(5, min(60, round(draw.lognormvariate(0.0, 0.45) * middle)))
+
+
+def claim(draw: random.Random, sentences: list[str]) -> str:
+    """A sentence of the document, shortened or with words exchanged."""
+    words = draw.choice([one for one in sentences if len(one.split()) > 9]).rstrip(".").split()
+    words = words[: max(9, round(len(words) * draw.uniform(0.5, 1.0)))]
+    for _ in range(draw.randint(0, 3)):
+        words[draw.randrange(4, len(words))] = draw.choice(THINGS + PLACES)
+    return " ".join(words) + "."
 
 
 def mentions(text: str) -> list[list[tuple[int, int]]]:
@@ -149,7 +186,7 @@ def zs(name: str, grain: str, settings: dict[str, Any], **options: Any) -> dict[
 
 
 def question(case: dict[str, Any], told: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """What local_peer.py is given."""
+    """What peer.py is given."""
     more = {name: case[name] for name in ("conv", "baseline", "several") if name in case}
     if case["options"].get("idf"):
         more["counted"] = [one["text"] for one in told["documents"]]
