@@ -51,7 +51,6 @@ from summeter.benchmark.step import (
     StepSettings,
     WaitingError,
     file_hashes,
-    local_packages,
 )
 from summeter.data.atomic import building, write_lines, write_text
 from summeter.data.dataset import Dataset, load, save
@@ -180,6 +179,10 @@ class AnnotateSettings(StepSettings):
             plans.append(Planned(name, str(fields.get("kind")), {"seed": self.seed, **fields}, shown))
         return plans
 
+    def asked_models(self) -> Iterable[str]:
+        """The network that embeds texts."""
+        return () if self.embed is None else (self.embed,)
+
     def files(self) -> Iterable[Path]:
         """What campaigns read beside the data, and what made-up annotators take for right."""
         named = {str(path) for plan in self.planned for path in _paths(plan.fields).values()}
@@ -187,10 +190,6 @@ class AnnotateSettings(StepSettings):
         network = self.embed or ""
         weights = [network.removeprefix(LOCAL)] if network.startswith(LOCAL) else []
         return map(Path, sorted({*named, *gold, *weights}))
-
-    def packages(self) -> Iterable[Package]:
-        """What a local network needs."""
-        return local_packages([] if self.embed is None else [self.embed])
 
 
 class Planned(NamedTuple):

@@ -2,13 +2,15 @@
 
     name: nine domains
     seed: 7
+    input: documents.jsonl
     summarize:
       models: {big: openai/gpt-4o, small: ollama/llama3.1}
     release:
       licence: CC-BY-4.0
 
 Each section is a step (`STEPS`), done in their order, each in `FOLDER/STEP` from the folder of the section before.
-A step is done again where its settings, its input or its own files have changed, and so is what follows it.
+The first one reads `input`. A step is done again where its settings, its input or its own files have changed, and so
+is what follows it.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import ConfigDict, Field, ValidationError, create_model
 
 from summeter.benchmark.step import (
     LOG,
@@ -38,7 +40,7 @@ from summeter.benchmark.step import (
 from summeter.data.atomic import half_built, sweep, write_text
 from summeter.data.mapping import faults_of, in_order, read_mapping, repetitions, yaml_lines
 from summeter.engine.progress import Progress
-from summeter.records import Fault, InputError, Record, UsageError, nearest
+from summeter.records import Fault, InputError, Parameter, Record, UsageError, nearest
 from summeter.tables import Table, number, plain
 
 STEPS: dict[str, str] = {
@@ -53,6 +55,7 @@ STEPS: dict[str, str] = {
     "verify": "summeter.benchmark.verify:STEP",
 }
 """The steps in the order they are done: name -> "module:Step"."""
+FIRST = "source"
 CHAIN = "chain.json"
 """Says of which file of settings a folder is."""
 
@@ -67,20 +70,25 @@ def step_named(name: str) -> Step[Any]:
 
 
 class Shared(Record):
-    """What BENCH.yaml says above its sections. Each section that has a field of the same name, and gives none, has it
-    from here."""
+    """The fields of BENCH.yaml above its sections."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: str
-    seed: int = 0
+    name: str = Field(description="Name of the benchmark.")
+    seed: int = Field(0, description="Random seed of all sections that give none.")
+    input: str | None = Field(
+        None,
+        description="What the first step reads, unless it is `source`: the folder of a step, a dataset folder, a flat "
+        "file, or `hf:...`.",
+    )
+    output: Path | None = Field(None, description="The folder of the benchmark, where the command names none.")
 
 
 class Chain(NamedTuple):
     """The steps of one BENCH.yaml, with their settings, in order; `file` is where it stands."""
 
     file: Path
-    name: str
+    shared: Shared
     steps: tuple[tuple[Step[Any], StepSettings], ...]
 
 
@@ -111,68 +119,83 @@ def read_chain(file: str | Path) -> Chain:
     if not wanted:
         faults.append(Fault(str(path), None, None, f"names no step; sections are: {', '.join(STEPS)}"))
     steps = {name: step_named(name) for name in wanted}
-    model = _model(steps)
+    if wanted and (wanted[0] == FIRST) == (given.get("input") is not None):
+        message = "is read by no step: `source` names its files itself" if wanted[0] == FIRST else "is needed"
+        line = lines.get(("input",), 1)
+        faults.append(Fault(str(path), line, "input", f"{message}; the first step is `{wanted[0]}`"))
+    sections: Any = {name: (step.settings, ...) for name, step in steps.items()}
+    unused: Any = {name: (None, None) for name in STEPS if name not in steps}
+    model: type[Shared] = create_model("Benchmark", __base__=Shared, **sections, **unused)
     whole = {name: {} if name in steps and value is None else value for name, value in given.items()}
     for name, step in steps.items():
         if isinstance(section := whole[name], dict):
-            common = {field: whole[field] for field in Shared.model_fields if field in whole}
+            common = {field: whole[field] for field in ("name", "seed") if field in whole}
             whole[name] = {field: common[field] for field in common if field in step.settings.model_fields} | section
     try:
-        checked: Any = model.model_validate(whole)
+        checked = model.model_validate(whole)
     except ValidationError as error:
         faults += [fault for fault in faults_of(path, lines, error, model) if fault not in faults]
     if faults:
         raise in_order(faults)
-    return Chain(path.resolve(), checked.name, tuple((step, getattr(checked, name)) for name, step in steps.items()))
-
-
-def _model(steps: Mapping[str, Step[Any]]) -> type[BaseModel]:
-    """The model of a whole file: what is shared, and a section a step."""
-    sections: Any = {name: (step.settings, ...) for name, step in steps.items()}
-    unused: Any = {name: (None, None) for name in STEPS if name not in steps}
-    return create_model("Benchmark", __base__=Shared, **sections, **unused)
+    return Chain(path.resolve(), checked, tuple((step, getattr(checked, name)) for name, step in steps.items()))
 
 
 def run_chain(
     file: str | Path,
-    folder: str | Path,
+    folder: str | Path | None = None,
     *,
+    only: str | None = None,
     until: str | None = None,
-    again: str | None = None,
     tell: Callable[[str], None] = lambda _: None,
     progress: Progress | None = None,
 ) -> list[Manifest]:
-    """Do every step that is left or stale, up to `until`; `again` names one that is done again whatever it is.
+    """Do every step that is left or stale, up to `until`; or `only` one, whatever its state, if those before it are
+    done.
 
-    Paths in the file are relative to it. `tell` is given a line for every step. Returns the manifests, in order.
-    Raises InputError for a faulty file, InstallError for a package that is missing for this or a later step, UsageError
-    for a folder of another benchmark or one that another process writes, WaitingError where people are waited for, and
-    whatever a step raises; what was done stays.
+    Paths in the file are relative to it. `tell` is given a line for every step. `folder` is by default the file's
+    `output`. Returns the manifests, in order. Raises InputError for a faulty file, InstallError for a package that is
+    missing for this or a later step, UsageError for a folder of another benchmark or one that another process writes,
+    WaitingError where people are waited for, and whatever a step raises; what was done stays.
     """
-    chain, target = read_chain(file), Path(folder).resolve()
+    chain = read_chain(file)
+    target = output_of(chain, folder)
     names = [step.name for step, _ in chain.steps]
-    for name in (until, again):
+    for name in (until, only):
         if name is not None and name not in names:
             raise UsageError(f"the file has no step {name!r}{nearest(name, names)}; it has: {', '.join(names)}")
-    wanted = chain.steps if until is None else chain.steps[: names.index(until) + 1]
+    if until is not None and only is not None:
+        raise UsageError(Parameter("only", only), " and ", Parameter("until", until), " exclude each other; give one")
+    last_name = only or until
+    wanted = chain.steps if last_name is None else chain.steps[: names.index(last_name) + 1]
     _take(target, chain)
     manifests: list[Manifest] = []
     with _locked(target), chdir(chain.file.parent):
         sweep(target)
         last = _last(target)
-        source: Path | None = None
+        source: str | Path | None = chain.shared.input
         for place, (step, settings) in enumerate(wanted):
             out = target / step.name
             state = state_of(step, source, out, settings, last.get(step.name))
-            if state.state == "done" and step.name != again:
+            if state.state == "done" and step.name != only:
                 tell(f"{step.name}: done")
                 manifests.append(read_manifest(out))
+            elif only not in (None, step.name):
+                raise UsageError(f"{only} needs the step {step.name}, which is {state.state}; run that first")
             else:
                 check_packages(wanted[place:])
                 tell(f"{step.name}: again ({state.reason})" if state.state == "stale" else f"{step.name}: now")
                 manifests.append(run_step(step, source, out, settings, progress=progress))
             source = out
     return manifests
+
+
+def output_of(chain: Chain, folder: str | Path | None = None) -> Path:
+    """The folder of a benchmark: the one given, else the file's `output`. UsageError where there is neither."""
+    if folder is not None:
+        return Path(folder).resolve()
+    if chain.shared.output is None:
+        raise UsageError(f"{chain.file} has no `output`; give a folder with ", Parameter("out", "FOLDER"))
+    return (chain.file.parent / chain.shared.output).resolve()
 
 
 def chain_status(folder: str | Path, file: str | Path | None = None) -> list[StepRow]:
@@ -188,7 +211,7 @@ def chain_status(folder: str | Path, file: str | Path | None = None) -> list[Ste
         )
     chain = read_chain(Path(about["file"]) if file is None else file)
     last, rows = _last(target), []
-    source: Path | None = None
+    source: str | Path | None = chain.shared.input
     stale = ""
     with chdir(chain.file.parent):
         for step, settings in chain.steps:
@@ -267,10 +290,10 @@ def _about(folder: Path) -> dict[str, Any] | None:
 def _take(folder: Path, chain: Chain) -> None:
     """Make the folder, and say of which benchmark it is."""
     about = _about(folder) if folder.is_dir() else None
-    if about is not None and about.get("name") != chain.name:
+    if about is not None and about.get("name") != chain.shared.name:
         raise UsageError(
-            f"{folder} is the folder of the benchmark {about.get('name')!r}, and {chain.file} is of {chain.name!r}; "
-            "choose another folder"
+            f"{folder} is the folder of the benchmark {about.get('name')!r}, and {chain.file} is of "
+            f"{chain.shared.name!r}; choose another folder"
         )
     if about is None and folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         known = {CHAIN, LOG, ".lock"}  # a kill before the file that says of which benchmark it is
@@ -279,7 +302,7 @@ def _take(folder: Path, chain: Chain) -> None:
         if others:
             raise UsageError(f"{folder} holds {others[0]}, and is no folder of a benchmark; choose another folder")
     folder.mkdir(parents=True, exist_ok=True)
-    here = {"schema": "summeter-bench/1", "name": chain.name, "file": str(chain.file)}
+    here = {"schema": "summeter-bench/1", "name": chain.shared.name, "file": str(chain.file)}
     if about != here:
         write_text(folder / CHAIN, json.dumps(here, ensure_ascii=False, indent=1) + "\n")
 

@@ -8,23 +8,14 @@ of each whether it is useful for a summary, and why; what most of them reject is
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, model_validator
 
-from summeter.benchmark.step import (
-    Inputs,
-    LeftOut,
-    Package,
-    Place,
-    Result,
-    Step,
-    StepSettings,
-    local_packages,
-    scripted_work,
-)
+from summeter.benchmark.step import Inputs, LeftOut, ModelSettings, Place, Result, Step, scripted_work
 from summeter.data.atomic import write_lines
 from summeter.data.dataset import Dataset
 from summeter.engine.progress import Progress
@@ -37,23 +28,20 @@ JUDGE = "judge"
 PROPOSED = "keyfacts.proposed.jsonl"
 """Every key fact that was proposed, a line each, with its votes and whether it was kept."""
 REJECTED, UNVOTED = "rejected by most validators", "no validator gave a usable reply"
-SCRIPTED = "scripted/"
 
 
-class FactsSettings(StepSettings):
-    """Which model proposes key facts (`judge`) and which vote on them (`validator`, `validator2`, ...), and what they
-    are drawn from (see `finesure.key_facts`). The rest are options of a run."""
+class FactsSettings(ModelSettings):
+    """Which model proposes key facts and which vote on them (see the evaluator `finesure.key_facts`)."""
 
-    models: dict[str, str] = Field(min_length=1, description="By role: judge, validator, validator2, ...")
+    models: dict[str, str] = Field(
+        min_length=1, description="By role: `judge` proposes; `validator`, `validator2`, ... vote."
+    )
     source: Literal["auto", "given", "reference", "document"] = Field(
         "auto", description="What key facts are drawn from; auto keeps given ones, else takes the reference first."
     )
-    at_most: int | None = Field(None, ge=1, le=MOST, description="The longest list (16 of a reference, 20 otherwise).")
-    prompts: Path | None = Field(None, description="A folder of your own templates.")
-    temperature: float | None = Field(default=0.0, ge=0, le=10, description="Sampling temperature.")
-    max_reply: int | None = Field(default=None, ge=1, description="Longest reply, in tokens.")
-    concurrency: int = Field(default=16, ge=1, description="Documents at a time.")
-    timeout: float = Field(default=120.0, gt=0, description="Seconds a call may take in all.")
+    at_most: int | None = Field(
+        None, ge=1, le=MOST, description="The longest list; default: 16 of a reference, 20 of a document."
+    )
 
     @model_validator(mode="after")
     def _roles(self) -> FactsSettings:
@@ -64,24 +52,10 @@ class FactsSettings(StepSettings):
         return self
 
     @property
-    def validators(self) -> int:
-        """How many models vote."""
-        return len(self.models) - 1
-
-    @property
     def evaluator(self) -> KeyFactExtraction:
         """What proposes and asks for votes."""
         prompts = {} if self.prompts is None else {"prompts": PromptFolder.model_validate(self.prompts)}
-        return KeyFactExtraction(source=self.source, at_most=self.at_most, validators=self.validators, **prompts)
-
-    def packages(self) -> Iterable[Package]:
-        """What local networks need."""
-        return local_packages(self.models.values())
-
-    def files(self) -> Iterable[Path]:
-        """The prompts, and what scripted models say."""
-        scripted = [model.removeprefix(SCRIPTED) for model in self.models.values() if model.startswith(SCRIPTED)]
-        return [*map(Path, scripted), *([self.prompts] if self.prompts else [])]
+        return KeyFactExtraction(source=self.source, at_most=self.at_most, validators=len(self.models) - 1, **prompts)
 
 
 class ProposedFact(Record):
@@ -92,16 +66,6 @@ class ProposedFact(Record):
     reason: str | None
     origin: FactOrigin
 
-    @property
-    def kept(self) -> bool:
-        """Whether it stands in the data."""
-        return self.reason is None
-
-    def row(self) -> dict[str, Any]:
-        """A line of PROPOSED."""
-        place = {"document_id": self.document_id, "index": self.index, "kept": self.kept}
-        return {**place, **self.origin.model_dump(exclude={"review"})}
-
 
 class FactsOutcome(NamedTuple):
     """`data` with the key facts that were kept, every key fact that was proposed, and by id why a document has none."""
@@ -109,11 +73,6 @@ class FactsOutcome(NamedTuple):
     data: Dataset
     proposed: tuple[ProposedFact, ...]
     without: Mapping[str, str]
-
-    @property
-    def dropped(self) -> tuple[ProposedFact, ...]:
-        """Those that were not kept."""
-        return tuple(fact for fact in self.proposed if not fact.kept)
 
 
 def draw_facts(
@@ -140,6 +99,7 @@ def draw_facts(
         seed=settings.seed,
         concurrency=settings.concurrency,
         timeout=settings.timeout,
+        base_url=settings.base_url,
     )
     prepared = _prepared(folder)
     proposed: dict[str, list[ProposedFact]] = {}
@@ -147,9 +107,9 @@ def draw_facts(
     for doc_id in data.documents:
         row, reason = prepared.get(doc_id, (None, "the document is empty"))
         proposed[doc_id] = [] if row is None else list(_proposed(doc_id, row, settings))
-        if not any(fact.kept for fact in proposed[doc_id]):
+        if not any(fact.reason is None for fact in proposed[doc_id]):
             without[doc_id] = reason or "there are no key facts"
-    kept = {doc_id: [fact.origin for fact in facts if fact.kept] for doc_id, facts in proposed.items()}
+    kept = {doc_id: [fact.origin for fact in facts if fact.reason is None] for doc_id, facts in proposed.items()}
     texts = {doc_id: [origin.proposed for origin in origins] for doc_id, origins in kept.items()}
     return FactsOutcome(
         data.with_key_facts(texts, {doc_id: tuple(origins) for doc_id, origins in kept.items()}),
@@ -200,56 +160,42 @@ def _proposed(doc_id: str, data: Mapping[str, Any], settings: FactsSettings) -> 
 
 def _step(inputs: Inputs, settings: FactsSettings, place: Place) -> Result:
     data = inputs.dataset
-    work = scripted_work(place.work, settings.models.values())
+    work = scripted_work(place.work, settings)
     run = work / f"run-{_bare(data).hash[:12]}"  # a run is over one dataset
     outcome = draw_facts(data, settings, run, progress=place.progress)
     if len(outcome.without) == len(data.documents):
         doc_id, reason = next(iter(outcome.without.items()))
         raise CoverageError(f"no document has key facts; {doc_id}: {reason}; calls and replies are in {run}")
-    write_lines(place.out / PROPOSED, (json.dumps(fact.row(), ensure_ascii=False) for fact in outcome.proposed))
-    dropped = [
-        LeftOut("key fact", f"{fact.document_id}/{fact.index}", fact.reason or "", _against(fact))
-        for fact in outcome.dropped
-    ]
-    dropped += [LeftOut("key facts", doc_id, "there are none", why) for doc_id, why in outcome.without.items()]
+    rows: list[dict[str, Any]] = []
+    dropped: list[LeftOut] = []
+    votes: dict[str, dict[str, int]] = {}
+    for fact in outcome.proposed:
+        about = {"document_id": fact.document_id, "index": fact.index, "kept": fact.reason is None}
+        rows.append(about | fact.origin.model_dump(exclude={"review"}))
+        if fact.reason is not None:
+            against = [f"{vote.judge}: {vote.reason}" for vote in fact.origin.votes if not vote.useful and vote.reason]
+            detail = "; ".join([f"“{fact.origin.proposed}”", *against])
+            dropped.append(LeftOut("key fact", f"{fact.document_id}/{fact.index}", fact.reason, detail))
+        for vote in fact.origin.votes:
+            counts = votes.setdefault(vote.judge, {"votes": 0, "useful": 0})
+            counts["votes"] += 1
+            counts["useful"] += vote.useful
+    write_lines(place.out / PROPOSED, (json.dumps(row, ensure_ascii=False) for row in rows))
     return Result(
         outcome.data,
-        dropped,
+        [*dropped, *(LeftOut("key facts", name, "there are none", why) for name, why in outcome.without.items())],
         counts={
-            "key_facts_proposed": len(outcome.proposed),
-            "key_facts_dropped": len(outcome.dropped),
+            "key_facts_proposed": len(rows),
+            "key_facts_dropped": len(dropped),
             "documents_without_key_facts": len(outcome.without),
         },
         models=settings.models,
         details={
             "at_most": AT_MOST if settings.at_most is None else settings.at_most,
-            "by_origin": _by_origin(outcome.proposed),
-            "votes": _votes(outcome.proposed),
+            "by_origin": dict(Counter(fact.origin.origin for fact in outcome.proposed)),
+            "votes": votes,
         },
     )
-
-
-def _against(fact: ProposedFact) -> str:
-    """The key fact, and the reasons of those who reject it."""
-    reasons = [f"{vote.judge}: {vote.reason}" for vote in fact.origin.votes if not vote.useful and vote.reason]
-    return "; ".join([f"“{fact.origin.proposed}”", *reasons])
-
-
-def _by_origin(proposed: Iterable[ProposedFact]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for fact in proposed:
-        counts[fact.origin.origin] = counts.get(fact.origin.origin, 0) + 1
-    return counts
-
-
-def _votes(proposed: Iterable[ProposedFact]) -> dict[str, dict[str, int]]:
-    """For each validator how many key facts it voted on, and how many of them it found useful."""
-    votes: dict[str, dict[str, int]] = {}
-    for vote in (vote for fact in proposed for vote in fact.origin.votes):
-        counts = votes.setdefault(vote.judge, {"votes": 0, "useful": 0})
-        counts["votes"] += 1
-        counts["useful"] += vote.useful
-    return votes
 
 
 STEP = Step("facts", "models propose key facts of every document and vote on them", FactsSettings, _step)

@@ -14,27 +14,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
-from pydantic import Field, field_validator
-
-from summeter.choices import USUAL_COEFFICIENTS, Level
-from summeter.data.atomic import write_text
+from summeter.choices import Level
 from summeter.data.dataset import Dataset, load
-from summeter.data.human import RAW
-from summeter.engine.progress import Progress
 from summeter.meta import card, correlate
 from summeter.meta._card import across_tables, mean_tables
 from summeter.meta.inputs import context_of
-from summeter.meta.protocol_layouts import FILES, formatted
-from summeter.meta.results import Row, Study, judge_labels, payload, pivot
-from summeter.records import Record, UsageError, canonical, nearest
+from summeter.meta.protocol_layouts import formatted
+from summeter.meta.results import Row, Study, judge_labels, pivot
+from summeter.records import UsageError, nearest
 from summeter.runs.run import RunFolder
 from summeter.tables import Table, number, with_interval, with_missing
 
-OWN = "own"
 STUDY = "benchmark"
-RUN, FILE = "run", "study.json"
 DOMAIN = "domain"
 USUAL = ("length", "kind")
 _LONG = (
@@ -43,102 +36,50 @@ _LONG = (
 )  # fmt: skip
 
 
-class OwnConfig(Record):
-    """One benchmark run over data with people's judgments: a dataset folder, a step's folder, a release, a flat file.
-
-    `evaluators`, `models` and `options` are as in `summeter score`; `runs` are further runs over the same data. `by`
-    names the columns beside the domain by which everything is given, one that the data lack being an error; not given
-    it is `length` and `kind` (as `bench source` writes them), where they are. `aspects` chooses. `judgment_set` says
-    which of people's judgments count.
-    """
-
-    protocol: Literal["own"] = "own"
-    data: str
-    evaluators: list[str] = Field(default_factory=list)
-    models: dict[str, str] = Field(default_factory=dict)
-    runs: list[str] = Field(default_factory=list)
-    by: list[str] | None = None
-    aspects: list[str] = Field(default_factory=list)
-    judgment_set: str = RAW
-    coefficients: list[str] = Field(default_factory=lambda: list(USUAL_COEFFICIENTS))
-    options: dict[str, Any] = Field(default_factory=dict)
-    resamples: int = Field(default=1000, ge=0, le=100_000)
-    seed: int = 0
-
-    @field_validator("runs", "evaluators", "aspects", "by", "coefficients", mode="before")
-    @classmethod
-    def _one_or_many(cls, given: Any) -> Any:
-        return [given] if isinstance(given, str) else given
-
-
-class OwnOutcome(NamedTuple):
-    """A benchmark run: its folder, the data, the run (None where nothing was to be judged), the study."""
-
-    folder: Path
-    data: Dataset
-    run: RunFolder | None
-    study: Study
-
-
-def read_own(config: OwnConfig, base: str | Path) -> Dataset:
+def read(source: Path, judgment_set: str, by: Sequence[str] | None) -> Dataset:
     """The data. Raises InputError for faulty ones, UsageError where people judged nothing in them, or a column of `by`
     is not there."""
-    data = load(Path(base) / config.data)
-    if config.judgment_set not in data.judgment_sets:
+    data = load(source)
+    if judgment_set not in data.judgment_sets:
         known = ", ".join(data.judgment_sets) or "none"
-        raise UsageError(f"{config.data} has no judgment set {config.judgment_set!r}; it has: {known}")
-    columns_of(config, data)
+        raise UsageError(f"{source} has no judgment set {judgment_set!r}; it has: {known}")
+    columns_of(data, by)
     return data
 
 
-def columns_of(config: OwnConfig, data: Dataset) -> list[str]:
-    """The columns by which everything is given, beside the domain. Raises UsageError for one that is not there."""
+def columns_of(data: Dataset, by: Sequence[str] | None) -> Sequence[str]:
+    """The columns by which everything is given, beside the domain: by default `length` and `kind`, where they are.
+    Raises UsageError for one that is not there."""
     context = context_of(data)
     known = sorted(context.extra)
     known += [name for name, of in (("category", context.categories), ("split", context.splits)) if any(of.values())]
-    if config.by is None:
+    if by is None:
         return [name for name in USUAL if name in known]
-    for name in config.by:
+    for name in by:
         if name == DOMAIN or name not in known:
             why = "stands in every table already" if name == DOMAIN else "is no column of the data"
             raise UsageError(f"by: {name!r} {why}{nearest(name, known)}; columns: {', '.join(known) or 'none'}")
-    return config.by
+    return by
 
 
-def run_own(
-    config: OwnConfig, out: str | Path, *, base: str | Path = ".", progress: Progress | None = None
-) -> OwnOutcome:
-    """Judge what is not judged yet, measure, and write `study.json` and the tables into `out`; the run is `out/run`.
-
-    Raises UsageError for what cannot be done as asked, InputError for faulty files.
-    """
-    from summeter.engine.api import evaluate
-
-    data, folder = read_own(config, base), Path(out)
-    runs = [_same_data(Path(base) / name, data) for name in config.runs]
-    run: RunFolder | None = None
-    if config.evaluators:
-        run = evaluate(
-            data, config.evaluators, models=config.models, out=folder / RUN, progress=progress, **config.options
-        )
-        runs.append(run)
-    study = measure(data, runs, config)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / FILE, canonical(payload(study)) + "\n")
-    for form, name in FILES.items():
-        write_text(folder / name, laid_out(study, form))
-    return OwnOutcome(folder, data, run, study)
-
-
-def measure(data: Dataset, runs: Sequence[RunFolder], config: OwnConfig) -> Study:
+def measure(
+    data: Dataset,
+    runs: Sequence[RunFolder],
+    *,
+    by: Sequence[str] | None,
+    aspects: Sequence[str],
+    coefficients: Sequence[str],
+    judgment_set: str,
+    resamples: int,
+    seed: int,
+) -> Study:
     """The rows of people's and every run's card, and of every evaluator's correlation with people."""
-    columns, aspects = columns_of(config, data), config.aspects or None
-    resamples, seed, judgment_set = config.resamples, config.seed, config.judgment_set
-    people = card(None, data, across=columns, aspect=aspects, judgment_set=judgment_set, resamples=resamples, seed=seed)
+    columns, aspect = columns_of(data, by), list(aspects) or None
+    people = card(None, data, across=columns, aspect=aspect, judgment_set=judgment_set, resamples=resamples, seed=seed)
     rows, notes = list(people), list(people.notes)
     for run in runs:
         measured = card(run, across=columns, resamples=resamples, seed=seed)
-        rows += (row for row in measured if aspects is None or row.aspect in aspects)
+        rows += (row for row in measured if aspect is None or row.aspect in aspect)
         for level in (Level.SUMMARY, Level.SYSTEM):
             found: list[Row] = []
             for name in (DOMAIN, *columns):
@@ -147,8 +88,8 @@ def measure(data: Dataset, runs: Sequence[RunFolder], config: OwnConfig) -> Stud
                     data,
                     level=level.value,
                     by=name,
-                    coefficients=config.coefficients,
-                    aspect=aspects,
+                    coefficients=coefficients,
+                    aspect=aspect,
                     judgment_set=judgment_set,
                     resamples=resamples,
                     seed=seed,
@@ -216,13 +157,3 @@ def _value(row: Row | None) -> str:
         return number(None)
     shown = with_interval(row.value, row.low, row.high, 2) if _group(row) == "all" else number(row.value, 2)
     return with_missing(shown, row.missing)
-
-
-def _same_data(folder: Path, data: Dataset) -> RunFolder:
-    run = RunFolder(folder)
-    if run.manifest.data.hash != data.hash:
-        raise UsageError(
-            f"{folder} is a run over other data ({run.manifest.data.source}, {run.manifest.data.summaries} summaries); "
-            "give runs over the data named under data"
-        )
-    return run

@@ -1,75 +1,123 @@
-"""A factuality benchmark from one file of settings: read, judged with resume, measured by its protocol, laid out.
+"""Evaluators measured on a benchmark as one file of settings says: read, judged with resume, measured, laid out.
 
     protocol: aggrefact
     data: aggre_fact_final.csv
     evaluators: [support, fenice]
     models: {nli: local/deberta, seq2seq: local/t5}
 
-The benchmark's files are the user's own: none is fetched. Evaluators run through the engine into a run's folder, so
-the same command carries on what was broken off; scores that came in the files, and further runs, are judges like them.
+The files are the user's own: none is fetched. Evaluators run through the engine into a run's folder, so the same
+command carries on what was broken off; scores that came in the files, and further runs, are judges like them.
+`protocol: own` is a benchmark of one's own (`summeter.benchmark.own`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import AllowInfNan, Field, ValidationError, field_validator
+from pydantic import AllowInfNan, Field, field_validator
 
-from summeter.benchmark.own import OWN, OwnConfig
+from summeter.benchmark import own
+from summeter.benchmark.step import RunOptions, run_over
+from summeter.choices import USUAL_COEFFICIENTS
 from summeter.data.atomic import write_text
-from summeter.data.factuality import Benchmark, Files, read_benchmark
-from summeter.data.mapping import read_mapping
+from summeter.data.dataset import Dataset
+from summeter.data.factuality import Files, read_benchmark
+from summeter.data.human import RAW
+from summeter.data.mapping import read_mapping, read_model
 from summeter.engine.api import evaluate
-from summeter.engine.options import Options
 from summeter.engine.progress import Progress
 from summeter.meta._protocol import OneClass, Protocol, protocol, protocol_named
 from summeter.meta.protocol_layouts import FILES, laid_out
 from summeter.meta.results import Study, payload
-from summeter.records import Fault, InputError, Record, UsageError, canonical
+from summeter.records import InputError, Judgment, Record, UsageError, canonical
 from summeter.runs.run import RunFolder
 from summeter.stats.thresholds import Candidates
 
+OWN = "own"
 RUN, STUDY = "run", "study.json"
 """What is written beside the run: the table in each layout."""
 MOST_RESAMPLES = 100_000
 """More would tell nothing new, and take long."""
+LEAST = "give at least protocol and data"
 
 
-class Config(Record):
-    """One benchmark run.
+class Benchmark(NamedTuple):
+    """A benchmark read: its data, the scores that came in its files (a list a judge), and what is in it, in words."""
 
-    `data` is a file, a list of files, or files by split (`{val: FILE, test: FILE}`); `texts` are files of documents
-    (story-summeval's stories), `columns` names columns that go by another name. `scores` are columns of the file that
-    hold other people's scores (`auto`: AggreFact's `*_score`; `none`), `runs` further runs over the same data.
-    `evaluators` and `models` are as `-e` and `-m` of `summeter score`, `options` its other options by name. `aspects`
-    overrules which aspects are measured. `thresholds` is `protocol`, `cell`, `single` or a number; `candidates` and
-    `one_class` overrule the protocol's. Paths are relative to the file of settings.
-    """
+    data: Dataset
+    released: Sequence[list[Judgment]]
+    lines: Sequence[str]
 
-    protocol: str
-    data: str | list[str] | dict[str, str | list[str]]
-    texts: list[str] = Field(default_factory=list)
-    columns: dict[str, str] = Field(default_factory=dict)
-    scores: Literal["auto", "none"] | list[str] = "auto"
-    evaluators: list[str] = Field(default_factory=list)
-    models: dict[str, str] = Field(default_factory=dict)
-    runs: list[str] = Field(default_factory=list)
-    aspects: list[str] = Field(default_factory=list)
-    options: dict[str, Any] = Field(default_factory=dict)
-    thresholds: str | Annotated[float, AllowInfNan()] = "protocol"  # `with_thresholds` says what is wrong with it
-    candidates: Candidates | None = None
-    one_class: OneClass | None = None
-    resamples: int = Field(default=1000, ge=0, le=MOST_RESAMPLES)
-    alpha: float = Field(default=0.05, gt=0, lt=1)
-    seed: int = 0
 
-    @field_validator("texts", "runs", "evaluators", "aspects", mode="before")
+class JudgeSettings(Record):
+    """Who is measured: fields of every protocol. Paths are relative to the file of settings."""
+
+    evaluators: list[str] = Field(default_factory=list, description="As `-e` of `summeter score`.")
+    models: dict[str, str] = Field(default_factory=dict, description="Models of the evaluators, by role.")
+    options: RunOptions = Field(default_factory=dict, description="Other options of `summeter score`, by name.")
+    runs: list[str] = Field(default_factory=list, description="Folders of further runs over the same data.")
+    aspects: list[str] = Field(default_factory=list, description="Which aspects are measured.")
+    resamples: int = Field(1000, ge=0, le=MOST_RESAMPLES, description="Resamples of the intervals and tests.")
+    seed: int = Field(0, description="Random seed of the intervals and tests.")
+
+    @field_validator("runs", "evaluators", "aspects", mode="before")
     @classmethod
     def _one_or_many(cls, given: Any) -> Any:
         return [given] if isinstance(given, str) else given
+
+    def read(self, base: Path) -> Benchmark:
+        """The benchmark's files, checked and counted. Raises InputError with every fault."""
+        raise NotImplementedError
+
+    def measure(self, benchmark: Benchmark, judges: Sequence[Any]) -> Study:
+        """The study of these judges: runs, and lists of judgments."""
+        raise NotImplementedError
+
+    def laid_out(self, study: Study, form: str) -> str:
+        """The study as `markdown`, `csv` or `latex`."""
+        return laid_out(study, form)
+
+
+class Config(JudgeSettings):
+    """A published benchmark of factuality (docs/aggrefact.md)."""
+
+    protocol: str = Field(description="aggrefact, llm-aggrefact, summac or story-summeval.")
+    data: str | list[str] | dict[str, str | list[str]] = Field(
+        description="A file, a list of files, or files by split: `{val: FILE, test: FILE}`."
+    )
+    texts: list[str] = Field(default_factory=list, description="Files of documents (story-summeval's stories).")
+    columns: dict[str, str] = Field(default_factory=dict, description="Columns that go by another name, by field.")
+    scores: Literal["auto", "none"] | list[str] = Field(
+        "auto", description="Columns with other people's scores; auto: AggreFact's `*_score`; none."
+    )
+    thresholds: str | Annotated[float, AllowInfNan()] = Field(
+        "protocol", description="`protocol`, `cell` (one each), `single` (one a table), or a number."
+    )
+    candidates: Candidates | None = Field(None, description="Overrules the protocol's: released, percentiles, scores.")
+    one_class: OneClass | None = Field(None, description="Overrules the protocol's: recall or undefined.")
+    alpha: float = Field(0.05, gt=0, lt=1, description="Significance level.")
+
+    @field_validator("texts", mode="before")
+    @classmethod
+    def _files(cls, given: Any) -> Any:
+        return [given] if isinstance(given, str) else given
+
+    @field_validator("data", mode="before")
+    @classmethod
+    def _named(cls, given: Any) -> Any:
+        if not isinstance(given, str | list | dict):
+            raise ValueError("takes a file, a list of files, or files by split, as in {val: dev.csv, test: test.csv}")
+        return given
+
+    @field_validator("scores", mode="before")
+    @classmethod
+    def _columns(cls, given: Any) -> Any:
+        if given not in ("auto", "none") and not isinstance(given, list):
+            raise ValueError("takes auto, none, or a list of columns that hold scores")
+        return given
 
     @field_validator("thresholds", mode="before")
     @classmethod
@@ -85,8 +133,9 @@ class Config(Record):
             named, candidates=self.candidates or named.candidates, one_class=self.one_class or named.one_class
         )
 
-    def files(self, base: Path) -> Files:
-        """The files, found from the folder `base`."""
+    def read(self, base: Path) -> Benchmark:
+        """The benchmark's files, checked and counted. Raises InputError with every fault."""
+        self.rules()
         by_split = self.data if isinstance(self.data, dict) else {"": self.data}
         pairs = [
             (split or None, base / file)
@@ -94,7 +143,68 @@ class Config(Record):
             for file in ([files] if isinstance(files, str) else files)
         ]
         scores = None if self.scores == "auto" else () if self.scores == "none" else tuple(self.scores)
-        return Files(pairs, [base / file for file in self.texts], self.columns, scores)
+        found = read_benchmark(self.protocol, Files(pairs, [base / file for file in self.texts], self.columns, scores))
+        return Benchmark(found.data, [judge for judge in found.released.values() if judge], found.tally.lines())
+
+    def measure(self, benchmark: Benchmark, judges: Sequence[Any]) -> Study:
+        """The tables of the protocol. Raises UsageError where there is nobody to measure."""
+        if not judges:
+            raise UsageError("nothing to measure: name evaluators, runs, or columns of scores")
+        rules = self.rules()
+        study = protocol(
+            judges,
+            benchmark.data,
+            rules,
+            aspects=self.aspects,
+            resamples=self.resamples,
+            alpha=self.alpha,
+            seed=self.seed,
+        )
+        return Study(study.name, study.rows, (*study.notes, *benchmark.lines, rules.description()))
+
+
+class OwnConfig(JudgeSettings):
+    """A benchmark of one's own: data with people's judgments (docs/benchmark.md)."""
+
+    protocol: Literal["own"] = Field("own", description="own.")
+    data: str = Field(description="A dataset folder, a step's folder, a release, or a flat file.")
+    by: list[str] | None = Field(
+        None, description="Columns beside the domain by which everything is given; default: `length`, `kind`."
+    )
+    judgment_set: str = Field(RAW, description="Which of people's judgments count.")
+    coefficients: list[str] = Field(default_factory=lambda: list(USUAL_COEFFICIENTS), description="Of correlation.")
+
+    @field_validator("by", "coefficients", mode="before")
+    @classmethod
+    def _names(cls, given: Any) -> Any:
+        return [given] if isinstance(given, str) else given
+
+    def read(self, base: Path) -> Benchmark:
+        """The data. Raises InputError for faulty ones, UsageError without the judgments or columns that are named."""
+        data = own.read(base / self.data, self.judgment_set, self.by)
+        votes = sum(1 for _ in data.iter_judgments(self.judgment_set))
+        line = (
+            f"{len(data.documents)} documents in {len(data.domains)} domains, {len(data)} summaries by "
+            f"{len(data.systems)} systems, {votes} judgments in {self.judgment_set}"
+        )
+        return Benchmark(data, (), [line])
+
+    def measure(self, benchmark: Benchmark, judges: Sequence[Any]) -> Study:
+        """Systems and evaluators, in the layouts of UniSumEval's tables."""
+        return own.measure(
+            benchmark.data,
+            judges,
+            by=self.by,
+            aspects=self.aspects,
+            coefficients=self.coefficients,
+            judgment_set=self.judgment_set,
+            resamples=self.resamples,
+            seed=self.seed,
+        )
+
+    def laid_out(self, study: Study, form: str) -> str:
+        """The study as `markdown`, `csv` or `latex`."""
+        return own.laid_out(study, form)
 
 
 class Outcome(NamedTuple):
@@ -107,67 +217,27 @@ class Outcome(NamedTuple):
 
 
 def read_config(file: str | Path) -> Config | OwnConfig:
-    """The settings in a YAML file. Raises InputError with every fault, by field."""
+    """The settings in a YAML file. Raises InputError with every fault, by line and field."""
     path = Path(file)
     try:
-        data = read_mapping(path, "give at least protocol and data")
-    except IsADirectoryError as error:
-        raise InputError.at(path, None, None, "is a folder; name the YAML file of settings") from error
+        name = read_mapping(path, LEAST).get("protocol")
     except OSError as error:
         raise InputError.at(path, None, None, f"cannot be read: {error.strerror or error}") from error
-    own = data.get("protocol") == OWN
-    try:
-        config = OwnConfig.model_validate(data) if own else Config.model_validate(data)
-        Options(**config.options)
-    except ValidationError as error:
-        inside = "options" if error.title == Options.__name__ else None
-        faults = (_fault(path, inside, fault, own=own) for fault in error.errors())
-        raise InputError(list(dict.fromkeys(faults))) from error
-    return config
-
-
-_SHAPES = {
-    "data": "takes a file, a list of files, or files by split, as in {val: dev.csv, test: test.csv}",
-    "scores": "takes auto, none, or a list of columns that hold scores",
-}
-"""What the fields that take several shapes take."""
-
-
-def _fault(path: Path, inside: str | None, error: Mapping[str, Any], *, own: bool) -> Fault:
-    place = [inside, *error["loc"]]
-    shape = None if inside or own else _SHAPES.get(str(error["loc"][0]) if error["loc"] else "")
-    if shape is not None and error["type"] != "missing" and len(error["loc"]) > 1:
-        # Each shape that would do has a fault of its own; one says it.
-        return Fault(str(path), None, str(error["loc"][0]), shape)
-    field = ".".join(str(part) for part in place if part is not None) or None
-    known = ", ".join((Options if inside else OwnConfig if own else Config).model_fields)
-    message = {"missing": "is needed and not there", "extra_forbidden": f"is not known; fields are: {known}"}.get(
-        error["type"], error["msg"].removeprefix("Value error, ")
-    )
-    return Fault(str(path), None, field, message)
-
-
-def read_files(config: Config, base: str | Path) -> Benchmark:
-    """The benchmark's files, checked and counted; nothing is judged. Raises InputError with every fault."""
-    config.rules()
-    return read_benchmark(config.protocol, config.files(Path(base)))
+    return read_model(path, OwnConfig, LEAST) if name == OWN else read_model(path, Config, LEAST)
 
 
 def run_protocol(
-    config: Config, out: str | Path, *, base: str | Path = ".", progress: Progress | None = None
+    config: JudgeSettings, out: str | Path, *, base: str | Path = ".", progress: Progress | None = None
 ) -> Outcome:
     """Judge what is not judged yet, measure, and write `study.json` and the tables into `out`; the run is `out/run`.
 
     Raises UsageError for what cannot be done as asked (nothing to measure, a run over other data), InputError for
     faulty files.
     """
-    rules, folder = config.rules(), Path(out)
-    benchmark = read_files(config, base)
-    judges: list[Any] = [judge for judge in benchmark.released.values() if judge]
+    folder = Path(out)
+    benchmark = config.read(Path(base))
+    judges: list[Any] = [*benchmark.released, *(run_over(benchmark.data, Path(base) / name) for name in config.runs)]
     run: RunFolder | None = None
-    others = [_same_data(Path(base) / other, benchmark) for other in config.runs]
-    if not (judges or config.evaluators or others):
-        raise UsageError("nothing to measure: name evaluators, runs, or columns of scores")
     if config.evaluators:
         run = evaluate(
             benchmark.data,
@@ -177,29 +247,10 @@ def run_protocol(
             progress=progress,
             **config.options,
         )
-    all_judges = [*judges, *others, *([run] if run else [])]
-    study = protocol(
-        all_judges,
-        benchmark.data,
-        rules,
-        aspects=config.aspects,
-        resamples=config.resamples,
-        alpha=config.alpha,
-        seed=config.seed,
-    )
-    study = Study(study.name, study.rows, (*study.notes, *benchmark.tally.lines(), rules.description()))
+        judges.append(run)
+    study = config.measure(benchmark, judges)
     folder.mkdir(parents=True, exist_ok=True)
     write_text(folder / STUDY, canonical(payload(study)) + "\n")
     for form, name in FILES.items():
-        write_text(folder / name, laid_out(study, form))
+        write_text(folder / name, config.laid_out(study, form))
     return Outcome(folder, benchmark, run, study)
-
-
-def _same_data(folder: Path, benchmark: Benchmark) -> RunFolder:
-    run = RunFolder(folder)
-    if run.manifest.data.hash != benchmark.data.hash:
-        raise UsageError(
-            f"{folder} is a run over other data ({run.manifest.data.source}, {run.manifest.data.summaries} summaries); "
-            "give runs over the files named under data"
-        )
-    return run

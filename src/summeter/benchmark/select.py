@@ -1,4 +1,4 @@
-"""`bench detect` and `bench select`: which texts lead summarizers into errors, and a sample of those.
+"""The steps `detect` and `select`: which texts lead summarizers into errors, and a sample of those.
 
 As UniSumEval does it (Lee et al., EMNLP 2024, section 3): a detector judges the summaries of all systems; a text is
 *hallucinogenic* if any of its summaries has an error; the benchmark is drawn from those. A verdict that failed is
@@ -16,24 +16,23 @@ from typing import Any, Literal, NamedTuple, Self
 from pydantic import Field, field_validator, model_validator
 
 from summeter.benchmark.step import (
-    SCRIPTED,
     Inputs,
     LeftOut,
-    Package,
     Place,
     Result,
+    RunOptions,
     Step,
     StepSettings,
-    local_packages,
+    run_over,
     scripted_work,
+    scripts,
 )
 from summeter.data.dataset import Dataset
 from summeter.evaluators.catalog import build
 from summeter.records import Document, Judgment, Record, UsageError
-from summeter.runs.run import RunFolder
 
 DETECTOR, SECOND = "detector", "second_detector"
-"""The judgment sets that `bench detect` writes."""
+"""The judgment sets that the step `detect` writes."""
 USUAL = "finesure.fact_check[taxonomy=unisumeval]"
 """UniSumEval's detector: FineSurE's fact check with five types of error."""
 
@@ -42,58 +41,55 @@ State = Literal["hallucinogenic", "clean", "unknown"]
 
 
 class Detector(Record):
-    """Who looks for errors: an evaluator with its models, or a run that has judged these summaries already (`run`).
+    """Who looks for errors: an evaluator with its models, or a run that has judged these summaries already.
 
-    `aspect` is the aspect whose verdicts count. A value below `threshold` is an error; without a threshold the
-    evaluator's own labels decide (0 is an error), and an evaluator without labels is refused. The decisions are stored
-    as labels, so that `bench select` and annotators see the same ones. `options` are options of a run by name
-    (`temperature`, `seed`...).
+    The decisions are stored as labels, so that the step `select` and annotators see the same ones.
     """
 
-    evaluator: str = USUAL
-    models: dict[str, str] = Field(default_factory=dict)
-    run: str | None = None
-    aspect: str = "faithfulness"
-    threshold: float | None = None
-    options: dict[str, Any] = Field(default_factory=dict)
+    evaluator: str = Field(USUAL, description="Name of an evaluator; default: UniSumEval's fact check.")
+    models: dict[str, str] = Field(default_factory=dict, description="Its models, by role.")
+    run: Path | None = Field(None, description="A run that has judged these summaries.")
+    aspect: str = Field("faithfulness", description="The aspect whose verdicts count.")
+    threshold: float | None = Field(
+        None, description="A value below is an error; default: the evaluator's own labels (0 is an error)."
+    )
+    options: RunOptions = Field(default_factory=dict, description="Options of a run, by name (`temperature`...).")
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        from summeter.engine.options import Options
-
         build(self.evaluator)
-        Options(**self.options)
         if self.run is not None and (self.models or self.options):
             raise ValueError("a run has its own models and options; leave out run, or these")
         return self
 
 
-def _with_shorthand(given: Any) -> Any:
-    return {"evaluator": given} if isinstance(given, str) else given
-
-
 class DetectSettings(StepSettings):
-    """Settings of `bench detect`."""
+    """Which evaluators look for errors in the summaries."""
 
-    detector: Detector = Field(default_factory=Detector, description="The evaluator whose verdicts count.")
-    second: Detector | None = Field(None, description="Another one, whose agreement is measured.")
+    detector: Detector = Field(default_factory=Detector, description="The evaluator whose verdicts count, or its name.")
+    second: Detector | None = Field(None, description="Another one, whose agreement is measured, or its name.")
 
-    _names = field_validator("detector", "second", mode="before")(_with_shorthand)
+    @field_validator("detector", "second", mode="before")
+    @classmethod
+    def _named(cls, given: Any) -> Any:
+        return {"evaluator": given} if isinstance(given, str) else given
 
-    def packages(self) -> Iterable[Package]:
-        """What local networks need."""
-        return local_packages(model for _, detector in _detectors(self) for model in detector.models.values())
+    @property
+    def detectors(self) -> dict[str, Detector]:
+        """The detectors by the names of their judgment sets."""
+        return {DETECTOR: self.detector} | ({} if self.second is None else {SECOND: self.second})
+
+    def asked_models(self) -> Iterable[str]:
+        """The models of the detectors."""
+        return [model for detector in self.detectors.values() for model in detector.models.values()]
 
     def files(self) -> Iterable[Path]:
         """The runs that are read, and what scripted models say."""
-        detectors = [detector for _, detector in _detectors(self)]
-        models = [model for each in detectors for model in each.models.values()]
-        scripted = [model.removeprefix(SCRIPTED) for model in models if model.startswith(SCRIPTED)]
-        return map(Path, [*(each.run for each in detectors if each.run is not None), *scripted])
+        return [*(each.run for each in self.detectors.values() if each.run is not None), *scripts(self)]
 
 
 class SelectSettings(StepSettings):
-    """Settings of `bench select`."""
+    """How texts are chosen from those with an error in some summary."""
 
     per_source: int = Field(25, ge=1, description="Texts of each source.")
     rank: Literal["uniform", "errors"] = Field(
@@ -200,41 +196,26 @@ def _with_threshold(judgments: Iterable[Judgment], threshold: float | None) -> l
     return labelled
 
 
-class Agreement(NamedTuple):
-    """How far a second detector agrees about texts: of those that the first calls hallucinogenic, how many it confirms,
-    calls clean, and does not decide; and in how many of the texts that both decide they agree."""
-
-    hallucinogenic: int
-    confirmed: int
-    clean: int
-    undecided: int
-    decided_by_both: int
-    agreed: int
-
-    def row(self) -> dict[str, Any]:
-        """The counts, with the shares; None where there is nothing to share."""
-        known = self.confirmed + self.clean
-        return {
-            **self._asdict(),
-            "confirmed_share": round(self.confirmed / known, 4) if known else None,
-            "agreed_share": round(self.agreed / self.decided_by_both, 4) if self.decided_by_both else None,
-        }
-
-
-def agreement(first: Mapping[str, TextVerdict], second: Mapping[str, TextVerdict]) -> Agreement:
-    """How far the second agrees with the first (UniSumEval: 1,180 of 1,199 confirmed, 98.4 %)."""
+def agreement(first: Mapping[str, TextVerdict], second: Mapping[str, TextVerdict]) -> dict[str, Any]:
+    """How far a second detector agrees about texts (UniSumEval: 1,180 of 1,199 confirmed, 98.4 %): of those that the
+    first calls hallucinogenic, how many it confirms, calls clean, and does not decide; and in how many of the texts
+    that both decide they agree. Shares are None where there is nothing to share."""
     found = [doc_id for doc_id, verdict in first.items() if verdict.state == "hallucinogenic"]
     states = Counter(second[doc_id].state for doc_id in found)
+    confirmed, clean = states["hallucinogenic"], states["clean"]
     pairs = [(verdict.state, second[doc_id].state) for doc_id, verdict in first.items()]
     both = [pair for pair in pairs if "unknown" not in pair]
-    return Agreement(
-        hallucinogenic=len(found),
-        confirmed=states["hallucinogenic"],
-        clean=states["clean"],
-        undecided=states["unknown"],
-        decided_by_both=len(both),
-        agreed=sum(one == other for one, other in both),
-    )
+    agreed = sum(one == other for one, other in both)
+    return {
+        "hallucinogenic": len(found),
+        "confirmed": confirmed,
+        "clean": clean,
+        "undecided": states["unknown"],
+        "decided_by_both": len(both),
+        "agreed": agreed,
+        "confirmed_share": round(confirmed / (confirmed + clean), 4) if confirmed + clean else None,
+        "agreed_share": round(agreed / len(both), 4) if both else None,
+    }
 
 
 def detect(inputs: Inputs, settings: DetectSettings, place: Place) -> Result:
@@ -245,12 +226,13 @@ def detect(inputs: Inputs, settings: DetectSettings, place: Place) -> Result:
     data = inputs.dataset
     if not data.summaries:
         raise UsageError("there are no summaries to look for errors in; summarize the documents first")
+    work = scripted_work(place.work, settings)
     summarizers = _summarizers(inputs)
     verdicts: dict[str, dict[str, TextVerdict]] = {}
     models: dict[str, str] = {}
     details: dict[str, Any] = {}
-    for name, detector in _detectors(settings):
-        judgments, used = _judge(data, name, detector, place)
+    for name, detector in settings.detectors.items():
+        judgments, used = _judge(data, name, detector, place, work)
         own = [judgment for judgment in judgments if judgment.aspect == detector.aspect]
         counted = _with_threshold(own, detector.threshold)
         verdicts[name] = text_verdicts(data, counted or judgments, aspect=detector.aspect, systems=summarizers)
@@ -263,7 +245,7 @@ def detect(inputs: Inputs, settings: DetectSettings, place: Place) -> Result:
         details[name] = {"verdicts": dict(sorted(statuses.items())), "texts": _states(verdicts[name].values())}
     details["strata"] = list(_strata(data.documents.values(), verdicts[DETECTOR], verdicts.get(SECOND)))
     if SECOND in verdicts:
-        details["agreement"] = agreement(verdicts[DETECTOR], verdicts[SECOND]).row()
+        details["agreement"] = agreement(verdicts[DETECTOR], verdicts[SECOND])
     found = sum(verdict.state == "hallucinogenic" for verdict in verdicts[DETECTOR].values())
     return Result(data, counts={"hallucinogenic": found}, models=models, details=details)
 
@@ -273,25 +255,14 @@ def _summarizers(inputs: Inputs) -> set[str]:
     return {name for record in inputs.history if record.step == "summarize" for name in record.settings["models"]}
 
 
-def _detectors(settings: DetectSettings) -> Iterator[tuple[str, Detector]]:
-    yield DETECTOR, settings.detector
-    if settings.second is not None:
-        yield SECOND, settings.second
-
-
-def _judge(data: Dataset, name: str, detector: Detector, place: Place) -> tuple[list[Judgment], dict[str, str]]:
+def _judge(
+    data: Dataset, name: str, detector: Detector, place: Place, work: Path
+) -> tuple[list[Judgment], dict[str, str]]:
     """The judgments of a detector, and its models; its own run lies in the work folder and is carried on."""
     if detector.run is not None:
-        run = RunFolder(detector.run)
-        if run.manifest.data.hash != data.hash:
-            raise UsageError(
-                f"{detector.run} is a run over other data ({run.manifest.data.source}, {run.manifest.data.summaries} "
-                "summaries); give one over the summaries of this benchmark"
-            )
-        return run.judgments(), {}
+        return run_over(data, detector.run).judgments(), {}
     from summeter.engine.api import evaluate
 
-    work = scripted_work(place.work, detector.models.values())
     judged = evaluate(
         data, [detector.evaluator], models=detector.models, out=work / name, progress=place.progress,
         **detector.options,
@@ -321,8 +292,14 @@ def select(inputs: Inputs, settings: SelectSettings, place: Place) -> Result:
     by_source: dict[str, list[str]] = {}
     for document in data.documents.values():
         candidates = by_source.setdefault(source_of(document), [])
-        if (why := _unwanted(first[document.id], second, settings)) is not None:
+        state = first[document.id].state
+        if state == "clean":
+            left_out.append(LeftOut("document", document.id, "no error was found"))
+        elif state == "unknown":
+            why = "no error was found, but summaries or verdicts are missing"
             left_out.append(LeftOut("document", document.id, why))
+        elif settings.confirmed and second is not None and second[document.id].state != "hallucinogenic":
+            left_out.append(LeftOut("document", document.id, "not confirmed by the second detector"))
         else:
             candidates.append(document.id)
     if not any(by_source.values()):
@@ -345,7 +322,7 @@ def select(inputs: Inputs, settings: SelectSettings, place: Place) -> Result:
         "texts": _states(first.values()),
     }
     if second is not None:
-        details["agreement"] = agreement(first, second).row()
+        details["agreement"] = agreement(first, second)
     kept = data.with_documents(chosen)
     short = sum(row["missing"] for row in details["sources"] if isinstance(row, dict))
     return Result(kept, dropped=left_out, counts={"missing": short}, details=details)
@@ -362,23 +339,8 @@ def ranked(source: str, candidates: Sequence[TextVerdict], settings: SelectSetti
     return drawn
 
 
-def _unwanted(
-    verdict: TextVerdict, second: Mapping[str, TextVerdict] | None, settings: SelectSettings
-) -> str | None:  # fmt: skip
-    """Why a text is no candidate; None where it is one."""
-    match verdict.state:
-        case "clean":
-            return "no error was found"
-        case "unknown":
-            return "no error was found, but summaries or verdicts are missing"
-        case "hallucinogenic":
-            if settings.confirmed and second is not None and second[verdict.document_id].state != "hallucinogenic":
-                return "not confirmed by the second detector"
-            return None
-
-
 def source_of(document: Document) -> str:
-    """The source of a document: as `bench source` noted it, else its domain."""
+    """The source of a document: as the step `source` noted it, else its domain."""
     return str(document.extra.get("source") or document.domain or "all")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from summeter.data.dataset import Dataset, load
 from summeter.data.faults import Faults
 from summeter.data.formats import TABLES, Row, file_name, format_of, read_rows
 from summeter.data.hub import fetch, is_address
-from summeter.records import Document, InputError, UsageError
+from summeter.records import InputError
 from summeter.records.text import SHARE, read_share
 from summeter.text.ngrams import words
 
@@ -19,28 +19,15 @@ _OF_SUMMARIES = ("system", "category", "summary", "sentences", "human")
 """Fields of a flat row that are not its document's."""
 
 
-def read_documents(source: Dataset | str | Path | Iterable[Mapping[str, Any]]) -> tuple[Document, ...]:
-    """The documents of a dataset, of a dataset folder, or of flat rows (a file, `-`, or dicts): `document`, and what
-    belongs to it (`doc_id`, `domain`, `reference`...). Summaries that are there are not looked at.
+def read_documents(source: str | Path) -> Dataset:
+    """The documents of a dataset folder or of flat rows: `document`, and what belongs to it (`doc_id`, `domain`,
+    `reference`...), with the columns in which all their rows say the same. Summaries that are there are not read.
 
-    Raises InputError with every fault found; UsageError where there is no document with text.
-
-    >>> [one.text for one in read_documents([{"document": "It rained."}])]
-    ['It rained.']
+    Raises InputError with every fault found.
     """
-    if isinstance(source, Dataset):
-        data = source
-    elif isinstance(source, str | Path):
-        data = load(source) if str(source) != "-" and Path(source).is_dir() else _from_file(source)
-    else:
-        data = _with_columns(load([_bare(row, place) for place, row in enumerate(source)]))
-    documents = tuple(document for document in data.documents.values() if document.text.strip())
-    if not documents:
-        raise UsageError("there is no document with text to summarize")
-    return documents
-
-
-def _from_file(source: str | Path) -> Dataset:
+    if not is_address(source) and Path(source).is_dir():
+        data = load(source)
+        return Dataset(data.documents, (), {}, data.card, data.warnings, fact_origins=data.fact_origins)
     paths = fetch(source).files if is_address(source) else (source,)
     rows: list[tuple[str, Row]] = []
     for path in paths:
@@ -51,26 +38,17 @@ def _from_file(source: str | Path) -> Dataset:
             rows.append((faults.file, row._replace(cells={**row.cells, **share})))
         faults.stop()
     try:
-        return _with_columns(load([_bare(row.cells, place) for place, (_, row) in enumerate(rows)]))
+        data = load([_bare(row.cells, place) for place, (_, row) in enumerate(rows)])
     except InputError as error:
         places = {place: (name, row.line) for place, (name, row) in enumerate(rows, 1)}
         unknown = file_name(source), None
-        faults_by_line = [
-            fault._replace(file=file, line=line)
-            for fault in error.faults
-            for file, line in [places.get(fault.line or 0, unknown)]
-        ]
-        raise InputError(faults_by_line) from error
-
-
-def _bare(row: Mapping[str, Any], place: int) -> dict[str, Any]:
-    """The row's document, under a system of its own without a summary: rows of several systems are one document."""
-    kept = {name: value for name, value in row.items() if value is not None and name not in _OF_SUMMARIES}
-    return {**kept, "system": f"row {place}", "summary": ""}
-
-
-def _with_columns(data: Dataset) -> Dataset:
-    """The data whose documents keep the columns in which all their rows say the same."""
+        raise InputError(
+            [
+                fault._replace(file=file, line=line)
+                for fault in error.faults
+                for file, line in [places.get(fault.line or 0, unknown)]
+            ]
+        ) from error
     extra: dict[str, dict[str, Any]] = {}
     for summary in data.summaries:
         known = extra.setdefault(summary.document_id, summary.extra)
@@ -82,6 +60,12 @@ def _with_columns(data: Dataset) -> Dataset:
         for doc_id, document in data.documents.items()
     }
     return Dataset(documents, (), {}, data.card, data.warnings)
+
+
+def _bare(row: Mapping[str, Any], place: int) -> dict[str, Any]:
+    """The row's document, under a system of its own without a summary: rows of several systems are one document."""
+    kept = {name: value for name, value in row.items() if value is not None and name not in _OF_SUMMARIES}
+    return {**kept, "system": f"row {place}", "summary": ""}
 
 
 def cut(text: str, most: int | None) -> tuple[str, int]:

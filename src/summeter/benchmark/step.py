@@ -18,23 +18,28 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
 from summeter._version import __version__
+from summeter.benchmark.sources import read_documents
 from summeter.data.atomic import building, write_lines, write_text
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.folder import file_hash, is_dataset
+from summeter.data.hub import is_address
+from summeter.data.remote import is_remote
+from summeter.engine.options import Options
 from summeter.engine.progress import Progress
 from summeter.models.local.names import EMBEDDED, is_local
 from summeter.records import InputError, InstallError, Record, SummeterError, UsageError, canonical, digest
 from summeter.records.addresses import masked
+from summeter.runs.run import RunFolder
 
 MANIFEST, DROPPED, WORK, LOG = "manifest.json", "dropped.jsonl", "work", "log.jsonl"
 SCRIPTED = "scripted/"
@@ -58,29 +63,57 @@ SUMMARY_COLUMNS = frozenset({"model", "asked_sentences", "written_sentences"})
 
 
 class StepSettings(Record):
-    """Base of the settings of every step. `seed` draws whatever the step draws.
-
-    Paths in settings are relative to the working folder; `bench run` makes that the folder of BENCH.yaml.
+    """Base of the settings of every step. Paths are relative to the working folder; `bench run` makes that the folder
+    of BENCH.yaml.
     """
 
-    seed: int = 0
+    seed: int = Field(0, description="Random seed.")
 
     def recorded(self) -> dict[str, Any]:
         """The settings as a manifest holds them: JSON, addresses without their secrets."""
         recorded: dict[str, Any] = masked(self.model_dump(mode="json"))
         return recorded
 
-    def files(self) -> Iterable[Path]:
-        """The files and folders that the settings name: a change in one makes the step stale."""
+    def asked_models(self) -> Iterable[str]:
+        """The models that the step asks."""
         return ()
+
+    def files(self) -> Iterable[Path]:
+        """The files and folders that the step reads beside its input: a change in one makes the step stale. By default
+        all fields that are paths, and the replies of scripted models."""
+        paths = [value for name in type(self).model_fields if isinstance(value := getattr(self, name), Path)]
+        return [*paths, *scripts(self)]
 
     def packages(self) -> Iterable[Package]:
-        """The optional packages that the step imports with these settings."""
-        return ()
+        """The optional packages that the step imports with these settings; by default those of local networks."""
+        local = any(is_local(model) and not model.startswith(EMBEDDED) for model in self.asked_models())
+        return [Package("tokenizers", "local")] if local else []
 
     def marks(self) -> Mapping[str, str]:
-        """What else makes the step stale where it changes, by name: of files whose SHA-256 is not to be known."""
+        """Hashes, by name, of files whose own SHA-256 must stay secret: a change in one makes the step stale."""
         return {}
+
+
+class ModelSettings(StepSettings):
+    """Base of the settings of steps that ask models; all but `models` and `prompts` are options of a run."""
+
+    models: dict[str, str] = Field(min_length=1, description="Models by name.")
+    prompts: Path | None = Field(None, description="A folder of your own prompt templates.")
+    temperature: float | None = Field(0.0, ge=0, le=10, description="Sampling temperature.")
+    max_reply: int | None = Field(None, ge=1, description="Longest reply, in tokens.")
+    concurrency: int = Field(16, ge=1, description="Documents at a time.")
+    timeout: float = Field(120.0, gt=0, description="Seconds a call may take in all.")
+    base_url: str | None = Field(None, repr=False, description="Address of an endpoint.")
+
+    def asked_models(self) -> Iterable[str]:
+        """The models."""
+        return self.models.values()
+
+
+def scripts(settings: StepSettings) -> list[Path]:
+    """The files that hold the replies of scripted models."""
+    models = sorted({model for model in settings.asked_models() if model.startswith(SCRIPTED)})
+    return [Path(model.removeprefix(SCRIPTED)) for model in models]
 
 
 class LeftOut(NamedTuple):
@@ -119,8 +152,8 @@ class Manifest(StepRecord):
 
 
 class Inputs(NamedTuple):
-    """What a step is given: the dataset of the folder before (None for the first step), that folder, and the records of
-    the steps before."""
+    """What a step is given: the dataset of its input (None for the first step), the file or folder of the input (None
+    where it is not local), and the records of the steps before."""
 
     data: Dataset | None
     folder: Path | None
@@ -130,7 +163,7 @@ class Inputs(NamedTuple):
     def dataset(self) -> Dataset:
         """The dataset. Raises UsageError where the step was given none."""
         if self.data is None:
-            raise UsageError("this step needs the folder of an earlier one, or a dataset")
+            raise UsageError("the step has no data to read; name them under `input`, or add the step before it")
         return self.data
 
 
@@ -167,13 +200,15 @@ S = TypeVar("S", bound=StepSettings)
 @dataclass(frozen=True)
 class Step(Generic[S]):
     """A step: its name, what it does in a few words, its settings, and the function that does it. `changed` is given
-    the work folder and the manifest of a finished step, and returns why the work folder makes it stale, else None."""
+    the work folder and the manifest of a finished step, and returns why the work folder makes it stale, else None.
+    `reads` is `documents` for a step whose input needs no summaries."""
 
     name: str
     about: str
     settings: type[S]
     run: Callable[[Inputs, S, Place], Result]
     changed: Callable[[Path, Manifest], str | None] | None = None
+    reads: Literal["dataset", "documents"] = "dataset"
 
 
 class WaitingError(SummeterError):
@@ -212,39 +247,45 @@ def check_packages(steps: Iterable[tuple[Step[Any], StepSettings]]) -> None:
         raise InstallError(f"not installed: {needs}. Fix: pip install 'summeter[{extras}]'")
 
 
-def local_packages(models: Iterable[str]) -> Iterator[Package]:
-    """The package that every local network among these model strings needs."""
-    if any(is_local(model) and not model.startswith(EMBEDDED) for model in models):
-        yield Package("tokenizers", "local")
-
-
 def run_step(
     step: Step[S], source: str | Path | None, out: str | Path, settings: S, *, progress: Progress | None = None
 ) -> Manifest:
-    """Do one step: read the folder `source`, write the folder `out`, whole or not at all.
+    """Do one step: read `source` (the folder of a step, a dataset folder, a flat file or an address), write the folder
+    `out`, whole or not at all.
 
     A folder that is there is replaced where it is a step's of the same name. Raises UsageError where `out` is
     something else, InputError for faulty input, WaitingError where people are waited for, and whatever the step raises.
     """
-    target, given = Path(out), None if source is None else Path(source)
+    target = Path(out)
     check_packages([(step, settings)])
-    _check_target(target, step.name)
-    inputs = _read(given)
-    hashes = _input_hashes(given, settings)
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        if not target.is_dir() or not (target / MANIFEST).is_file():
+            raise UsageError(
+                f"{target} exists and is no step of a benchmark; nothing was written: choose another folder"
+            )
+        if (there := read_manifest(target).step) != step.name:
+            raise UsageError(
+                f"{target} holds the step {there}, not {step.name}; nothing was written: choose another folder"
+            )
+    inputs = _read(source, step)
+    hashes = _input_hashes(source, settings)
     log = log_of(target)
     work = work_folder(target)
     work.mkdir(parents=True, exist_ok=True)
     started = time.monotonic()
+
+    def ended(event: str, **more: str) -> None:
+        log({"event": event, "seconds": round(time.monotonic() - started, 2), **more})
+
     log({"event": "start"})
     try:
         with building(target) as fresh:
             result = step.run(inputs, settings, Place(fresh, work, progress or Progress(), log))
             manifest = _sealed(step, settings, inputs, hashes, result, fresh)
     except BaseException as error:
-        state = "waiting" if isinstance(error, WaitingError) else "failed"
-        log({"event": state, "seconds": _since(started), "reason": str(error) or type(error).__name__})
+        ended("waiting" if isinstance(error, WaitingError) else "failed", reason=str(error) or type(error).__name__)
         raise
-    log({"event": "done", "seconds": _since(started)})
+    ended("done")
     return manifest
 
 
@@ -253,7 +294,9 @@ def work_folder(out: Path) -> Path:
     return out.parent / WORK / out.name
 
 
-def state_of(step: Step[S], source: Path | None, out: Path, settings: S, last: Mapping[str, Any] | None) -> StepState:
+def state_of(
+    step: Step[S], source: str | Path | None, out: Path, settings: S, last: Mapping[str, Any] | None
+) -> StepState:
     """How far a step is, by its folders alone; `last` is the last line of the log about it."""
     if not (out / MANIFEST).is_file():
         event = None if last is None else last["event"]
@@ -261,15 +304,14 @@ def state_of(step: Step[S], source: Path | None, out: Path, settings: S, last: M
             return StepState(event, last["reason"])
         return StepState("left", "" if event in (None, "done") else "broken off")
     manifest = read_manifest(out)
-    changed = _changed_file(out, manifest.files)
-    if changed:
-        return StepState("stale", f"{changed} since the step wrote it")
+    for name, what in changed_files(out, manifest.files):
+        return StepState("stale", f"{name} {what} since the step wrote it")
     if (why := _differing(settings.recorded(), manifest.settings)) is not None:
         return StepState("stale", why)
     hashes = _input_hashes(source, settings)
     for name in sorted({*hashes, *manifest.inputs}):
         if hashes.get(name) != manifest.inputs.get(name):
-            what = f"what {source.name if source else 'it'} gave" if name == DATA else name
+            what = f"what {Path(source or '').name} gave" if name == DATA else name
             return StepState("stale", f"{what} has changed")
     why = None if step.changed is None else step.changed(work_folder(out), manifest)
     return StepState("done") if why is None else StepState("stale", why)
@@ -318,34 +360,27 @@ def log_of(out: Path) -> Callable[[Mapping[str, Any]], None]:
     return log
 
 
-def _since(started: float) -> float:
-    return round(time.monotonic() - started, 2)
-
-
-def _check_target(target: Path, name: str) -> None:
-    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
-        return
-    if not target.is_dir() or not (target / MANIFEST).is_file():
-        raise UsageError(f"{target} exists and is no step of a benchmark; nothing was written: choose another folder")
-    there = read_manifest(target).step
-    if there != name:
-        raise UsageError(f"{target} holds the step {there}, not {name}; nothing was written: choose another folder")
-
-
-def _read(folder: Path | None) -> Inputs:
-    if folder is None:
+def _read(source: str | Path | None, step: Step[S]) -> Inputs:
+    if source is None:
         return Inputs(None, None, ())
+    read = read_documents if step.reads == "documents" else load
+    if _is_remote(source):
+        return Inputs(read(source), None, ())
+    folder = Path(source)
     history: tuple[StepRecord, ...] = ()
     if (folder / MANIFEST).is_file():
         manifest = read_manifest(folder)
-        if changed := _changed_file(folder, manifest.files):
-            raise InputError.at(folder, None, None, f"{changed} since the step wrote it; do the step again")
+        for name, what in changed_files(folder, manifest.files):
+            raise InputError.at(folder, None, None, f"{name} {what} since the step wrote it; do the step again")
         own = {name: getattr(manifest, name) for name in StepRecord.model_fields}
         history = (*manifest.history, StepRecord(**own))
     elif not folder.exists():
-        raise UsageError(f"there is no folder {folder}; do the step before first")
-    data = load(folder) if is_dataset(folder) or not history else None
-    return Inputs(data, folder, history)
+        raise UsageError(f"there is no file or folder {folder} for the step {step.name} to read")
+    return Inputs(read(folder) if is_dataset(folder) or not history else None, folder, history)
+
+
+def _is_remote(source: str | Path) -> bool:
+    return is_address(source) or is_remote(source)
 
 
 def _sealed(
@@ -353,7 +388,11 @@ def _sealed(
 ) -> Manifest:
     """Write what the step gave back, and the manifest, into the fresh folder."""
     if result.data is not None:
-        _save_within(result.data, fresh)
+        data = fresh / ".dataset"  # `fresh` may hold other files of the step
+        save(result.data, data)
+        for path in sorted(data.iterdir()):
+            path.rename(fresh / path.name)
+        data.rmdir()
     if result.dropped:
         write_lines(fresh / DROPPED, (json.dumps(row._asdict(), ensure_ascii=False) for row in result.dropped))
     if result.finish is not None:
@@ -363,7 +402,7 @@ def _sealed(
         settings=settings.recorded(),
         seed=settings.seed,
         models=masked(result.models),
-        versions={"summeter": __version__, **{name: _version_of(name) for name in result.packages}},
+        versions={"summeter": __version__, **{name: version(name) for name in result.packages}},
         inputs=hashes,
         counts_in=counts_of(inputs.data),
         counts_out={**counts_of(result.data), **result.counts},
@@ -376,20 +415,6 @@ def _sealed(
     return manifest
 
 
-def _save_within(data: Dataset, fresh: Path) -> None:
-    """Save a dataset into a folder that may hold other files."""
-    with _temporary(fresh / ".dataset") as folder:
-        save(data, folder)
-        for path in sorted(folder.iterdir()):
-            path.rename(fresh / path.name)
-
-
-@contextmanager
-def _temporary(folder: Path) -> Iterator[Path]:
-    yield folder
-    folder.rmdir()
-
-
 def file_hashes(folder: Path) -> dict[str, str]:
     """The SHA-256 of every file of a folder but its manifest, by its path there."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
@@ -397,33 +422,30 @@ def file_hashes(folder: Path) -> dict[str, str]:
     return {name: file_hash(path) for name, path in names.items() if name != MANIFEST}
 
 
-def _changed_file(folder: Path, known: Mapping[str, str]) -> str | None:
-    """What differs from the hashes that are known, in words; None where nothing does."""
+def changed_files(folder: Path, known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The files of a step's folder that differ from the hashes in its manifest, and what happened to each."""
     there = file_hashes(folder)
     for name in sorted({*there, *known}):
-        if name not in there:
-            return f"{name} was removed"
-        if name not in known:
-            return f"{name} was added"
-        if there[name] != known[name]:
-            return f"{name} was changed"
-    return None
+        if there.get(name) != known.get(name):
+            yield name, "was removed" if name not in there else "was added" if name not in known else "was changed"
 
 
-def _input_hashes(source: Path | None, settings: StepSettings) -> dict[str, str]:
-    """The hashes of what a step reads: the folder before it, and the files that its settings name."""
+def _input_hashes(source: str | Path | None, settings: StepSettings) -> dict[str, str]:
+    """The hashes of what a step reads: its input, and the files that its settings name."""
     hashes = {}
     if source is not None:
-        sealed = source / MANIFEST
-        hashes[DATA] = file_hash(sealed) if sealed.is_file() else _hash_of(source)
-    files = {masked(path.as_posix()): _hash_of(path) for path in settings.files()}
+        sealed = Path(source) / MANIFEST
+        hashes[DATA] = digest(str(source)) if _is_remote(source) else hash_of(sealed if sealed.is_file() else source)
+    files = {masked(path.as_posix()): hash_of(path) for path in settings.files()}
     return hashes | files | dict(settings.marks())
 
 
-def _hash_of(path: Path) -> str:
-    if path.is_dir():
-        return digest(file_hashes(path))
-    return file_hash(path) if path.is_file() else "missing"
+def hash_of(path: str | Path) -> str:
+    """A hash of the content of a file or folder; "missing" where there is none."""
+    place = Path(path)
+    if place.is_dir():
+        return digest(file_hashes(place))
+    return file_hash(place) if place.is_file() else "missing"
 
 
 def _differing(now: Mapping[str, Any], then: Mapping[str, Any]) -> str | None:
@@ -441,15 +463,39 @@ def _short(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def scripted_work(work: Path, models: Iterable[str]) -> Path:
+def scripted_work(work: Path, settings: StepSettings) -> Path:
     """The work folder, or one in it where models are scripted: calls are kept under a model's name, and a file that
     says something else is another model."""
-    files = sorted({model.removeprefix(SCRIPTED) for model in models if model.startswith(SCRIPTED)})
+    files = scripts(settings)
     if not files:
         return work
-    folder = work / f"scripted-{digest([_hash_of(Path(file)) for file in files])[:12]}"
+    folder = work / f"scripted-{digest([hash_of(file) for file in files])[:12]}"
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def _known_options(given: dict[str, Any]) -> dict[str, Any]:
+    try:
+        Options.of(**given)
+    except UsageError as error:
+        raise ValueError(str(error)) from error
+    return given
+
+
+RunOptions = Annotated[dict[str, Any], AfterValidator(_known_options)]
+"""Options of a run by name, as settings hold them."""
+
+
+def run_over(data: Dataset, folder: str | Path) -> RunFolder:
+    """A run over the summaries of the data. Raises UsageError for one over others."""
+    run = RunFolder(folder)
+    about = run.manifest.data
+    if about.hash != data.hash:
+        raise UsageError(
+            f"{folder} is a run over other data ({about.source}, {about.summaries} summaries); give one over these "
+            f"{len(data)} summaries"
+        )
+    return run
 
 
 def counts_of(data: Dataset | None) -> dict[str, int]:
@@ -462,12 +508,3 @@ def counts_of(data: Dataset | None) -> dict[str, int]:
         "key_facts": sum(len(document.key_facts) for document in data.documents.values()),
     }
     return counts | {f"judgments/{name}": sum(1 for _ in data.iter_judgments(name)) for name in data.judgment_sets}
-
-
-def _version_of(package: str) -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"

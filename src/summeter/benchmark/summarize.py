@@ -9,35 +9,19 @@ document alone, or behind a prefix, and keep theirs.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
-from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from summeter.benchmark.sources import cut, read_documents
-from summeter.benchmark.step import (
-    SCRIPTED,
-    Inputs,
-    LeftOut,
-    Package,
-    Place,
-    Result,
-    Step,
-    StepSettings,
-    local_packages,
-    scripted_work,
-)
-from summeter.data.atomic import write_lines, write_text
-from summeter.data.dataset import Dataset, load
-from summeter.data.hub import is_address
+from summeter.benchmark.sources import cut
+from summeter.benchmark.step import Inputs, LeftOut, ModelSettings, Place, Result, Step, scripted_work
+from summeter.data.dataset import Dataset
+from summeter.data.flat import spans, splitter_of
 from summeter.engine.executors.local import LocalExecutor
-from summeter.engine.progress import Progress
 from summeter.engine.sync import run_sync
 from summeter.engine.worker import FATAL
 from summeter.evaluators.replies import clean, is_refusal, read_reply, show
@@ -45,17 +29,16 @@ from summeter.models.local.load import build, identify
 from summeter.models.local.names import is_local
 from summeter.models.networks import Generate, Generation, Network
 from summeter.models.prompts import PromptFolder, Template, fence_code
-from summeter.models.resolve import Bound, CallSettings, bind
+from summeter.models.resolve import CallSettings, bind
 from summeter.models.structured import BoundLLM, Form, Settings
-from summeter.records import CoverageError, Document, ModelError, Parameter, ReplyError, UsageError
-from summeter.records.text import SHARE
+from summeter.records import CoverageError, Document, ModelError, ReplyError, Summary, UsageError
 from summeter.runs.calls import CallStore
 from summeter.runs.manifest import USAGE_FIELDS
 from summeter.runs.results import RESULTS, ResultStore
 from summeter.runs.usage import Usage
 from summeter.text.split import split
 
-PACKAGE = "summeter.benchmark"
+PACKAGE, CALLS = "summeter.benchmark", "calls.sqlite"
 EMPTY = "the summary is empty"
 """How the reason begins for a reply without a word."""
 SCHEMA: dict[str, Any] = {
@@ -64,55 +47,71 @@ SCHEMA: dict[str, Any] = {
     "required": ["summary"],
     "additionalProperties": False,
 }
-
-SUMMARIES, FAILURES, MANIFEST, CALLS = "summaries.jsonl", "failures.jsonl", "summarize.json", "calls.sqlite"
-
-
 PromptForm = Literal["summeter", "unisumeval"]
-"""The prompts: ours, which names the kind of document, and the text of UniSumEval's, which asks for JSON."""
 TEMPLATES: Mapping[PromptForm, str] = {"summeter": "summarize", "unisumeval": "summarize_unisumeval"}
 KIND = "document"
-"""What documents are called in the prompt where nobody says."""
+"""What documents are called in the prompt by default."""
+CALL_COUNTS = (
+    "asked", "hits", "joined", "sent", "retries", "failures", "tokens_in", "tokens_out", "tokens_cached", "untold",
+    "seconds", "waited",
+)  # fmt: skip
+"""The counts of each model's calls that are logged."""
 
 
-class Summarizing(NamedTuple):
-    """What to write. `models` maps system names to model strings, the lead first; `free` names systems that are
-    given no length; `normalise` False leaves every system its own length, `length_from` names another lead. `kind` is
-    what the documents are called in the prompt ("document", "news article"...), or by domain; `words` cuts documents to
-    their first so many words. `form` is the prompt. `categories` says of what kind a system is ("open source"...).
-    `prefixes` are put before the documents of local systems ("summarize: "), which `generation` holds for.
-    """
+class SummarizeSettings(ModelSettings):
+    """Which systems summarize the documents, and at which length."""
 
-    models: Mapping[str, str]
-    free: tuple[str, ...] = ()
-    normalise: bool = True
-    kind: str | Mapping[str, str] = KIND
-    words: int | None = None
-    language: str = "en"
-    prompts: Path | None = None
-    length_from: str | None = None
-    form: PromptForm = "summeter"
-    categories: Mapping[str, str] = MappingProxyType({})
-    prefixes: Mapping[str, str] = MappingProxyType({})
-    generation: Generation = Generation()
+    models: dict[str, str] = Field(
+        min_length=1, description="Systems by name: a model, or a local encoder-decoder (`local/...`, `hf/...`)."
+    )
+    length_from: str | None = Field(
+        None, description="The lead: the system whose number of sentences the others are given; default: the first."
+    )
+    free: tuple[str, ...] = Field((), description="Systems that are given no length. Local systems never are.")
+    normalise: bool = Field(default=True, description="Give the others the lead's number of sentences.")
+    kind: str | dict[str, str] = Field(KIND, description="What documents are called in the prompt; or that by domain.")
+    words: int | None = Field(None, ge=1, description="Cut documents to their first N words (SummQual: 700).")
+    limit: int | None = Field(None, ge=1, description="Summarize only the first N documents.")
+    language: str = Field("en", description="ISO 639-1 code of the texts, for counting sentences.")
+    form: PromptForm = Field(
+        "summeter", description="The prompt: ours, which names the kind of document, or the text of UniSumEval's."
+    )
+    categories: dict[str, str] = Field(
+        default_factory=dict, description="What kind of system each is; studies compare by it."
+    )
+    prefixes: dict[str, str] = Field(
+        default_factory=dict, description='What a local system reads before a document ("summarize: ").'
+    )
+    beams: int | None = Field(None, ge=1, description="Beams of local systems; default: the model's own.")
+    max_new_tokens: int | None = Field(None, ge=1, description="Longest summary of local systems, in tokens.")
+    min_new_tokens: int | None = Field(None, ge=1, description="Shortest summary of local systems, in tokens.")
+
+    @model_validator(mode="after")
+    def _of_systems(self) -> Self:
+        named = {
+            "free": self.free,
+            "categories": self.categories,
+            "prefixes": self.prefixes,
+            "length_from": [self.lead],
+        }
+        for field, names in named.items():
+            for name in names:
+                if name not in self.models:
+                    raise ValueError(f"{field}: there is no system {name!r}; systems: {', '.join(self.models)}")
+        for name in self.prefixes:
+            if not is_local(self.models[name]):
+                raise ValueError(f"prefixes: {name!r} is no local system, and only those take a prefix")
+        return self
 
     @property
     def lead(self) -> str:
         """The system whose length the others are given."""
         return next(iter(self.models)) if self.length_from is None else self.length_from
 
-    @property
-    def local(self) -> dict[str, str]:
-        """The systems that are local encoder-decoders."""
-        return {name: model for name, model in self.models.items() if is_local(model)}
-
-    def kind_of(self, domain: str | None) -> str:
-        """What a document of a domain is called."""
-        return self.kind if isinstance(self.kind, str) else self.kind.get(domain or "", KIND)
-
 
 class Written(NamedTuple):
-    """The summary of a document by a system: `text`, or None with status and reason."""
+    """The summary of a document by a system: `text`, or None with status and reason; `asked` is the number of
+    sentences that the system was given."""
 
     document: Document
     system: str
@@ -121,185 +120,139 @@ class Written(NamedTuple):
     status: str
     reason: str | None
     asked: int | None
-    calls: tuple[str, ...]
+
+    @property
+    def outcome(self) -> str:
+        """The status, where a reply without a word is `empty`."""
+        return "empty" if self.status == "unparsed" and EMPTY in (self.reason or "") else self.status
 
 
-class Outcome(NamedTuple):
-    """`data` holds the summaries that came (None where none did); `missing` those that did not, with reasons."""
-
-    folder: Path
-    data: Dataset | None
-    missing: tuple[Written, ...]
+_Writer = Callable[[Document, str, int | None], Awaitable[Written]]
+"""Writes the summary of a document of some kind, in a number of sentences."""
 
 
-def summarize(
-    documents: Dataset | str | Path | Iterable[Mapping[str, Any]],
-    settings: Summarizing,
-    out: str | Path,
-    *,
-    calls: CallSettings | None = None,
-    limit: int | None = None,
-    progress: Progress | None = None,
-) -> Outcome:
-    """Have every model summarize every document; write `out`.
+def summarize(inputs: Inputs, settings: SummarizeSettings, place: Place) -> Result:
+    """Have every system summarize every document.
 
-    `out` holds `summaries.jsonl` (flat rows: what `summeter score` and `data import` read, with `model`,
-    `asked_sentences` and `written_sentences` beside), `failures.jsonl`, `summarize.json` and the calls: the same
-    call again asks only for what is missing. A document whose lead gave no summary has none by the systems that
-    wait for its length either; they stand in `failures.jsonl` as skipped, and are never asked at another length.
-
-    Raises UsageError for no models or an unknown name in `free`, and whatever a model string or the documents raise.
+    Calls are kept in the work folder: the same step again asks only for what is missing. A document whose lead gave no
+    summary has none by the systems that wait for its length either; they are skipped, and never asked at another
+    length. Raises CoverageError where no summary came, and whatever a model string raises.
     """
-    _check(settings)
-    own = None if settings.prompts is None else PromptFolder.model_validate(settings.prompts)
-    template = Template.load(PACKAGE, TEMPLATES[settings.form], own)
-    sources = read_documents(documents)[:limit]
-    _check_domains(settings, sources)
-    folder = Path(out)
-    if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / CALLS).exists())):
-        raise UsageError(f"{folder} is not empty and holds no summaries of ours; choose another ", Parameter("out"))
-    hosted = {name: model for name, model in settings.models.items() if name not in settings.local}
-    run_sync(bind(hosted, None, calls).close())  # a missing key raises before anything is written
-    networks = [identify(name, model, "seq2seq") for name, model in settings.local.items()]
-    folder.mkdir(parents=True, exist_ok=True)
-    local: dict[str, Usage] = {}
-    with ExitStack() as stack:
-        store = stack.enter_context(CallStore(folder / CALLS))
-        results = stack.enter_context(ResultStore(folder / RESULTS)) if networks else None
-        bound = bind(hosted, store, calls)
-        writers: dict[str, _Writer] = {
-            name: partial(_write, llm=llm, template=template) for name, llm in bound.llms.items()
-        }
-        for name, network in build(networks, results, local).items():
-            writers[name] = partial(
-                _generate, network=network, prefix=settings.prefixes.get(name, ""), how=settings.generation
-            )
-        width = (calls or CallSettings()).max_connections
-        written = run_sync(_all(sources, settings, bound, writers, LocalExecutor(width), progress or Progress()))
-        usage: dict[str, Any] = {model: meter.usage.fields(CALL_COUNTS) for model, meter in bound.meters.items()}
-        usage |= {model: counts.fields(USAGE_FIELDS["local"]) for model, counts in local.items()}
-    outcome = _save(folder, written, settings, template, usage)
-    return outcome if outcome.data is None else outcome._replace(data=_with_extra(outcome.data, sources))
-
-
-def _check(settings: Summarizing) -> None:
-    if not settings.models:
-        raise UsageError("no models given; bind one or more with ", Parameter("models", "SYSTEM=PROVIDER/MODEL"))
-    named = [(name, "left free") for name in settings.free]
-    named += [(settings.lead, "the lead")] if settings.length_from is not None else []
-    named += [(name, "given a category") for name in settings.categories]
-    named += [(name, "given a prefix") for name in settings.prefixes]
-    for name, role in named:
-        if name not in settings.models:
-            raise UsageError(f"{name!r} is to be {role}, but is no system; systems: {', '.join(settings.models)}")
-    for name in settings.prefixes:
-        if name not in settings.local:
-            raise UsageError(f"{name!r} is given a prefix, which only local systems take; word its prompt instead")
-    if settings.words is not None and settings.words < 1:
-        raise UsageError(f"documents cannot be cut to {settings.words} words")
-
-
-def _check_domains(settings: Summarizing, documents: Iterable[Document]) -> None:
-    """Raise UsageError for a kind that is given to a domain that no document has."""
+    data = inputs.dataset
+    documents = [document for document in data.documents.values() if document.text.strip()][: settings.limit]
+    if not documents:
+        raise UsageError("summarize: there is no document with text to summarize")
     if not isinstance(settings.kind, str):
-        domains = {document.domain for document in documents if document.domain}
+        domains = sorted({document.domain for document in documents if document.domain})
         for domain in settings.kind:
             if domain not in domains:
-                there = ", ".join(sorted(domains)) or "none"
-                raise UsageError(f"a kind is given for the domain {domain!r}, which no document has; domains: {there}")
-
-
-CALL_COUNTS = (
-    "asked", "hits", "joined", "sent", "retries", "failures", "tokens_in", "tokens_out", "tokens_cached", "untold",
-    "seconds", "waited",
-)  # fmt: skip
-"""What is kept of each model's calls."""
-
-
-class _Request(NamedTuple):
-    """What a system is to write: of which document (as it is shown), called what, in how many sentences."""
-
-    document: Document
-    system: str
-    kind: str
-    sentences: int | None
-
-
-_Writer = Callable[[_Request], Awaitable[Written]]
-
-
-async def _all(
-    documents: tuple[Document, ...],
-    settings: Summarizing,
-    bound: Bound,
-    writers: Mapping[str, _Writer],
-    executor: LocalExecutor,
-    show: Progress,
-) -> list[Written]:
-    order = {document.id: place for place, document in enumerate(documents)}
+                there = ", ".join(domains) or "none"
+                raise UsageError(f"kind: no document has the domain {domain!r}; domains: {there}")
+    template = Template.load(
+        PACKAGE,
+        TEMPLATES[settings.form],
+        None if settings.prompts is None else PromptFolder.model_validate(settings.prompts),
+    )
+    calls = CallSettings(
+        settings=Settings(settings.temperature, settings.max_reply, settings.seed),
+        base_url=settings.base_url,
+        timeout=settings.timeout,
+        max_connections=settings.concurrency,
+    )
+    hosted = {name: model for name, model in settings.models.items() if not is_local(model)}
+    networks = [identify(name, model, "seq2seq") for name, model in settings.models.items() if name not in hosted]
+    how = Generation(settings.max_new_tokens, settings.beams, settings.min_new_tokens)
+    work = scripted_work(place.work, settings)
+    work.mkdir(parents=True, exist_ok=True)
+    local: dict[str, Usage] = {}
     written: list[Written] = []
+    with ExitStack() as stack:
+        store = stack.enter_context(CallStore(work / CALLS))
+        results = stack.enter_context(ResultStore(work / RESULTS)) if networks else None
+        bound = bind(hosted, store, calls)
+        writers: dict[str, _Writer] = {
+            name: partial(_write, name, llm=llm, template=template) for name, llm in bound.llms.items()
+        }
+        for name, network in build(networks, results, local).items():
+            writers[name] = partial(_generate, name, network=network, prefix=settings.prefixes.get(name, ""), how=how)
 
-    async def write_all(document: Document) -> list[Written]:
-        results = await _document(document, settings, writers)
-        for summary in results:
-            show.advance(ok=summary.status == "ok")
-        return results
+        async def write_all() -> None:
+            try:
+                with place.progress as show:
+                    show.start(len(documents) * len(writers))
+                    work_on = partial(_summaries, settings=settings, writers=writers)
+                    async for summaries in LocalExecutor(settings.concurrency).map(work_on, documents):
+                        written.extend(summaries)
+                        for summary in summaries:
+                            show.advance(ok=summary.status == "ok")
+            finally:
+                await bound.close()
 
-    try:
-        with show:
-            show.start(len(documents) * len(settings.models))
-            async for results in executor.map(write_all, documents):
-                written += results
-    finally:
-        await bound.close()
+        run_sync(write_all())
+        usage: dict[str, Any] = {model: meter.usage.fields(CALL_COUNTS) for model, meter in bound.meters.items()}
+        usage |= {model: counts.fields(USAGE_FIELDS["local"]) for model, counts in local.items()}
+    place.log({"usage": usage})
+    order = {document.id: number for number, document in enumerate(documents)}
     systems = list(settings.models)
-    return sorted(written, key=lambda summary: (order[summary.document.id], systems.index(summary.system)))
+    written.sort(key=lambda summary: (order[summary.document.id], systems.index(summary.system)))
+    return _result(written, settings, template, data)
 
 
-async def _document(document: Document, settings: Summarizing, writers: Mapping[str, _Writer]) -> list[Written]:
-    """The lead first, where its length is needed; then the others, side by side."""
-    text, _ = cut(document.text, settings.words)
-    source = document.model_copy(update={"text": text, "sentences": ()})
-    kind = settings.kind_of(document.domain)
-
-    async def write(system: str, sentences: int | None) -> Written:
-        return await writers[system](_Request(source, system, kind, sentences))
-
-    first = await write(settings.lead, None)
+async def _summaries(
+    document: Document, *, settings: SummarizeSettings, writers: Mapping[str, _Writer]
+) -> list[Written]:
+    """The summaries of a document: the lead's first, where its length is needed; then the others, side by side."""
+    text, left_out = cut(document.text, settings.words)
+    if left_out:
+        sentences = spans(split(text, settings.language), "document")
+        document = document.model_copy(update={"text": text, "sentences": sentences})
+    kind = settings.kind if isinstance(settings.kind, str) else settings.kind.get(document.domain or "", KIND)
+    first = await writers[settings.lead](document, kind, None)
     length = len(split(first.text, settings.language)) if first.text else None
     others = [name for name in settings.models if name != settings.lead]
-    free = {*settings.free, *settings.local}
-    waiting = [name for name in others if settings.normalise and name not in free]
+    waiting = [
+        name
+        for name in others
+        if settings.normalise and name not in settings.free and not is_local(settings.models[name])
+    ]
     skipped = [] if length else waiting
-    requests = [write(name, length if name in waiting else None) for name in others if name not in skipped]
     reason = f"{settings.lead} gave no summary to take the length of"
     return [
         first,
-        *await asyncio.gather(*requests),
-        *(Written(source, name, settings.models[name], None, "skipped", reason, None, ()) for name in skipped),
+        *await asyncio.gather(
+            *(
+                writers[name](document, kind, length if name in waiting else None)
+                for name in others
+                if name not in skipped
+            )
+        ),
+        *(Written(document, name, settings.models[name], None, "skipped", reason, None) for name in skipped),
     ]
 
 
-async def _write(request: _Request, *, llm: BoundLLM, template: Template) -> Written:
-    document, text, sentences = request.document, request.document.text, request.sentences
-    about = (document, request.system, llm.id)
-    prompt = template.fill(document=text, document_code=fence_code(text), kind=request.kind, sentences=sentences)
+async def _write(
+    system: str, document: Document, kind: str, sentences: int | None, *, llm: BoundLLM, template: Template
+) -> Written:
+    text = document.text
+    prompt = template.fill(document=text, document_code=fence_code(text), kind=kind, sentences=sentences)
     try:
         answer = await llm.ask(prompt, Form("summary", SCHEMA, lambda reply: read_summary(reply, (text,))))
     except FATAL:
         raise
     except ModelError as error:
-        return Written(*about, None, "error", str(error), sentences, ())
-    return Written(*about, answer.data, answer.status, answer.reason, sentences, answer.calls)
+        return Written(document, system, llm.id, None, "error", str(error), sentences)
+    return Written(document, system, llm.id, answer.data, answer.status, answer.reason, sentences)
 
 
-async def _generate(request: _Request, *, network: Network, prefix: str, how: Generation) -> Written:
-    """The summary of a local encoder-decoder, which is told no length."""
-    about = (request.document, request.system, network.id)
-    (text,) = await network.ask([Generate((prefix + request.document.text,), how)])
+async def _generate(
+    system: str, document: Document, kind: str, sentences: int | None, *, network: Network, prefix: str, how: Generation
+) -> Written:
+    """The summary of a local encoder-decoder, which is given neither a kind nor a length."""
+    del kind, sentences
+    (text,) = await network.ask([Generate((prefix + document.text,), how)])
     if not _has_words(text):
-        return Written(*about, None, "unparsed", f"{EMPTY}: {show(text)}", None, ())
-    return Written(*about, clean(text), "ok", None, None, ())
+        return Written(document, system, network.id, None, "unparsed", f"{EMPTY}: {show(text)}", None)
+    return Written(document, system, network.id, clean(text), "ok", None, None)
 
 
 def read_summary(reply: str, material: tuple[str, ...] = ()) -> str:
@@ -326,174 +279,65 @@ def _has_words(text: str) -> bool:
     return any(sign.isalnum() for sign in text)
 
 
-def _save(
-    folder: Path, written: list[Written], settings: Summarizing, template: Template, usage: Mapping[str, Any]
-) -> Outcome:
-    rows = [_row(summary, settings) for summary in written if summary.text is not None]
-    missing = tuple(summary for summary in written if summary.text is None)
-    write_lines(folder / SUMMARIES, (json.dumps(row, ensure_ascii=False) for row in rows))
-    write_lines(folder / FAILURES, (json.dumps(_lost(summary), ensure_ascii=False) for summary in missing))
-    exact = Counter(row["system"] for row in rows if row["written_sentences"] == row["asked_sentences"])
-    manifest = {
-        "schema": "summeter-summarize/1",
-        "models": dict(settings.models),
-        "lead": settings.lead,
-        "free": list(settings.free),
-        "normalise": settings.normalise,
-        "kind": settings.kind if isinstance(settings.kind, str) else dict(settings.kind),
-        "form": settings.form,
-        "words": settings.words,
-        "prompt": template.hash,
-        "prompt_text": template.source,
-        "counts": dict(Counter(summary.status for summary in written)),
-        "by_system": {
-            name: dict(sorted(Counter(outcome_of(each) for each in written if each.system == name).items()))
-            for name in settings.models
-        },
-        "at_length": {name: [exact[name], sum(row["system"] == name for row in rows)] for name in settings.models},
-        "usage": usage,
-    }
-    write_text(folder / MANIFEST, json.dumps(manifest, ensure_ascii=False, indent=1) + "\n")
-    return Outcome(folder, load(folder / SUMMARIES, language=settings.language) if rows else None, missing)
-
-
-def _with_extra(data: Dataset, sources: Iterable[Document]) -> Dataset:
-    """The data with what else is known of its documents (source, licence...), which flat rows hold with summaries."""
-    extra = {document.id: document.extra for document in sources}
-    documents = {
-        doc_id: document.model_copy(update={"extra": extra[doc_id]}) for doc_id, document in data.documents.items()
-    }
+def _result(written: Sequence[Written], settings: SummarizeSettings, template: Template, data: Dataset) -> Result:
     summaries = []
-    for summary in data.summaries:
-        own = {name: value for name, value in summary.extra.items() if name not in extra[summary.document_id]}
-        summaries.append(summary.model_copy(update={"extra": own}))
-    return Dataset(documents, summaries, {}, data.card, data.warnings)
-
-
-def outcome_of(summary: Written) -> str:
-    """The status, where a reply without a word is `empty`."""
-    return "empty" if summary.status == "unparsed" and EMPTY in (summary.reason or "") else summary.status
-
-
-def _row(summary: Written, settings: Summarizing) -> dict[str, Any]:
-    document, text = summary.document, summary.text or ""
-    optional = {
-        "references": list(document.references),
-        "key_facts": list(document.key_facts),
-        "domain": document.domain,
-        "split": document.split,
-        "category": settings.categories.get(summary.system),
-    }
-    return {
-        **document.extra,
-        "doc_id": document.id,
-        "system": summary.system,
-        "document": document.text,
-        "summary": text,
-        **({} if document.share else {SHARE: False}),
-        **{name: value for name, value in optional.items() if value},
-        "model": summary.model,
-        "asked_sentences": summary.asked,
-        "written_sentences": len(split(text, settings.language)),
-    }
-
-
-def _lost(summary: Written) -> dict[str, Any]:
-    return {
-        "doc_id": summary.document.id,
-        "system": summary.system,
-        "model": summary.model,
-        "status": summary.status,
-        "reason": summary.reason,
-        "calls": list(summary.calls),
-    }
-
-
-# ---- as a step of a chain ----
-
-
-class SummarizeSettings(StepSettings):
-    """Which models write, at which length (see `Summarizing`). `documents` names a file or folder of documents, where
-    no step before gives them; `temperature`, `max_reply`, `concurrency` and `timeout` are those of a run, `beams`,
-    `max_new_tokens` and `min_new_tokens` those of local systems (default: the model's own).
-    """
-
-    models: dict[str, str] = Field(min_length=1)
-    documents: str | None = None
-    free: tuple[str, ...] = ()
-    normalise: bool = True
-    length_from: str | None = None
-    kind: str | dict[str, str] = KIND
-    words: int | None = Field(default=None, ge=1)
-    language: str = "en"
-    form: PromptForm = "summeter"
-    prompts: Path | None = None
-    categories: dict[str, str] = Field(default_factory=dict)
-    prefixes: dict[str, str] = Field(default_factory=dict)
-    beams: int | None = Field(default=None, ge=1)
-    max_new_tokens: int | None = Field(default=None, ge=1)
-    min_new_tokens: int | None = Field(default=None, ge=1)
-    temperature: float | None = Field(default=0.0, ge=0, le=10)
-    max_reply: int | None = Field(default=None, ge=1)
-    concurrency: int = Field(default=16, ge=1)
-    timeout: float = Field(default=120.0, gt=0)
-
-    def files(self) -> Iterable[Path]:
-        """The documents, the prompts, and what scripted models say."""
-        named = [self.documents] if self.documents and not is_address(self.documents) else []
-        scripted = [model.removeprefix(SCRIPTED) for model in self.models.values() if model.startswith(SCRIPTED)]
-        return [*map(Path, [*named, *scripted]), *([self.prompts] if self.prompts else [])]
-
-    def packages(self) -> Iterable[Package]:
-        """What local networks need."""
-        return local_packages(self.models.values())
-
-    @property
-    def task(self) -> Summarizing:
-        """What is to be written."""
-        return Summarizing(
-            self.models,
-            free=self.free,
-            normalise=self.normalise,
-            kind=self.kind,
-            words=self.words,
-            language=self.language,
-            prompts=self.prompts,
-            length_from=self.length_from,
-            form=self.form,
-            categories=self.categories,
-            prefixes=self.prefixes,
-            generation=Generation(self.max_new_tokens, self.beams, self.min_new_tokens),
-        )
-
-
-def _step(inputs: Inputs, settings: SummarizeSettings, place: Place) -> Result:
-    documents = settings.documents if inputs.data is None else inputs.data
-    if documents is None:
-        raise UsageError("summarize: there are no documents; name them under `documents`, or add a step before it")
-    calls = CallSettings(
-        settings=Settings(settings.temperature, settings.max_reply, settings.seed),
-        timeout=settings.timeout,
-        max_connections=settings.concurrency,
-    )
-    work = scripted_work(place.work, settings.models.values())
-    outcome = summarize(documents, settings.task, work, calls=calls, progress=place.progress)
-    if outcome.data is None:
-        raise CoverageError(f"no summary came; the reasons are in {work / FAILURES}")
-    about = json.loads((work / MANIFEST).read_text("utf-8"))
-    place.log({"usage": about["usage"]})
-    dropped = [
-        LeftOut("summary", f"{lost.document.id} by {lost.system}", lost.status, lost.reason) for lost in outcome.missing
-    ]
-    kept = outcome.data.documents
-    whole = dict.fromkeys(lost.document.id for lost in outcome.missing if lost.document.id not in kept)
-    dropped += [LeftOut("document", doc_id, "has no summary") for doc_id in whole]
+    for each in written:
+        if each.text is not None:
+            sentences = spans(split(each.text, settings.language), "summary")
+            about = {"model": each.model, "asked_sentences": each.asked, "written_sentences": len(sentences)}
+            summaries.append(
+                Summary(
+                    document_id=each.document.id,
+                    system=each.system,
+                    text=each.text,
+                    sentences=sentences,
+                    splitter=splitter_of(settings.language),
+                    category=settings.categories.get(each.system),
+                    extra=about,
+                )
+            )
+    lost = [each for each in written if each.text is None]
+    if not summaries:
+        raise CoverageError(f"no summary came; {lost[0].system}: {lost[0].status}: {lost[0].reason}")
+    summarized = {summary.document_id for summary in summaries}
+    documents = {each.document.id: each.document for each in written}
+    dropped = [LeftOut("summary", f"{each.document.id} by {each.system}", each.status, each.reason) for each in lost]
+    dropped += [LeftOut("document", doc_id, "has no summary") for doc_id in documents if doc_id not in summarized]
+    own = {name: [each.extra for each in summaries if each.system == name] for name in settings.models}
+    changes: dict[str, Any] = {"counts": {}, "files": {}, "origin": None, "splitter": splitter_of(settings.language)}
     return Result(
-        outcome.data,
+        Dataset(
+            {doc_id: document for doc_id, document in documents.items() if doc_id in summarized},
+            summaries,
+            {},
+            data.card.model_copy(update=changes),
+            fact_origins=data.fact_origins,
+        ),
         dropped,
-        models={summary.system: summary.extra["model"] for summary in outcome.data.summaries},
-        details={name: about[name] for name in ("lead", "prompt", "prompt_text", "by_system", "at_length")},
+        models={each.system: each.model for each in written},
+        details={
+            "lead": settings.lead,
+            "prompt": template.hash,
+            "prompt_text": template.source,
+            "by_system": {
+                name: dict(sorted(Counter(each.outcome for each in written if each.system == name).items()))
+                for name in settings.models
+            },
+            "at_length": {
+                name: [
+                    sum(each["asked_sentences"] == each["written_sentences"] for each in kept),
+                    len(kept),
+                ]
+                for name, kept in own.items()
+            },
+        },
     )
 
 
-STEP = Step("summarize", "several models summarize every document, at one length", SummarizeSettings, _step)
+STEP = Step(
+    "summarize",
+    "several models summarize every document, at one length",
+    SummarizeSettings,
+    summarize,
+    reads="documents",
+)
