@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from benchmark.chains import bench, command
 from engine.judges import rows
 from engine.llm import answer
 from models.server import StubServer, ok
@@ -13,7 +14,6 @@ from models.server import StubServer, ok
 from summeter.benchmark import run_step
 from summeter.benchmark.select import DETECT, DetectSettings
 from summeter.benchmark.step import MANIFEST, state_of
-from summeter.cli.main import main
 from summeter.data.dataset import load, save
 
 pytest.importorskip("pyarrow")
@@ -24,12 +24,6 @@ SECRETS = ("qu3ry-secret", "p4ssword", "fr4gment-secret", "t0ken-secret")
 @pytest.fixture(autouse=True)
 def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STUB_API_KEY", "sk-stub-header-key")
-
-
-def command(*arguments: str | Path) -> int:
-    with pytest.raises(SystemExit) as end:
-        main([str(argument) for argument in arguments])
-    return int(end.value.code or 0)
 
 
 def leaked(folder: Path) -> list[tuple[str, str]]:
@@ -56,11 +50,13 @@ def test_no_manifest_log_or_release_holds_a_secret_of_an_address(
         run_step(DETECT, tmp_path / "data", tmp_path / "detect", settings)
         assert any(SECRETS[0] in call.path for call in server.calls)
         assert state_of(DETECT, tmp_path / "data", tmp_path / "detect", settings, None).state == "done"
-    about = ("--name", "town", "--url", f"https://me:{SECRETS[1]}@host/page?id=7&token={SECRETS[3]}")
-    assert command("bench", "release", tmp_path / "detect", "-o", tmp_path / "release", *about) == 0
-    assert command("bench", "verify", tmp_path / "release") == 0
+    url = f"https://me:{SECRETS[1]}@host/page?id=7&token={SECRETS[3]}"
+    assert bench(tmp_path, {"release": {"url": url}}, input="detect") == 0
+    release = tmp_path / "out" / "release"
+    assert command("bench", "verify", release) == 0
+    (tmp_path / "BENCH.yaml").unlink()
     assert leaked(tmp_path) == []
-    assert "https://host/page?id=7" in (tmp_path / "release" / "README.md").read_text()
+    assert "https://host/page?id=7" in (release / "README.md").read_text()
     shown = "".join(capfd.readouterr())
     assert [secret for secret in SECRETS if secret in shown] == []
 
@@ -68,17 +64,19 @@ def test_no_manifest_log_or_release_holds_a_secret_of_an_address(
 def test_the_origin_of_a_source_keeps_its_page_and_loses_its_secrets(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("The harbour opens at nine on weekdays.", "utf-8")
     origin = f"https://me:{SECRETS[1]}@host/page?id=7&X-Amz-Signature={SECRETS[3]}"
-    given = ("bench", "source", f"news={tmp_path / 'a.txt'}", "-o", tmp_path / "source", "--no-detect")
-    assert command(*given, "--origin", f"news={origin}") == 0
+    news = {"path": "a.txt", "origin": origin}
+    assert bench(tmp_path, {"source": {"sources": {"news": news}, "detect": False}}) == 0
+    (tmp_path / "BENCH.yaml").unlink()
     assert leaked(tmp_path) == []
-    assert load(tmp_path / "source").documents["news/a"].extra["origin"].startswith("https://host/page?id=7")
+    assert load(tmp_path / "out" / "source").documents["news/a"].extra["origin"].startswith("https://host/page?id=7")
 
 
 def test_verify_finds_a_secret_in_a_manifest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     save(load(rows(1)), tmp_path / "data")
-    assert command("bench", "release", tmp_path / "data", "-o", tmp_path / "release", "--name", "town") == 0
-    manifest = json.loads((tmp_path / "release" / MANIFEST).read_text())
+    assert bench(tmp_path, {"release": {}}, input="data") == 0
+    release = tmp_path / "out" / "release"
+    manifest = json.loads((release / MANIFEST).read_text())
     manifest["models"] = {"judge": "m at https://host/v1?api_key=abc"}
-    (tmp_path / "release" / MANIFEST).write_text(json.dumps(manifest))
-    assert command("bench", "verify", tmp_path / "release") == 3
+    (release / MANIFEST).write_text(json.dumps(manifest))
+    assert command("bench", "verify", release) == 3
     assert "manifest.json: models" in capsys.readouterr().err

@@ -267,8 +267,8 @@ def test_answers_of_people_are_never_thrown_away(tmp_path: Path) -> None:
 
 CHAIN = """
 name: decided
+input: docs.jsonl
 summarize:
-  documents: docs.jsonl
   models: {lead: scripted/rules.jsonl}
 annotate:
   campaigns: {sentences: {kind: fact_verification}}
@@ -335,7 +335,7 @@ def test_a_campaign_with_answers_is_kept_or_refused(judged: Path, again: bool) -
         (judged.parent / "bench.yaml").write_text(CHAIN.replace("answers_per_item: 2", "answers_per_item: 1"))
     log = (campaign_of(judged) / "events.sqlite").read_bytes()
     run = ("bench", "run", judged.parent / "bench.yaml", "-o", judged)
-    assert summeter(*run, *(["--again", "annotate"] if again else [])) == (0 if again else 2)
+    assert summeter(*run, *(["--only", "annotate"] if again else [])) == (0 if again else 2)
     assert (campaign_of(judged) / "events.sqlite").read_bytes() == log
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmark.chains import command
 
 from summeter.benchmark import chain, chain_status, run_chain, run_step
 from summeter.benchmark.step import (
@@ -25,7 +26,6 @@ from summeter.benchmark.step import (
     read_log,
     read_manifest,
 )
-from summeter.cli.main import main
 from summeter.data.dataset import load, save
 from summeter.records import InputError, UsageError
 
@@ -37,6 +37,9 @@ RULES = [
     {"match": "It rained", "reply": {"summary": "It rained. The river rose."}},
     {"match": "The shop", "reply": {"summary": "A shop opened."}},
 ]
+
+
+HANGS = "SUMMETER_TEST_HANGS"
 
 
 class Shortest(StepSettings):
@@ -57,7 +60,13 @@ def _keep(inputs: Inputs, settings: Shortest, place: Place) -> Result:
     order = sorted(data.documents, key=lambda name: len(data.documents[name].text))
     gone = [LeftOut("document", name, "is longer than others") for name in order[settings.documents :]]
     (place.out / "order.txt").write_text(" ".join(order))
-    return Result(data.with_documents(order[: settings.documents]), gone, packages=("pydantic",))
+
+    def finish(_: Path) -> None:
+        if HANGS in os.environ:
+            print("written", flush=True)
+            time.sleep(60)
+
+    return Result(data.with_documents(order[: settings.documents]), gone, packages=("pydantic",), finish=finish)
 
 
 STEP = Step("shortest", "keeps the shortest documents", Shortest, _keep)
@@ -76,7 +85,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def settings(*, seed: int = 3, documents: int = 1, more: str = "") -> str:
     return (
-        f"name: small\nseed: {seed}\nsummarize:\n  documents: docs.jsonl\n"
+        f"name: small\nseed: {seed}\ninput: docs.jsonl\nsummarize:\n"
         "  models: {lead: scripted/rules.jsonl, other: scripted/rules.jsonl}\n"
         f"shortest: {{documents: {documents}{more}}}\n"
     )
@@ -143,7 +152,7 @@ def test_a_changed_input_makes_the_chain_stale_from_there(bench: Path, tmp_path:
     file = tmp_path / "docs.jsonl"
     file.write_text(file.read_text().replace("Monday", "Tuesday"))
     assert states(tmp_path / "out") == [
-        ("summarize", "stale", "docs.jsonl has changed"),
+        ("summarize", "stale", "what docs.jsonl gave has changed"),
         ("shortest", "stale", "made from summarize, which is not done"),
     ]
     run_chain(bench, tmp_path / "out")
@@ -159,15 +168,41 @@ def test_a_step_s_own_file_that_was_changed_by_hand_is_noticed(bench: Path, tmp_
     assert order.read_text() == "a b"
 
 
-def test_until_and_again(bench: Path, tmp_path: Path) -> None:
+def test_until_a_step_and_only_one(bench: Path, tmp_path: Path) -> None:
     run_chain(bench, tmp_path / "out", until="summarize")
     assert states(tmp_path / "out")[1] == ("shortest", "left", "")
-    run_chain(bench, tmp_path / "out")
     said: list[str] = []
-    run_chain(bench, tmp_path / "out", again="shortest", tell=said.append)
-    assert said == ["summarize: done", "shortest: now"]
-    with pytest.raises(UsageError, match=r"no step 'shortst' \(did you mean shortest\?\)"):
-        run_chain(bench, tmp_path / "out", until="shortst")
+    for _ in range(2):
+        run_chain(bench, tmp_path / "out", only="shortest", tell=said.append)
+    assert said == ["summarize: done", "shortest: now"] * 2
+    run_chain(bench, tmp_path / "out", only="summarize", tell=said.append)
+    assert said[-1] == "summarize: now"
+    for options, why in (
+        ({"until": "shortst"}, "did you mean shortest"),
+        ({"until": "shortest", "only": "shortest"}, "exclude each other"),
+    ):
+        with pytest.raises(UsageError, match=why):
+            run_chain(bench, tmp_path / "out", **options)
+    bench.write_text(settings(seed=4))
+    with pytest.raises(UsageError, match="shortest needs the step summarize, which is stale"):
+        run_chain(bench, tmp_path / "out", only="shortest")
+
+
+def test_a_file_of_one_step_reads_its_input_and_names_its_output(
+    bench: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_chain(bench, tmp_path / "out", until="summarize")
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    (folder / "one.yaml").write_text("name: one\ninput: ../out/summarize\noutput: made\nshortest: {documents: 2}\n")
+    monkeypatch.chdir(tmp_path)
+    (manifest,) = run_chain("elsewhere/one.yaml")
+    assert manifest.counts_out["documents"] == 2
+    assert [record.step for record in manifest.history] == ["summarize"]
+    assert states(folder / "made") == [("shortest", "done", "")]
+    (tmp_path / "out" / "summarize" / "documents.jsonl").write_text("")
+    with pytest.raises(InputError, match="was changed since the step wrote it"):
+        run_chain("elsewhere/one.yaml", only="shortest")
 
 
 def test_a_step_that_fails_or_waits_leaves_no_folder_and_says_why(bench: Path, tmp_path: Path) -> None:
@@ -201,24 +236,17 @@ def test_packages_of_all_steps_are_missed_before_the_first(
     for package in ("py3langid", "pyarrow"):
         monkeypatch.setitem(sys.modules, package, None)
     out = tmp_path / "out"
-    assert run("run", file, "-o", out) == 2
+    assert command("bench", "run", file, "-o", out) == 2
     message = capsys.readouterr().err
     assert all(f"{step} needs {package}" in message for step, package in (
         ("source", "py3langid"), ("release", "pyarrow")))  # fmt: skip
     assert "pip install 'summeter[build,parquet]'" in message
     assert not (out / "source").exists()
     file.write_text(file.read_text().replace("{a: raw}}", "{a: raw}, detect: false}"))
-    assert run("run", file, "-o", out, "--until", "summarize") == 0
-    assert run("run", file, "-o", out) == 2
+    assert command("bench", "run", file, "-o", out, "--until", "summarize") == 0
+    assert command("bench", "run", file, "-o", out) == 2
     assert "pyarrow" in capsys.readouterr().err
     assert [row.state for row in chain_status(out)] == ["done", "done", "left", "left"]
-
-
-def run(*arguments: object) -> int:
-    """The exit code of `summeter bench`."""
-    with pytest.raises(SystemExit) as end:
-        main(["bench", *map(str, arguments)])
-    return int(str(end.value.code or 0))
 
 
 def test_an_error_that_is_mended_is_not_told_again(bench: Path, tmp_path: Path) -> None:
@@ -241,8 +269,10 @@ def test_an_error_that_is_mended_is_not_told_again(bench: Path, tmp_path: Path) 
         ("name: a\nsummarize:\n  models: {a: b/c}\n  words: 0\n", 4, "summarize.words", "is 0; give at least 1"),
         ("name: a\nsummarize:\n  models: {}\n", 3, "summarize.models", "has 0 entries; give at least 1"),
         ("name: a\nsummarize: 7\n", 2, "summarize", "give fields of its own"),
-        ("seed: 1\nsummarize:\n  models: {a: b/c}\n", 1, "name", "is needed and not there"),
+        ("input: x\nsummarize:\n  models: {a: b/c}\n", 1, "name", "is needed and not there"),
         ("name: a\nname: b\nsummarize:\n  models: {a: b/c}\n", 2, "name", "is given twice"),
+        ("name: a\nsummarize:\n  models: {a: b/c}\n", 1, "input", "is needed; the first step is `summarize`"),
+        ("name: a\ninput: x\nsource: {sources: {n: x}}\n", 2, "input", "is read by no step"),
         ("name: a\n", None, None, "names no step"),
         ("- a\n", None, None, "is no mapping"),
     ],
@@ -287,30 +317,26 @@ def test_a_step_alone_takes_a_dataset_folder(tmp_path: Path) -> None:
     assert manifest.history == ()
     assert manifest.counts_out == {"documents": 2, "summaries": 2, "key_facts": 0}
     assert read_manifest(tmp_path / "out" / "shortest") == manifest
-    with pytest.raises(UsageError, match="there is no folder"):
+    with pytest.raises(UsageError, match="there is no file or folder"):
         run_step(STEP, tmp_path / "nothing", tmp_path / "out" / "shortest", Shortest())
 
 
 def test_a_killed_chain_leaves_nothing_that_looks_finished(bench: Path, tmp_path: Path) -> None:
     run_chain(bench, tmp_path / "whole")
-    slow = tmp_path / "slow.py"
-    slow.write_text(
-        f"import sys, time\nsys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        "import test_chain as own\nfrom summeter.benchmark import chain, step\n"
-        "chain.STEPS['shortest'] = 'test_chain:STEP'\n"
-        "sealed = step._sealed\n"
-        "def slowly(*arguments):\n    manifest = sealed(*arguments)\n    print('sealed', flush=True)\n"
-        "    time.sleep(60)\n    return manifest\n"
-        "step._sealed = slowly\n"
+    slow = (
+        f"import sys\nsys.path.insert(0, {str(Path(__file__).parents[1])!r})\n"
+        "import benchmark.test_chain\nfrom summeter.benchmark import chain\n"
+        "chain.STEPS['shortest'] = 'benchmark.test_chain:STEP'\n"
         f"chain.run_chain({str(bench)!r}, {str(tmp_path / 'out')!r})\n"
     )
     for _ in range(2):  # the second finds what the first one left half-built
-        with subprocess.Popen([sys.executable, str(slow)], stdout=subprocess.PIPE) as process:
+        command = [sys.executable, "-c", slow]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, HANGS: "1"}) as process:
             assert process.stdout is not None
-            assert process.stdout.readline() == b"sealed\n"
+            assert process.stdout.readline() == b"written\n"
             os.kill(process.pid, signal.SIGKILL)
-        assert states(tmp_path / "out") == [("summarize", "left", "broken off"), ("shortest", "left", "")]
-        assert not (tmp_path / "out" / "summarize").exists()
+        assert states(tmp_path / "out") == [("summarize", "done", ""), ("shortest", "left", "broken off")]
+        assert not (tmp_path / "out" / "shortest").exists()
     run_chain(bench, tmp_path / "out")
     for step in ("summarize", "shortest"):
         assert contents(tmp_path / "out" / step) == contents(tmp_path / "whole" / step)
@@ -318,19 +344,22 @@ def test_a_killed_chain_leaves_nothing_that_looks_finished(bench: Path, tmp_path
 
 
 def test_the_commands(bench: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as end:
-        main(["bench", "run", str(bench), "-o", str(tmp_path / "out")])
-    assert end.value.code == 0
+    out = tmp_path / "out"
+    assert command("bench", "run", bench) == 2, "neither an option nor the file names a folder"
+    assert "-o FOLDER" in capsys.readouterr().err
+    assert command("bench", "run", bench, "-o", out) == 0
     shown = capsys.readouterr()
     assert shown.err.splitlines() == ["summarize: now", "shortest: now"]
     assert "2 -> 1" in shown.out
+    assert command("bench", "status", out, "--step", "shortest") == 0
+    assert "left out: 1 document: is longer than others" in capsys.readouterr().out
+    assert command("bench", "status", out, "--step", "shortest", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["counts_out"]["documents"] == 1
+    assert command("bench", "status", out, "--step", "shortst") == 2
     moved = bench.rename(tmp_path / "moved.yaml")
-    with pytest.raises(SystemExit) as end:
-        main(["bench", "status", str(tmp_path / "out"), "--json"])
-    assert end.value.code == 2
-    assert "cannot be read" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        main(["bench", "status", str(tmp_path / "out"), "--json", "--config", str(moved)])
+    assert command("bench", "status", out, "--json") == 2
+    capsys.readouterr()
+    assert command("bench", "status", out, "--json", "--config", moved) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert [(row["step"], row["state"], row["documents_out"], row["dropped"]) for row in rows] == [
         ("summarize", "done", 2, 0),

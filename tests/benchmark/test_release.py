@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmark.chains import bench, command
 
 from summeter.benchmark import run_step
 from summeter.benchmark.release import STEP, ReleaseSettings, pseudonym
@@ -24,8 +25,7 @@ from summeter.benchmark.step import (
     read_manifest,
     state_of,
 )
-from summeter.benchmark.verify import Difference, verify
-from summeter.cli.main import main
+from summeter.benchmark.verify import verify
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.folder import file_hash
 from summeter.records import FactOrigin, InputError, UsageError
@@ -278,9 +278,7 @@ def test_what_may_not_be_passed_on_ships_as_an_id_and_a_script(release: Path, so
     (raw / f"{withheld[2]}.txt").write_text(whole.documents[withheld[2]].text)
     script[-1] = str(tmp_path / "all")
     assert subprocess.run(script, capture_output=True, check=False).returncode == 0
-    with pytest.raises(SystemExit) as end:
-        main(["data", "import", str(tmp_path / "all"), "-o", str(tmp_path / "all"), "--force"])
-    assert end.value.code == 0
+    assert command("data", "import", tmp_path / "all", "-o", tmp_path / "all", "--force") == 0
     again = load(tmp_path / "all")
     assert {name: document.text for name, document in again.documents.items()} == {
         name: document.text for name, document in whole.documents.items()
@@ -480,9 +478,7 @@ def test_every_tampering_is_found(name: str, sealed: bool, release: Path, capsys
         reseal(release)
     differences = verify(release)
     assert any(file in each.file and message in each.message for each in differences), differences
-    with pytest.raises(SystemExit) as end:
-        main(["bench", "verify", str(release)])
-    assert end.value.code == 3
+    assert command("bench", "verify", release) == 3
     assert "is not what it says" in capsys.readouterr().err
 
 
@@ -496,28 +492,12 @@ def test_the_split_of_a_whole_release_is_drawn_again(tmp_path: Path) -> None:
 
 
 def test_the_commands(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "datasheet.yaml").write_text("purpose: To test the command.\n")
-    arguments = ["bench", "release", str(source), "-o", str(tmp_path / "out"), "--name", "towns"]
-    arguments += ["--licence", "CC0-1.0", "--splits", "dev=.4,test=.6"]
-    arguments += ["--datasheet", str(tmp_path / "datasheet.yaml")]
-    with pytest.raises(SystemExit) as end:
-        main(arguments)
-    assert end.value.code == 0
-    assert "not answered yet: creators" in capsys.readouterr().err
-    with pytest.raises(SystemExit) as end:
-        main(["bench", "verify", str(tmp_path / "out"), "--json"])
-    assert end.value.code == 0
+    about = {"licence": "CC0-1.0", "splits": {"dev": 0.4, "test": 0.6}, "datasheet": {"purpose": "To test."}}
+    assert bench(tmp_path, {"release": about}, input=source) == 0
+    capsys.readouterr()
+    assert command("bench", "verify", tmp_path / "out" / "release", "--json") == 0
     shown = json.loads(capsys.readouterr().out)
     assert (shown["verified"], shown["rows"]) == (True, [])
-    with pytest.raises(SystemExit) as end:
-        main(["bench", "verify", str(source)])
-    assert end.value.code == 2
-    (tmp_path / "datasheet.yaml").write_text("purpos: To test the command.\n")
-    with pytest.raises(SystemExit) as end:
-        main(arguments)
-    assert end.value.code == 2
-    assert "datasheet.yaml:1: purpos: is not known (did you mean purpose?)" in capsys.readouterr().err
-
-
-def test_a_difference_reads_as_one_line() -> None:
-    assert str(Difference("README.md", "line 3 says 4")) == "README.md: line 3 says 4"
+    assert command("bench", "verify", source) == 2
+    assert bench(tmp_path, {"release": {"datasheet": {"purpos": "To test."}}}, input=source) == 2
+    assert "release.datasheet.purpos: " in capsys.readouterr().err

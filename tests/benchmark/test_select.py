@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmark.chains import bench, command
 from pydantic import ValidationError
 
 from summeter.annotate.campaign.folder import CampaignFolder
@@ -29,7 +30,6 @@ from summeter.benchmark.select import (
 from summeter.benchmark.step import Manifest, WaitingError, file_hashes
 from summeter.benchmark.summarize import STEP as SUMMARIZE
 from summeter.benchmark.summarize import SummarizeSettings
-from summeter.cli.main import main
 from summeter.data.dataset import Dataset, load, save
 from summeter.engine.api import evaluate
 from summeter.records import Judgment, Target, UsageError
@@ -72,13 +72,6 @@ PLAN = {"d0": "tt tt", "d1": "te tt", "d2": "tt xt", "d3": "ee xx", "d4": "ee ee
 """Clean, an error, a failure without an error, both, errors only, a summary without verdicts."""
 
 
-def command(*arguments: object) -> int:
-    """The exit code of `summeter`."""
-    with pytest.raises(SystemExit) as end:
-        main([str(argument) for argument in arguments])
-    return int(str(end.value.code))
-
-
 class TestTexts:
     def test_states_are_those_of_a_count_by_hand(self) -> None:
         found = text_verdicts(dataset(), verdicts(PLAN))
@@ -98,7 +91,7 @@ class TestTexts:
     def test_agreement_by_hand(self) -> None:
         first = text_verdicts(dataset(), verdicts(PLAN))
         other = {"d0": "tt tt", "d1": "et tt", "d2": "ee tt", "d3": "tt tt", "d4": "tt xt", "d5": "tt tt"}
-        row = agreement(first, text_verdicts(dataset(), verdicts(other))).row()
+        row = agreement(first, text_verdicts(dataset(), verdicts(other)))
         assert row == {
             "hallucinogenic": 3, "confirmed": 1, "clean": 1, "undecided": 1, "confirmed_share": 0.5,
             "decided_by_both": 3, "agreed": 2, "agreed_share": 0.6667,
@@ -152,12 +145,11 @@ def test_a_text_with_a_refused_summary_is_unknown(documents: int, tmp_path: Path
     for name, script in (("big", rules), ("small", refused)):
         (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, script)))
     models = {name: f"scripted/{tmp_path}/{name}.jsonl" for name in ("big", "small")}
-    given = SummarizeSettings(models=models, documents=str(tmp_path / "rows.jsonl"))
-    run_step(SUMMARIZE, None, tmp_path / "summarize", given)
+    run_step(SUMMARIZE, tmp_path / "rows.jsonl", tmp_path / "summarize", SummarizeSettings(models=models))
     manifest = run_step(DETECT, tmp_path / "summarize", tmp_path / "detect", DetectSettings(detector="support"))
     states = {"hallucinogenic": 0, "clean": documents - 1, "unknown": 1}
     assert manifest.details["detector"]["texts"] == states
-    assert command("bench", "select", tmp_path / "detect", "-o", tmp_path / "select") == 2
+    assert bench(tmp_path, {"select": {}}, input="detect") == 2
 
 
 class TestSelect:
@@ -277,32 +269,30 @@ class TestDetect:
     def test_annotators_are_shown_the_errors_that_the_threshold_finds(
         self, tmp_path: Path, threshold: float, errors: int
     ) -> None:
-        detect = ("detect", tmp_path / "data", "--run", self.numbers(tmp_path), "--threshold", threshold)
-        assert command("bench", *detect, "-o", tmp_path / "d") == 0
-        found = text_verdicts(dataset(2), load(tmp_path / "d").judgments(DETECTOR))
+        detect = {"detector": {"run": str(self.numbers(tmp_path)), "threshold": threshold}}
+        assert bench(tmp_path, {"detect": detect, "select": {}}, input="data") == (0 if errors else 2)
+        found = text_verdicts(dataset(2), load(tmp_path / "out" / "detect").judgments(DETECTOR))
         assert [verdict.errors for verdict in found.values()] == [errors] * 2
-        assert command("bench", "select", tmp_path / "d", "-o", tmp_path / "s") == (0 if errors else 2)
         if errors:
             settings = AnnotateSettings.model_validate(
                 {"campaigns": {"sentences": {}}, "campaign": {"platform": {"accounts": ["ada", "ben", "cleo"]}}}
             )
             with pytest.raises(WaitingError):
-                run_step(ANNOTATE, tmp_path / "s", tmp_path / "annotate", settings)
+                run_step(ANNOTATE, tmp_path / "out" / "select", tmp_path / "annotate", settings)
             tasks = CampaignFolder(tmp_path / "work" / "annotate" / "sentences").tasks.work
             assert sum((task.machine or {})["verdict"] == "not_supported" for task in tasks) == 2 * errors
 
     def test_values_without_labels_need_a_threshold(self, tmp_path: Path) -> None:
         run = self.numbers(tmp_path)
-        assert command("bench", "detect", tmp_path / "data", "-o", tmp_path / "d", "--run", run) == 2
-        assert not (tmp_path / "d").exists()
+        assert bench(tmp_path, {"detect": {"detector": {"run": str(run)}}}, input="data") == 2
+        assert not (tmp_path / "out" / "detect").exists()
 
     def test_a_threshold_decides_over_the_labels_of_the_evaluator(self, tmp_path: Path) -> None:
         save(dataset(2), tmp_path / "data")
         for threshold, errors in ((0.0, 0), (1.1, 8)):
-            out = tmp_path / f"d{errors}"
-            detect = ("detect", tmp_path / "data", "-e", "support", "--threshold", threshold)
-            assert command("bench", *detect, "-o", out) == 0
-            labels = [judgment.label for judgment in load(out).judgments(DETECTOR)]
+            detect = {"detector": {"evaluator": "support", "threshold": threshold}}
+            assert bench(tmp_path, {"detect": detect}, input="data") == 0
+            labels = [judgment.label for judgment in load(tmp_path / "out" / "detect").judgments(DETECTOR)]
             assert labels.count(0) == errors
 
     @pytest.mark.parametrize(
@@ -316,19 +306,3 @@ class TestDetect:
     def test_faulty_settings(self, settings: dict[str, Any], why: str) -> None:
         with pytest.raises((ValidationError, UsageError), match=why):
             DetectSettings.model_validate(settings)
-
-
-class TestCommands:
-    def test_detect_then_select(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        save(dataset(3), tmp_path / "data")
-        rules = TestDetect().rules(tmp_path)
-        for arguments in (
-            ["detect", tmp_path / "data", "-o", tmp_path / "d", "-m", f"scripted/{rules}"],
-            ["select", tmp_path / "d", "-o", tmp_path / "s", "--per-source", 1, "--rank", "errors"],
-        ):
-            with pytest.raises(SystemExit) as end:
-                main(["bench", *map(str, arguments)])
-            assert end.value.code == 0
-        out = capsys.readouterr().out
-        assert "left out: 1 document: no error was found" in out
-        assert list(load(tmp_path / "s").documents) == ["news/d1"]

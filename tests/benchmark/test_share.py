@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmark.chains import bench, command
 
 from summeter.benchmark.step import MANIFEST, file_hashes
-from summeter.cli.main import main
 from summeter.data.dataset import load
 from summeter.data.folder import CARD, file_hash
 
@@ -20,13 +20,6 @@ pytest.importorskip("pyarrow")
 
 SECRET = "The vault of the archive opens with a brass key that nobody outside of the family has ever seen."
 PUBLIC = "The harbour opens at nine on weekdays, and its keeper counts every visitor who comes through the gate."
-
-
-def command(*arguments: str | Path) -> int:
-    """The exit code of a summeter command."""
-    with pytest.raises(SystemExit) as end:
-        main([str(argument) for argument in arguments])
-    return int(end.value.code or 0)
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -44,9 +37,8 @@ def flat(doc_id: str, text: str, system: str = "aster", **more: Any) -> dict[str
 
 def released(tmp_path: Path, data: Path) -> Path:
     """The release of a dataset folder, as the command writes it."""
-    code = command("bench", "release", data, "-o", tmp_path / "release", "--name", "town")
-    assert code == 0
-    return tmp_path / "release"
+    assert bench(tmp_path, {"release": {}}, input=data) == 0
+    return tmp_path / "out" / "release"
 
 
 def everything(folder: Path) -> bytes:
@@ -162,8 +154,8 @@ def void(_: object) -> None:
 def test_raw_documents_keep_what_their_rows_say(name: str, tmp_path: Path) -> None:
     file, write = RAW[name]
     write(tmp_path / file)
-    assert command("bench", "source", f"vault={tmp_path / file}", "-o", tmp_path / "source", "--no-detect") == 0
-    assert [document.share for document in load(tmp_path / "source").documents.values()] == [False]
+    assert bench(tmp_path, {"source": {"sources": {"vault": file}, "detect": False}}) == 0
+    assert [document.share for document in load(tmp_path / "out" / "source").documents.values()] == [False]
 
 
 @pytest.mark.parametrize("value", ["false", "no", 0])
@@ -171,25 +163,23 @@ def test_a_raw_row_that_cannot_be_read_so_is_an_error(
     value: object, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     raw = write_rows(tmp_path / "raw.jsonl", {"id": "a", "text": SECRET, "share": value})
-    code = command("bench", "source", f"vault={raw}", "-o", tmp_path / "source", "--no-detect", "--on-fault", "skip")
-    assert code == 2
+    assert bench(tmp_path, {"source": {"sources": {"vault": raw}, "detect": False, "on_fault": "skip"}}) == 2
     assert f"{raw}:1: share: " in capsys.readouterr().err
 
 
 def test_a_source_that_says_no_in_quotes_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "BENCH.yaml").write_text('name: x\nsource:\n  sources:\n    news: {path: raw, share: "no"}\n', "utf-8")
-    assert command("bench", "run", tmp_path / "BENCH.yaml", "-o", tmp_path / "out") == 2
+    assert bench(tmp_path, {"source": {"sources": {"news": {"path": "raw", "share": "no"}}}}) == 2
     assert "source.sources.news.share" in capsys.readouterr().err
 
 
 def test_one_text_is_not_released_under_another_id(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = write_rows(tmp_path / "rows.jsonl", flat("vault", SECRET, share=False), flat("copy", SECRET))
     assert command("data", "import", rows, "-o", tmp_path / "data") == 0
-    assert command("bench", "release", tmp_path / "data", "-o", tmp_path / "release", "--name", "town") != 0
+    assert bench(tmp_path, {"release": {}}, input="data") == 2
     error = capsys.readouterr().err
     assert "copy" in error
     assert "vault" in error
-    assert not (tmp_path / "release").exists()
+    assert not (tmp_path / "out" / "release").exists()
 
 
 # ---- verify does not trust the writer ----

@@ -15,7 +15,6 @@ from pydantic import ValidationError
 from summeter.benchmark import run_step
 from summeter.benchmark.raw.source import STEP, SourceSettings
 from summeter.benchmark.step import Manifest, file_hashes
-from summeter.cli.main import main
 from summeter.data.dataset import Dataset, load
 from summeter.records import InputError, InstallError, UsageError
 
@@ -221,42 +220,3 @@ class TestSettings:
     def test_faulty_ones(self, settings: dict[str, Any], why: str) -> None:
         with pytest.raises(ValidationError, match=why):
             SourceSettings.model_validate(settings)
-
-
-class TestCommand:
-    def run(self, *arguments: object) -> int:
-        with pytest.raises(SystemExit) as end:
-            main(["bench", "source", *map(str, arguments)])
-        return int(str(end.value.code))
-
-    def test_sources_by_name(self, raw: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        code = self.run(
-            raw / "news", f"talk={raw / 'calls.jsonl'}", "-o", raw / "out", "--domain", "talk=calls",
-            "--domain", "news", "--private", "talk", "--no-detect", "--sample", "none",
-        )  # fmt: skip
-        assert code == 0
-        assert "15 documents" in capsys.readouterr().out
-        data = load(raw / "out")
-        assert (data.documents["talk/c0"].domain, data.documents["news/n00"].domain) == ("calls", "news")
-        assert data.documents["talk/c0"].share is False
-
-    def test_json_is_the_manifest(self, raw: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        assert self.run(raw / "news", "-o", raw / "out", "--no-detect", "--sample", 3, "--json") == 0
-        assert json.loads(capsys.readouterr().out)["counts_out"]["documents"] == 3
-
-    @pytest.mark.parametrize(
-        ("arguments", "why"),
-        [
-            (["--domain", "nwes=x"], "there is no source 'nwes' (did you mean news?)"),
-            (["--private", "x"], "there is no such source"),
-            (["--sample", "many"], "--sample: Input should be a valid integer"),
-            (["--sample", "0"], "--sample: Input should be greater than or equal to 1"),
-            (["--category", "poem"], "Input should be 'dialogue' or 'text'"),
-        ],
-    )
-    def test_faulty_options(
-        self, raw: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], why: str
-    ) -> None:
-        assert self.run(raw / "news", "-o", raw / "out", "--no-detect", *arguments) == 2
-        assert why in capsys.readouterr().err
-        assert not (raw / "out").exists()
