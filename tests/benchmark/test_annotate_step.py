@@ -363,7 +363,7 @@ def test_a_log_that_was_changed_is_not_taken_back(tmp_path: Path) -> None:
     log.execute("UPDATE events SET data = replace(data, 'not_supported', 'supported') WHERE kind = 'answered'")
     log.commit()
     log.close()
-    with pytest.raises(InputError, match=r"events.sqlite"):
+    with pytest.raises(InputError, match=r"events\.sqlite"):
         done(tmp_path, settings(campaigns={"sentences": {}}))
 
 

@@ -406,7 +406,9 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], None], str, str]] = {
     "a dropped summary": (
         edited("summaries.jsonl", lambda lines: lines.pop() and None), "human.raw.jsonl", "is not in the dataset"
     ),
-    "a changed summary": (replaced("summaries.jsonl", "opens at nine", "opens at five"), "summaries.parquet", "summary"),
+    "a changed summary": (
+        replaced("summaries.jsonl", "opens at nine", "opens at five"), "summaries.parquet", "summary"
+    ),
     "a changed document": (replaced("documents.jsonl", "at nine on", "at five on"), "documents.parquet", "document"),
     "a changed key fact": (
         replaced("keyfacts.jsonl", "opens at nine", "opens at five"), "documents.parquet", "key_facts"

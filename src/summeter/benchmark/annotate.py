@@ -44,7 +44,6 @@ from summeter.benchmark.step import (
     Inputs,
     LeftOut,
     Manifest,
-    Package,
     Place,
     Result,
     Step,
@@ -98,24 +97,23 @@ Json = dict[str, Any]
 
 
 class MadeUp(Record):
-    """Made-up annotators in place of people (see `annotate simulate`): `annotators` in each campaign, of whom `lazy`
-    never read. None is excluded for failed checks unless `attention.pass_share` is given.
+    """Simulated annotators in place of people (see `annotate simulate`). None is excluded for failed checks unless
+    `attention.pass_share` is given."""
 
-    `gold` names data whose `human.raw` says what is right. `adjudicate`: what an adjudicator decides, who knows what is
-    right: ties, all disputes, or nothing; `key_facts` says of a key fact, by its text, how it is to read instead, or
-    (null) that it goes.
-    """
-
-    annotators: int = Field(default=3, ge=1)
-    accuracy: float = Field(default=0.9, ge=0, le=1)
-    bias: float = Field(default=0.0, ge=-1, le=1)
-    laziness: float = Field(default=0.0, ge=0, le=1)
-    trust: float = Field(default=0.0, ge=0, le=1)
-    trust_reasons: float | None = Field(default=None, ge=0, le=1)
-    lazy: int = Field(default=0, ge=0)
-    gold: str | None = None
-    adjudicate: Literal["ties", "all", "nothing"] = "ties"
-    key_facts: dict[str, str | None] = Field(default_factory=dict)
+    annotators: int = Field(3, ge=1, description="Annotators of each campaign.")
+    accuracy: float = Field(0.9, ge=0, le=1, description="Share of their answers that are right.")
+    bias: float = Field(0.0, ge=-1, le=1, description="How far ratings are above (or below) the right ones.")
+    laziness: float = Field(0.0, ge=0, le=1, description="Share of tasks that are answered without reading.")
+    trust: float = Field(0.0, ge=0, le=1, description="Share of the machine's verdicts that are followed.")
+    trust_reasons: float | None = Field(None, ge=0, le=1, description="The same where its reason is shown.")
+    lazy: int = Field(0, ge=0, description="Number of annotators that never read.")
+    gold: str | None = Field(
+        None, description="Data whose `human.raw` says what is right; what it does not say is drawn by the seed."
+    )
+    adjudicate: Literal["ties", "all", "nothing"] = Field("ties", description="What the adjudicator decides.")
+    key_facts: dict[str, str | None] = Field(
+        default_factory=dict, description="By text of a key fact: what the adjudicator writes instead; null drops it."
+    )
 
     @model_validator(mode="after")
     def _some_read(self) -> MadeUp:
@@ -138,21 +136,25 @@ class MadeUp(Record):
 
 
 class AnnotateSettings(StepSettings):
-    """Which campaigns are made. `plan` names a paper's, `campaigns` gives others in their place: by name, fields of a
-    campaign file (docs/campaign-file.md) without `name` and `data`, and `arms`, which of `nothing`, `verdict` and
-    `verdict_and_reason` are shown of the machine's verdict, each in a campaign with people of its own; the last one's
-    labels count. `campaign` holds fields of all of them. `machine` is the judgment set whose verdicts stand beside
-    sentences that are verified, where the data have it. `embed` names a local network (`local/FOLDER`,
-    `hf/ORG/NAME@REVISION`) by whose embeddings the sentences of a document that are most like what is asked about are
-    marked; without it their words are compared. `simulate` has made-up annotators do the work.
-    """
+    """Which campaigns are made."""
 
-    plan: Literal["unisumeval", "summqual"] = "unisumeval"
-    campaigns: dict[str, Json] = Field(default_factory=dict)
-    campaign: Json = Field(default_factory=dict)
-    machine: str | None = DETECTOR
-    embed: str | None = None
-    simulate: MadeUp | None = None
+    plan: Literal["unisumeval", "summqual"] = Field("unisumeval", description="The paper whose campaigns are made.")
+    campaigns: dict[str, Json] = Field(
+        default_factory=dict,
+        description="Other campaigns in their place: by name, fields of a [campaign file](campaign-file.md) without "
+        "`name` and `data`; and `arms`, which of `nothing`, `verdict` and `verdict_and_reason` are shown of the "
+        "machine's verdict, each in a campaign with people of its own. The last one's labels count.",
+    )
+    campaign: Json = Field(default_factory=dict, description="Fields of all campaigns.")
+    machine: str | None = Field(
+        DETECTOR, description="Judgment set whose verdicts stand beside sentences, where the data have it."
+    )
+    embed: str | None = Field(
+        None,
+        description="Local network (`local/FOLDER`, `hf/ORG/NAME@REVISION`) by whose embeddings similar sentences are "
+        "marked; default: by their words.",
+    )
+    simulate: MadeUp | None = Field(None, description="Simulated annotators in place of people.")
 
     @model_validator(mode="after")
     def _fits(self) -> AnnotateSettings:
@@ -536,7 +538,7 @@ def _decisions(service: CampaignService, made_up: MadeUp, truth: Truth) -> list[
 def _step(inputs: Inputs, settings: AnnotateSettings, place: Place) -> Result:
     data, source = inputs.dataset, inputs.folder
     if source is None or not data.summaries:
-        raise UsageError("annotate: there are no summaries to annotate; do `bench summarize` before")
+        raise UsageError("annotate: there are no summaries to annotate; summarize the documents first")
     maker = _Maker(settings, place.work, place.log)
     plans = settings.planned
     validation = next((plan for plan in plans if plan.kind == KeyFactValidation.name), None)

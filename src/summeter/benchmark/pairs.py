@@ -25,7 +25,7 @@ def summarize_copies(data: Dataset, copies: Collection[str], history: Sequence[S
         raise UsageError(
             "redact: pairs: there is no record of how the summaries were written, so the redacted texts cannot be "
             "summarized in the same way; redact the documents first and summarize the result, or begin with the folder "
-            "of a step after `bench summarize`"
+            "of a step after `summarize`"
         )
     documents = Dataset({doc_id: data.documents[doc_id] for doc_id in copies}, (), {}, data.card)
     writing = SummarizeSettings.model_validate(records[SUMMARIZE.name])

@@ -164,7 +164,7 @@ class Config(JudgeSettings):
 
 
 class OwnConfig(JudgeSettings):
-    """A benchmark of one's own: data with people's judgments (docs/benchmark.md)."""
+    """A benchmark of one's own: data with people's judgments (docs/build.md)."""
 
     protocol: Literal["own"] = Field("own", description="own.")
     data: str = Field(description="A dataset folder, a step's folder, a release, or a flat file.")

@@ -76,25 +76,25 @@ _SHORTEST = 16
 
 
 class ReleaseSettings(StepSettings):
-    """What a release says of itself, and how it is divided.
+    """What a release says of itself, and how it is divided."""
 
-    `splits` are shares of the documents by name, drawn with the seed, near-duplicates together; without them a document
-    keeps its split, or is in `test`. `secret` is a file whose content makes the pseudonyms of annotators (at least 16
-    bytes; by default one is drawn and kept in `work/release/pseudonyms.key`): the same secret gives the same pseudonyms
-    in another release. `datasheet` holds the answers of a person. `published` is a date.
-    """
-
-    name: str
-    version: str = "1.0"
-    description: str | None = None
-    licence: str | None = None
-    citation: str | None = None
-    url: str | None = None
-    published: str | None = None
-    language: str = "en"
-    splits: dict[str, float] = Field(default_factory=dict)
-    secret: Path | None = None
-    datasheet: Answers = Field(default_factory=Answers)
+    name: str = Field(description="Name of the benchmark; default: the one above the sections.")
+    version: str = Field("1.0", description="Version of the benchmark.")
+    description: str | None = Field(None, description="What it is, in a sentence or two.")
+    licence: str | None = Field(None, description="Licence of the benchmark as a whole, as SPDX names it.")
+    citation: str | None = Field(None, description="How to cite it.")
+    url: str | None = Field(None, description="Where it is found.")
+    published: str | None = Field(None, description="Date of publication.")
+    language: str = Field("en", description="ISO 639-1 code of the texts.")
+    splits: dict[str, float] = Field(
+        default_factory=dict,
+        description="Shares of the documents by split, drawn by the seed, near-duplicates together; default: the "
+        "splits that documents have, else `test`.",
+    )
+    secret: Path | None = Field(
+        None, description="File of at least 16 bytes that makes the pseudonyms of annotators; default: one is drawn."
+    )
+    datasheet: Answers = Field(default_factory=Answers, description="Answers of a person.")
 
     @model_validator(mode="before")
     @classmethod

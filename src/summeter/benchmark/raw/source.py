@@ -1,4 +1,4 @@
-"""`bench source`: raw documents of several sources as the first dataset of a benchmark."""
+"""The step `source`: raw documents of several sources as the first dataset of a benchmark."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from summeter.text.split import split
 
 
 class RawSource(Record):
-    """One source of documents. `path` is a file, a folder or `hf:...`; `domain`, `licence`, `origin` (who published it,
-    or where) and `share` (whether its texts may be passed on) hold for all of it. `category` says whether its texts are
-    dialogues; by default each text shows it. `columns` names the columns of flat files (field: column)."""
+    """One source of documents."""
 
-    path: str = Field(min_length=1)
-    domain: str | None = None
-    licence: str | None = None
-    origin: str | None = None
-    share: StrictBool = True
-    category: Literal["dialogue", "text"] | None = None
-    columns: dict[str, str] = Field(default_factory=dict)
+    path: str = Field(min_length=1, description="A file, a folder or `hf:...`.")
+    domain: str | None = Field(None, description="Domain of its documents.")
+    licence: str | None = Field(None, description="Licence of its texts.")
+    origin: str | None = Field(None, description="Who published it, or where.")
+    share: StrictBool = Field(default=True, description="Whether its texts may be passed on.")
+    category: Literal["dialogue", "text"] | None = Field(
+        None, description="Whether its texts are dialogues; default: each text shows it."
+    )
+    columns: dict[str, str] = Field(default_factory=dict, description="Columns of flat files, by field.")
 
 
 class SourceSettings(StepSettings):
-    """Settings of `bench source`."""
+    """Which raw documents are read, and which of them are kept."""
 
     sources: dict[str, RawSource] = Field(min_length=1, description="Sources by name: path, domain, licence, origin...")
     sample: int | None = Field(200, ge=1, description="Documents of each source, drawn by the seed; none: all.")

@@ -46,7 +46,7 @@ _CONTEXT = 40
 
 
 class RedactSettings(StepSettings):
-    """Settings of `bench redact`."""
+    """What is masked, and how it is found."""
 
     recognizer: Literal["presidio", "patterns"] = Field(
         "presidio", description="Who finds names of places: Presidio (extra `build`), or patterns alone."
