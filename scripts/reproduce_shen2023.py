@@ -1,6 +1,6 @@
-"""Recompute the tables of Shen et al. (Findings of EMNLP 2023) from the raw replies and write docs/reproduction.md.
+"""Recompute the tables of Shen et al. (Findings of EMNLP 2023) from the raw replies and write reports/reproduction.md.
 
-    python scripts/reproduce_shen2023.py DATA [-o docs/reproduction.md]
+    python scripts/reproduce_shen2023.py DATA [-o reports/reproduction.md]
 
 DATA is a folder with `shen2023.jsonl.gz` (summaries and experts' ratings), `shen2023.outputs.jsonl.gz` (raw RTS and
 MCQ replies), `shen2023.h2h.jsonl.gz` (raw head-to-head replies) and `shen2023.expected.json` (the printed cells). The
@@ -432,7 +432,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write the page; the exit code is 1 where a cell that should agree does not."""
     parser = argparse.ArgumentParser(description="Recompute the tables of Shen et al. (2023).")
     parser.add_argument("data", type=Path, help="the folder with the shen2023 files")
-    parser.add_argument("-o", "--output", type=Path, default=Path("docs/reproduction.md"))
+    parser.add_argument("-o", "--output", type=Path, default=Path("reports/reproduction.md"))
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)

@@ -1,7 +1,7 @@
 """Fit the scorer of `support` and measure what each of its checks adds.
 
     python scripts/support.py --data ../shared/nli_train           # print the tables
-    python scripts/support.py --data ../shared/nli_train --write   # write weights and docs/quality.md
+    python scripts/support.py --data ../shared/nli_train --write   # write weights and reports/quality.md
 
 Sentences against their documents are fitted on `human.jsonl.gz`: claims and summaries that people labelled, from seven
 sources. Key facts against summaries are fitted on the facts in `network/written`. Each figure comes from weights that
@@ -305,7 +305,7 @@ def stored(model: Model) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of human.jsonl.gz")
-    parser.add_argument("--write", action="store_true", help="write the weights and the tables of docs/quality.md")
+    parser.add_argument("--write", action="store_true", help="write the weights and the tables of reports/quality.md")
     options = parser.parse_args()
     table, fact = measured(human(options.data), "source"), measured(facts(), "summary")
     model = {"source": stored(fit(table)), "summary": stored(fit(fact))}
@@ -336,7 +336,7 @@ def main() -> None:
         }
         text = json.dumps({"card": card, "model": model}, indent=1)
         (PACKAGE / "weights.json").write_text(f"{text}\n", encoding="utf-8")
-        page = ROOT / "docs/quality.md"
+        page = ROOT / "reports/quality.md"
         for name, lines in tables.items():
             begin, end = f"<!-- {name} table: begin -->", f"<!-- {name} table: end -->"
             before, rest = page.read_text("utf-8").split(begin, 1)

@@ -47,7 +47,7 @@ def test_every_cell_is_the_value_recomputed_elsewhere(cells: list[Any], shared: 
 
 @pytest.mark.shared
 def test_the_page_holds_these_numbers(cells: list[Any], script: ModuleType, root: Path) -> None:
-    page = (root / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    page = (root / "reports" / "reproduction.md").read_text(encoding="utf-8")
     assert "**771 of 776 cells agree.**" in page
     for table in script.TITLES:
         section = page.partition(f"### {script.TITLES[table]}\n")[2].partition("\n### ")[0]
@@ -64,6 +64,6 @@ def test_rounding_is_the_papers(script: ModuleType) -> None:
 
 
 def test_the_page_names_no_text_and_no_path(root: Path) -> None:
-    page = (root / "docs" / "reproduction.md").read_text(encoding="utf-8")
+    page = (root / "reports" / "reproduction.md").read_text(encoding="utf-8")
     for word in ("/work", "/root", "dm-test", "cnn-test", "http"):
         assert word not in page

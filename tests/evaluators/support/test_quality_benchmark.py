@@ -1,4 +1,4 @@
-"""The benchmark behind docs/quality.md: its rules by hand, and that it says plainly when the data is absent."""
+"""The benchmark behind reports/quality.md: its rules by hand, and that it says plainly when the data is absent."""
 
 import subprocess
 import sys
@@ -61,5 +61,5 @@ def test_absent_data_is_said_plainly(root, tmp_path):
 
 
 def test_the_page_shows_the_shipped_configuration(root):
-    page = (root / "docs" / "quality.md").read_text(encoding="utf-8")
+    page = (root / "reports" / "quality.md").read_text(encoding="utf-8")
     assert LexicalScorer().id in page

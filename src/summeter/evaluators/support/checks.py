@@ -3,7 +3,7 @@
 A check reads a scene (a claim beside the sentence of the text that speaks of it) and yields what it finds: a text that
 a person checks in a second, and the claim's words that it accounts for. No word is reported twice: a check sees which
 words those before it account for (`Scene.accounted`). Findings of the kinds in `CONFLICTS` count against the claim. An
-ablation decided which checks there are (docs/quality.md).
+ablation decided which checks there are (reports/quality.md).
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Support(Evaluator):
     `max_key_facts`. `network`: a small NLI network that comes with summeter is weighed beside the words
     where they leave doubt (`summeter[local]`; slower, and no better on held-out claims). Every verdict names its
     evidence and its reasons. Values are probabilities, calibrated where half of the claims are supported; `base_rate`
-    moves them to another share. `docs/quality.md` shows how far they can be trusted.
+    moves them to another share. `reports/quality.md` shows how far they can be trusted.
     """
 
     name: ClassVar[str] = "support"
