@@ -7,12 +7,15 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 from zipfile import ZipFile
 
 import pytest
 from annotate import campaigns as made
 from annotate import crowds
 from annotate.test_server import Client, opened
+from lxml import html
+from report import xss
 
 from summeter.annotate.analysis.annotator import annotator_page, standing_of
 from summeter.annotate.analysis.export import export_events
@@ -124,6 +127,11 @@ def test_annotators_of_every_kind_are_shown(kind: str, tmp_path: Path) -> None:
             json.dumps(page, allow_nan=False)
 
 
+def parsed(page: str) -> Any:
+    """The page as a browser reads it."""
+    return html.document_fromstring(page)
+
+
 async def lead(browser: Callable[[], Client], service: CampaignService) -> Client:
     client = browser()
     await client.get(f"/admin?token={service.folder.keys.admin}")
@@ -137,18 +145,18 @@ def test_what_has_not_changed_is_not_sent_again(tmp_path: Path) -> None:
 
         async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
             admin = await lead(browser, service)
-            for path in ("status", "people", "quality", "annotator?name=anna"):
-                first = await admin.get(f"/api/admin/{path}")
+            for path in ("/admin", "/admin/quality", "/admin/annotator?name=anna"):
+                first = await admin.get(path)
                 assert first.status == 200, path
                 tag = {"If-None-Match": first.headers["ETag"]}
-                again = await admin.get(f"/api/admin/{path}", headers=tag)
+                again = await admin.get(path, headers=tag)
                 assert (again.status, await again.read()) == (304, b""), path
                 crowds.say(service, service.tasks.work[4].key, {path: crowds.YES})
-                assert (await admin.get(f"/api/admin/{path}", headers=tag)).status == 200, path
+                assert (await admin.get(path, headers=tag)).status == 200, path
             # A pace is one of minutes, whether or not anything happens.
-            tag = {"If-None-Match": (await admin.get("/api/admin/status")).headers["ETag"]}
+            tag = {"If-None-Match": (await admin.get("/admin")).headers["ETag"]}
             clock.now += 61
-            assert (await admin.get("/api/admin/status", headers=tag)).status == 200
+            assert (await admin.get("/admin", headers=tag)).status == 200
 
         serve(service, body)
 
@@ -166,18 +174,19 @@ def test_links_files_and_annotators_are_the_researchers_only(tmp_path: Path) -> 
         async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
             anna, admin = browser(), await lead(browser, service)
             await anna.get("/" + folder.links()["anna"])
-            for path in ("annotator?name=anna", "export/events", "export/judgments"):
-                assert (await anna.get(f"/api/admin/{path}")).status == 401
-            assert (await anna.get("/admin/annotator?name=anna")).status == 401
-            assert (await admin.get("/admin/annotator?name=anna")).status == 200
-            session = await (await admin.get("/api/admin/session")).json()
-            assert {link["name"]: link["path"] for link in session["links"]} == {
-                **{name: f"/{query}" for name, query in folder.links().items()},
-                "preview": "/?preview=1",
-            }
-            assert [entry["name"] for entry in session["exports"]] == ["judgments", "data", "events", "submissions"]
+            for path in ("/api/admin/export/events", "/api/admin/export/judgments", "/admin", "/admin/quality",
+                         "/admin/annotator?name=anna", "/admin/links.txt"):  # fmt: skip
+                assert (await anna.get(path)).status == 401
+            board = parsed(await (await admin.get("/admin")).text())
+            origin = str(admin.make_url("/")).rstrip("/")
+            links = {name: f"{origin}/{query}" for name, query in folder.links().items()}
+            assert board.xpath("//ul[@class='links']//input/@value") == [*links.values(), f"{origin}/?preview=1"]
+            lines = (await (await admin.get("/admin/links.txt")).text()).splitlines()
+            assert dict(line.split("\t") for line in lines) == links
+            files = [path.rpartition("/")[2] for path in board.xpath("//ul[@class='exports']//a/@href")]
+            assert files == ["judgments", "data", "events", "submissions"]
             for query in ("name=eve", "name=anna&only=none", "name=anna&from=-1", "name=anna&from=x"):
-                assert (await admin.get(f"/api/admin/annotator?{query}")).status == 422
+                assert (await admin.get(f"/admin/annotator?{query}")).status == 422
             for name in ("bonuses", "study", "none", "..%2fkeys.json"):
                 assert (await admin.get(f"/api/admin/export/{name}")).status == 404
 
@@ -203,10 +212,60 @@ def test_links_files_and_annotators_are_the_researchers_only(tmp_path: Path) -> 
 
             async def of_crowds(service: CampaignService, browser: Callable[[], Client]) -> None:
                 admin = await lead(browser, service)
-                session = await (await admin.get("/api/admin/session")).json()
-                assert {"bonuses", "study"} <= {entry["name"] for entry in session["exports"]}
-                assert [link["name"] for link in session["links"]] == ["study", "preview"]
-                for entry in session["exports"]:
-                    assert (await admin.get(f"/api/admin/export/{entry['name']}")).status == 200, entry
+                board = parsed(await (await admin.get("/admin")).text())
+                assert board.xpath("//ul[@class='links']//span/bdi/text()") == ["study", "preview"]
+                files = board.xpath("//ul[@class='exports']//a/@href")
+                assert {"/api/admin/export/bonuses", "/api/admin/export/study"} <= set(files)
+                for file in files:
+                    assert (await admin.get(file)).status == 200, file
 
             serve(service, of_crowds)
+
+
+def test_the_table_sorts_and_marks_what_is_low(tmp_path: Path) -> None:
+    with CampaignService(made.make(tmp_path)) as service:
+        disputed(service)
+
+        async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
+            admin = await lead(browser, service)
+            orders = {}
+            for query in ("", "?sort=Annotator&down=1", "?sort=Answers&down=1", "?sort=Answers", "?sort=none"):
+                board = parsed(await (await admin.get(f"/admin{query}")).text())
+                orders[query] = board.xpath("//table//tbody//th/a/bdi/text()")
+                assert board.xpath("//td[@data-label='Checks passed'][contains(@class, 'low')]/text()") == ["0 of 1"]
+            assert orders == {
+                "": ["anna", "ben"],
+                "?sort=Annotator&down=1": ["ben", "anna"],
+                "?sort=Answers&down=1": ["anna", "ben"],
+                "?sort=Answers": ["ben", "anna"],
+                "?sort=none": ["anna", "ben"],
+            }
+
+        serve(service, body)
+
+
+def test_hostile_words_stay_words_on_every_page(tmp_path: Path) -> None:
+    folder = made.make(tmp_path, title=xss.CORPUS[1], contact=xss.CORPUS[3], platform={"name": "local"})
+    with CampaignService(folder) as service:
+        key = service.tasks.work[0].key
+        crowds.say(service, key, {text: {**crowds.NO, "comment": f"{text}\x00\ud800"} for text in xss.CORPUS})
+        service.exclude(xss.CORPUS[0], xss.CORPUS[1], by=xss.CORPUS[2], rule=xss.CORPUS[3])
+
+        async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
+            admin = await lead(browser, service)
+            for path in (
+                "/admin",
+                "/admin/quality",
+                *(f"/admin/annotator?{urlencode({'name': text})}" for text in xss.CORPUS),
+            ):
+                reply = await admin.get(path)
+                page = parsed(await reply.text())
+                assert reply.status == 200, path
+                assert (
+                    page.xpath("//main//*[self::script or self::img or self::svg or self::iframe or self::style]") == []
+                )
+                assert page.xpath("//@*[starts-with(name(), 'on')]") == []
+                assert [link for link in page.xpath("//a/@href") if not link.startswith(("/", "#"))] == []
+            assert xss.CORPUS[0] in parsed(await (await admin.get("/admin")).text()).text_content()
+
+        serve(service, body)

@@ -220,8 +220,6 @@ def test_nothing_a_researchers_page_could_send_breaks_the_server(kind: str, tmp_
             decision = {"task": answer.task, "answer": answer.answer, "reason": "so"}
             bodies: dict[str, list[dict[str, Any]]] = {
                 "adjudicate": [decision, {"task": answer.task, "as": "anna", "reason": None}],
-                "exclude": [{"annotator": "anna", "reason": "so"}],
-                "reinstate": [{"annotator": "anna", "reason": "so"}],
             }
             for path, good in bodies.items():
                 bad = [one for body in good for one in hostile(body)]

@@ -33,7 +33,6 @@ ICON = (
 )
 # Pieces of text that are written together: those of some ten summaries.
 AT_A_TIME = 50
-# Control characters have no place in HTML, escaped or not.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
@@ -91,9 +90,14 @@ def one_file(
     for piece in pieces:
         buffer.append(piece)
         if piece.endswith("\n") and len(buffer) >= AT_A_TIME:
-            yield _CONTROL.sub("\ufffd", "".join(buffer).removesuffix("\n"))
+            yield without_controls("".join(buffer).removesuffix("\n"))
             buffer.clear()
-    yield _CONTROL.sub("\ufffd", "".join(buffer))
+    yield without_controls("".join(buffer))
+
+
+def without_controls(text: str) -> str:
+    """Replace what has no place in HTML, escaped or not: control characters and halves of surrogate pairs."""
+    return _CONTROL.sub("\ufffd", text)
 
 
 @cache

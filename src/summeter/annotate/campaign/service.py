@@ -43,6 +43,7 @@ class CampaignService:
         self.tasks = folder.tasks
         self.kind = folder.kind
         self.names = folder.names
+        self._clock = clock
         self.log = EventLog(
             folder.folder / EVENTS,
             self.empty_state,
@@ -61,6 +62,10 @@ class CampaignService:
     def state(self) -> State:
         """What follows from the log, up to `log.last_seq`."""
         return self.log.state
+
+    def now(self) -> int:
+        """Milliseconds since 1970."""
+        return int(self._clock() * 1000)
 
     def close(self) -> None:
         """Let go of the log, once what was submitted is committed."""

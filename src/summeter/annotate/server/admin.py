@@ -1,45 +1,77 @@
-"""The researcher's side: status, people, exclusion, quality; adjudication stands in a module of its own.
+"""The researcher's pages: dashboard, quality, one annotator in full, exclusion, files. Adjudication has its own module.
 
-Behind the token that `annotate serve` prints.
-
-What takes long to compute is read through a service of its own, opened for reading, so that annotators never wait.
+They stand behind the token that `annotate serve` prints. All of them read through a service of their own, opened for
+reading, so that annotators never wait for statistics.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlencode
 
 from aiohttp import web
 
-from summeter.annotate.analysis.status import people as people_of
-from summeter.annotate.analysis.status import status as status_of
+from summeter.annotate.analysis.status import people, status
 from summeter.annotate.campaign.bodies import Refusal
 from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.folder import CampaignFolder
-from summeter.annotate.campaign.log import Transaction
 from summeter.annotate.campaign.requests import about
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.platforms import platform_named
 from summeter.annotate.server.downloads import downloads, write
-from summeter.annotate.server.security import CSRF, body_of, cookie_of, same_origin, set_cookie
+from summeter.annotate.server.security import CSRF, cookie_of, same_origin, set_cookie
 from summeter.records import UsageError
 
 if TYPE_CHECKING:
     from summeter.annotate.analysis.quality import Standing
+    from summeter.meta.results import Row
 
 COOKIE = "summeter-admin"
-IF_NONE_MATCH = "If-None-Match"
 MINUTE = 60_000
-ANNOTATOR_QUERY = (("name", ""), ("only", "all"), ("from", "0"))
+EVERY, SELDOM = 5, 15
+"""Seconds after which a page asks whether anything has changed; of pages whose statistics take long, the second."""
+PACE = 1 / 3
+"""Under this share of the campaign's median time an annotator's is marked."""
 CONTENT_TYPES = {
     ".zip": "application/zip",
     ".jsonl": "application/jsonl",
     ".csv": "text/csv",
     ".json": "application/json",
 }
+COEFFICIENTS = {
+    "alpha_nominal": "Krippendorff's alpha, nominal",
+    "alpha_ordinal": "Krippendorff's alpha, ordinal",
+    "alpha_interval": "Krippendorff's alpha, interval",
+    "alpha_masi": "Krippendorff's alpha of sets",
+    "ac1": "Gwet's AC1",
+    "identical": "share of identical votes",
+    "span_f1": "F1 of marked characters",
+}
+FILTERS = {
+    "all": "All answers",
+    "checks": "Attention checks",
+    "failed": "Failed checks",
+    "differs": "Others differ",
+}
+COLUMNS: dict[str, Callable[[Any], Any]] = {
+    "Annotator": lambda row: row["annotator"],
+    "Stage": lambda row: row["outcome"] or row["stage"],
+    "Arm": lambda row: row["arm"],
+    "Answers": lambda row: row["answered"],
+    "Batches": lambda row: row["batches"],
+    "Checks passed": lambda row: row["checks_passed"] / row["checks_seen"] if row["checks_seen"] else None,
+    "Seconds, median": lambda row: row["seconds_median"],
+    "Pay": lambda row: row["pay"],
+    "Last seen": lambda row: row["seen_at"],
+}
+"""The columns of the dashboard's table, and the values that its rows are sorted by."""
+NUMBERS = ("Answers", "Batches", "Checks passed", "Seconds, median", "Pay")
+BANDS = (("0.2 or less", 0.2), ("0.2 to 0.4", 0.4), ("0.4 to 0.667", 0.667), ("0.667 to 0.8", 0.8), ("above 0.8", 9.0))
+"""Up to which agreement with the others an annotator is counted in which band."""
 R = TypeVar("R")
 Json = dict[str, Any]
 Page = Callable[..., web.Response]
@@ -51,16 +83,13 @@ def add_routes(app: web.Application, service: CampaignService, page: Page) -> tu
     admin = _Admin(service, page)
     access = admin.access
     app.router.add_get("/admin", admin.enter)
-    app.router.add_get("/admin/quality", admin.shows("quality.html"))
-    app.router.add_get("/admin/annotator", admin.shows("annotator.html"))
+    app.router.add_get("/admin/quality", admin.shows(admin.quality))
+    app.router.add_get("/admin/annotator", admin.shows(admin.annotator))
+    app.router.add_get("/admin/links.txt", admin.shows(admin.links))
+    app.router.add_post("/admin/exclude", admin.shows(admin.rule(service.exclude)))
+    app.router.add_post("/admin/reinstate", admin.shows(admin.rule(service.reinstate)))
     app.router.add_get("/api/admin/session", access.reads(admin.session))
-    app.router.add_get("/api/admin/status", access.reads(admin.status))
-    app.router.add_get("/api/admin/people", access.reads(admin.people))
-    app.router.add_get("/api/admin/quality", access.reads(admin.quality))
-    app.router.add_get("/api/admin/annotator", access.reads(admin.annotator))
     app.router.add_get("/api/admin/export/{name}", access.reads(admin.export))
-    app.router.add_post("/api/admin/exclude", access.writes(_rule(service.exclude)))
-    app.router.add_post("/api/admin/reinstate", access.writes(_rule(service.reinstate)))
     app.on_cleanup.append(admin.close)
     return access, admin.reader
 
@@ -73,73 +102,131 @@ class _Admin:
         self.access, self.reader = AdminAccess(service), Reader(service)
 
     async def enter(self, request: web.Request) -> web.StreamResponse:
-        """The link with the token gives a cookie; the address alone shows the page to who has it."""
+        """The link with the token gives a cookie; the address alone shows the dashboard to who has it."""
         token = request.query.get("token")
         if token is None:
-            return await self.shows("admin.html")(request)
+            return await self.shows(self.dashboard)(request)
         if not self.access.knows(token):
             return self.page("nobody.html", status=401)
         response = web.Response(status=303, headers={"Location": "/admin"})
         set_cookie(request, response, COOKIE, self.access.cookie, framed=False)
         return response
 
-    def shows(self, name: str) -> Handler:
+    def shows(self, handler: Handler) -> Handler:
         """A page, for the researcher only."""
 
+        async def guarded(request: web.Request) -> web.StreamResponse:
+            if not self.access.open_to(request):
+                return self.page("nobody.html", status=401)
+            return await handler(request)
+
+        return guarded
+
+    async def dashboard(self, request: web.Request) -> web.StreamResponse:
+        sort, down = request.query.get("sort", "Annotator"), request.query.get("down") == "1"
+
+        def values(service: CampaignService) -> Json:
+            now = status(service, service.state, self.service.now(), service.log.last_seq)
+            rows = people(service, service.state)
+            absent = {"Pay"} if now["pay"] is None else set()
+            if len({row["arm"] for row in rows}) < 2:
+                absent.add("Arm")
+            columns = [name for name in COLUMNS if name not in absent]
+            value = COLUMNS.get(sort, COLUMNS["Annotator"])
+            known = sorted((row for row in rows if value(row) is not None), key=value, reverse=down)
+            outcomes = (f"{count} {name.replace('_', ' ')}" for name, count in now["outcomes"].items())
+            return {
+                "now": now,
+                "people": [*known, *(row for row in rows if value(row) is None)],
+                "columns": [*columns],
+                "numbers": NUMBERS,
+                "sort": {name: _sorting(name, sort, down=down) for name in columns},
+                "outcomes": ", ".join(outcomes),
+                "links": _links(service.folder),
+                "exports": downloads(service),
+                "origin": _origin(request),
+                "ending": _ending,
+            }
+
+        return await self._live(request, "admin.html", values, minutely=True)
+
+    async def quality(self, request: web.Request) -> web.StreamResponse:
+        def values(service: CampaignService) -> Json:
+            from summeter.annotate.analysis.quality import in_words, quality  # statistics: slow to load
+
+            found = quality(service)
+            annotators = [standing.to_json() for standing in found.annotators]
+            annotators.sort(key=lambda row: (9 if row["agreement"] is None else row["agreement"], -row["answered"]))
+            return {
+                "main": found.headline(),
+                "agreement": list(found.agreement),
+                "annotators": annotators,
+                "bands": _bands([row["agreement"] for row in annotators if row["agreement"] is not None]),
+                "assistance": found.assistance,
+                "pass_share": found.pass_share,
+                "notes": found.notes,
+                "in_words": in_words,
+                "documents": _documents,
+                "coefficients": COEFFICIENTS,
+                "fast": PACE,
+            }
+
+        return await self._live(request, "quality.html", values)
+
+    async def annotator(self, request: web.Request) -> web.StreamResponse:
+        name, only = request.query.get("name", ""), request.query.get("only", "all")
+        begin = request.query.get("from", "0")
+        if not (begin.isascii() and begin.isdigit() and len(begin) < 10):
+            raise Refusal(422, "invalid", "is a number from 0", "from")
+
+        def values(service: CampaignService) -> Json:
+            from summeter.annotate.analysis.annotator import SHOWN, annotator_page, standing_of
+
+            standing = standing_of(self.reader.standings(), name)
+            return {
+                "one": annotator_page(service, standing, only=only, begin=int(begin)),
+                "only": only,
+                "begin": int(begin),
+                "shown": SHOWN,
+                "filters": FILTERS,
+                "others": _others,
+                "csrf": self.access.csrf,
+                "fast": PACE,
+            }
+
+        try:
+            return await self._live(request, "annotator.html", values)
+        except UsageError as error:
+            return self.page("refused.html", status=422, more={"message": str(error)})
+
+    async def links(self, request: web.Request) -> web.StreamResponse:
+        """A line for each person with a link of their own: name, tab, link."""
+        origin = _origin(request)
+        lines = [f"{link['name']}\t{origin}{link['path']}\n" for link in _links(self.service.folder) if link["secret"]]
+        return web.Response(text="".join(lines))
+
+    def rule(self, rule: Callable[..., Event]) -> Handler:
+        """What the form of the annotator's page sends: an exclusion, or taking it back, with a reason for the log."""
+
         async def handle(request: web.Request) -> web.StreamResponse:
-            known = self.access.open_to(request)
-            return self.page(name) if known else self.page("nobody.html", status=401)
+            same_origin(request)
+            form = await request.post()
+            annotator, reason = str(form.get("annotator", "")), str(form.get("reason", "")).strip()
+            try:
+                if not self.access.has_csrf(str(form.get("csrf", ""))):
+                    raise UsageError("the form lacks the session's token; load the page again")
+                if not reason:
+                    raise UsageError("give a reason: it is kept in the log")
+                await asyncio.to_thread(rule, annotator, reason[:2000], by="admin")
+            except UsageError as error:
+                return self.page("refused.html", status=422, more={"message": str(error)})
+            return web.Response(status=303, headers={"Location": f"/admin/annotator?{urlencode({'name': annotator})}"})
 
         return handle
 
     async def session(self, _: web.Request) -> web.StreamResponse:
-        """Who asks, and what does not change while the campaign runs: links to hand out, files there are."""
-        exports = [
-            {"name": name, "title": download.title, "about": download.about, "suffix": download.suffix}
-            for name, download in downloads(self.service).items()
-        ]
-        folder = self.service.folder
-        return web.json_response(
-            {"csrf": self.access.csrf, "campaign": about(folder), "links": _links(folder), "exports": exports}
-        )
-
-    async def status(self, request: web.Request) -> web.StreamResponse:
-        return await self._live(
-            request, lambda transaction: status_of(self.service, transaction.state, transaction.now, transaction.last)
-        )
-
-    async def people(self, request: web.Request) -> web.StreamResponse:
-        return await self._live(request, lambda transaction: {"people": people_of(self.service, transaction.state)})
-
-    async def _live(self, request: web.Request, question: Callable[[Transaction], Json]) -> web.StreamResponse:
-        """What a page asks for again and again: computed where the log has grown, or another minute has begun."""
-
-        def read(transaction: Transaction) -> tuple[str, Json | None]:
-            tag = f'"{transaction.last}-{transaction.now // MINUTE}"'
-            return tag, None if request.headers.get(IF_NONE_MATCH) == tag else question(transaction)
-
-        return _tagged(*await asyncio.wrap_future(self.service.log.submit(read)))
-
-    async def quality(self, request: web.Request) -> web.StreamResponse:
-        tag = request.headers.get(IF_NONE_MATCH)
-        return _tagged(*await asyncio.to_thread(self.reader.unless, tag, lambda _: self.reader.quality()))
-
-    async def annotator(self, request: web.Request) -> web.StreamResponse:
-        name, only, begin = (request.query.get(field, usual) for field, usual in ANNOTATOR_QUERY)
-        if not (begin.isascii() and begin.isdigit() and len(begin) < 10):
-            raise Refusal(422, "invalid", "is a number from 0", "from")
-
-        def page(service: CampaignService) -> Json:
-            from summeter.annotate.analysis.annotator import annotator_page, standing_of
-
-            standing = standing_of(self.reader.standings(), name)
-            return annotator_page(service, standing, only=only, begin=int(begin))
-
-        try:
-            tagged = await asyncio.to_thread(self.reader.unless, request.headers.get(IF_NONE_MATCH), page)
-        except UsageError as error:
-            raise Refusal(422, "invalid", str(error)) from error
-        return _tagged(*tagged)
+        """What the adjudication page needs before anything else."""
+        return web.json_response({"csrf": self.access.csrf, "campaign": about(self.service.folder)})
 
     async def export(self, request: web.Request) -> web.StreamResponse:
         name = request.match_info["name"]
@@ -156,6 +243,25 @@ class _Admin:
 
     async def close(self, _: web.Application) -> None:
         await asyncio.to_thread(self.reader.close)
+
+    async def _live(
+        self, request: web.Request, template: str, values: Callable[[CampaignService], Json], *, minutely: bool = False
+    ) -> web.StreamResponse:
+        """A page that its script asks for again and again: drawn where the log has grown (or another minute begun)."""
+        known = request.headers.get("If-None-Match")
+        minute = self.service.now() // MINUTE if minutely else 0
+
+        def draw(service: CampaignService) -> tuple[str, web.Response | None]:
+            tag = f'"{service.log.last_seq}-{minute}"'
+            if tag == known:
+                return tag, None
+            more = {"here": request.path, "every": EVERY if minutely else SELDOM, "share": _share, "when": _when}
+            return tag, self.page(template, more={**more, "money": _money, **values(service)})
+
+        tag, page = await asyncio.to_thread(self.reader.read, draw)
+        response = web.Response(status=304) if page is None else page
+        response.headers["ETag"] = tag
+        return response
 
 
 class AdminAccess:
@@ -175,6 +281,10 @@ class AdminAccess:
         """Whether the request comes with the cookie."""
         return self._names.same(cookie_of(request, COOKIE), "admin-cookie", self._token)
 
+    def has_csrf(self, token: str) -> bool:
+        """Whether this is the token that writes carry."""
+        return self._names.same(token, "csrf", self.cookie, length=40)
+
     def reads(self, handler: Handler) -> Handler:
         """The handler, for the researcher only."""
 
@@ -190,7 +300,7 @@ class AdminAccess:
 
         async def guarded(request: web.Request) -> web.StreamResponse:
             same_origin(request)
-            if not self._names.same(request.headers.get(CSRF, ""), "csrf", self.cookie, length=40):
+            if not self.has_csrf(request.headers.get(CSRF, "")):
                 raise Refusal(403, "csrf", "the request lacks the session's token; load the page again")
             return await handler(request)
 
@@ -198,68 +308,44 @@ class AdminAccess:
 
 
 class Reader:
-    """A second service on the same log, for reading; one question at a time.
-
-    What takes long is kept until the log grows.
-    """
+    """A second service on the same log, for reading; one question at a time."""
 
     def __init__(self, service: CampaignService) -> None:
         self._main = service
         self._service: CampaignService | None = None
         self._lock = threading.RLock()
-        self._kept: dict[str, tuple[int, Any]] = {}
-
-    def quality(self) -> Json:
-        """`Quality.to_json()` with the place in the log it is of."""
-        from summeter.annotate.analysis.quality import quality  # statistics: slow to load, and not needed to serve
-
-        return self._once("quality", lambda service: {**quality(service).to_json(), "last_seq": service.log.last_seq})
+        self._standings: tuple[int, list[Standing]] | None = None
 
     def standings(self) -> list[Standing]:
-        """Everybody's standing."""
+        """Everybody's statistics, kept until the log grows."""
         from summeter.annotate.analysis.quality import standings
 
-        return self._once("standings", standings)
+        def question(service: CampaignService) -> list[Standing]:
+            if self._standings is None or self._standings[0] != service.log.last_seq:
+                self._standings = service.log.last_seq, standings(service)
+            return self._standings[1]
 
-    def unless(self, tag: str | None, question: Callable[[CampaignService], R]) -> tuple[str, R | None]:
-        """The tag of the log as it is now, and what a question finds there; None where that is the `tag` given."""
-        with self._lock:
-            service = self._fresh()
-            current = f'"{service.log.last_seq}"'
-            return current, None if current == tag else question(service)
-
-    def _once(self, name: str, question: Callable[[CampaignService], R]) -> R:
-        with self._lock:
-            service = self._fresh()
-            last, kept = self._kept.get(name, (None, None))
-            if last != service.log.last_seq:
-                kept = question(service)
-                self._kept[name] = service.log.last_seq, kept
-            return cast("R", kept)
+        return self.read(question)
 
     def read(self, question: Callable[[CampaignService], R]) -> R:
         """What a question finds in the log as it is now."""
         with self._lock:
-            return question(self._fresh())
+            if self._service is None:
+                self._service = CampaignService(self._main.folder, readonly=True)
+            self._service.log.refresh()
+            return question(self._service)
 
     def close(self) -> None:
-        """Let go of the log."""
+        """Close the log."""
         with self._lock:
             if self._service is not None:
                 self._service.close()
 
-    def _fresh(self) -> CampaignService:
-        if self._service is None:
-            self._service = CampaignService(self._main.folder, readonly=True)
-        self._service.log.refresh()
-        return self._service
 
-
-def _tagged(tag: str, page: Json | None) -> web.StreamResponse:
-    """The page, or that it is as it was."""
-    if page is None:
-        return web.Response(status=304, headers={"ETag": tag})
-    return web.json_response(page, headers={"ETag": tag})
+def _origin(request: web.Request) -> str:
+    """The address under which the researcher reached the server; a proxy says by a header that it ends TLS."""
+    secure = request.secure or request.headers.get("X-Forwarded-Proto", "").strip().lower() == "https"
+    return f"{'https' if secure else 'http'}://{request.host}"
 
 
 def _links(folder: CampaignFolder) -> list[Json]:
@@ -271,16 +357,54 @@ def _links(folder: CampaignFolder) -> list[Json]:
     return [*links, {"name": "preview", "path": "/?preview=1", "secret": False}]
 
 
-def _rule(rule: Callable[..., Event]) -> Handler:
-    async def handle(request: web.Request) -> web.StreamResponse:
-        body = await body_of(request)
-        annotator, reason = body.get("annotator"), body.get("reason")
-        if not isinstance(annotator, str) or not isinstance(reason, str) or not reason.strip():
-            raise Refusal(422, "invalid", "give the annotator and a reason", "reason")
-        try:
-            await asyncio.to_thread(rule, annotator, reason[:2000], by="admin")
-        except UsageError as error:
-            raise Refusal(422, "invalid", str(error), "annotator") from error
-        return web.json_response({"ok": True})
+def _sorting(name: str, sort: str, *, down: bool) -> Json:
+    """How the table is sorted by a column now, and the link that sorts by it (by the same one again: the other way)."""
+    current = name == sort
+    order = ("descending" if down else "ascending") if current else "none"
+    turned = not down if current else name != "Annotator"
+    return {"order": order, "link": f"/admin?{urlencode({'sort': name, 'down': int(turned)})}"}
 
-    return handle
+
+def _ending(end: Json) -> tuple[str, str]:
+    """The expected end and what it rests on."""
+    if end["at"]:
+        return _when(end["at"]), end["how"]
+    head, colon, rest = end["how"].partition(": ")
+    return (head, rest) if colon else ("reached", head)
+
+
+def _bands(agreements: Sequence[float]) -> list[tuple[str, int]]:
+    """How many annotators agree with the others how well: a crowd at chance is seen at a glance."""
+    if len(agreements) < 2:
+        return []
+    below = [0, *(sum(value <= limit for value in agreements) for _, limit in BANDS)]
+    return [(name, below[place + 1] - below[place]) for place, (name, _) in enumerate(BANDS)]
+
+
+def _documents(row: Row) -> str:
+    """Which documents a row of agreement is of."""
+    if row.domain is not None:
+        return f"domain {row.domain}"
+    return f"{row.details['by']}: {row.details['group']}" if "group" in row.details else "all"
+
+
+def _others(answer: Json) -> str:
+    """What others said of the same task."""
+    if answer["check"]:
+        return "check passed" if answer["passed"] else "check failed"
+    if not answer["others"]:
+        return "nobody else yet"
+    same, others = answer["same"], answer["others"]
+    return f"the same ({others})" if same == others else f"{same} of {others} the same"
+
+
+def _share(part: float | None, whole: float = 1) -> str:
+    return f"{round(100 * part / whole)} %" if whole and part is not None else "–"
+
+
+def _when(at: int | None) -> str:
+    return f"{datetime.fromtimestamp(at / 1000, UTC):%Y-%m-%d %H:%M}" if at else "–"
+
+
+def _money(amount: float, currency: str) -> str:
+    return f"{amount:,.2f} {currency}"

@@ -31,7 +31,7 @@ from summeter.annotate.server.security import (
     same_origin,
     set_cookie,
 )
-from summeter.pages.templates import COMPONENTS, environment
+from summeter.pages.templates import COMPONENTS, environment, without_controls
 from summeter.records import InstallError, Parameter, UsageError, canonical, digest
 
 if TYPE_CHECKING:
@@ -103,13 +103,13 @@ class _Pages:
         """A page for annotators as a response; `more` is what only this template gets."""
         return self._render(name, status, self.language, more or {})
 
-    def researchers(self, name: str, status: int = 200) -> web.Response:
+    def researchers(self, name: str, status: int = 200, more: Mapping[str, Any] | None = None) -> web.Response:
         """A page for researchers, in English."""
-        return self._render(name, status, shipped(REFERENCE), {})
+        return self._render(name, status, shipped(REFERENCE), more or {})
 
     def _render(self, name: str, status: int, language: Language, more: Mapping[str, Any]) -> web.Response:
         given = {**self._common, "framed": False, "language": language, "t": language.text, **more}
-        text = self._environment.get_template(name).render(given)
+        text = without_controls(self._environment.get_template(name).render(given))
         return web.Response(text=text, content_type="text/html", status=status)
 
     @cached_property

@@ -37,7 +37,7 @@ def headers(platform: Platform) -> Callable[[web.Request, web.StreamResponse], A
     fixed = {
         "Content-Security-Policy": policy(allowed),
         "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "no-referrer",
+        "Referrer-Policy": "same-origin",  # without it the forms of the researcher's pages would name no origin
         "Cross-Origin-Opener-Policy": "same-origin",
         "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
         "Server": "summeter",
