@@ -272,7 +272,7 @@ def test_the_least_context_of_the_servers_counts() -> None:
 def test_the_health_of_a_server_is_what_it_says_of_itself() -> None:
     async def well(url: str) -> bool:
         bound = bind({"judge": "vllm/m"}, None, CallSettings(base_url=f"{url},http://127.0.0.1:9/v1"))
-        servers = bound.meters["vllm/m"].llm.llm.llm.servers  # type: ignore[attr-defined]
+        servers = bound.models["vllm/m"].llm.llm.servers  # type: ignore[attr-defined]
         answers = [await server.healthy() for server in servers]
         await bound.close()
         assert answers[1] is False

@@ -19,7 +19,6 @@ from summeter.models.base import Completion, Message, Request
 from summeter.models.layers.batches import Batches
 from summeter.models.layers.budget import Budget, CallBudget
 from summeter.models.layers.cache import Stored
-from summeter.models.layers.meter import Meter
 from summeter.models.prices import Price
 from summeter.models.providers.batches import Batching
 from summeter.models.resolve import CallSettings, bind, resolve
@@ -91,7 +90,7 @@ class Session:
             llm, api, self.store, self.log, usage=usage, budget=budget, max_retries=retries, sleep=self._sleep,
             tell=self.told.append,
         )  # fmt: skip
-        self.model = Meter(Stored(llm.id, self.store, self.batches.missing, usage=usage), usage)
+        self.model = Stored(llm.id, self.store, self.batches.missing, usage=usage)
 
     async def _sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -493,7 +492,7 @@ class TestResume:
 
             async def main() -> None:
                 try:
-                    await bound.meters[MODELS[vendor]].complete(waits)
+                    await bound.models[MODELS[vendor]].complete(waits)
                 finally:
                     await bound.close()
 

@@ -11,7 +11,6 @@ import pytest
 from summeter.models.base import LLM, Completion, Message, Request
 from summeter.models.layers.cache import Cache, replay
 from summeter.models.layers.formats import FormatFallback
-from summeter.models.layers.meter import Meter
 from summeter.models.layers.rate_limit import RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry
 from summeter.models.providers.provider import PROVIDERS, providers
@@ -26,7 +25,6 @@ LAYERS: dict[str, Callable[[LLM], LLM]] = {
     "retry": lambda llm: Retry(llm, rng=random.Random(0)),
     "limit": lambda llm: RateLimited(llm, RateLimiter(1)),
     "formats": FormatFallback,
-    "meter": Meter,
     "stack": lambda llm: stack(llm, CallStore()),
 }
 

@@ -14,9 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from models.server import CUT_BODY, HANG, RESET, Call, Reply, StubServer, fail, ok
 
-from summeter.models.base import Message, Request
-from summeter.models.layers.cache import replay
-from summeter.models.layers.meter import Meter
+from summeter.models.base import LLM, Message, Request
+from summeter.models.layers.cache import Cache, replay
 from summeter.models.layers.rate_limit import RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry, RetryPolicy
 from summeter.models.prompts import Prompt
@@ -48,14 +47,14 @@ def prompt(text: str) -> Prompt:
     return Prompt("p", "0000", (Message(role="user", content=text),))
 
 
-def connect(server: StubServer, store: CallStore | None = None, policy: RetryPolicy = FAST, **options: Any) -> Meter:
+def connect(server: StubServer, store: CallStore | None = None, policy: RetryPolicy = FAST, **options: Any) -> Cache:
     llm = resolve("openai-api/stub/tiny", base_url=server.url, environ={}, **options)
     return stack(
         llm, store, retry=policy, rng=random.Random(7), limiter=RateLimiter(options.get("max_connections", 32))
     )
 
 
-async def ask_all(meter: Meter, count: int) -> list[Answer[int] | BaseException]:
+async def ask_all(meter: LLM, count: int) -> list[Answer[int] | BaseException]:
     bound = BoundLLM(meter)
     try:
         return await asyncio.gather(
@@ -140,8 +139,8 @@ def test_a_wait_holds_no_connection() -> None:
 
         llm = resolve("openai-api/stub/tiny", base_url=server.url, environ={}, max_connections=1)
         usage = Usage()
-        meter = Meter(
-            Retry(RateLimited(llm, RateLimiter(1)), FAST, rng=random.Random(7), sleep=others, usage=usage), usage
+        meter = Retry(
+            RateLimited(llm, RateLimiter(1)), FAST, rng=random.Random(7), sleep=others, usage=usage
         )
         answers = asyncio.run(ask_all(meter, 6))
     assert [answer.data for answer in answers] == list(range(6))  # type: ignore[union-attr]
@@ -198,7 +197,7 @@ def test_what_a_server_lacks_leaves_the_keys_of_calls_alone() -> None:
         made = len(server.calls)
         assert asyncio.run(ask_all(connect(server, store), 5)) == first
         assert len(server.calls) == made
-        replayed = asyncio.run(ask_all(Meter(replay("openai-api/stub/tiny", store)), 5))
+        replayed = asyncio.run(ask_all(replay("openai-api/stub/tiny", store), 5))
         assert replayed == first
         assert {json.loads(call.completion)["format"] for call in store} == {"text"}
 
@@ -226,7 +225,7 @@ def test_one_repair_turn_and_no_more() -> None:
 
 
 def test_identical_questions_at_one_time_are_one_call() -> None:
-    async def main(meter: Meter) -> None:
+    async def main(meter: Cache) -> None:
         bound = BoundLLM(meter)
         answers = await asyncio.gather(*(bound.ask(prompt("item 3"), FORM) for _ in range(20)))
         assert {answer.data for answer in answers} == {3}
@@ -243,7 +242,7 @@ def test_interrupted_and_resumed_asks_nothing_twice(tmp_path: Path) -> None:
     def behave(call: Call) -> Reply:
         return ok(json.dumps({"n": number(call)}))._replace(delay=0.01 * (1 + number(call) % 5))
 
-    async def some(meter: Meter, store: CallStore) -> None:
+    async def some(meter: Cache, store: CallStore) -> None:
         task = asyncio.create_task(ask_all(meter, 60))
         while len(store) < 10:  # noqa: ASYNC110 - the store knows of no events
             await asyncio.sleep(0.002)

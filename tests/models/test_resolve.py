@@ -157,14 +157,14 @@ def test_roles_with_one_model_share_it(tmp_path: Path) -> None:
         await bound.close()
 
     asyncio.run(main())
-    assert list(bound.meters) == [model]
-    assert (bound.meters[model].usage.sent, bound.meters[model].usage.hits) == (1, 1)
+    assert list(bound.models) == [model]
+    assert (bound.models[model].usage.sent, bound.models[model].usage.hits) == (1, 1)
 
 
 def test_models_at_one_address_share_their_limit() -> None:
     settings = CallSettings(base_url="http://127.0.0.1:9/v1", max_connections=3)
     bound = bind({"judge": "vllm/a", "second": "vllm/b"}, None, settings)
-    limiters = {meter.llm.llm.llm._limiter for meter in bound.meters.values()}  # type: ignore[attr-defined]
+    limiters = {llm.llm.llm._limiter for llm in bound.models.values()}  # type: ignore[attr-defined]
     assert len(limiters) == 1
 
 

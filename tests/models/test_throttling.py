@@ -156,7 +156,7 @@ class TestAServerThatIsGone:
     def test_one_that_does_not_come_back_ends_the_run(self) -> None:
         async def main() -> None:
             bound = bind({"judge": "vllm/m"}, None, CallSettings(base_url=url, retry=RetryPolicy(patience=0.5)))
-            llm = bound.meters["vllm/m"]
+            llm = bound.models["vllm/m"]
             await llm.complete(Request(model="vllm/m", messages=(Message(role="user", content="first"),)))
             server.__exit__()
             with pytest.raises(UnreachableError):

@@ -52,8 +52,7 @@ TEMPLATES: Mapping[PromptForm, str] = {"summeter": "summarize", "unisumeval": "s
 KIND = "document"
 """What documents are called in the prompt by default."""
 CALL_COUNTS = (
-    "asked", "hits", "joined", "sent", "retries", "failures", "tokens_in", "tokens_out", "tokens_cached", "untold",
-    "seconds", "waited",
+    "hits", "joined", "sent", "retries", "failures", "tokens_in", "tokens_out", "tokens_cached", "untold", "seconds",
 )  # fmt: skip
 """The counts of each model's calls that are logged."""
 
@@ -154,7 +153,7 @@ def summarize(inputs: Inputs, settings: SummarizeSettings, place: Place) -> Resu
         None if settings.prompts is None else PromptFolder.model_validate(settings.prompts),
     )
     calls = CallSettings(
-        settings=Settings(settings.temperature, settings.max_reply, settings.seed),
+        settings=lambda _: Settings(settings.temperature, settings.max_reply, settings.seed),
         base_url=settings.base_url,
         timeout=settings.timeout,
         max_connections=settings.concurrency,
@@ -189,7 +188,7 @@ def summarize(inputs: Inputs, settings: SummarizeSettings, place: Place) -> Resu
                 await bound.close()
 
         run_sync(write_all())
-        usage: dict[str, Any] = {model: meter.usage.fields(CALL_COUNTS) for model, meter in bound.meters.items()}
+        usage: dict[str, Any] = {model: llm.usage.fields(CALL_COUNTS) for model, llm in bound.models.items()}
         usage |= {model: counts.fields(USAGE_FIELDS["local"]) for model, counts in local.items()}
     place.log({"usage": usage})
     order = {document.id: number for number, document in enumerate(documents)}

@@ -46,7 +46,6 @@ from summeter.evaluators.base import Evaluator, Prepared
 from summeter.evaluators.derived import DerivedEvaluator
 from summeter.models.layers.retry import RetryPolicy
 from summeter.models.resolve import Bound, CallSettings, bind
-from summeter.models.structured import BoundLLM
 from summeter.records import (
     BudgetError,
     Fault,
@@ -147,7 +146,7 @@ async def _run_session(
     money = spending(plan.options, plan.models.values() if replay is None else ())
     if replay is None:
         # A missing key is told of before anything is written.
-        await _bind(plan, None, _call_settings(plan, money)).close()
+        await bind(plan.models, None, _call_settings(plan, money)).close()
     _check_folder(folder)
     with Journal(folder) as journal, ExitStack() as stores:
         before = _before(folder, plan.data)
@@ -331,8 +330,8 @@ class _Session:
             tell=self.progress.note,
             broken=lambda: self.journal.broken or (None if results is None else results.broken),
         )
-        bound = _bind(plan, store, calls)
-        self.money.meters.update(bound.meters)
+        bound = bind(plan.models, store, calls)
+        self.money.used.update({model: llm.usage for model, llm in bound.models.items()})
         networks = networks_of(plan, results, self.used, replay=self.replay)
         asking = [job for job in plan.jobs if not isinstance(job.evaluator, DerivedEvaluator)]
         partial = [job for job in asking if job.entry.partial]
@@ -436,6 +435,7 @@ def _asks_local_models(job: Job) -> bool:
 def _call_settings(plan: RunPlan, money: Spending) -> CallSettings:
     options = plan.options
     return CallSettings(
+        settings=plan.asking,
         base_url=options.base_url,
         timeout=options.timeout,
         max_connections=options.concurrency,
@@ -447,12 +447,3 @@ def _call_settings(plan: RunPlan, money: Spending) -> CallSettings:
         batch=options.batch,
         contexts={model: context.tokens for model, context in plan.contexts.items() if context.tokens is not None},
     )
-
-
-def _bind(plan: RunPlan, store: CallStore | None, calls: CallSettings) -> Bound:
-    bound = bind(plan.models, store, calls)
-    llms = {
-        role: BoundLLM(model.llm, plan.asking(role)._replace(fence=model.settings.fence))
-        for role, model in bound.llms.items()
-    }
-    return bound._replace(llms=llms)

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from summeter.engine.options import Options
 from summeter.models.base import Request
 from summeter.models.layers.budget import Budget, Replies
-from summeter.models.layers.meter import Meter
 from summeter.models.prices import Price, Prices, prices
 from summeter.models.tokens import expected
 from summeter.records import InputError, Parameter, UsageError
@@ -26,11 +25,11 @@ from summeter.runs.usage import Usage
 
 
 class Spending(NamedTuple):
-    """What the run's own models may take (`budget`, None without one) and cost, and what they were seen to take."""
+    """What the run's own models may take (`budget`, None without one) and cost; `used` counts this session's calls."""
 
     prices: Prices
     budget: Budget | None
-    meters: dict[str, Meter]
+    used: dict[str, Usage]
 
 
 def spending(options: Options, models: Iterable[str]) -> Spending:
@@ -103,7 +102,7 @@ def accounts(folder: Path, manifest: Manifest, work: Mapping[str, Work], session
         for signature, judge in entries.items()
         if judge.models
     }
-    usage = _by_model(calls.values(), turned_away, manifest.usage, table, session.meters)
+    usage = _by_model(calls.values(), turned_away, manifest.usage, table, session.used)
     return manifest.model_copy(update={"usage": usage, "judge_usage": judged})
 
 
@@ -112,7 +111,7 @@ def _by_model(
     turned_away: Iterable[CallTokens],
     before: Mapping[str, Usage],
     table: Prices,
-    meters: Mapping[str, Meter],
+    session: Mapping[str, Usage],
 ) -> dict[str, Usage]:
     answered: dict[str, list[CallTokens]] = defaultdict(list)
     paid: dict[str, list[CallTokens]] = defaultdict(list)
@@ -122,9 +121,9 @@ def _by_model(
     for call in turned_away:
         paid[call.model].append(call)
     used = {}
-    for model in dict.fromkeys([*before, *paid, *meters]):
+    for model in dict.fromkeys([*before, *paid, *session]):
         old = before.get(model, Usage())
-        now = meters[model].usage if model in meters else Usage()
+        now = session.get(model, Usage())
         price = table.of(model)
         used[model] = replace(
             _taken(paid[model], table),

@@ -16,7 +16,6 @@ from summeter.models.layers.batches import Batches, PendingBatchGuard
 from summeter.models.layers.budget import Budget, BudgetGuard, CallBudget
 from summeter.models.layers.cache import Cache, Stored, WriteGuard, replay
 from summeter.models.layers.formats import FormatFallback
-from summeter.models.layers.meter import Meter
 from summeter.models.layers.rate_limit import Limits, RateLimited, RateLimiter
 from summeter.models.layers.retry import Retry, RetryPolicy
 from summeter.models.layers.truncation import TruncationCheck
@@ -108,8 +107,8 @@ def stack(
     limiter: RateLimiter | None = None,
     rng: random.Random | None = None,
     budget: CallBudget | None = None,
-) -> Meter:
-    """The LLM with its layers, from the innermost: reply formats, rate limit, retries, budget, call store, counts.
+) -> Cache:
+    """The LLM with its layers, from the innermost: reply formats, rate limit, retries, budget, call store.
 
     A wait between tries holds no connection (retry is outside the limit); what is cached is what came
     after all tries (cache is outside retry), and a stored reply costs nothing (cache is outside the budget).
@@ -123,12 +122,12 @@ def stack(
     llm = Retry(llm, retry or RetryPolicy(), rng=rng or random.Random(), usage=usage)
     if budget is not None:
         llm = BudgetGuard(llm, budget)
-    return Meter(Cache(llm, store, usage=usage), usage)
+    return Cache(llm, store, usage=usage)
 
 
 @dataclass(frozen=True)
 class CallSettings:
-    """How a run talks to its models: `settings` say what is asked, the rest how it is sent.
+    """How a run talks to its models: `settings` of a role say what is asked, the rest how it is sent.
 
     `requests` and `tokens` are limits a minute for each endpoint; `budget` is what all models may spend together,
     at the prices of `prices`. `contexts` is how much models read, as their servers said. With `batch` everything
@@ -136,7 +135,7 @@ class CallSettings:
     `broken` is the failed write of the run's other files, if there is one: nothing is sent after it.
     """
 
-    settings: Settings = field(default_factory=Settings)
+    settings: Callable[[str], Settings] = lambda _: Settings()
     base_url: str | None = field(default=None, repr=False)
     timeout: float = TIMEOUT
     max_connections: int = MAX_CONNECTIONS
@@ -152,16 +151,12 @@ class CallSettings:
     tell: Callable[[str], None] = lambda _: None
     broken: Callable[[], Exception | None] = lambda: None
 
-    @property
-    def limits(self) -> Limits:
-        return Limits(self.max_connections, self.requests, self.tokens)
-
 
 class Bound(NamedTuple):
-    """The models of a run: `llms` by role, one meter for each model string, and what waits for batches."""
+    """The models of a run: `llms` by role, `models` by model string, and what waits for batches."""
 
     llms: dict[str, BoundLLM]
-    meters: dict[str, Meter]
+    models: dict[str, Cache | Stored]
     batches: tuple[Batches, ...] = ()
 
     async def fetch(self) -> None:
@@ -171,28 +166,29 @@ class Bound(NamedTuple):
                 group.create_task(batches.fetch())
 
     async def close(self) -> None:
-        for meter in self.meters.values():
-            await meter.close()
-        for batches in self.batches:
-            await batches.close()
+        for each in (*self.models.values(), *self.batches):
+            await each.close()
 
 
 def bind(
-    models: Mapping[str, str], store: CallStore | None = None, calls: CallSettings | None = None,
-    *, rng: random.Random | None = None,
-) -> Bound:  # fmt: skip
-    """Role -> bound LLM. Roles with one model string share its connections, counts and known lacks;
-    models at one address share its limits. With `calls.replay` the store answers alone."""
+    models: Mapping[str, str],
+    store: CallStore | None = None,
+    calls: CallSettings | None = None,
+    *,
+    rng: random.Random | None = None,
+) -> Bound:
+    """Role -> bound LLM. Roles with one model string share its connections, counts and known
+    lacks; models at one address share its limits. With `calls.replay` the store answers alone."""
     calls = calls or CallSettings()
-    meters: dict[str, Meter] = {}
+    rates = Limits(calls.max_connections, calls.requests, calls.tokens)
+    answering: dict[str, Cache | Stored] = {}
     limiters: dict[str, RateLimiter] = {}
     batches: list[Batches] = []
     for model in dict.fromkeys(models.values()):
         if calls.replay:
             if store is None:
                 raise UsageError("a replay needs the recorded calls of a run")
-            usage = Usage()
-            meters[model] = Meter(replay(model, store, usage=usage), usage)
+            answering[model] = replay(model, store)
             continue
         price = calls.prices.of(model, batched=calls.batch) if calls.prices is not None else None
         budget = None if calls.budget is None else CallBudget(calls.budget, price)
@@ -206,15 +202,26 @@ def bind(
                 Parameter("base_url"),
             )
         if calls.batch:
-            usage, calls_of_run = Usage(), CallStore() if store is None else store
-            own = _batches(servers[0], calls_of_run, calls, usage, budget)
+            (llm,) = servers
+            api = llm.batches() if isinstance(llm, Batching) else None
+            if api is None:
+                raise UsageError(
+                    f"{llm.id} has no batch API that summeter speaks; run without ",
+                    Parameter("batch"),
+                    ", or choose a model of openai/, anthropic/ or openai-api/",
+                )
+            usage, kept = Usage(), CallStore() if store is None else store
+            own = Batches(
+                llm, api, kept, calls.batches, usage=usage, budget=budget, max_retries=calls.retry.max_retries,
+                tell=calls.tell,
+            )  # fmt: skip
             batches.append(own)
-            meters[model] = Meter(Stored(model, calls_of_run, own.missing, usage=usage), usage)
+            answering[model] = Stored(model, kept, own.missing, usage=usage)
             continue
-        limits = [limiters.setdefault(getattr(llm, "address", llm.id), RateLimiter(calls.limits)) for llm in servers]
+        limits = [limiters.setdefault(getattr(llm, "address", llm.id), RateLimiter(rates)) for llm in servers]
         sent = [_checked(llm, calls, store) for llm in servers]
         if len(servers) > 1:
-            llm: LLM = Balanced(
+            llm = Balanced(
                 [
                     Server(FormatFallback(llm), bare.address, bare.healthy, limiter)
                     for llm, bare, limiter in zip(sent, servers, limits, strict=True)
@@ -222,11 +229,13 @@ def bind(
                 ]
             )
         else:
-            llm = sent[0]
-        meters[model] = stack(llm, store, retry=calls.retry, limiter=limits[0], rng=rng, budget=budget)
-    settings = calls.settings._replace(fence=None if store is None else store.fence_secret())
-    llms = {role: BoundLLM(meters[model], settings) for role, model in models.items()}
-    return Bound(llms, meters, tuple(batches))
+            (llm,) = sent
+        answering[model] = stack(llm, store, retry=calls.retry, limiter=limits[0], rng=rng, budget=budget)
+    fence = None if store is None else store.fence_secret()
+    llms = {
+        role: BoundLLM(answering[model], calls.settings(role)._replace(fence=fence)) for role, model in models.items()
+    }
+    return Bound(llms, answering, tuple(batches))
 
 
 def _checked(llm: LLM, calls: CallSettings, store: CallStore | None) -> LLM:
@@ -238,17 +247,3 @@ def _checked(llm: LLM, calls: CallSettings, store: CallStore | None) -> LLM:
     if calls.batches is not None and calls.batches.of(llm.id):
         llm = PendingBatchGuard(llm, calls.batches)
     return llm
-
-
-def _batches(llm: LLM, store: CallStore, calls: CallSettings, usage: Usage, budget: CallBudget | None) -> Batches:
-    """The batch API of a model. UsageError for a model that has none."""
-    api = llm.batches() if isinstance(llm, Batching) else None
-    if api is None:
-        raise UsageError(
-            f"{llm.id} has no batch API that summeter speaks; run without ",
-            Parameter("batch"),
-            ", or choose a model of openai/, anthropic/ or openai-api/",
-        )
-    return Batches(
-        llm, api, store, calls.batches, usage=usage, budget=budget, max_retries=calls.retry.max_retries, tell=calls.tell
-    )

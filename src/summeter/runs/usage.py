@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 class Usage:
     """Counts of one model, judge or session; what does not apply stays 0. `+` adds two of them, `+=` adds in place.
 
-    `asked` is how often a model was asked: an LLM for a reply, which was stored (`hits`), shared with another's call
-    (`joined`) or `sent` for; a local model for a result, which was `stored` or is `computed`.
+    A call to an LLM was stored (`hits`), shared with another's (`joined`) or `sent`. `asked` counts the results that a
+    local model was asked for, which were `stored` or are `computed`.
     `retries` are the tries beyond each call's first; `failures` the calls that came to nothing, each once, however many
     joined it. `calls` have a reply, `batched` of them from a batch.
 
@@ -20,7 +20,7 @@ class Usage:
 
     `truncated` inputs of a local model were cut at its length, or their outputs were; `tokens` are those of its inputs,
     `padding` the padding beside them. `seconds` are those of replies as the provider tells them, or of computing, and
-    `items` the summaries or pairs that were judged; `waited` are seconds until replies were there.
+    `items` the summaries or pairs that were judged.
     """
 
     asked: int = 0
@@ -45,7 +45,6 @@ class Usage:
     tokens: int = 0
     padding: int = 0
     seconds: float = 0.0
-    waited: float = 0.0
     items: int = 0
 
     @property

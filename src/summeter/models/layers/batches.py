@@ -19,8 +19,8 @@ from uuid import uuid4
 from summeter.models.base import LLM, Completion, Request, paid_reply
 from summeter.models.layers.base import Layer
 from summeter.models.layers.budget import CallBudget
+from summeter.models.layers.cache import count_reply
 from summeter.models.layers.formats import FORMATS, KnownFormats, refused_format, with_format
-from summeter.models.layers.meter import count_reply
 from summeter.models.providers.batches import MOST_BYTES, BatchAPI, BatchStatus, Tag, TooMuch
 from summeter.models.tokens import expected
 from summeter.records import (

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from summeter.models.base import LLM, Completion, Request, paid_reply
 from summeter.models.layers.base import Layer
-from summeter.models.layers.meter import count_reply
 from summeter.models.per_loop import PerLoop
 from summeter.records import BudgetError, Parameter, ReplayMiss, SummeterError, UsageError, WriteError
 from summeter.runs.calls import CallStore
@@ -17,6 +16,16 @@ CROWD = 16
 GATHER = 0.002
 
 _Row = tuple[str, str, str, str]
+
+
+def count_reply(usage: Usage, completion: Completion) -> None:
+    """Count a reply that was not stored before."""
+    usage.seconds += completion.seconds or 0.0
+    if completion.tokens_in is None or completion.tokens_out is None:
+        usage.untold += 1
+    usage.tokens_in += completion.tokens_in or 0
+    usage.tokens_out += completion.tokens_out or 0
+    usage.tokens_cached += completion.tokens_cached or 0
 
 
 class _Flight:
@@ -33,30 +42,30 @@ class Cache(Layer):
     """Asks the layer below only for what the store has not got.
 
     A reply is in the store before anyone sees it. Failures are never stored, but replies that were paid for and cannot
-    be used are, apart. The call ends when the last
-    of those who wait for it has been cancelled, not before.
+    be used are, apart. The call ends when the last of those who wait for it has been cancelled, not before. `usage`
+    is live; the layers below count in it, too.
     """
 
     def __init__(self, llm: LLM, store: CallStore | None = None, *, usage: Usage | None = None) -> None:
         super().__init__(llm)
         self._store = store
-        self._usage = usage or Usage()
+        self.usage = usage or Usage()
         self._writers = None if store is None else PerLoop(lambda: _BatchWriter(store))
         self._flights: PerLoop[dict[str, _Flight]] = PerLoop(dict)
 
     async def complete(self, request: Request) -> Completion:
         key = request.key
         if self._store is not None and (stored := self._store.get(key)) is not None:
-            self._usage.hits += 1
+            self.usage.hits += 1
             return Completion.model_validate_json(stored)
         flights = self._flights.get()
         flight = flights.get(key)
         if flight is None:
-            self._usage.sent += 1
+            self.usage.sent += 1
             flight = flights[key] = _Flight(asyncio.create_task(self._fly(request)))
             flight.task.add_done_callback(lambda task: _land(flights, key, task))
         else:
-            self._usage.joined += 1
+            self.usage.joined += 1
         return await _wait(flights, key, flight)
 
     async def _fly(self, request: Request) -> Completion:
@@ -65,13 +74,13 @@ class Cache(Layer):
         except (BudgetError, UsageError, WriteError):
             raise  # not sent, hence no failure
         except Exception as error:
-            self._usage.failures += 1
+            self.usage.failures += 1
             if (reply := paid_reply(error)) is not None:
-                count_reply(self._usage, reply)
+                count_reply(self.usage, reply)
                 if self._store is not None:
                     self._store.turn_away(request.key, request.canonical, reply.model_dump_json(), request.model)
             raise
-        count_reply(self._usage, completion)
+        count_reply(self.usage, completion)
         if self._writers is None:
             return completion
         stored = completion.model_dump_json()
@@ -108,12 +117,12 @@ class Stored:
         self.id = model
         self._store = store
         self._missing = missing
-        self._usage = usage or Usage()
+        self.usage = usage or Usage()
 
     async def complete(self, request: Request) -> Completion:
         if (stored := self._store.get(request.key)) is None:
             return self._missing(request)
-        self._usage.hits += 1
+        self.usage.hits += 1
         return Completion.model_validate_json(stored)
 
     async def close(self) -> None:
