@@ -51,8 +51,11 @@ class Moody(Lengths):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         if item.summary.system == self.system:
-            errors: dict[str, Exception] = {"model": ModelError("the model is down"), "bug": ZeroDivisionError("oops")}
-            raise errors[self.kind]
+            raise {
+                "model": ModelError("the model is down"),
+                "bug": ZeroDivisionError("oops"),
+                "cancelled": asyncio.CancelledError(),
+            }[self.kind]
         return await super().judge(item, prepared, tools)
 
 

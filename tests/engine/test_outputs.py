@@ -37,35 +37,52 @@ def faults(folder: Path, *raw: dict[str, Any]) -> list[str]:
     with pytest.raises(InputError) as caught:
         imported(folder, *raw)
     assert not (folder / "run").exists()
-    return [f"{one.line}: {one.field}: {one.message}" for one in caught.value.faults]
+    return [f"{one.line}: {one.field}" for one in caught.value.faults]
+
+
+KIND = {"evaluator": "stareval", "aspect": "fluency"}
+FACT = {"evaluator": "finesure.fact_check", "aspect": "faithfulness", "unit": "sentence", "index": 0}
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("row", "field"),
     [
-        ({"unit": "sentence"}, "index: is missing; say which sentence, counted from 0"),
-        ({"unit": "sentence", "index": 2}, "index: 2 is out of range: the summary has 2 sentences, counted from 0"),
-        ({"unit": "sentence", "index": -1}, "index: must be a whole number from 0"),
-        ({"unit": "key_fact"}, "index: is missing; say which key fact, counted from 0"),
-        ({"unit": "key_fact", "index": 2}, "index: 2 is out of range: the document has 2 key facts, counted from 0"),
-        ({"rival": "a"}, "rival: is the system itself, 'a'; a summary is compared with another's"),
-        ({"attempt": "second"}, 'attempt: must be a number, not "second"; of several the last counts'),
-        ({"attempt": "2"}, 'attempt: must be a number, not "2"; of several the last counts'),
-        ({"attempt": True}, "attempt: must be a number, not true; of several the last counts"),
-        ({"value": 10**400}, f"value: must be a finite number, not 1{'0' * 39}"),
+        ({"unit": "sentence"}, "index"),
+        ({"unit": "sentence", "index": 2}, "index"),  # there are two
+        ({"unit": "sentence", "index": -1}, "index"),
+        ({"unit": "sentence", "index": 1.0}, "index"),
+        ({"unit": "key_fact"}, "index"),
+        ({"unit": "key_fact", "index": 2}, "index"),
+        ({"rival": "a"}, "rival"),
+        *(({"attempt": attempt}, "attempt") for attempt in ("second", "2", True)),
+        *(({"value": value}, "value") for value in (10**400, "0.5", True)),
+        *(({"evaluator": name}, "evaluator") for name in ("../../x", "a/b", "a\\b", "x" * 81, "a\x00", "a|b", "<b>")),
+        # What the evaluator of this name never gives.
+        ({**FACT, "value": 7}, "value"),
+        ({**FACT, "value": 0.5}, "value"),
+        ({"evaluator": "finesure", "aspect": "faithfulness", "value": -0.1}, "value"),
+        ({"evaluator": "finesure", "aspect": "completeness", "unit": "key_fact", "index": 0, "value": 0.5}, "value"),
+        ({"evaluator": "yesno", "aspect": "faithfulness", "value": 0.5}, "value"),
+        ({**KIND, "value": 9}, "value"),
+        ({**KIND, "value": 0.5}, "value"),
+        ({"evaluator": "direct", "aspect": "fluency", "value": 101}, "value"),
+        ({"evaluator": "geval_plus", "aspect": "completeness", "value": 6}, "value"),
+        ({"evaluator": "geval_plus", "aspect": "faithfulness", "value": 5}, "value"),
+        ({"evaluator": "fenice", "aspect": "faithfulness", "value": -2}, "value"),
+        ({**KIND, "unit": "sentence", "index": 1, "value": 4}, "unit"),
+        ({**KIND, "rival": "b", "value": 4}, "unit"),
+        ({"evaluator": "h2h", "aspect": "fluency"}, "unit"),
+        ({"evaluator": "support", "aspect": "faithfulness", "rival": "b"}, "unit"),
+        ({**REPLY, "aspect": "colour"}, "aspect"),
+        ({**REPLY, "evaluator": "nobody"}, "evaluator"),
+        ({"system": "z"}, "doc_id"),
     ],
 )
-def test_a_value_must_say_what_it_is_of(tmp_path: Path, row: dict[str, Any], said: str) -> None:
-    assert faults(tmp_path, VALUE, {**VALUE, **row}) == [f"2: {said}"]
+def test_a_faulty_row_is_named_by_line_and_field(tmp_path: Path, row: dict[str, Any], field: str) -> None:
+    assert faults(tmp_path, VALUE, {**VALUE, **row}) == [f"2: {field}"]
 
 
-@pytest.mark.parametrize("name", ["../../x", "a/b", "/etc/x", "a\\b", "a..b", "x" * 81, "a\x00", "a|b", "<b>"])
-def test_a_name_is_no_path(tmp_path: Path, name: str) -> None:
-    (fault,) = faults(tmp_path, {**VALUE, "evaluator": name})
-    assert fault.startswith(f"1: evaluator: {name[:80]!r} is no name: 1 to 80 letters, digits, blanks and . _ - +")
-
-
-@pytest.mark.parametrize("name", [".hidden", "-rf", "GPT 4.1 + rubric", "métrique", "."])
+@pytest.mark.parametrize("name", [".hidden", "-rf", "a..b", "GPT 4.1 + rubric", "métrique", "."])
 def test_a_name_of_any_kind_lies_in_the_run(tmp_path: Path, name: str) -> None:
     run = imported(tmp_path, {**VALUE, "evaluator": name})
     (judge,) = run.manifest.judges
@@ -74,11 +91,6 @@ def test_a_name_of_any_kind_lies_in_the_run(tmp_path: Path, name: str) -> None:
     assert judge.file.isascii()
     assert judge.file[0] not in ".-"
     assert [(one.judge, one.value) for one in run.judgments() if one.status == "ok"] == [(name, 1.0)]
-
-
-def test_an_aspect_that_the_judge_cannot_be_set_to_is_a_fault_of_its_row(tmp_path: Path) -> None:
-    (fault,) = faults(tmp_path, REPLY, {**REPLY, "doc_id": "d1", "aspect": "colour"})
-    assert fault.startswith("2: aspect: 'colour' is not known to 'rts'; it knows coherence, consistency, ")
 
 
 def test_a_judge_without_the_setting_takes_any_name_of_an_aspect(tmp_path: Path) -> None:
@@ -93,7 +105,7 @@ def test_what_is_right_is_taken(tmp_path: Path) -> None:
         {**VALUE, "unit": "key_fact", "index": 1},
         {**VALUE, "doc_id": "d1", "unit": "key_fact", "index": 7},  # d1 has no list of its own to be outside of
         {**VALUE, "system": "b", "value": 0.5, "attempt": 2},
-        {**VALUE, "system": "b", "value": 0.25, "attempt": 10**400},
+        {**VALUE, "system": "b", "value": 0.25, "attempt": 3},
         {**VALUE, "system": "b", "value": 0.75},
         {**VALUE, "doc_id": "d1", "system": "b", "rival": "a", "order": "ba"},
     )
@@ -103,31 +115,6 @@ def test_what_is_right_is_taken(tmp_path: Path) -> None:
         ("d0", "a", "sentence", 0): 1.0, ("d0", "a", "sentence", 1): 1.0, ("d0", "a", "key_fact", 1): 1.0,
         ("d1", "a", "key_fact", 7): 1.0, ("d0", "b", "summary", None): 0.25, ("d1", "a", "pair", None): 1.0,
     }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        ({"evaluator": "finesure.fact_check", "aspect": "faithfulness", "unit": "sentence", "index": 0, "value": 7},
-         "value: is 7; finesure.fact_check gives 0 to 1"),
-        ({"evaluator": "finesure", "aspect": "faithfulness", "value": -0.1}, "value: is -0.1; finesure gives 0 to 1"),
-        ({"evaluator": "stareval", "aspect": "fluency", "value": 9}, "value: is 9; stareval gives 1 to 5"),
-        ({"evaluator": "stareval", "aspect": "fluency", "value": 0.5}, "value: is 0.5; stareval gives 1 to 5"),
-        ({"evaluator": "direct", "aspect": "fluency", "value": 101}, "value: is 101; direct gives 0 to 100"),
-        ({"evaluator": "geval_plus", "aspect": "completeness", "value": 6}, "value: is 6; geval_plus gives 1 to 5"),
-        ({"evaluator": "geval_plus", "aspect": "faithfulness", "value": 5}, "value: is 5; geval_plus gives 0 to 1"),
-        ({"evaluator": "fenice", "aspect": "faithfulness", "value": -2}, "value: is -2; fenice gives -1 to 1"),
-        ({"evaluator": "stareval", "aspect": "fluency", "unit": "sentence", "index": 1, "value": 4},
-         "unit: is sentence; stareval judges whole summaries"),
-        ({"evaluator": "h2h", "aspect": "fluency"}, "unit: is summary; h2h judges pairs of summaries"),
-        ({"evaluator": "stareval", "aspect": "fluency", "rival": "b", "value": 4},
-         "unit: is pair; stareval judges whole summaries"),
-        ({"evaluator": "support", "aspect": "faithfulness", "rival": "b"},
-         "unit: is pair; support judges single summaries"),
-    ],
-)  # fmt: skip
-def test_what_the_evaluator_never_gives_is_refused_by_row(tmp_path: Path, row: dict[str, Any], said: str) -> None:
-    assert faults(tmp_path, VALUE, {**VALUE, **row}) == [f"2: {said}"]
 
 
 def test_values_at_the_ends_are_taken_and_those_of_unknown_judges_too(tmp_path: Path) -> None:
@@ -176,7 +163,7 @@ def test_a_csv_gives_what_the_rows_as_json_give(tmp_path: Path) -> None:
     got = import_outputs(wanted.data, file, tmp_path / "run")
     assert got.judgments() == wanted.judgments()
     file.write_text("doc_id,system,evaluator,aspect,value\nd0,a,mine,overall,half\n")
-    with pytest.raises(InputError, match='2: value: must be a finite number, not "half"'):
+    with pytest.raises(InputError, match="2: value: "):
         import_outputs(wanted.data, file, tmp_path / "other")
 
 
@@ -192,19 +179,6 @@ def test_units_without_a_value_are_told_beside_the_means(tmp_path: Path) -> None
     assert sentences(gate(run, {"overall": 0.0})) == [
         "passed a: overall by mine 1.000 >= 0 (n = 1, missing 1; 1 of 2 units not judged)"
     ]
-
-
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [
-        ({"evaluator": "finesure.fact_check", "aspect": "faithfulness", "unit": "sentence", "index": 0}, "a sentence"),
-        ({"evaluator": "finesure", "aspect": "completeness", "unit": "key_fact", "index": 0}, "a key fact"),
-        ({"evaluator": "yesno", "aspect": "faithfulness"}, "a summary"),
-    ],
-)
-def test_a_judge_of_yes_and_no_gives_nothing_between(tmp_path: Path, row: dict[str, Any], said: str) -> None:
-    fault = f"2: value: is 0.5; {row['evaluator']} gives {said} 1 or 0"
-    assert faults(tmp_path, VALUE, {**VALUE, **row, "value": 0.5}) == [fault]
 
 
 def test_rows_that_contradict_an_earlier_one_are_counted(tmp_path: Path) -> None:

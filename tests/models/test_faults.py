@@ -139,9 +139,7 @@ def test_a_wait_holds_no_connection() -> None:
 
         llm = resolve("openai-api/stub/tiny", base_url=server.url, environ={}, max_connections=1)
         usage = Usage()
-        meter = Retry(
-            RateLimited(llm, RateLimiter(1)), FAST, rng=random.Random(7), sleep=others, usage=usage
-        )
+        meter = Retry(RateLimited(llm, RateLimiter(1)), FAST, rng=random.Random(7), sleep=others, usage=usage)
         answers = asyncio.run(ask_all(meter, 6))
     assert [answer.data for answer in answers] == list(range(6))  # type: ignore[union-attr]
     assert len(server.calls) == 7

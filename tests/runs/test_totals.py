@@ -47,11 +47,11 @@ def test_confirmed_judgments_that_are_gone_are_an_error_and_are_judged_anew(tmp_
     (file,) = (run.folder / "judgments").glob("*.jsonl")
     lines = file.read_text().splitlines(keepends=True)
     file.write_text("".join(lines[1:]))
-    with pytest.raises(InputError, match=r"confirms are gone: 1 of document 'd0', system 'aster'\. Bring") as told:
+    with pytest.raises(InputError, match=rf"{file.name}: .* 1 of document 'd0', system 'aster'") as told:
         RunFolder(run.folder).scores()
     assert str(file) in str(told.value)
     file.unlink()
-    with pytest.raises(InputError, match=r"system 'aster' and of 5 more finished items\. Bring"):
+    with pytest.raises(InputError, match=r"system 'aster' and of 5 more finished items"):
         RunFolder(run.folder).judgments()
     again = evaluate(ROWS, ["abstractiveness"], out=run.folder)
     assert sorted(file.read_text().splitlines(keepends=True)) == sorted(lines)

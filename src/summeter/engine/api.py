@@ -48,7 +48,6 @@ from summeter.models.layers.retry import RetryPolicy
 from summeter.models.resolve import Bound, CallSettings, bind
 from summeter.records import (
     BudgetError,
-    Fault,
     InputError,
     Parameter,
     UsageError,
@@ -127,7 +126,10 @@ async def evaluate_async(
     else:
         plans = replay_plans(data, evaluators, models, settings, recorded)
     if executor is not None:
-        _check_executor(executor)
+        if not hasattr(executor, "map") or isinstance(executor, type):
+            kinds = "is a ProcessExecutor(...) or a RayExecutor(...)"
+            raise UsageError(Parameter("executor"), f" {kinds}, not {executor!r}")
+        executor.check()
     folder = Path(out) if out is not None else Path(tempfile.mkdtemp(prefix="summeter-run-"))
     for plan in plans:
         run = await _run_session(plan, folder, replay, recorded, progress or Progress(), executor)
@@ -156,10 +158,19 @@ async def _run_session(
         if executor is not None and started.documents_per_part is None:
             size = executor.documents_per_part or documents_per_part(plan.data.document_count)
             started = started.model_copy(update={"documents_per_part": size})
-        _keep_files(folder, plan.jobs)
-        _tell_damage(folder, journal.repair(started.judges))
-        if replay is not None:
-            _copy_stores(Path(replay), folder)
+        # The run keeps the prompts and numbers that its signatures name by their hashes.
+        for name, text in (kept for job in plan.jobs for kept in job.evaluator.kept_files().items()):
+            if not (folder / name).exists():
+                (folder / name).parent.mkdir(exist_ok=True)
+                write_text(folder / name, text)
+        if damaged := journal.repair(started.judges):
+            first = InputError(damaged)  # whose text lists the first of them
+            log.warning("%s: %d places are damaged; what stood there is judged anew:\n%s", folder, len(damaged), first)
+        if replay is not None:  # with its calls and results, the new run can be replayed in turn
+            for kind, name in ((CallStore, CALLS), (ResultStore, RESULTS)):
+                if (source := Path(replay) / name).exists() and not (folder / name).exists():
+                    with kind(source, readonly=True) as calls_or_results:
+                        calls_or_results.copy_to(folder / name)
         # Opened before run.json says "running": a store that cannot be used leaves a finished run finished.
         store = stores.enter_context(CallStore(folder / CALLS)) if plan.models else None
         results = stores.enter_context(ResultStore(folder / RESULTS)) if plan.networks else None
@@ -187,20 +198,6 @@ async def _run_session(
                 used = with_usage(started, session.used, session.computed())
                 run = finish(Run(folder, data=plan.data), journal, used, status, money)
     return run
-
-
-def _check_executor(executor: Executor) -> None:
-    """Raise UsageError where it is no executor, or cannot start workers."""
-    if not hasattr(executor, "map") or isinstance(executor, type):
-        raise UsageError(Parameter("executor"), f" is a ProcessExecutor(...) or a RayExecutor(...), not {executor!r}")
-    executor.check()
-
-
-def _tell_damage(folder: Path, damaged: Sequence[Fault]) -> None:
-    """Say what of a run could not be read, and is judged anew."""
-    if damaged:
-        first = InputError(damaged)  # whose text lists the first of them
-        log.warning("%s: %d places are damaged; what stood there is judged anew:\n%s", folder, len(damaged), first)
 
 
 # What a run writes into its folder before it has a manifest: a kill there must not lock its owner out.
@@ -244,7 +241,10 @@ def _open(folder: Path, plan: RunPlan, replay: str | Path | None, old: Manifest 
     """The manifest to go on with: a new one, or that of the run in the folder with these jobs added."""
     new = new_manifest(plan.data, [job.entry for job in plan.jobs], plan.options.model_dump(mode="json"))
     if old is not None:
-        _mend_data(folder / "data", plan.data)
+        if not is_intact(folder / "data"):
+            log.warning("%s is damaged; the data are copied anew", folder / "data")
+            shutil.rmtree(folder / "data", ignore_errors=True)
+            save(plan.data, folder / "data")
         judges = (*old.judges, *new.judges)
         whole = {judge.signature for judge in judges if not judge.partial}
         under_own_role = {judge.signature for judge in judges if not judge.roles}
@@ -272,32 +272,6 @@ def _open(folder: Path, plan: RunPlan, replay: str | Path | None, old: Manifest 
     save(plan.data, folder / "data", force=True)
     source = str(replay) if replay else None
     return new.model_copy(update={"replayed_from": source, "contexts": dict(plan.contexts)})
-
-
-def _mend_data(copy: Path, data: Dataset) -> None:
-    """Write the run's copy of the data again where it is damaged or gone."""
-    if is_intact(copy):
-        return
-    log.warning("%s is damaged; the data are copied anew", copy)
-    shutil.rmtree(copy, ignore_errors=True)
-    save(data, copy)
-
-
-def _keep_files(folder: Path, jobs: Sequence[Job]) -> None:
-    """The run keeps the prompts and numbers that its signatures name by their hashes."""
-    for job in jobs:
-        for name, text in job.evaluator.kept_files().items():
-            if not (folder / name).exists():
-                (folder / name).parent.mkdir(exist_ok=True)
-                write_text(folder / name, text)
-
-
-def _copy_stores(replay: Path, folder: Path) -> None:
-    """The new run holds the calls and results it was replayed from, so that it can be replayed in turn."""
-    for kind, name in ((CallStore, CALLS), (ResultStore, RESULTS)):
-        if (replay / name).exists() and not (folder / name).exists():
-            with kind(replay / name, readonly=True) as store:
-                store.copy_to(folder / name)
 
 
 @dataclass(frozen=True)
@@ -395,7 +369,11 @@ class _Session:
 
     def computed(self) -> dict[str, Usage]:
         """What was computed for each judge; nothing where a replay read the results of its local models."""
-        read = {job.signature for job in self.plan.jobs if self.replay and _asks_local_models(job)}
+        read = {
+            job.signature
+            for job in self.plan.jobs
+            if self.replay and any(job.evaluator.role(role).kind != "llm" for role in job.roles)
+        }
         return {signature: spent for signature, spent in self.spent.items() if signature not in read}
 
     def _divided(self, jobs: Sequence[Job]) -> tuple[Sequence[Job], Sequence[Job]]:
@@ -426,10 +404,6 @@ class _Session:
         setup = Setup(tuple(jobs), networks, options.concurrency, options.item_timeout, options.offline)
         session = Session(self.executor, setup, self.journal, known, self.progress, results, self.used, self.spent)
         await session.judge(left, self.documents_per_part)
-
-
-def _asks_local_models(job: Job) -> bool:
-    return any(job.evaluator.role(role).kind != "llm" for role in job.roles)
 
 
 def _call_settings(plan: RunPlan, money: Spending) -> CallSettings:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from itertools import islice, pairwise
 from pathlib import Path
 
@@ -86,8 +86,19 @@ def _merge_into(fresh: Path, runs: Sequence[RunFolder]) -> None:
                 own.write(fresh)
                 for folder, calls in own.replaced.items():
                     replaced.setdefault(folder, set()).update(calls)
-        _write_failures(fresh, runs)
-        _write_stores(fresh, runs, replaced)
+        failed = dict.fromkeys(line for run in runs for line in whole_lines(run.folder / FAILURES))
+        if failed:
+            (fresh / FAILURES).write_bytes(b"".join(failed))
+        # Of two replies to one call the first run's is kept, but for those that are `replaced`.
+        for kind, name in ((CallStore, CALLS), (ResultStore, RESULTS)):
+            if files := [run.folder / name for run in runs if (run.folder / name).is_file()]:
+                with kind(fresh / name) as store:
+                    for file in files:
+                        store.absorb(file)
+        for folder, keys in replaced.items():
+            if (folder / CALLS).is_file():
+                with CallStore(fresh / CALLS) as replies:
+                    replies.replace(folder / CALLS, keys)
         status = _ENDED[min((run.manifest.status for run in runs), key=_WORST.index)]
         if derived:
             journal.repair(judges)
@@ -97,20 +108,6 @@ def _merge_into(fresh: Path, runs: Sequence[RunFolder]) -> None:
         manifest = _manifest(runs, judges, entry)
         journal.manifest(manifest)
         finish(Run(fresh, data=data), journal, manifest, status)
-
-
-def _write_stores(fresh: Path, runs: Sequence[RunFolder], replaced: Mapping[Path, Collection[str]]) -> None:
-    """The stored calls and results of all runs. Of two replies to one call the first run's is kept, but for those that
-    `replaced` names by run."""
-    for kind, name in ((CallStore, CALLS), (ResultStore, RESULTS)):
-        if files := [run.folder / name for run in runs if (run.folder / name).is_file()]:
-            with kind(fresh / name) as store:
-                for file in files:
-                    store.absorb(file)
-    for folder, keys in replaced.items():
-        if (folder / CALLS).is_file():
-            with CallStore(fresh / CALLS) as calls:
-                calls.replace(folder / CALLS, keys)
 
 
 def _data(fresh: Path, runs: Sequence[RunFolder]) -> tuple[Dataset, DataEntry]:
@@ -172,7 +169,13 @@ class _Judge:
             progress = ProgressTable.read(run.folder / PROGRESS)
             items = progress.take(progress.of_judge(judge.signature))
             tables.append(items)
-            self._starts.append(_places(run, file, items))
+            places = item_places(file, items)
+            if places is None:
+                for _ in run.tables():  # raises InputError that names the damage, where there is some
+                    pass
+                message = "its items do not stand in order; give the command that made the run again first"
+                raise InputError.at(file, None, None, message)
+            self._starts.append(places.starts)
         self.items = ProgressTable.concat(tables)
         if judge.members and max(map(len, tables)) < len(np.unique(self.items.keys())):
             raise UsageError(
@@ -271,31 +274,6 @@ class _Judge:
                             seen.add(key)
                             with file.open("ab") as target:
                                 target.write(line)
-
-
-def _places(run: RunFolder, file: Path, items: ProgressTable) -> Ints:
-    """The byte where the lines of each item begin, and where the last ones end. InputError where they do not stand in
-    the order of the items, in which the end of a run leaves them."""
-    places = item_places(file, items)
-    if places is None:
-        for _ in run.tables():  # raises InputError that names the damage, where there is some
-            pass
-        message = "its items do not stand in order; give the command that made the run again first"
-        raise InputError.at(file, None, None, message)
-    return places.starts
-
-
-def _write_failures(fresh: Path, runs: Sequence[RunFolder]) -> None:
-    seen: set[bytes] = set()
-    for run in runs:
-        with (fresh / FAILURES).open("ab") as target, closing(whole_lines(run.folder / FAILURES)) as lines:
-            for line in lines:
-                if line not in seen:
-                    seen.add(line)
-                    target.write(line)
-    if not seen:
-        with suppress(FileNotFoundError):
-            (fresh / FAILURES).unlink()
 
 
 def _manifest(runs: Sequence[RunFolder], judges: tuple[JudgeEntry, ...], data: DataEntry) -> Manifest:

@@ -8,15 +8,14 @@ summary). `rival` and `order` (ab | ba) name a pair. Where an id was asked twice
 from __future__ import annotations
 
 import json
-import math
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, StrictStr, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, StrictStr, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from summeter.data.atomic import check_folder
@@ -33,12 +32,11 @@ from summeter.records import Item, Judgment, Parameter, Unit, UsageError, digest
 from summeter.runs.calls import CallStore
 from summeter.runs.journal import Journal
 from summeter.runs.manifest import JudgeEntry, stem
+from summeter.runs.progress import ItemKey
 from summeter.runs.run import CALLS
 from summeter.scoring import reply_counts
 
 NO_OUTPUT = "no raw output was given for this summary"
-NAME = re.compile(r"(?!.*\.\.)[\w.\-+ ]{1,80}")  # of an evaluator: it names files and stands in signatures
-
 
 _NUMBERED: dict[Unit, tuple[str, Callable[[Item], Sequence[object]]]] = {
     "sentence": ("summary", lambda item: item.sentences),
@@ -107,49 +105,12 @@ JudgeOfRows = tuple[str, str | None, bool]
 """Evaluator, model, whether there are raw replies: rows with one of these belong to one judge."""
 
 
-def _shown(cell: Any) -> str:
-    return json.dumps(cell)[:40]
-
-
-def _text(cell: Any) -> str:
-    if isinstance(cell, int) and not isinstance(cell, bool):
-        cell = str(cell)  # ids are often numbers in tables
-    if isinstance(cell, str) and cell:
-        return cell
-    raise problem("is missing" if cell is None else f"must be a text, not {_shown(cell)}")
-
-
-def _name(text: str) -> str:
-    if not NAME.fullmatch(text):
-        raise problem(
-            f"{text[:80]!r} is no name: 1 to 80 letters, digits, blanks and . _ - +, without two full stops in a row"
-        )
-    return text
-
-
-def _finite(cell: Any) -> float | None:
-    try:
-        if cell is None or (not isinstance(cell, bool) and isinstance(cell, int | float) and math.isfinite(cell)):
-            return None if cell is None else float(cell)
-    except OverflowError:  # a whole number beyond every double
-        pass
-    raise problem(f"must be a finite number, not {_shown(cell)}")
-
-
-def _attempt(cell: Any) -> int | float:
-    if isinstance(cell, bool) or not isinstance(cell, int | float | None):
-        raise problem(f"must be a number, not {_shown(cell)}; of several the last counts")
-    return cell or 0
-
-
-def _index(cell: Any) -> int | None:
-    if cell is not None and (isinstance(cell, bool) or not isinstance(cell, int) or cell < 0):
-        raise problem("must be a whole number from 0")
-    return cell
-
-
-Text = Annotated[str, BeforeValidator(_text)]
-OptionalText = Annotated[str | None, BeforeValidator(lambda cell: None if cell is None else _text(cell))]
+Text = Annotated[
+    str,
+    # Ids are often numbers in tables.
+    BeforeValidator(lambda cell: str(cell) if isinstance(cell, int) and not isinstance(cell, bool) else cell),
+    Field(strict=True, min_length=1),
+]
 
 
 class RawRow(BaseModel):
@@ -158,16 +119,16 @@ class RawRow(BaseModel):
 
     doc_id: Text
     system: Text
-    evaluator: Annotated[Text, AfterValidator(_name)]
+    evaluator: Annotated[Text, Field(pattern=r"^[\w.\-+ ]{1,80}$")]  # it stands in signatures and names files
     aspect: Text
-    model: OptionalText = None
-    rival: OptionalText = None
+    model: Text | None = None
+    rival: Text | None = None
     order: Any = None
     output: StrictStr | None = None
-    value: Annotated[float | None, BeforeValidator(_finite)] = None
+    value: Annotated[float | None, Field(strict=True, allow_inf_nan=False)] = None
     unit: Unit | None = None
-    index: Annotated[int | None, BeforeValidator(_index)] = None
-    attempt: Annotated[Any, BeforeValidator(_attempt)] = 0
+    index: Annotated[int | None, Field(strict=True, ge=0)] = None
+    attempt: Annotated[float | None, Field(strict=True, allow_inf_nan=False)] = None
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -184,14 +145,11 @@ class RawRow(BaseModel):
         return self
 
 
-def _message(field: str, details: ErrorDetails) -> str:
+def _message(_: str, details: ErrorDetails) -> str:
     """What is wrong with a cell that no validator of ours explains."""
-    del field
-    return {
-        "missing": "is missing",
-        "string_type": "must be the reply's text; give JSON replies as a string",
-        "literal_error": f"must be one of {', '.join(get_args(Unit))}",
-    }[details["type"]]
+    if details["type"] == "missing":
+        return "is missing"
+    return f"{details['msg'].removeprefix('Input ')}, not {json.dumps(details['input'])[:40]}"
 
 
 def _typed(cells: Mapping[str, Any]) -> dict[str, Any]:
@@ -249,7 +207,7 @@ def _read(data: Dataset, raw: str | Path) -> tuple[list[Output], Counter[JudgeOf
             earlier = outputs[key].row
             repeated[output.judge] += 1
             contradicted[output.judge] += earlier.attempt == row.attempt and earlier.value != row.value
-        if key not in outputs or row.attempt >= outputs[key].row.attempt:
+        if key not in outputs or (row.attempt or 0) >= (outputs[key].row.attempt or 0):
             outputs[key] = output
     faults.stop()
     if not outputs:
@@ -264,8 +222,8 @@ class _Lookup:
         self.data = data
         self.summaries = {(summary.document_id, summary.system): summary for summary in data.summaries}
         self.names = frozenset(names())
-        self._refused: dict[tuple[str, str], str | None] = {}
-        self._evaluators: dict[tuple[str, str], Evaluator | None] = {}
+        self.refusal = cache(_refusal)
+        self.evaluator = cache(_evaluator)
 
     def item(self, row: RawRow) -> Item:
         """The item of a row that has no fault."""
@@ -280,67 +238,57 @@ class _Lookup:
                     f"{row.evaluator!r} is not in the catalog, so nothing can read its output; "
                     "`summeter list evaluators` names those that can"
                 )
-            if why := self._aspect_refused(row.evaluator, row.aspect):
+            if why := self.refusal(row.evaluator, row.aspect):
                 return "aspect", why
         for system in filter(None, (row.system, row.rival)):
             if (row.doc_id, system) not in self.summaries:
                 return "doc_id", f"the data hold no summary of document {row.doc_id!r} by system {system!r}"
-        return None if row.output is not None else self._index_fault(row) or self._value_fault(row)
-
-    def _aspect_refused(self, evaluator: str, aspect: str) -> str | None:
-        """Why an evaluator that is set to one aspect cannot be set to this one, or None."""
-        key = evaluator, aspect
-        if key not in self._refused:
-            self._refused[key] = None
-            if "aspect" in find(evaluator).model_fields:
-                try:
-                    _reader(evaluator, aspect)
-                except UsageError:
-                    measured = ", ".join(find(evaluator).aspects)
-                    self._refused[key] = f"{aspect!r} is not known to {evaluator!r}; it knows {measured}"
-        return self._refused[key]
-
-    def _index_fault(self, row: RawRow) -> tuple[str, str] | None:
-        """A value of a sentence or a key fact must say of which, and that one must be there."""
-        if row.unit not in _NUMBERED:
+        if row.value is None or row.output is not None:
             return None
-        owner, units = _NUMBERED[row.unit]
-        what, number = row.unit.replace("_", " "), len(units(self.item(row)))
-        if row.index is None:
-            return "index", f"is missing; say which {what}, counted from 0"
-        if row.index >= number and (number or owner == "summary"):  # key facts may be the experiment's own
-            return "index", (
-                f"{row.index} is out of range: the {owner} has {number} {what}{'s' * (number != 1)}, counted from 0"
-            )
-        return None
-
-    def _value_fault(self, row: RawRow) -> tuple[str, str] | None:
-        """A value that the evaluator of this name never gives, or gives of something else."""
-        evaluator = self._evaluator(row.evaluator, row.aspect)
-        if evaluator is None or row.value is None:
+        # A value of a sentence or a key fact must say of which, and that one must be there.
+        unit = (row.unit or "summary").replace("_", " ")
+        if row.unit in _NUMBERED:
+            owner, units = _NUMBERED[row.unit]
+            number = len(units(self.item(row)))
+            if row.index is None:
+                return "index", f"is missing; say which {unit}, counted from 0"
+            if row.index >= number and (number or owner == "summary"):  # key facts may be the experiment's own
+                plural = "s" * (number != 1)
+                return "index", f"{row.index} is out of range: the {owner} has {number} {unit}{plural}, counted from 0"
+        # A value that the evaluator of this name never gives, or gives of something else.
+        evaluator = self.evaluator(row.evaluator, row.aspect) if row.evaluator in self.names else None
+        if evaluator is None:
             return None
         scale = evaluator.rating_scale
-        unit = "pair" if evaluator.pairwise else "summary" if scale else None
-        if row.unit != unit and (unit or row.unit == "pair"):
-            judged = {"pair": "pairs of summaries", "summary": "whole summaries", None: "single summaries"}[unit]
+        judges = "pair" if evaluator.pairwise else "summary" if scale else None
+        if row.unit != judges and (judges or row.unit == "pair"):
+            judged = {"pair": "pairs of summaries", "summary": "whole summaries", None: "single summaries"}[judges]
             return "unit", f"is {row.unit}; {row.evaluator} judges {judged}"
         ends = scale or evaluator.value_range
         if ends is not None and not ends[0] <= row.value <= ends[1]:
             return "value", f"is {row.value:g}; {row.evaluator} gives {ends[0]:g} to {ends[1]:g}"
         if row.unit in evaluator.binary_units and row.value not in {0.0, 1.0}:
-            return "value", f"is {row.value:g}; {row.evaluator} gives a {row.unit.replace('_', ' ')} 1 or 0"
+            return "value", f"is {row.value:g}; {row.evaluator} gives a {unit} 1 or 0"
         return None
 
-    def _evaluator(self, name: str, aspect: str) -> Evaluator | None:
-        """The evaluator of the catalog that measures an aspect; None where there is none whose values are known."""
-        key = name, aspect
-        if key not in self._evaluators:
-            self._evaluators[key] = None
-            if name in self.names and not issubclass(find(name), DerivedEvaluator):
-                with suppress(UsageError):
-                    parts = _reader(name, aspect).parts()
-                    self._evaluators[key] = next((part for part in parts if aspect in part.active_aspects), parts[0])
-        return self._evaluators[key]
+
+def _refusal(name: str, aspect: str) -> str | None:
+    """Why an evaluator that is set to one aspect cannot be set to this one, or None."""
+    if "aspect" in find(name).model_fields:
+        try:
+            _reader(name, aspect)
+        except UsageError:
+            return f"{aspect!r} is not known to {name!r}; it knows {', '.join(find(name).aspects)}"
+    return None
+
+
+def _evaluator(name: str, aspect: str) -> Evaluator | None:
+    """The evaluator of the catalog that measures an aspect; None where its values are not known."""
+    if not issubclass(find(name), DerivedEvaluator):
+        with suppress(UsageError):
+            parts = _reader(name, aspect).parts()
+            return next((part for part in parts if aspect in part.active_aspects), parts[0])
+    return None
 
 
 class _Judge:
@@ -376,11 +324,11 @@ class _Judge:
         self, journal: Journal, store: CallStore, repeated: Mapping[Any, int], contradicted: Mapping[Any, int]
     ) -> Imported:
         """Write every judgment; summaries of a covered system without an output are skipped, with the reason."""
-        judged: dict[tuple[str, str, str | None], list[Judgment]] = {}
+        judged: dict[ItemKey, list[Judgment]] = {}
         for output in self.outputs:
             judged.setdefault(item_key(output.item), []).extend(self._judgments(output, store))
-        for output, judgment in self._missing_units():
-            judged[item_key(output.item)].append(judgment)
+        for item, judgment in self._missing_units():
+            judged[item_key(item)].append(judgment)
         ok = failed = 0
         written: list[Judgment] = []
         reasons: dict[str, int] = {}
@@ -391,10 +339,17 @@ class _Judge:
             for aspect in dict.fromkeys(row.aspect for row in bad):
                 of_aspect = [row for row in bad if row.aspect == aspect]
                 journal.failed(failure(self.entry, key, of_aspect[0].status, of_aspect[0].reason or "", of_aspect))
-            for reason in _outcomes(judgments):
-                ok, failed = (ok + 1, failed) if reason is None else (ok, failed + 1)
-                if reason is not None:
-                    reasons[reason] = reasons.get(reason, 0) + 1
+            # One outcome a raw reply: usable, or why not.
+            replies: dict[tuple[Any, ...], list[Judgment]] = {}
+            for place, judgment in enumerate(judgments):
+                replies.setdefault(judgment.calls or (place,), []).append(judgment)
+            for group in replies.values():
+                unusable = next((judgment for judgment in group if judgment.status != "ok"), None)
+                if unusable is None:
+                    ok += 1
+                else:
+                    failed += 1
+                    reasons[unusable.reason or ""] = reasons.get(unusable.reason or "", 0) + 1
         absent = list(self._absent(judged))
         for key, judgments in absent:
             journal.judged(self.entry, key, judgments)
@@ -415,7 +370,10 @@ class _Judge:
     def _judgments(self, output: Output, store: CallStore) -> list[Judgment]:
         row = output.row
         if row.output is None:
-            return [self._valued(output)]
+            unit = row.unit or "summary"
+            binary = unit in {"sentence", "key_fact", "claim"} and row.value in {0.0, 1.0}
+            label = int(row.value) if binary and row.value is not None else None
+            return [self._judgment(output.item, row.aspect, unit, row.index, value=row.value, label=label)]
         request = {
             "imported": row.evaluator,
             "aspect": row.aspect,
@@ -432,20 +390,13 @@ class _Judge:
             judgments = evaluator.read(row.output, output.item, self.parser, self.signature)
         return [judgment.model_copy(update={"model": row.model, "calls": (key,)}) for judgment in judgments]
 
-    def _valued(self, output: Output) -> Judgment:
-        row, unit = output.row, output.row.unit or "summary"
-        binary = unit in {"sentence", "key_fact", "claim"} and row.value in {0.0, 1.0}
-        return Judgment(
-            target=target(output.item, unit, row.index),
-            aspect=row.aspect,
-            judge=row.evaluator,
-            signature=self.signature,
-            model=row.model,
-            value=row.value,
-            label=int(row.value) if binary and row.value is not None else None,
-        )
+    def _judgment(
+        self, item: Item, aspect: str, unit: Unit = "summary", index: int | None = None, **more: Any
+    ) -> Judgment:
+        about = {"judge": self.entry.name, "signature": self.signature, "model": self.entry.model}
+        return Judgment(target=target(item, unit, index), aspect=aspect, **about, **more)
 
-    def _missing_units(self) -> Iterator[tuple[Output, Judgment]]:
+    def _missing_units(self) -> Iterator[tuple[Item, Judgment]]:
         """A skipped judgment for each sentence and key fact without a value, beside others of its summary with one."""
         valued: dict[tuple[Any, ...], dict[int, Output]] = {}
         for output in self.outputs:
@@ -453,53 +404,21 @@ class _Judge:
             if row.output is None and row.index is not None and row.unit in _NUMBERED:
                 valued.setdefault((item_key(output.item), row.aspect, row.unit), {})[row.index] = output
         for (_, aspect, unit), by_index in valued.items():
-            output = next(iter(by_index.values()))
+            item = next(iter(by_index.values())).item
             _, units = _NUMBERED[unit]
-            for index in sorted(set(range(len(units(output.item)))) - set(by_index)):
-                yield (
-                    output,
-                    Judgment(
-                        target=target(output.item, unit, index),
-                        aspect=aspect,
-                        judge=self.entry.name,
-                        signature=self.signature,
-                        model=self.entry.model,
-                        status="skipped",
-                        reason=f"no value was given for this {unit.replace('_', ' ')}",
-                    ),
-                )
+            reason = f"no value was given for this {unit.replace('_', ' ')}"
+            for index in sorted(set(range(len(units(item)))) - set(by_index)):
+                yield item, self._judgment(item, aspect, unit, index, status="skipped", reason=reason)
 
-    def _absent(self, judged: Mapping[Any, Any]) -> Iterator[tuple[tuple[str, str, None], list[Judgment]]]:
+    def _absent(self, judged: Collection[ItemKey]) -> Iterator[tuple[ItemKey, list[Judgment]]]:
+        """Skipped judgments for each summary of a covered system without an output."""
         covered = {system for _, system, rival in judged if rival is None}
         for summary in self.data.summaries:
             key = (summary.document_id, summary.system, None)
             if summary.system in covered and key not in judged:
-                about = target(item_of(self.data.documents[summary.document_id], summary))
-                yield (
-                    key,
-                    [
-                        Judgment(
-                            target=about,
-                            aspect=aspect,
-                            judge=self.entry.name,
-                            signature=self.signature,
-                            model=self.entry.model,
-                            status="skipped",
-                            reason=NO_OUTPUT,
-                        )
-                        for aspect in self.aspects
-                    ],
-                )
-
-
-def _outcomes(judgments: Sequence[Judgment]) -> Iterator[str | None]:
-    """One outcome a raw reply: None where it could be used, else the reason."""
-    by_call: dict[tuple[Any, ...], list[Judgment]] = {}
-    for place, judgment in enumerate(judgments):
-        by_call.setdefault(judgment.calls or (place,), []).append(judgment)
-    for group in by_call.values():
-        bad = next((judgment for judgment in group if judgment.status != "ok"), None)
-        yield None if bad is None else bad.reason
+                item = item_of(self.data.documents[summary.document_id], summary)
+                skipped = (self._judgment(item, each, status="skipped", reason=NO_OUTPUT) for each in self.aspects)
+                yield key, list(skipped)
 
 
 def _reader(name: str, aspect: str) -> Evaluator:

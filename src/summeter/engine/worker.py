@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from summeter.engine.plan import Job, Unit, item_key
 from summeter.engine.progress import Progress
 from summeter.evaluators.base import Prepared, Tools
+from summeter.interrupt import STOP
 from summeter.models.compute_time import timed
 from summeter.models.layers.item_timeout import within
 from summeter.records import (
@@ -110,11 +111,16 @@ class Worker:
         """Await; an error that is not fatal to the run becomes a failure of the items concerned, and None.
 
         Where the budget allows no further call, the items stay undone; where a call waits for the next batch, they are
-        `pending`.
+        `pending`. A CancelledError of the judge's own is a failure like any other.
         """
         try:
             return await within(self.seconds, doing)
-        except Exception as raised:
+        except (Exception, asyncio.CancelledError) as raised:
+            if isinstance(raised, asyncio.CancelledError):
+                task = asyncio.current_task()
+                if STOP.is_set() or (task is not None and task.cancelling()):
+                    raise  # the run ends
+                raised = RuntimeError("the judge was cancelled (CancelledError), although the run goes on")
             error = _gravest(raised)
             systems = ", ".join(item.summary.system for item in concerned)
             where = f"{job.evaluator.name} on document {concerned[0].document.id}, {systems}"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from summeter.records import Fault, Judgment, Record, damaged_line, read_lines, whole_lines
-from summeter.scoring.table import Groups, Names, Vocabulary, part_of, read_columns
+from summeter.scoring.table import Groups, Names, Vocabulary
 from summeter.stats.base import Bools, Ints
 
 PROGRESS = "progress.jsonl"
@@ -31,7 +31,6 @@ KEY_BYTES = 16
 _KEY = f"S{KEY_BYTES}"
 PART = 2**25
 """Bytes of a file that are in memory at a time, parsed."""
-_AS_RECORDS = 2**20
 _RECENT = 4096
 
 
@@ -65,33 +64,17 @@ def hashes_of(items: Iterable[ItemKey]) -> Keys:
     return np.frombuffer(b"".join(hashed(*item) for item in items), dtype=_KEY)
 
 
-class ItemIndex:
-    """Where each of some items stands, found by its hash: 24 bytes an item.
+def places_of(wanted: Keys, keys: Keys) -> Ints:
+    """The place of each wanted hash among `keys`, -1 where it is not there; of two equal keys the first counts.
 
-    >>> index = ItemIndex(hashes_of([("b", "s", None), ("a", "s", None)]))
-    >>> index.find(hashed("a", "s", None)), index.find(hashed("c", "s", None))
-    (1, None)
+    >>> places_of(hashes_of([("a", "s", None), ("c", "s", None)]), hashes_of([("b", "s", None), ("a", "s", None)]))
+    array([ 1, -1])
     """
-
-    def __init__(self, keys: Keys) -> None:
-        """`keys` are the hashes; of two that are equal the first counts."""
-        self._order = np.argsort(keys, kind="stable")
-        self._keys = keys[self._order]
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def find(self, key: bytes) -> int | None:
-        """The place of an item, None where it is not there."""
-        at = int(self._keys.searchsorted(np.bytes_(key)))
-        return int(self._order[at]) if at < len(self._keys) and self._keys[at] == key else None
-
-    def places(self, keys: Keys) -> Ints:
-        """The place of each item, -1 where it is not there."""
-        if not len(self._keys):
-            return np.full(len(keys), -1, np.int64)
-        at = np.minimum(self._keys.searchsorted(keys), len(self._keys) - 1)
-        return np.where(self._keys[at] == keys, self._order[at], -1).astype(np.int64)
+    if not len(keys):
+        return np.full(len(wanted), -1, np.int64)
+    order = np.argsort(keys, kind="stable")
+    at = np.minimum(keys[order].searchsorted(wanted), len(keys) - 1)
+    return np.where(keys[order][at] == wanted, order[at], -1).astype(np.int64)
 
 
 class DoneItems:
@@ -173,8 +156,7 @@ class ProgressTable:
     @classmethod
     def read(cls, file: Path, damaged: list[Fault] | None = None) -> ProgressTable:
         """Raises InputError naming file and line of a damaged line; given a list, notes it there and reads on."""
-        large = file.exists() and file.stat().st_size > _AS_RECORDS
-        table = (_scan(file) if large else None) or cls.of(read_lines(file, Done, damaged))
+        table = cls.of(read_lines(file, Done, damaged))
         groups = Groups.by(table.signature, table.document, table.system, table.rival)
         if len(groups) < len(table):
             last = np.zeros(len(groups), np.int64)
@@ -195,16 +177,11 @@ class ProgressTable:
             judgments.append(line.judgments)
             sums.append(line.checksum)
         names = [Names(np.array(codes[name], np.int32), tuple(words[name]) or (None,)) for name in fields]
-        return cls.written(names[:4], np.array(judgments, np.int64), np.array(sums, np.int64), names[4])
-
-    @classmethod
-    def written(cls, key: Sequence[Names], judgments: Ints, checksum: Ints, prepared: Names) -> ProgressTable:
-        """From the columns of the file, whose checksums are of the item too: an item whose name was changed has lines
-        that are not as they were written."""
-        table = cls(key, judgments, checksum, prepared)
-        for factor, names in zip(_FACTORS, (table.document, table.system, table.rival), strict=True):
-            sums = np.array([factor * _name_sum(name) for name in names.names], np.int64)
-            table.checksum = (table.checksum - sums[names.codes]) & _MASK
+        table = cls(names[:4], np.array(judgments, np.int64), np.array(sums, np.int64), names[4])
+        # A line's checksum is of the item too: an item whose name was changed has lines that are not as written.
+        for factor, own in zip(_FACTORS, (table.document, table.system, table.rival), strict=True):
+            by_name = np.array([factor * _name_sum(name) for name in own.names], np.int64)
+            table.checksum = (table.checksum - by_name[own.codes]) & _MASK
         return table
 
     @classmethod
@@ -327,68 +304,6 @@ def item_places(file: Path, items: ProgressTable) -> ItemPlaces | None:
     return ItemPlaces(np.array(starts, np.int64), np.append(0, np.cumsum(items.judgments)), more)
 
 
-_READ = """
-CREATE TABLE progress AS SELECT signature, document_id, system, rival, judgments, prepared,
-    checksum
-FROM {source}
-"""
-_LINE = {
-    **dict.fromkeys(("signature", "document_id", "system", "rival", "prepared"), "VARCHAR"),
-    **dict.fromkeys(("judgments", "checksum"), "BIGINT"),
-}
-_ABSENT = """
-SELECT count(*) FROM progress
-WHERE signature IS NULL OR document_id IS NULL OR system IS NULL OR judgments IS NULL OR checksum IS NULL
-"""
-
-
-def _scan(file: Path) -> ProgressTable | None:
-    """The lines of a large file by DuckDB, part by part; None where some line is none of progress."""
-    kinds = "{" + ", ".join(f"'{name}': '{kind}'" for name, kind in _LINE.items()) + "}"
-    tables = []
-    for start, end in _stretches(file):
-        with part_of(file, start, end) as part:
-            table = _scanned(part, f"read_json(?, format = 'newline_delimited', columns = {kinds})")
-        if table is None:
-            return None
-        tables.append(table)
-    return ProgressTable.concat(tables) if tables else None
-
-
-def _scanned(file: Path, source: str) -> ProgressTable | None:
-    import duckdb
-
-    names = ("signature", "document_id", "system", "rival", "prepared")
-    with duckdb.connect() as connection:
-        try:
-            connection.execute(_READ.format(source=source), [str(file)])
-        except duckdb.Error:
-            return None
-        if connection.execute(_ABSENT).fetchall()[0][0]:
-            return None
-        columns = read_columns(connection, "progress", names, ("judgments", "checksum"))
-    key = [columns[name] for name in names[:4]]
-    return ProgressTable.written(key, columns["judgments"], columns["checksum"], columns["prepared"])
-
-
-def _stretches(file: Path) -> Iterator[tuple[int, int]]:
-    """Parts of a file of whole lines; a torn last one is left out."""
-    size = file.stat().st_size
-    with file.open("rb") as lines:
-        start = 0
-        while start < size:
-            lines.seek(min(start + PART, size) - 1)
-            rest = lines.readline()
-            end = lines.tell()
-            if not rest.endswith(b"\n"):
-                lines.seek(start)
-                end = start + lines.read(end - start).rfind(b"\n") + 1
-            if end <= start:
-                return
-            yield start, end
-            start = end
-
-
 class JudgmentLines:
     """The lines of a file of judgments beside the `items` that are confirmed, each line parsed: `of` is the row of its
     item, -1 for one that is not confirmed and for what cannot be read (`damaged` says what is wrong with that). A torn
@@ -407,7 +322,7 @@ class JudgmentLines:
                 keys += bytes(KEY_BYTES - 1) + b"\1"
                 read.append(0)
                 self.damaged.append(damaged_line(file, number, error))
-        places = ItemIndex(items.keys()).places(np.frombuffer(bytes(keys), dtype=_KEY))
+        places = places_of(np.frombuffer(bytes(keys), dtype=_KEY), items.keys())
         self.of = np.where(np.frombuffer(bytes(read), np.uint8) == 1, places, -1)
         self._sums = np.array(sums, np.uint32)
         known = self.of >= 0

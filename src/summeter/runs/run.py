@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Container, Hashable, Iterator, Mapping, Sequence
-from itertools import groupby, pairwise
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from itertools import groupby, islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, Self, TypeVar
 from weakref import ref
@@ -29,17 +29,15 @@ from summeter.runs.progress import (
     Done,
     DoneItems,
     DoneKey,
-    ItemIndex,
     ItemPlaces,
     JudgmentLines,
     ProgressTable,
-    hashed,
     item_places,
 )
 from summeter.runs.totals import RunTotals
 from summeter.scoring import JudgmentTable, PairScore, Score, SystemTable, dedupe, to_frame
 from summeter.scoring.table import Groups, Names
-from summeter.stats.base import Bools, Ints
+from summeter.stats.base import Ints
 
 T = TypeVar("T")
 
@@ -137,7 +135,7 @@ class RunFolder:
         self._given = None if data is None else ref(data)
         self._data: Dataset | None = None
         self._made: dict[Hashable, tuple[object, Any]] = {}
-        self._checked: dict[str, tuple[object, ItemPlaces | None]] = {}
+        self._checked: dict[str, tuple[object, _Confirmed]] = {}
 
     @property
     def data(self) -> Dataset:
@@ -180,23 +178,13 @@ class RunFolder:
     def iter_judgments(self) -> Iterator[Judgment]:
         """`judgments` one by one, without keeping them.
 
-        Raises InputError where judgments that are confirmed as written have changed, or behind the last of them, where
-        some are gone."""
-        left = self._confirmed()
+        Raises InputError where judgments that are confirmed as written have changed, or some are gone."""
         counts: Counter[str] = Counter()
-        for judge in self.manifest.judges:
-            file = self.file_of(judge)
-            # Counted before the rows are read, which take from `left`.
-            repeated = _may_repeat(file, left.total(judge.signature))
-            rows = _of_items(file, left)
-            # Where a copy took the place of a neighbour's line, the counts agree: the lines of an item stand together.
-            groups = [rows] if repeated else (group for _, group in groupby(rows, _item_of))
-            for group in groups:
-                for row in dedupe(group):
-                    counts[row.status] += 1
-                    yield row
-        self._check_whole(left)
-        for row in self._errors(left):
+        for confirmed in self._confirmed():
+            for row in confirmed.rows():
+                counts[row.status] += 1
+                yield row
+        for row in self._errors():
             counts[row.status] += 1
             yield row
         self._check_counts(counts.total())
@@ -210,72 +198,68 @@ class RunFolder:
         pair, either way round.
 
         Raises InputError as `iter_judgments` does."""
-        left = self._confirmed()
         count = 0
-        for judge in self.manifest.judges:
-            for table in self._parts_of(judge, left):
-                groups = table.groups("signature", "document", "system", "rival")
-                finished = left.take(judge.signature, table.take(groups.first), np.bincount(groups.of))
-                part = (table if finished.all() else table.take(finished[groups.of])).last_asked()
-                count += len(part)
-                yield part
-        self._check_whole(left)
-        errors = JudgmentTable.of(self._errors(left))
+        for confirmed in self._confirmed():
+            for table in confirmed.tables():
+                count += len(table)
+                yield table
+        errors = JudgmentTable.of(self._errors())
         yield errors
         self._check_counts(count + len(errors))
-
-    def _parts_of(self, judge: JudgeEntry, left: _Left) -> Iterator[JudgmentTable]:
-        """The judgments of a judge; those of a large file in parts, unless it holds pairs, of which two may be one."""
-        file = self.file_of(judge)
-        _, places = self._checked[file.name]
-        rows = left.items.of_judge(judge.signature)
-        at = [] if places is None else places.parts()
-        if places is None or len(at) <= 2 or not left.items.rival.take(rows).equal(None).all():
-            yield JudgmentTable.read(file, repeats=True)
-            return
-        for start, end in pairwise(places.starts[at].tolist()):
-            yield JudgmentTable.read_part(file, start, end)
 
     def lines(self) -> Iterator[tuple[Path, ProgressTable, ItemPlaces | None]]:
         """The file of each judge with its finished items and where their lines stand; None for these where they do not
         stand in order. Raises InputError as `iter_judgments` does."""
-        items = ProgressTable.read(self.folder / PROGRESS)
-        for judge in self.manifest.judges:
-            own, file = items.take(items.of_judge(judge.signature)), self.file_of(judge)
-            self._check_lines(file, own)
-            yield file, own, self._checked[file.name][1]
+        for confirmed in self._confirmed():
+            yield confirmed.file, confirmed.items, confirmed.places
 
     def file_of(self, judge: JudgeEntry) -> Path:
         """Where a judge's judgments stand."""
         return self.folder / "judgments" / f"{judge.file}.jsonl"
 
-    def _confirmed(self) -> _Left:
-        """How many judgments each finished item has. InputError where some are not as they were written."""
-        items = ProgressTable.read(self.folder / PROGRESS)
+    def _confirmed(self) -> list[_Confirmed]:
+        """What the lines of progress confirm, judge by judge. InputError where some of it is not as it was written."""
+        progress = self._progress()
+        confirmed = []
         for judge in self.manifest.judges:
-            self._check_lines(self.file_of(judge), items.take(items.of_judge(judge.signature)))
-        return _Left(items)
+            file = self.file_of(judge)
+            stamp = _stamp(file), _stamp(self.folder / PROGRESS)
+            if file.name not in self._checked or self._checked[file.name][0] != stamp:
+                own = progress.take(progress.of_judge(judge.signature))
+                self._checked[file.name] = stamp, self._check_lines(file, own)
+            confirmed.append(self._checked[file.name][1])
+        return confirmed
 
-    def _check_lines(self, file: Path, items: ProgressTable) -> None:
+    def _check_lines(self, file: Path, items: ProgressTable) -> _Confirmed:
         if file.is_dir():
             raise InputError.at(file, None, None, f"is a folder, not a file of judgments. {_AGAIN}")
-        stamp = _stamp(file), _stamp(self.folder / PROGRESS)
-        if file.name in self._checked and self._checked[file.name][0] == stamp:
-            return
-        places = None
-        if len(items):
-            running = self.manifest.status == "running"  # a writer may be ahead of its lines of progress
-            places = item_places(file, items)
-            if places is None or (not running and places.more):
-                lines = JudgmentLines(file, items)
-                if faults := lines.damaged or lines.alterations():
-                    advice = f"{_AGAIN}: what is damaged is judged anew"
-                    raise InputError([*faults, Fault(str(self.folder), None, None, advice)])
-        self._checked[file.name] = stamp, places
+        places = item_places(file, items)
+        # A writer may be ahead of its lines of progress.
+        if places is not None and (self.manifest.status == "running" or not places.more):
+            return _Confirmed(file, items, places, np.arange(places.lines[-1]))
+        lines = JudgmentLines(file, items)
+        faults = lines.damaged or lines.alterations()
+        lost = np.flatnonzero(lines.count < items.judgments)
+        if len(lost) and not faults:
+            document, system, _ = items.item(int(lost[0]))
+            more = f" and of {len(lost) - 1:,} more finished items" if len(lost) > 1 else ""
+            gone = int((items.judgments - lines.count)[lost[0]])
+            what = (
+                f"judgments that {PROGRESS} confirms are gone: {gone} of document {document!r}, system {system!r}{more}"
+            )
+            faults = [Fault(str(file), None, None, what)]
+        if faults:
+            raise InputError(
+                [*faults, Fault(str(self.folder), None, None, f"{_AGAIN}: what is damaged or gone is judged anew")]
+            )
+        return _Confirmed(file, items, None, np.flatnonzero(lines.of >= 0))
+
+    def _progress(self) -> ProgressTable:
+        return self.once(PROGRESS, lambda: ProgressTable.read(self.folder / PROGRESS))
 
     def check_prepared(self) -> None:
         """InputError where something that was prepared for a finished item is damaged or gone."""
-        items = ProgressTable.read(self.folder / PROGRESS)
+        items = self._progress()
         for judge in self.manifest.judges:
             file = self.folder / "prepared" / f"{judge.file}.jsonl"
             wanted = set(items.prepared.take(items.of_judge(judge.signature)).used()) - {None}
@@ -291,29 +275,14 @@ class RunFolder:
             cut = f"{PROGRESS} or {FAILURES} was cut. {_AGAIN}: what is gone is judged anew"
             raise InputError.at(self.folder, None, None, f"{message}: {cut}")
 
-    def _check_whole(self, left: _Left) -> None:
-        """InputError where some judgments of finished items were not met."""
-        lost = left.lost()
-        if not len(lost):
-            return
-        first = left.items.record(int(lost[0]))
-        file = next((each.file for each in self.manifest.judges if each.signature == first.signature), first.signature)
-        more = f" and of {len(lost) - 1:,} more finished items" if len(lost) > 1 else ""
-        raise InputError.at(
-            self.folder / "judgments" / f"{file}.jsonl",
-            None,
-            None,
-            f"judgments that {PROGRESS} confirms are gone: {left.number[lost[0]]} of document {first.document_id!r}, "
-            f"system {first.system!r}{more}. {_AGAIN}: what is gone is judged anew",
-        )
-
-    def _errors(self, done: Container[DoneKey]) -> Iterator[Judgment]:
-        last = {
-            failure.key: failure for failure in self.failures() if failure.status == "error" and failure.key not in done
-        }
+    def _errors(self) -> Iterator[Judgment]:
+        """The items that failed for good, as judgments."""
+        last = {failure.key: failure for failure in self.failures() if failure.status == "error"}
+        done = self.done() if last else DoneItems()
         models = {judge.signature: judge.model for judge in self.manifest.judges}
-        for failure in last.values():
-            yield from as_judgments(failure, models)
+        for key, failure in last.items():
+            if key not in done:
+                yield from as_judgments(failure, models)
 
     def progress(self) -> Iterator[Done]:
         """What is finished."""
@@ -321,7 +290,7 @@ class RunFolder:
 
     def judged(self) -> int:
         """How many summaries some judge has finished, or failed at for good, alone or in a pair."""
-        items = ProgressTable.read(self.folder / PROGRESS)
+        items = self._progress()
         errors = [failure for failure in self.failures() if failure.status == "error"]
         paired = np.flatnonzero(~items.rival.equal(None))
         systems = [failure.system for failure in errors], [failure.rival for failure in errors if failure.rival]
@@ -332,7 +301,7 @@ class RunFolder:
 
     def done(self) -> DoneItems:
         """Which items each judge has finished."""
-        return ProgressTable.read(self.folder / PROGRESS).done()
+        return self._progress().done()
 
     def failures(self) -> Iterator[Failure]:
         """Everything that went wrong, in order, also what later went well."""
@@ -379,98 +348,40 @@ class RunFolder:
         return f"{type(self).__name__}({str(self.folder)!r}, {self.manifest.status})"
 
 
-def _may_repeat(file: Path, confirmed: int) -> bool:
-    """Whether a question may stand twice in a file of judgments: only where it has more lines than are confirmed."""
-    if sum(1 for _ in whole_lines(file)) <= confirmed:
-        return False
-    table = JudgmentTable.read(file, repeats=True)
-    return len(table.last_asked()) < len(table)
+class _Confirmed(NamedTuple):
+    """The judgments of a judge that lines of progress confirm: `places` says where they stand, None where they do not
+    stand one item after the other; then `lines` are the numbers of the lines, among others that nothing confirms."""
 
+    file: Path
+    items: ProgressTable
+    places: ItemPlaces | None
+    lines: Ints
 
-def _item_of(row: Judgment) -> DoneKey:
-    return (row.signature, *row.target.item)
+    def rows(self) -> Iterator[Judgment]:
+        """The judgments one by one, the last one a question."""
+        rows = read_lines(self.file, Judgment)
+        if self.places is None:
+            wanted = set(self.lines.tolist())
+            yield from dedupe(row for number, row in enumerate(rows) if number in wanted)
+            return
+        # The lines of an item stand together.
+        confirmed = islice(rows, int(self.places.lines[-1]))
+        for _, group in groupby(confirmed, lambda row: (row.signature, *row.target.item)):
+            yield from dedupe(group)
 
-
-def _of_items(file: Path, left: _Left) -> Iterator[Judgment]:
-    """The judgments of finished items; each is taken from what is `left` of its item."""
-    for key, rows in groupby(read_lines(file, Judgment), _item_of):
-        place = left.place(key)
-        for row in rows:
-            if place is not None:
-                left.number[place] -= 1
-                yield row
-
-
-class _Left(Container[DoneKey]):
-    """How many judgments of each finished item were not met so far: `number`, by the rows of `items`."""
-
-    def __init__(self, items: ProgressTable) -> None:
-        self.items = items
-        self.number = items.judgments.copy()
-        self._index: dict[str, tuple[Ints, ItemIndex]] = {}
-        self._finished: dict[str, _Finished] = {}
-
-    def _of(self, signature: str) -> tuple[Ints, ItemIndex]:
-        """The rows of a judge, and where among them each item is."""
-        if signature not in self._index:
-            rows = self.items.of_judge(signature)
-            self._index[signature] = rows, ItemIndex(self.items.take(rows).keys())
-        return self._index[signature]
-
-    def place(self, key: DoneKey) -> int | None:
-        """The row of an item; None where it is not finished."""
-        signature, document_id, system, rival = key
-        rows, index = self._of(signature)
-        at = index.find(hashed(document_id, system, rival))
-        return None if at is None else int(rows[at])
-
-    def __contains__(self, key: object) -> bool:
-        return isinstance(key, tuple) and self.place(key) is not None
-
-    def total(self, signature: str) -> int:
-        """How many judgments of a judge are left."""
-        return int(self.number[self.items.of_judge(signature)].sum())
-
-    def take(self, signature: str, items: JudgmentTable, judgments: Ints) -> Bools:
-        """Take so many judgments off each of these items, which are different; returns which of them are finished."""
-        if signature not in self._finished:
-            self._finished[signature] = _Finished(self.items, self.items.of_judge(signature))
-        rows = self._finished[signature].rows_of(items)
-        there = (rows >= 0) & items.signature.equal(signature)
-        self.number[rows[there]] -= judgments[there]
-        return there
-
-    def lost(self) -> Ints:
-        """The rows of the items of which some judgments were not met."""
-        return np.flatnonzero(self.number > 0)
-
-
-class _Finished:
-    """The finished items of a judge, found by the names in a table of judgments."""
-
-    def __init__(self, items: ProgressTable, rows: Ints) -> None:
-        columns = [column.take(rows) for column in (items.document, items.system, items.rival)]
-        self._codes = [{name: code for code, name in enumerate(column.names)} for column in columns]
-        keys = self._keys([column.codes for column in columns])
-        order = np.argsort(keys)
-        self._keys_in_order, self._rows = keys[order], rows[order]
-
-    def _keys(self, codes: Sequence[Ints]) -> Ints:
-        document, system, rival = (column.astype(np.int64) for column in codes)
-        keys: Ints = (document * len(self._codes[1]) + system) * len(self._codes[2]) + rival
-        return keys
-
-    def rows_of(self, table: JudgmentTable) -> Ints:
-        """The row of the item of each judgment, -1 where it is not finished."""
-        codes = [
-            np.array([known.get(name, -1) for name in column.names], np.int64)[column.codes]
-            for known, column in zip(self._codes, (table.document, table.system, table.rival), strict=True)
-        ]
-        if not len(self._rows):
-            return np.full(len(table), -1, np.int64)
-        keys = np.where(np.min(codes, axis=0) < 0, -1, self._keys(codes))
-        at = np.minimum(self._keys_in_order.searchsorted(keys), len(self._rows) - 1)
-        return np.where(self._keys_in_order[at] == keys, self._rows[at], -1)
+    def tables(self) -> Iterator[JudgmentTable]:
+        """The judgments; those of a large file in parts, unless it holds pairs, of which two may be one."""
+        if self.places is None:
+            yield JudgmentTable.read(self.file, repeats=True).take(self.lines).last_asked()
+            return
+        at = self.places.parts()
+        if len(at) > 2 and not self.items.rival.equal(None).all():
+            at = [at[0], at[-1]]
+        if len(at) <= 2 and not self.places.more:
+            yield JudgmentTable.read(self.file)
+            return
+        for start, end in pairwise(self.places.starts[at].tolist()):
+            yield JudgmentTable.read_part(self.file, start, end).last_asked()
 
 
 def _stamp(file: Path) -> tuple[int, int]:

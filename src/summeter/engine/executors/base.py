@@ -44,7 +44,15 @@ class RemoteError(NamedTuple):
     @classmethod
     def of(cls, error: BaseException) -> RemoteError:
         """The error with its traceback. One that cannot be pickled becomes the nearest error class that can."""
-        return cls(_pickled(error), "".join(format_exception(error)))
+        trace = "".join(format_exception(error))
+        try:
+            data = pickle.dumps(error)
+            pickle.loads(data)  # noqa: S301 - a constructor may need more than its message
+        except Exception:  # noqa: BLE001 - another package's class may raise anything here
+            nearest = next((kind for kind in (ModelError, SummeterError) if isinstance(error, kind)), RuntimeError)
+            text = str(error) if isinstance(error, SummeterError) else f"{type(error).__name__}: {error}"
+            data = pickle.dumps(nearest(text))
+        return cls(data, trace)
 
     @property
     def error(self) -> BaseException:
@@ -63,17 +71,6 @@ class RemoteTraceback(Exception):
 
     def __str__(self) -> str:
         return f'\n"""\n{self.text}"""'
-
-
-def _pickled(error: BaseException) -> bytes:
-    try:
-        data = pickle.dumps(error)
-        pickle.loads(data)  # noqa: S301 - a constructor may need more than its message
-    except Exception:  # noqa: BLE001 - another package's class may raise anything here
-        if isinstance(error, SummeterError):
-            return pickle.dumps(ModelError(str(error)) if isinstance(error, ModelError) else SummeterError(str(error)))
-        return pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
-    return data
 
 
 def packed(function: Callable[..., Any], dumps: Callable[[Any], bytes] = pickle.dumps) -> bytes:

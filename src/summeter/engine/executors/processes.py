@@ -114,7 +114,7 @@ class _Worker:
         self._function = function
         context = _Context()
         self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_begin)
-        with _STARTING, _environment(thread_environment(threads)), _without_interrupts(), _main_module(function):
+        with _STARTING, _as_a_worker_starts(function, thread_environment(threads)):
             self._started = self._pool.submit(os.getpid)
         (self._process,) = context.processes
 
@@ -159,30 +159,26 @@ class _Context(SpawnContext):
 
 
 @contextmanager
-def _environment(names: Mapping[str, str]) -> Iterator[None]:
-    """Environment variables for processes that are started within."""
-    before = {name: os.environ.get(name) for name in names}
-    os.environ.update(names)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-@contextmanager
-def _main_module(function: bytes) -> Iterator[None]:
-    """A process that is started within imports the main module only where the function needs it."""
+def _as_a_worker_starts(function: bytes, environment: Mapping[str, str]) -> Iterator[None]:
+    """A process that is started within has these environment variables, imports the main module only where the function
+    needs it, and ignores Ctrl-C, which a terminal sends to the whole process group."""
+    before = {name: os.environ.get(name) for name in environment}
     main = sys.modules["__main__"]
-    if _MAIN not in function:
-        sys.modules["__main__"] = ModuleType("__main__")
+    ensure_running()  # the resource tracker would unblock the signal
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
+        os.environ.update(environment)
+        if _MAIN not in function:
+            sys.modules["__main__"] = ModuleType("__main__")
         yield
     finally:
         sys.modules["__main__"] = main
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def _main_is_a_file() -> bool:
@@ -190,17 +186,6 @@ def _main_is_a_file() -> bool:
     main = sys.modules["__main__"]
     file = getattr(main, "__file__", None)
     return getattr(main, "__spec__", None) is not None or (file is not None and Path(file).exists())
-
-
-@contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """A process that is started within ignores Ctrl-C, which a terminal sends to the whole process group."""
-    ensure_running()  # the resource tracker would unblock the signal
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 # ---- in the worker ----

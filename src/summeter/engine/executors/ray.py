@@ -59,6 +59,7 @@ class RayExecutor(Record):
     async def map(self, function: Callable[[P], R], parts: Iterator[P]) -> AsyncGenerator[tuple[P, R | WorkerDied]]:
         """Yield each part with `function(part)`, as they are finished."""
         import ray
+        from ray.exceptions import RayError, RayTaskError
 
         # Ray's own pickler includes what the main module defines.
         sent = packed(function, ray.cloudpickle.dumps)
@@ -97,7 +98,14 @@ class RayExecutor(Record):
                     )
                 heard = heard or bool(done)
                 for future in done:
-                    yield running.pop(future)[0], _result(future)
+                    part, _ = running.pop(future)
+                    try:
+                        result = future.result()
+                    except RayTaskError as error:  # the worker could not run the function at all
+                        raise error.cause from error
+                    except RayError as error:
+                        result = WorkerDied(" ".join(str(error).split()))
+                    yield part, result
         finally:
             if ray.is_initialized():
                 for future, (_, reference) in running.items():
@@ -127,7 +135,10 @@ class RayExecutor(Record):
         with _handlers_kept():
             try:
                 if address is not None:
-                    _check_listening(address)
+                    host, _, port = address.rpartition(":")
+                    if host and "/" not in host and port.isdigit():
+                        # Where nothing listens, Ray itself would try for minutes.
+                        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
                     ray.init(address=address, **quiet)
                 else:
                     workers = self.workers or len(os.sched_getaffinity(0))
@@ -148,25 +159,6 @@ class RayExecutor(Record):
             for node in ray.nodes()
             if node["Alive"]
         )
-
-
-def _result(future: asyncio.Future[Any]) -> Any:
-    """The result of a task, or WorkerDied. Raises the error of a worker that could not run the function at all."""
-    from ray.exceptions import RayError, RayTaskError
-
-    try:
-        return future.result()
-    except RayTaskError as error:
-        raise error.cause from error
-    except RayError as error:
-        return WorkerDied(" ".join(str(error).split()))
-
-
-def _check_listening(address: str) -> None:
-    """Raise OSError where nothing listens at HOST:PORT; Ray itself would try for minutes."""
-    host, _, port = address.rpartition(":")
-    if host and "/" not in host and port.isdigit():
-        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
 
 
 @contextmanager
