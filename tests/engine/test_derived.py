@@ -16,7 +16,7 @@ from summeter.engine.api import evaluate
 from summeter.engine.dry import dry_run
 from summeter.engine.options import Options
 from summeter.engine.runs import Run, rescore
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
+from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.evaluators.catalog import build
 from summeter.evaluators.derived import DerivedEvaluator, Member, MemberJudgments
 from summeter.records import Item, Judgment
@@ -67,26 +67,6 @@ class Buggy(Centred):
     def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
         yield next(super().derive(judged, signature))
         raise ZeroDivisionError("oops")
-
-
-class Endless(Centred):
-    """Computes what is no number."""
-
-    name: ClassVar[str] = "endless"
-
-    def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
-        for (item, _), value in zip(judged, (float("nan"), float("inf"), 0.5), strict=False):
-            yield self.judgment(item, signature, "faithfulness", value=value)
-
-
-class Dizzy(Lengths):
-    """A judge whose arithmetic goes wrong on some items."""
-
-    name: ClassVar[str] = "dizzy"
-
-    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        value = float("nan") if item.document.id == "d0" else 1.0
-        return [JudgmentBuilder(self, item, tools.signature).ok("faithfulness", value=value)]
 
 
 def values(run: Run, judge: str) -> dict[tuple[str, str], float | None]:
@@ -153,18 +133,6 @@ def test_an_error_of_its_own_is_no_number(tmp_path: Path) -> None:
     assert all(one.status == "ok" for one in run.judgments() if one.judge == "lengths")
 
 
-def test_a_value_that_is_not_finite_is_a_failure_with_a_reason(tmp_path: Path) -> None:
-    run = evaluate(rows(3), [Endless(), Dizzy()], out=tmp_path / "run")
-    endless = [row for row in run.judgments() if row.judge == "endless"]
-    assert [(row.status, row.value) for row in endless[:3]] == [("error", None), ("error", None), ("ok", 0.5)]
-    assert endless[0].reason == "computed nan, which is no number"
-    lost = [failure for failure in run.failures() if failure.judge == "dizzy"]
-    assert lost
-    assert {failure.document_id for failure in lost} == {"d0"}
-    assert all("value is nan" in failure.reason for failure in lost)
-    assert run.manifest.status == "incomplete"
-
-
 def test_empty_summaries_are_skipped_and_it_is_not_asked(tmp_path: Path) -> None:
     data = [*rows(2), {**rows(1)[0], "doc_id": "d9", "summary": " "}]
     run = evaluate(data, [Centred()], out=tmp_path / "run")
@@ -211,15 +179,6 @@ class TestAnotherModel:
         again = evaluate(rows(1, "a"), run.specs, models=models, replay=run.folder, out=tmp_path / "again")
         assert files(again.folder) == files(run.folder)
         assert files(rescore(run.folder).folder) == files(again.folder)
-
-    def test_its_calls_are_foreseen_once(self, tmp_path: Path) -> None:
-        models = {"judge": rules(tmp_path, "one", 4), "second": rules(tmp_path, "two", 1)}
-        found = dry_run(rows(2, "a"), ["ensemble[rts+rts@second]"], models=models)
-        assert [(row.judge, row.items, row.calls) for row in found] == [
-            ("rts", 2, 2),
-            ("rts", 2, 2),
-            ("ensemble", 2, 0),
-        ]
 
     def test_repeats_are_joined_repeat_by_repeat(self, tmp_path: Path) -> None:
         models = {"judge": rules(tmp_path, "one", 4), "second": rules(tmp_path, "two", 1)}

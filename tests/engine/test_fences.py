@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -62,20 +60,6 @@ def test_a_run_that_is_carried_on_sends_the_same_fences(tmp_path: Path, model: s
     evaluate([ROW], [ReasonThenScore()], models=model, out=tmp_path / "run")
     evaluate([ROW], [ReasonThenScore(aspect="fluency")], models=model, out=tmp_path / "run")
     assert _codes(sent[0]) == _codes(sent[-1])
-
-
-def test_a_replay_needs_no_secret(tmp_path: Path, model: str, sent: list[Request]) -> None:
-    run = evaluate([ROW], [ReasonThenScore()], models=model, out=tmp_path / "run")
-    old = tmp_path / "old"
-    shutil.copytree(run.folder, old)
-    with sqlite3.connect(old / "calls.sqlite") as connection:
-        connection.execute("DROP TABLE secrets")  # as it was before there was one
-    asked = len(sent)
-    for source in (run.folder, old):
-        again = evaluate([ROW], [ReasonThenScore()], replay=source, out=tmp_path / f"again-{source.name}")
-        assert [row.value for row in again.judgments()] == [4.0]
-    assert evaluate([ROW], [ReasonThenScore()], models=model, out=old).judgments()[0].value == 4.0
-    assert len(sent) == asked
 
 
 def test_what_is_stored_has_the_hash_it_goes_by(tmp_path: Path, model: str, sent: list[Request]) -> None:

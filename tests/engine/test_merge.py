@@ -248,7 +248,7 @@ merge.merge(sys.argv[2:4], sys.argv[4])
 """
 
 
-@pytest.mark.parametrize("place", ["_write_failures", "finish"])
+@pytest.mark.parametrize("place", ["derived_jobs", "finish"])
 def test_a_kill_in_the_middle_leaves_the_runs_and_no_half(tmp_path: Path, place: str) -> None:
     runs = [evaluate(rows(), [each], out=tmp_path / name).folder for name, each in (("a", Lengths()), ("b", "rouge"))]
     before = {run: json.dumps({name: text.hex() for name, text in content(run).items()}) for run in runs}

@@ -16,7 +16,7 @@ from engine.judges import Lengths, Moody, calls, rows
 
 from summeter.engine.api import evaluate, evaluate_async
 from summeter.engine.runs import Run, rescore
-from summeter.records import InputError, UsageError
+from summeter.records import UsageError
 from summeter.runs.journal import Journal
 
 
@@ -186,15 +186,6 @@ class TestCarryingOn:
         again = evaluate(rows(9), [Lengths()], out=tmp_path / "run")
         assert files(again.folder) == files(whole.folder)
 
-    def test_judgments_that_are_gone_are_made_again(self, tmp_path: Path) -> None:
-        whole = evaluate(rows(), [Lengths()], out=tmp_path / "whole")
-        run = evaluate(rows(), [Lengths()], out=tmp_path / "run")
-        (file,) = (run.folder / "judgments").iterdir()
-        lines = file.read_bytes().splitlines(keepends=True)
-        file.write_bytes(b"".join(lines[:3] + lines[5:]))
-        again = evaluate(rows(), [Lengths()], out=tmp_path / "run")
-        assert files(again.folder) == files(whole.folder)
-
     def test_a_kill_before_the_first_manifest_locks_nobody_out(self, tmp_path: Path) -> None:
         run = tmp_path / "run"
         for name in ("judgments", "prepared", "data", ".data.1234.new"):
@@ -217,15 +208,6 @@ class TestCarryingOn:
         run = evaluate(rows(), [Lengths()], out=tmp_path / "run")
         with Journal(run.folder), pytest.raises(UsageError, match="another process is writing this run"):
             evaluate(rows(), [Lengths()], out=tmp_path / "run")
-
-    def test_damage_is_named_by_file_and_line(self, tmp_path: Path) -> None:
-        run = evaluate(rows(), [Lengths()], out=tmp_path / "run")
-        (file,) = (run.folder / "judgments").iterdir()
-        lines = file.read_text().splitlines(keepends=True)
-        lines[2] = lines[2].replace('"status":"ok"', '"status":"fine"')
-        file.write_text("".join(lines))
-        with pytest.raises(InputError, match=r"jsonl:3: status: damaged"):
-            Run(run.folder).judgments()
 
 
 KILLED = """
@@ -303,11 +285,6 @@ class TestCallers:
         with pytest.raises(UsageError, match="OPENAI_API_KEY"):
             evaluate(rows(1), ["finesure"], models="openai/gpt-4o", out=tmp_path / "new")
         assert not (tmp_path / "new").exists()
-
-    def test_a_raised_limit_of_tokens_asks_again(self) -> None:
-        from summeter.engine.options import Options
-
-        assert Options(max_reply=5).sampling != Options(max_reply=5000).sampling
 
     def test_specs_can_be_run_again(self, tmp_path: Path) -> None:
         run = evaluate(rows(1), ["abstractiveness"], out=tmp_path / "run")

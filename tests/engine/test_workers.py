@@ -21,30 +21,19 @@ import pytest
 from engine.judges import Killer, Lengths, Moody, rows
 from engine.llm import answer
 from engine.test_derived import Centred
+from engine.test_run import files
 from models.server import StubServer, ok
 
 from summeter.data.dataset import Dataset
 from summeter.engine.api import evaluate
 from summeter.engine.executors.base import WorkerDied
 from summeter.engine.executors.processes import ProcessExecutor
-from summeter.engine.parts import documents_per_part
 from summeter.engine.runs import Run
 from summeter.records import AccessError, UsageError, WorkerError
 from summeter.runs.journal import Journal
 
 TWO = ProcessExecutor(workers=2)
 PATH = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    """What a run holds, but for the times of day in it."""
-    names = ["judgments", "prepared", "scores.jsonl", "scores.csv", "summary.json", "progress.jsonl"]
-    found = {}
-    for name in names:
-        place = folder / name
-        for file in sorted(place.rglob("*")) if place.is_dir() else [place]:
-            found[str(file.relative_to(folder))] = file.read_bytes()
-    return found
 
 
 def without_times(run: Run) -> list[dict[str, Any]]:
@@ -77,7 +66,8 @@ class TestTheSameRun:
     def test_however_the_data_are_cut(self, tmp_path: Path) -> None:
         whole = evaluate(rows(23), [Lengths()], out=tmp_path / "whole")
         for size in (1, 4, 100):
-            executor = ProcessExecutor(workers=2, documents_per_part=size)
+            executor = ThreadExecutor()
+            executor.documents_per_part = size
             run = evaluate(rows(23), [Lengths()], out=tmp_path / str(size), executor=executor)
             assert files(run.folder) == files(whole.folder)
             assert run.manifest.documents_per_part == size
@@ -89,11 +79,6 @@ class TestTheSameRun:
         run = evaluate(rows(10), [Lengths()], out=tmp_path / "run", executor=again)
         assert again.parts == [["d6", "d7"], ["d8", "d9"]]
         assert files(run.folder) == files(evaluate(rows(10), [Lengths()], out=tmp_path / "whole").folder)
-
-
-@pytest.mark.parametrize(("documents", "size"), [(0, 1), (1, 1), (64, 1), (65, 2), (640, 10), (1_000_000, 100)])
-def test_the_size_of_a_part(documents: int, size: int) -> None:
-    assert documents_per_part(documents) == size
 
 
 class ThreadExecutor:

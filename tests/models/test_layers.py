@@ -45,20 +45,6 @@ class Waits:
 # Cache
 
 
-def test_identical_calls_at_one_time_are_one_call() -> None:
-    llm, usage = Scripted({"hello": "hi"}, latency=0.01), Usage()
-
-    async def main() -> None:
-        cache = Cache(llm, CallStore(), usage=usage)
-        replies = await asyncio.gather(*(cache.complete(ask()) for _ in range(50)))
-        assert {reply.text for reply in replies} == {"hi"}
-        assert (await cache.complete(ask())).text == "hi"
-
-    run(main())
-    assert llm.calls == 1
-    assert (usage.sent, usage.joined, usage.hits) == (1, 49, 1)
-
-
 def test_a_reply_is_stored_before_anyone_sees_it(tmp_path: Path) -> None:
     with CallStore(tmp_path / "calls.sqlite") as store, CallStore(tmp_path / "calls.sqlite") as other:
         request = ask()
@@ -254,38 +240,6 @@ def test_a_wish_beyond_patience_ends_the_call() -> None:
 # Limits
 
 
-def test_never_more_than_the_gate_lets_through() -> None:
-    now = most = 0
-
-    class Counting:
-        id = "counting/one"
-
-        async def complete(self, request: Request) -> Completion:
-            nonlocal now, most
-            now += 1
-            most = max(most, now)
-            await asyncio.sleep(0.001)
-            now -= 1
-            return Completion(text="")
-
-        async def close(self) -> None: ...
-
-    limiter = RateLimiter(3)
-    first, second = RateLimited(Counting(), limiter), RateLimited(Counting(), limiter)
-
-    async def main() -> None:
-        await asyncio.gather(*((first, second)[i % 2].complete(ask(str(i))) for i in range(20)))
-
-    for _ in range(2):  # a second loop finds the limiter usable
-        run(main())
-    assert most == 3
-
-
-def test_a_gate_of_no_size_is_refused() -> None:
-    with pytest.raises(UsageError, match="at least 1"):
-        RateLimiter(0)
-
-
 def test_a_failure_gives_its_place_back() -> None:
     limit = RateLimited(Scripted([Rule(error="model")]), RateLimiter(1))
 
@@ -439,21 +393,6 @@ def test_what_could_not_be_written_is_not_sent_and_no_failure() -> None:
         return meter.usage
 
     assert run(main()).failures == 0
-
-
-def test_the_meter_does_not_call_leaving_a_failure() -> None:
-    async def main() -> None:
-        llm = Scripted({"hello": "hi"}, latency=5)
-        meter = stack(llm, CallStore())
-        task = asyncio.create_task(meter.complete(ask()))
-        while not llm.calls:  # noqa: ASYNC110 - it is sent as soon as the tasks have had their turns
-            await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert meter.usage.failures == 0
-
-    run(main())
 
 
 def test_replay_gives_the_recorded_reply_and_names_a_missing_one() -> None:

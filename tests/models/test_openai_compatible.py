@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import logging
-import time
-import traceback
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from models.server import CUT_BODY, HANG, RESET, Reply, StubServer, fail, json_reply, ok
+from models.server import CUT_BODY, RESET, Reply, StubServer, fail, json_reply, ok
 
 from summeter.models.base import LLM, Completion, Message, Request
 from summeter.models.providers import replies
@@ -140,20 +135,6 @@ def test_odd_contents(reply: Reply, text: str, refusal: str | None) -> None:
     assert (read.text, read.refusal) == (text, refusal)
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner, max_size=3)
-       | st.dictionaries(st.sampled_from(["choices", "message", "content", "usage", "error", "code", "refusal",
-                                          "finish_reason", "prompt_tokens", "text", "model"]), inner, max_size=4),
-       max_leaves=12))  # fmt: skip
-def test_whatever_json_comes_is_a_completion_or_a_model_error(body: Any) -> None:
-    made = replies.Answer("m", "http://host/v1", 200, {}, json.dumps(body).encode())
-    try:
-        read = NEVER_CALLED.completion(replies.body(made), made)
-    except ModelError:
-        return
-    assert isinstance(read, Completion)
-    read.model_dump_json()  # it can be stored
-
-
 @given(st.binary(max_size=60), st.sampled_from([200, 400, 401, 404, 429, 500, 503, 302, 422]))
 def test_whatever_bytes_come_are_a_named_failure(body: bytes, status: int) -> None:
     made = replies.Answer("m", "http://host/v1", status, {}, body)
@@ -171,12 +152,6 @@ def test_json_nested_without_end_is_a_failure() -> None:
 
 
 # What failures become
-
-
-@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 529])
-def test_worth_another_try(status: int) -> None:
-    with pytest.raises(TransientError, match=rf"answered {status}: busy"):
-        answer(fail(status, "busy"))
 
 
 @pytest.mark.parametrize(
@@ -240,21 +215,9 @@ def test_what_the_endpoint_lacks_is_named(request_: Request, reply: Reply, lacks
     assert caught.value.lacks == lacks
 
 
-def test_a_refused_temperature_says_what_to_do() -> None:
-    with pytest.raises(CapabilityError, match="temperature=None"):
-        answer(fail(400, "'temperature' is not supported with this model"))
-
-
 def test_a_parameter_that_was_not_sent_is_not_blamed() -> None:
     with pytest.raises(ModelError) as caught:
         answer(fail(400, "the seed of this is a bad prompt"))
-    assert not isinstance(caught.value, CapabilityError)
-
-
-@pytest.mark.parametrize("request_", [ask(), STRICT])
-def test_a_prompt_too_long_is_no_matter_of_format(request_: Request) -> None:
-    with pytest.raises(ModelError, match="longer than the model takes") as caught:
-        answer(fail(400, "This model's maximum context length is 8192 tokens"), request_)
     assert not isinstance(caught.value, CapabilityError)
 
 
@@ -279,24 +242,6 @@ def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
     assert replies.retry_after(headers, now=lambda: now) == seconds
 
 
-def test_retry_after_arrives_with_the_error() -> None:
-    with pytest.raises(TransientError) as caught:
-        answer(fail(429, "slow down", Retry_After="13"))
-    assert caught.value.retry_after == 13.0
-    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=40), usegmt=True)
-    with pytest.raises(TransientError) as caught:
-        answer(fail(503, "slow down", Retry_After=soon))
-    assert caught.value.retry_after is not None
-    assert 30 < caught.value.retry_after <= 40
-
-
-def test_no_call_outlives_its_timeout() -> None:
-    start = time.monotonic()
-    with pytest.raises(TransientError, match=r"no whole reply .* within 0\.2 s"):
-        answer(HANG, timeout=0.2)
-    assert time.monotonic() - start < 60  # a server that hangs would hold it for an hour
-
-
 def test_a_server_that_does_not_run_is_said_at_once() -> None:
     with StubServer(lambda _: ok()) as server:
         llm, late = connect(server), connect(server)
@@ -310,20 +255,6 @@ def test_a_server_that_does_not_run_is_said_at_once() -> None:
 
 
 # Keys
-
-
-def test_the_key_is_seen_nowhere(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG)
-    echo = f"Incorrect key {KEY} given; it begins {KEY[:14]}***"
-    for reply in (fail(401, echo), fail(429, echo), fail(400, echo), Reply(content=echo.encode()), RESET, HANG):
-        with StubServer(lambda _, reply=reply: reply) as server:
-            llm = connect(server, timeout=0.2)
-            with pytest.raises(ModelError) as caught:
-                call(llm, STRICT)
-            shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value) + repr(vars(llm))
-            assert KEY not in shown
-            assert KEY[:14] not in shown
-    assert KEY not in caplog.text
 
 
 def test_a_key_that_a_reply_repeats_is_not_kept() -> None:

@@ -26,6 +26,12 @@ from summeter.models.resolve import resolve, stack
 from summeter.records import AccessError, CapabilityError, ModelError, TransientError
 
 EVERY = pytest.mark.parametrize("vendor", VENDORS.values(), ids=VENDORS.keys())
+# One of each client: rows of one client differ in names, which the other tests read.
+CLIENTS = {vendor.model.partition("/")[0]: name for name, vendor in VENDORS.items()}
+ONE_OF_EACH = {PROVIDERS[provider].client: name for provider, name in CLIENTS.items()}
+EACH_CLIENT = pytest.mark.parametrize(
+    "vendor", [VENDORS[name] for name in ONE_OF_EACH.values()], ids=ONE_OF_EACH.values()
+)
 
 
 def call(llm: LLM, *requests: Request) -> list[Completion]:
@@ -55,27 +61,6 @@ def error(vendor: Vendor, reply: Reply, request: Request | None = None, **option
 
 def test_every_hosted_provider_is_under_contract() -> None:
     assert {vendor.model.partition("/")[0] for vendor in VENDORS.values()} == set(PROVIDERS) - {"scripted"}
-
-
-def test_list_and_doctor_know_every_provider_and_where_local_ones_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    from summeter.cli import show
-
-    local = {name: row for name, row in PROVIDERS.items() if not row.hosted and row.address}
-    assert set(local) == {"ollama", "vllm", "llamacpp", "lmstudio"}
-    for name, row in local.items():
-        llm: Any = resolve(f"{name}/m", environ={})
-        assert (llm.address, llm.endpoint.url_variable) == (row.address, f"{name.upper()}_BASE_URL")
-    monkeypatch.setenv("GEMINI_API_KEY", KEY)
-    monkeypatch.delenv("OLLAMA_BASE_URL", raising=False)
-    rows = {row["name"]: row["about"] for row in show._models()}
-    assert {f"{name}/..." for name in PROVIDERS} < set(rows)
-    assert all(rows.values())
-    assert rows["google/..."] == "GOOGLE_API_KEY is set"
-    assert rows["ollama/..."] == "OLLAMA_BASE_URL not set: http://localhost:11434/v1"
-    keys = {row["name"] for row in show._keys()}
-    assert keys == {name for row in PROVIDERS.values() for names in row.variables for name in names[:1]}
-    assert {"OPENAI_API_KEY", "GOOGLE_API_KEY", "AWS_REGION", "AZURE_OPENAI_ENDPOINT"} < keys
-    assert KEY not in str(rows)
 
 
 @EVERY
@@ -112,7 +97,7 @@ def test_a_cut_reply(vendor: Vendor) -> None:
     assert (reply.text, reply.finish_reason, reply.refusal) == ("half", "length", None)
 
 
-@EVERY
+@EACH_CLIENT
 def test_slow_down(vendor: Vendor) -> None:
     caught = error(vendor, vendor.error(429, "busy", Retry_After="7"))
     assert isinstance(caught, TransientError)
@@ -125,7 +110,7 @@ def test_slow_down(vendor: Vendor) -> None:
     assert 30 < (caught.retry_after or 0) <= 40
 
 
-@EVERY
+@EACH_CLIENT
 @pytest.mark.parametrize("status", [408, 500, 503, 529])
 def test_what_passes(vendor: Vendor, status: int) -> None:
     caught = error(vendor, vendor.error(status, "the sky fell"))
@@ -134,7 +119,7 @@ def test_what_passes(vendor: Vendor, status: int) -> None:
     assert caught.throttled == (status in {503, 529})
 
 
-@EVERY
+@EACH_CLIENT
 @pytest.mark.parametrize("status", [401, 403, 404])
 def test_turned_away(vendor: Vendor, status: int) -> None:
     caught = error(vendor, vendor.error(status, "who are you"), STRICT)
@@ -142,7 +127,7 @@ def test_turned_away(vendor: Vendor, status: int) -> None:
     assert status == 404 or vendor.variable.split("_")[0] in str(caught)
 
 
-@EVERY
+@EACH_CLIENT
 def test_a_prompt_too_long(vendor: Vendor) -> None:
     for said in (
         "prompt is too long: 215000 tokens > 200000 maximum", "Input is too long for requested model.",
@@ -155,7 +140,7 @@ def test_a_prompt_too_long(vendor: Vendor) -> None:
         assert not isinstance(caught, CapabilityError | TransientError | AccessError)
 
 
-@EVERY
+@EACH_CLIENT
 @pytest.mark.parametrize(
     "reply",
     [
@@ -169,7 +154,7 @@ def test_a_broken_reply_is_worth_another_try(vendor: Vendor, reply: Reply) -> No
     assert isinstance(error(vendor, reply), TransientError)
 
 
-@EVERY
+@EACH_CLIENT
 def test_no_call_outlives_its_timeout(vendor: Vendor) -> None:
     start = time.monotonic()
     caught = error(vendor, HANG, timeout=0.3)
@@ -178,7 +163,7 @@ def test_no_call_outlives_its_timeout(vendor: Vendor) -> None:
     assert time.monotonic() - start < 10
 
 
-@EVERY
+@EACH_CLIENT
 def test_a_reply_without_end_is_not_read(vendor: Vendor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "MOST_BYTES", 2**20)
     body = b'{"a": "' + b"x" * 2**21 + b'"}'
@@ -264,7 +249,7 @@ def test_a_refused_temperature_says_what_to_do(vendor: Vendor) -> None:
     assert "temperature" not in json.dumps(seen.body)
 
 
-@EVERY
+@EACH_CLIENT
 def test_the_key_is_seen_nowhere(vendor: Vendor, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     said = f"Incorrect key {KEY} given; it begins {KEY[:14]}***"
@@ -280,7 +265,7 @@ def test_the_key_is_seen_nowhere(vendor: Vendor, caplog: pytest.LogCaptureFixtur
     assert KEY not in caplog.text
 
 
-@EVERY
+@EACH_CLIENT
 def test_one_event_loop_after_another_and_a_cancelled_call(vendor: Vendor) -> None:
     with StubServer(lambda call: HANG if "wait" in json.dumps(call.body) else vendor.plain("x")) as server:
         llm = vendor.connect(server)

@@ -161,13 +161,6 @@ def test_roles_with_one_model_share_it(tmp_path: Path) -> None:
     assert (bound.models[model].usage.sent, bound.models[model].usage.hits) == (1, 1)
 
 
-def test_models_at_one_address_share_their_limit() -> None:
-    settings = CallSettings(base_url="http://127.0.0.1:9/v1", max_connections=3)
-    bound = bind({"judge": "vllm/a", "second": "vllm/b"}, None, settings)
-    limiters = {llm.llm.llm._limiter for llm in bound.models.values()}  # type: ignore[attr-defined]
-    assert len(limiters) == 1
-
-
 def test_a_replay_resolves_nothing() -> None:
     store = CallStore()
     request = _ask("openai/gpt-4o", "hello")

@@ -25,26 +25,7 @@ from summeter.evaluators.base import Evaluator
 from summeter.evaluators.derived import DerivedEvaluator
 from summeter.models.base import Completion, Request, TokenLogprobs
 from summeter.models.layers.cache import Stored
-from summeter.models.networks import (
-    Classify,
-    ClassifyTokens,
-    CompareStates,
-    CountLayers,
-    CountTokens,
-    Embed,
-    Encode,
-    FindCoreference,
-    FindTokens,
-    FirstWord,
-    Generate,
-    NetworkRequest,
-    Rate,
-    Rated,
-    ScoreTarget,
-    TokenLimit,
-    TokenLogits,
-    TokenStates,
-)
+from summeter.models.networks import NetworkRequest
 from summeter.models.prices import Prices, prices
 from summeter.models.structured import BoundLLM, Settings
 from summeter.models.tokens import tokens
@@ -56,8 +37,6 @@ from summeter.runs.usage import Usage
 
 CHUNK = 256  # characters: the grain in which prompts are compared
 CACHEABLE = 1024  # tokens: what providers cache begins with a prefix of so many
-LIMIT = 500
-"""Tokens that a local model is taken to read."""
 _VARIES = "usual length"
 _WORDS = f"a sentence of about the {_VARIES} that gives a reason"
 _LIST = 8  # entries where the schema leaves the number open
@@ -197,7 +176,15 @@ class Sent:
         self._calls.add(request.key)
         tokens_in, tokens_out = tokens(request.prompt), tokens(reply)
         price = self.prices.of(model, batched=self._batched)
-        shared = round(tokens_in * self._shared(model, request.prompt) / max(1, len(request.prompt)))
+        # How many characters begin an earlier prompt to the same model, in whole chunks.
+        prefixes, prompt = self._prefixes.setdefault(model, set()), request.prompt
+        known, mark, same = 0, 0, True
+        for end in range(CHUNK, len(prompt) + 1, CHUNK):
+            mark = hash((mark, prompt[end - CHUNK : end]))
+            same = same and mark in prefixes
+            known = end if same else known
+            prefixes.add(mark)
+        shared = round(tokens_in * known / max(1, len(prompt)))
         tally += Usage(
             calls=1,
             tokens_in=tokens_in,
@@ -205,17 +192,6 @@ class Sent:
             tokens_cached=shared if shared >= CACHEABLE else 0,
             cost=0.0 if price is None else price.cost(tokens_in, tokens_out),
         )
-
-    def _shared(self, model: str, prompt: str) -> int:
-        """How many characters of the prompt begin an earlier one to the same model, in whole chunks."""
-        prefixes = self._prefixes.setdefault(model, set())
-        known, mark, same = 0, 0, True
-        for end in range(CHUNK, len(prompt) + 1, CHUNK):
-            mark = hash((mark, prompt[end - CHUNK : end]))
-            same = same and mark in prefixes
-            known = end if same else known
-            prefixes.add(mark)
-        return known
 
     def counting(self, model: str, tally: Counter[str]) -> Count:
         """What notes requests to a local model (task and key, as they are stored) in `tally[model]`."""
@@ -261,25 +237,21 @@ def example(schema: dict[str, Any], defs: dict[str, Any] | None = None) -> Any:
     kind = schema.get("type", "object")
     if kind == "object":
         return {name: example(inner, defs) for name, inner in schema.get("properties", {}).items()}
+    if kind == "array" and "prefixItems" in schema:
+        return [example(inner, defs) for inner in schema["prefixItems"]]
     if kind == "array":
-        return _array(schema, defs)
+        least, most = schema.get("minItems", 1), schema.get("maxItems", _LIST)
+        inner = schema.get("items", {"type": "string"})
+        number = max(least, 1 if inner.get("type") == "integer" else min(most, _LIST))
+        values = [example(inner, defs) for _ in range(number)]
+        # Lists of texts are read as sets by some forms: number them.
+        return [f"{value} {place}" if isinstance(value, str) else value for place, value in enumerate(values, 1)]
     plain: dict[str, Any] = {"string": _WORDS, "integer": 1, "number": 1, "boolean": True}
     return plain.get(kind)
 
 
-def _array(schema: dict[str, Any], defs: dict[str, Any]) -> list[Any]:
-    if "prefixItems" in schema:
-        return [example(inner, defs) for inner in schema["prefixItems"]]
-    least, most = schema.get("minItems", 1), schema.get("maxItems", _LIST)
-    inner = schema.get("items", {"type": "string"})
-    number = max(least, 1 if inner.get("type") == "integer" else min(most, _LIST))
-    values = [example(inner, defs) for _ in range(number)]
-    # Lists of texts are read as sets by some forms: number them.
-    return [f"{value} {place}" if isinstance(value, str) else value for place, value in enumerate(values, 1)]
-
-
 class DryNetwork:
-    """A network that only counts. Nothing entails anything, so that what depends on a result is asked for in full."""
+    """A network that only counts."""
 
     def __init__(self, id_: str, count: Count) -> None:
         self.id = id_
@@ -289,68 +261,4 @@ class DryNetwork:
         for request in requests:
             if request.counted:
                 self._count(type(request).__name__, request.key)
-        return [_result(request) for request in requests]
-
-
-def _result(request: NetworkRequest[Any]) -> Any:
-    """A result of the right form for a request."""
-    import numpy as np
-
-    match request:
-        case Classify():
-            # Neutral, where that is a class.
-            classes = 3 if request.classes == "nli" else request.classes
-            return np.zeros(classes, dtype=np.float32)
-        case ClassifyTokens():
-            return _token_logits(request.texts, request.classes)
-        case Embed():
-            return np.ones(1, dtype=np.float32)
-        case Encode():
-            return _words(request.text)
-        case CompareStates():
-            return 0.0
-        case Generate():
-            return " ".join(request.source)
-        case ScoreTarget():
-            return -1.0
-        case FirstWord():
-            return np.full(len(request.words), -1.0)
-        case FindCoreference():
-            return []
-        case Rate():
-            return Rated({}, None, {})
-        case CountTokens():
-            return len(request.text) // 4 + 1
-        case FindTokens():
-            return list(_words(request.text).offsets)
-        case TokenLimit():
-            return LIMIT
-        case CountLayers():
-            return 12
-    raise NotImplementedError(type(request).__name__)
-
-
-def _token_logits(row: Sequence[str], classes: int) -> TokenLogits:
-    import numpy as np
-
-    offsets, text = [(0, 0)], [-1]
-    for number, part in enumerate(row):
-        words = _words(part).offsets
-        offsets += [*words, (0, 0)]
-        text += [*[number] * len(words), -1]
-    return TokenLogits(np.zeros((len(text), classes), dtype=np.float32), np.array(offsets), np.array(text))
-
-
-def _words(text: str) -> TokenStates:
-    import re
-
-    import numpy as np
-
-    words = list(re.finditer(r"\S+", text))
-    return TokenStates(
-        tokens=tuple(word[0] for word in words),
-        ids=tuple(range(len(words))),
-        offsets=tuple(word.span() for word in words),
-        special=(False,) * len(words),
-        states=np.ones((len(words), 2), dtype=np.float32),
-    )
+        return [request.blank for request in requests]

@@ -147,7 +147,9 @@ class Session:
 
         Raises what a judge raised, with the worker's traceback as its cause, and WorkerError where workers keep dying.
         """
-        died = await self._map(Part(tuple(group), self._known(group)) for group in _cut(units, size))
+        # Groups by where documents stand in the data: a resumed run has the same parts.
+        groups = (tuple(group) for _, group in groupby(units, key=lambda unit: unit.place // size))
+        died = await self._map(map(self._part, groups))
         alone = (Part((unit,), part.known) for part, _ in died for unit in part.units)
         for part, why in await self._map(alone):
             (unit,) = part.units
@@ -212,14 +214,9 @@ class Session:
         for _ in range(result.failed_items):
             self.progress.advance(ok=False)
 
-    def _known(self, units: Iterable[Unit]) -> dict[tuple[str, str], Prepared]:
+    def _part(self, units: tuple[Unit, ...]) -> Part:
         keys = [(job.signature, unit.document.id) for unit in units for job in self.setup.jobs]
-        return {key: self.known[key] for key in keys if key in self.known}
-
-
-def _cut(units: Iterable[Unit], size: int) -> Iterator[list[Unit]]:
-    """Units in groups by where their documents stand in the data, so that a resumed run has the same parts."""
-    return (list(group) for _, group in groupby(units, key=lambda unit: unit.place // size))
+        return Part(units, {key: self.known[key] for key in keys if key in self.known})
 
 
 # ---- in a worker ----
@@ -229,23 +226,18 @@ def judge_part(setup: Setup, part: Part) -> PartResult:
     """Judge all that is left of some documents. An error that ends the run is in the result."""
     result = PartResult()
     try:
-        opened = _opened(setup)
+        if setup.id not in _OPENED:
+            _OPENED.clear()
+            _OPENED[setup.id] = _Opened(setup)
     except BaseException as error:  # noqa: BLE001 - the command raises it
         result.error = RemoteError.of(error)
         return result
-    opened.judge(part, result)
+    _OPENED[setup.id].judge(part, result)
     return result
 
 
 _OPENED: dict[str, _Opened] = {}
 """The session that this process works for, by its id: networks are loaded once a worker."""
-
-
-def _opened(setup: Setup) -> _Opened:
-    if setup.id not in _OPENED:
-        _OPENED.clear()
-        _OPENED[setup.id] = _Opened(setup)
-    return _OPENED[setup.id]
 
 
 class _Opened:
@@ -263,23 +255,21 @@ class _Opened:
         logging.getLogger("summeter").addHandler(self._warnings)
         self._results = _NewResults()
         self._usage: dict[str, Usage] = {}
-        self._tools = toolbox({}, self._networks())
+        networks: dict[str, Any] = {}
+        if setup.networks:
+            from summeter.models.local.load import build, identify
 
-    def _networks(self) -> Mapping[str, object]:
-        if not self._setup.networks:
-            return {}
-        from summeter.models.local.load import build, identify
-
-        networks = []
-        for wanted in self._setup.networks:
-            network = identify(wanted.role, wanted.name, wanted.task, offline=self._setup.offline)
-            if network.id != wanted.id:
-                raise UsageError(
-                    f"the model in the role {wanted.role!r} is {network.id} on this worker and {wanted.id} in the "
-                    f"command: use the same weights, and name the precision ({wanted.name}[precision=...])"
-                )
-            networks.append(network)
-        return build(networks, self._results, self._usage)
+            found = []
+            for wanted in setup.networks:
+                network = identify(wanted.role, wanted.name, wanted.task, offline=setup.offline)
+                if network.id != wanted.id:
+                    raise UsageError(
+                        f"the model in the role {wanted.role!r} is {network.id} on this worker and {wanted.id} in the "
+                        f"command: use the same weights, and name the precision ({wanted.name}[precision=...])"
+                    )
+                found.append(network)
+            networks = build(found, self._results, self._usage)
+        self._tools = toolbox({}, networks)
 
     def judge(self, part: Part, result: PartResult) -> None:
         """Judge a part into its result."""

@@ -299,7 +299,8 @@ def units(
 
     def left(job: Job, item: Item) -> bool:
         confined = wanted.get(job.signature)
-        return _key(job, item) not in done and (confined is None or item_key(item) in confined)
+        key = item_key(item)
+        return (job.signature, *key) not in done and (confined is None or key in confined)
 
     begun = isinstance(done, DoneItems) and all(done.count(job.signature) for job in work) and _are_summaries(work)
     for place, (document_id, systems) in enumerate(islice(data.systems_by_document().items(), limit)):
@@ -327,10 +328,6 @@ def items_left(
 def _are_summaries(work: Sequence[Job]) -> bool:
     """Whether the items of all jobs are the summaries, one by one."""
     return all(type(job.evaluator).items is Evaluator.items and not job.evaluator.pairwise for job in work)
-
-
-def _key(job: Job, item: Item) -> DoneKey:
-    return job.signature, *item_key(item)
 
 
 def item_key(item: Item) -> ItemKey:

@@ -55,10 +55,26 @@ def replay_sessions(
     models that are `given` by role are others. One without such a judge comes last, with the model of each role that
     had a single model in the run.
     """
+    by_role: dict[str, set[str]] = {}
+    for entry in run.judges:
+        for role, model in entry.models.items():
+            by_role.setdefault(entry.roles.get(role, role), set()).add(model)
+    single = {role: next(iter(names)) for role, names in by_role.items() if len(names) == 1}
     repeated: list[tuple[int, Evaluator, dict[str, str]]] = []
     for evaluator in evaluators:
-        recorded = _recorded(evaluator, run, given, sampling) or {len(run.judges): _only_models(run)}
-        repeated += [(place, evaluator, models) for place, models in recorded.items()]
+        judges = {
+            place: judge
+            for place, judge in enumerate(run.judges)
+            if judge.name == evaluator.name
+            and not judge.imported
+            and all(given.get(role, model) == model for role, model in judge.models.items())
+            and judge.signature == evaluator.sign(judge.models, run.data.splitter, sampling)
+        }
+        # A member that another role's model answered counts only where there is no other.
+        own = {place: judge for place, judge in judges.items() if not judge.roles} or judges
+        repeated += [(place, evaluator, judge.models) for place, judge in own.items()]
+        if not own:
+            repeated.append((len(run.judges), evaluator, single))
     sessions: list[ReplaySession] = []
     for _, evaluator, models in sorted(repeated, key=lambda each: each[0]):
         bound = {**models, **given}
@@ -67,32 +83,6 @@ def replay_sessions(
         sessions[-1].evaluators.append(evaluator)
         sessions[-1].models.update(bound)
     return sessions
-
-
-def _recorded(
-    evaluator: Evaluator, run: Manifest, given: Mapping[str, str], sampling: Mapping[str, object]
-) -> dict[int, dict[str, str]]:
-    """The models of the judges that this evaluator was in a run, by their places there. A member that another role's
-    model answered counts only where there is no other."""
-    judges = {
-        place: judge
-        for place, judge in enumerate(run.judges)
-        if judge.name == evaluator.name
-        and not judge.imported
-        and all(given.get(role, model) == model for role, model in judge.models.items())
-        and judge.signature == evaluator.sign(judge.models, run.data.splitter, sampling)
-    }
-    own = {place: judge for place, judge in judges.items() if not judge.roles}
-    return {place: judge.models for place, judge in (own or judges).items()}
-
-
-def _only_models(run: Manifest) -> dict[str, str]:
-    """The models of a run by role, of roles that one model took throughout."""
-    models: dict[str, set[str]] = {}
-    for judge in run.judges:
-        for role, model in judge.models.items():
-            models.setdefault(judge.roles.get(role, role), set()).add(model)
-    return {role: next(iter(names)) for role, names in models.items() if len(names) == 1}
 
 
 def check_roles(evaluators: Sequence[Evaluator], models: Iterable[str]) -> None:
@@ -150,20 +140,6 @@ def _with_members(evaluators: Iterable[Evaluator]) -> Iterator[Evaluator]:
 # ---- local models ----
 
 
-def _tasks(evaluators: Sequence[Evaluator]) -> dict[str, ModelTask]:
-    """The tasks of all roles that take a local model. UsageError for a role that is two things at once."""
-    tasks: dict[str, ModelTask] = {}
-    for evaluator in _with_members(evaluators):
-        for role in evaluator.required_roles:
-            task = evaluator.role(role).kind
-            if task != "llm" and tasks.setdefault(role, task) != task:
-                raise UsageError(
-                    f"the role {role!r} is a {task} model to {evaluator.name} and a {tasks[role]} "
-                    "model to another evaluator; run them apart"
-                )
-    return tasks
-
-
 class ModelLookup(NamedTuple):
     """How local models are looked for: `offline` takes nothing from the hub; `fetch` False neither, and a model of the
     hub that is not here is then none; `replay` is the run whose models are meant."""
@@ -173,8 +149,18 @@ class ModelLookup(NamedTuple):
     replay: Manifest | None = None
 
     def find(self, evaluators: Sequence[Evaluator], bound: Mapping[str, str]) -> dict[str, BoundNetwork]:
-        """Role -> local model, for the roles that are bound. Nothing is loaded."""
-        return {role: self._find(role, bound[role], task) for role, task in _tasks(evaluators).items() if role in bound}
+        """Role -> local model, for the roles that are bound. Nothing is loaded. UsageError for a role that is two
+        things at once."""
+        tasks: dict[str, ModelTask] = {}
+        for evaluator in _with_members(evaluators):
+            for role in evaluator.required_roles:
+                task = evaluator.role(role).kind
+                if task != "llm" and tasks.setdefault(role, task) != task:
+                    raise UsageError(
+                        f"the role {role!r} is a {task} model to {evaluator.name} and a {tasks[role]} "
+                        "model to another evaluator; run them apart"
+                    )
+        return {role: self._find(role, bound[role], task) for role, task in tasks.items() if role in bound}
 
     def _find(self, role: str, text: str, task: ModelTask) -> BoundNetwork:
         from summeter.models.local.load import BoundNetwork, identify
@@ -213,12 +199,11 @@ async def contexts(
         return {model: replay.contexts[model] for model in wanted if model in replay.contexts}
     recorded = {} if before is None else before.contexts
     lengths = await context_lengths(wanted, EndpointOptions(options.base_url, options.timeout), load=load)
-    return {model: _reconciled(recorded.get(model), length) for model, length in lengths.items()}
-
-
-def _reconciled(before: ModelContext | None, now: ModelContext) -> ModelContext:
-    if before is None or before.tokens is None:
-        return now
-    if now.tokens is None or now.tokens >= before.tokens:
-        return before
-    return ModelContext(tokens=now.tokens, said=f"{now.said}, and it was {before.tokens:,} in an earlier session")
+    for model, now in lengths.items():
+        old = recorded.get(model, now)
+        if old.tokens is not None and (now.tokens is None or now.tokens >= old.tokens):
+            lengths[model] = old
+        elif old.tokens is not None:
+            said = f"{now.said}, and it was {old.tokens:,} in an earlier session"
+            lengths[model] = ModelContext(tokens=now.tokens, said=said)
+    return lengths

@@ -19,7 +19,7 @@ from summeter.models.tokens import expected
 from summeter.records import InputError, Parameter, UsageError
 from summeter.runs.calls import CallStore, CallTokens
 from summeter.runs.manifest import Manifest
-from summeter.runs.run import CALLS
+from summeter.runs.run import CALLS, prepared_rows
 from summeter.runs.totals import Work
 from summeter.runs.usage import Usage
 
@@ -50,23 +50,22 @@ def spent_before(store: CallStore, table: Prices) -> Usage:
     damaged request that must be read for it."""
     total, cost = Usage(), 0.0
     replies: dict[str, Replies] = defaultdict(Replies)
+
+    def thought(key: str) -> Usage:
+        try:
+            # Not by pydantic's reader of JSON, which takes no lone surrogate.
+            return expected(Request.model_validate(json.loads(store.request(key))))
+        except ValueError as error:
+            damaged = f"the request stored under {key[:12]} cannot be read; restore the file, or make a new run"
+            raise InputError.at(store.path or "memory", None, None, damaged) from error
+
     for call in chain(store.tokens(), store.tokens_turned_away()):
-        tokens = replies[call.model].took(call.tokens_in, call.tokens_out, partial(_thought, store, call.key))
+        tokens = replies[call.model].took(call.tokens_in, call.tokens_out, partial(thought, call.key))
         total.tokens_in += tokens.tokens_in
         total.tokens_out += tokens.tokens_out
         cost += _cost(call._replace(tokens_in=tokens.tokens_in, tokens_out=tokens.tokens_out), table)
     total.cost = cost
     return total
-
-
-def _thought(store: CallStore, key: str) -> Usage:
-    """What a stored call was thought to take before it was made."""
-    try:
-        # Not by pydantic's reader of JSON, which takes no lone surrogate.
-        return expected(Request.model_validate(json.loads(store.request(key))))
-    except ValueError as error:
-        damaged = f"the request stored under {key[:12]} cannot be read; restore the file, or make a new run"
-        raise InputError.at(store.path or "memory", None, None, damaged) from error
 
 
 def _price(call: CallTokens, table: Prices) -> Price | None:
@@ -89,42 +88,27 @@ def accounts(folder: Path, manifest: Manifest, work: Mapping[str, Work], session
     with CallStore(folder / CALLS) as store:
         calls = {call.key: call for call in store.tokens()}
         turned_away = store.tokens_turned_away()
-    table = session.prices
+    table, before = session.prices, manifest.usage
     entries = {judge.signature: judge for judge in manifest.judges}
-    judged = {
-        signature: _of_judge(
-            # What its members prepared, a derived judge rests on too.
-            [folder / "prepared" / f"{entries[name].file}.jsonl" for name in (signature, *judge.members)],
-            work.get(signature, Work({}, 0)),
-            calls,
-            table,
-        )
-        for signature, judge in entries.items()
-        if judge.models
-    }
-    usage = _by_model(calls.values(), turned_away, manifest.usage, table, session.used)
-    return manifest.model_copy(update={"usage": usage, "judge_usage": judged})
-
-
-def _by_model(
-    calls: Iterable[CallTokens],
-    turned_away: Iterable[CallTokens],
-    before: Mapping[str, Usage],
-    table: Prices,
-    session: Mapping[str, Usage],
-) -> dict[str, Usage]:
+    judged = {}
+    for signature, judge in entries.items():
+        if judge.models:
+            own = work.get(signature, Work({}, 0))
+            keys = dict(own.calls)
+            for name in (signature, *judge.members):  # what its members prepared, a derived judge rests on too
+                for _, row in prepared_rows(folder / "prepared" / f"{entries[name].file}.jsonl", []):
+                    keys |= dict.fromkeys(row.get("calls", ()))
+            taken = _taken([calls[key] for key in keys if key in calls], table)
+            judged[signature] = replace(taken, items=own.items)
     answered: dict[str, list[CallTokens]] = defaultdict(list)
     paid: dict[str, list[CallTokens]] = defaultdict(list)
-    for call in calls:
+    for call in calls.values():
         answered[call.model].append(call)
-        paid[call.model].append(call)
-    for call in turned_away:
+    for call in (*calls.values(), *turned_away):
         paid[call.model].append(call)
     used = {}
-    for model in dict.fromkeys([*before, *paid, *session]):
-        old = before.get(model, Usage())
-        now = session.get(model, Usage())
-        price = table.of(model)
+    for model in dict.fromkeys([*before, *paid, *session.used]):
+        old, now, price = before.get(model, Usage()), session.used.get(model, Usage()), table.of(model)
         used[model] = replace(
             _taken(paid[model], table),
             calls=len(answered[model]),
@@ -133,16 +117,7 @@ def _by_model(
             failures=old.failures + now.failures,
             priced=None if price is None else price.source,
         )
-    return used
-
-
-def _of_judge(prepared: Iterable[Path], work: Work, calls: Mapping[str, CallTokens], table: Prices) -> Usage:
-    keys = dict(work.calls)
-    for file in filter(Path.is_file, prepared):
-        with file.open("rb") as lines:
-            for line in lines:
-                keys |= dict.fromkeys(json.loads(line).get("calls", ()))
-    return replace(_taken([calls[key] for key in keys if key in calls], table), items=work.items)
+    return manifest.model_copy(update={"usage": used, "judge_usage": judged})
 
 
 def _taken(calls: Sequence[CallTokens], table: Prices) -> Usage:

@@ -19,9 +19,15 @@ def run_sync(work: Coroutine[Any, Any, T]) -> T:
 
     The first Ctrl-C ends it in good order, and later ones have to wait for that; then KeyboardInterrupt is raised.
     """
-    if _inside_a_loop():
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        pass
+    else:
         return _in_a_thread(work)
-    if not _hears_interrupts():
+    # Ctrl-C comes to us in the main thread, unless the caller has a handler of their own.
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return asyncio.run(work)
     try:
         return asyncio.run(_interruptible(work))
@@ -80,17 +86,3 @@ async def _interruptible(work: Coroutine[Any, Any, T]) -> T:
         if STOP.is_set():
             raise KeyboardInterrupt from None
         raise
-
-
-def _hears_interrupts() -> bool:
-    """Whether Ctrl-C comes to us: in the main thread, unless the caller has a handler of their own."""
-    main = threading.current_thread() is threading.main_thread()
-    return main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-
-
-def _inside_a_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True

@@ -134,7 +134,8 @@ class Worker:
             if not isinstance(error, SummeterError | ValidationError):
                 log.exception("failed: %s", where)
             for item in concerned:
-                self._fail(job, item, error)
+                self.sink.failed(failure(job.entry, item_key(item), "error", reason_of(error), ()))
+                self.progress.advance(ok=False)
             return None
 
     async def _prepare(self, job: Job, document: Document, tools: Tools) -> Prepared:
@@ -162,10 +163,6 @@ class Worker:
         if job.entry.model is not None:  # an evaluator with several roles may name the model of one of them
             judgments = [row.model_copy(update={"model": job.entry.model}) for row in judgments]
         self.progress.advance(ok=record(self.sink, job.entry, item_key(item), judgments))
-
-    def _fail(self, job: Job, item: Item, error: Exception) -> None:
-        self.sink.failed(failure(job.entry, item_key(item), "error", reason_of(error), ()))
-        self.progress.advance(ok=False)
 
 
 def record(sink: Sink, judge: JudgeEntry, key: ItemKey, judgments: Sequence[Judgment]) -> bool:

@@ -64,10 +64,10 @@ def known_context(model: str) -> int | None:
     if row is None or not row.known_contexts:
         return None
     bare = name.rpartition("/")[2]
-    fitting = [start for start in CONTEXTS if bare == start or _continues(bare, start)]
-    return CONTEXTS[max(fitting, key=len)] if fitting else None
-
-
-def _continues(name: str, start: str) -> bool:
     # gpt-4-0613 is a gpt-4; gpt-4.5 would be something else.
-    return name.startswith(start) and (start.endswith("-") or name[len(start)] in "-:@")
+    fitting = [
+        start
+        for start in CONTEXTS
+        if bare == start or (bare.startswith(start) and (start.endswith("-") or bare[len(start)] in "-:@"))
+    ]
+    return CONTEXTS[max(fitting, key=len)] if fitting else None

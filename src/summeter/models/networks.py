@@ -16,6 +16,7 @@ the network reads is cut at the end and counted; ask `CountTokens` and `TokenLim
 from __future__ import annotations
 
 import json
+import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -221,6 +222,10 @@ RATED: Codec[Rated] = Codec(lambda rated: json.dumps(rated).encode(), _unpack_ra
 # ---- requests ----
 
 
+def _words(text: str) -> list[tuple[int, int]]:
+    return [word.span() for word in re.finditer(r"\S+", text)]
+
+
 class NetworkRequest(Generic[T]):
     """What a network is to compute; T is the type of the result. Equal requests have equal results."""
 
@@ -235,6 +240,12 @@ class NetworkRequest(Generic[T]):
         """The fields as JSON."""
         return to_json(vars(self))
 
+    @property
+    def blank(self) -> T:
+        """A result of the right form for a dry run: nothing entails anything, so that what depends on a result is asked
+        for in full."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True)
 class Classify(NetworkRequest["NDArray[np.float32]"]):
@@ -246,6 +257,11 @@ class Classify(NetworkRequest["NDArray[np.float32]"]):
     texts: tuple[str, ...]
     classes: Classes
     framing: Framing = PLAIN
+
+    @property
+    def blank(self) -> NDArray[np.float32]:
+        # Neutral, where that is a class.
+        return np.zeros(3 if self.classes == "nli" else self.classes, dtype=np.float32)
 
 
 @dataclass(frozen=True)
@@ -268,6 +284,15 @@ class ClassifyTokens(NetworkRequest[TokenLogits]):
     classes: int
     framing: Framing = PLAIN
 
+    @property
+    def blank(self) -> TokenLogits:
+        offsets, text = [(0, 0)], [-1]
+        for number, part in enumerate(self.texts):
+            words = _words(part)
+            offsets += [*words, (0, 0)]
+            text += [*[number] * len(words), -1]
+        return TokenLogits(np.zeros((len(text), self.classes), dtype=np.float32), np.array(offsets), np.array(text))
+
 
 @dataclass(frozen=True)
 class Embed(NetworkRequest["NDArray[np.float32]"]):
@@ -276,6 +301,10 @@ class Embed(NetworkRequest["NDArray[np.float32]"]):
     codec = SINGLES
 
     text: str
+
+    @property
+    def blank(self) -> NDArray[np.float32]:
+        return np.ones(1, dtype=np.float32)
 
 
 @dataclass(frozen=True)
@@ -288,6 +317,17 @@ class Encode(NetworkRequest[TokenStates]):
 
     text: str
     layer: int | None = None
+
+    @property
+    def blank(self) -> TokenStates:
+        words = _words(self.text)
+        return TokenStates(
+            tokens=tuple(self.text[start:end] for start, end in words),
+            ids=tuple(range(len(words))),
+            offsets=tuple(words),
+            special=(False,) * len(words),
+            states=np.ones((len(words), 2), dtype=np.float32),
+        )
 
 
 @dataclass(frozen=True)
@@ -307,6 +347,10 @@ class CompareStates(NetworkRequest[float]):
         """The fields as JSON, the measure by its name."""
         return to_json({**vars(self), "measure": self.measure.name})
 
+    @property
+    def blank(self) -> float:
+        return 0.0
+
 
 @dataclass(frozen=True)
 class Generate(NetworkRequest[str]):
@@ -317,6 +361,10 @@ class Generate(NetworkRequest[str]):
     source: tuple[str, ...]
     how: Generation = AS_CONFIGURED
     framing: Framing = PLAIN
+
+    @property
+    def blank(self) -> str:
+        return " ".join(self.source)
 
 
 @dataclass(frozen=True)
@@ -331,6 +379,10 @@ class ScoreTarget(NetworkRequest[float]):
     target: str
     framing: Framing = PLAIN
 
+    @property
+    def blank(self) -> float:
+        return -1.0
+
 
 @dataclass(frozen=True)
 class FirstWord(NetworkRequest["NDArray[np.float64]"]):
@@ -343,6 +395,10 @@ class FirstWord(NetworkRequest["NDArray[np.float64]"]):
     words: tuple[str, ...]
     framing: Framing = PLAIN
 
+    @property
+    def blank(self) -> NDArray[np.float64]:
+        return np.full(len(self.words), -1.0)
+
 
 @dataclass(frozen=True)
 class FindCoreference(NetworkRequest[list[list[tuple[int, int]]]]):
@@ -351,6 +407,10 @@ class FindCoreference(NetworkRequest[list[list[tuple[int, int]]]]):
     codec = CLUSTERS
 
     text: str
+
+    @property
+    def blank(self) -> list[list[tuple[int, int]]]:
+        return []
 
 
 @dataclass(frozen=True)
@@ -362,6 +422,10 @@ class Rate(NetworkRequest[Rated]):
     document: str
     summary: str
 
+    @property
+    def blank(self) -> Rated:
+        return Rated({}, None, {})
+
 
 @dataclass(frozen=True)
 class CountTokens(NetworkRequest[int]):
@@ -372,6 +436,10 @@ class CountTokens(NetworkRequest[int]):
 
     text: str
 
+    @property
+    def blank(self) -> int:
+        return len(self.text) // 4 + 1
+
 
 @dataclass(frozen=True)
 class FindTokens(NetworkRequest[list[tuple[int, int]]]):
@@ -381,6 +449,10 @@ class FindTokens(NetworkRequest[list[tuple[int, int]]]):
     counted = False
 
     text: str
+
+    @property
+    def blank(self) -> list[tuple[int, int]]:
+        return _words(self.text)
 
 
 @dataclass(frozen=True)
@@ -393,6 +465,10 @@ class TokenLimit(NetworkRequest[int]):
 
     framing: Framing = PLAIN
 
+    @property
+    def blank(self) -> int:
+        return 500
+
 
 @dataclass(frozen=True)
 class CountLayers(NetworkRequest[int]):
@@ -400,6 +476,10 @@ class CountLayers(NetworkRequest[int]):
 
     codec = INTEGER
     counted = False
+
+    @property
+    def blank(self) -> int:
+        return 12
 
 
 class Network(Protocol):

@@ -114,7 +114,16 @@ class Balanced:
                 else:
                     self._failed(load, error)
                 if not waiting:
-                    raise min(errors, key=_permanence) from None
+                    # A busy server is the most likely to pass.
+                    lasting = (UnreachableError, OutageError)
+                    raise min(
+                        errors,
+                        key=lambda error: (
+                            isinstance(error, UnreachableError),
+                            isinstance(error, lasting),
+                            not (isinstance(error, TransientError) and error.throttled),
+                        ),
+                    ) from None
                 self.usage.retries += 1
             else:
                 load.failures = 0
@@ -165,12 +174,3 @@ def _choice(board: _Board, waiting: Sequence[_Load], prefix: str | None, tokens:
     if home is not None and home in able and home.tokens <= UNEVEN * least.tokens + tokens:
         return home
     return least
-
-
-def _permanence(error: TransientError | UnreachableError) -> int:
-    """The order of failures from the one that is most likely to pass."""
-    if isinstance(error, UnreachableError):
-        return 3
-    if isinstance(error, OutageError):
-        return 2
-    return 0 if error.throttled else 1

@@ -55,7 +55,12 @@ class Budget:
             self._under_way += wanted
             return True
         if not self._under_way.total_tokens:
-            self.reached = self._words()
+            spent = []
+            if self.max_cost is not None:
+                spent.append(f"${self.spent.cost:.4f} of ${self.max_cost:g}")
+            if self.max_tokens is not None:
+                spent.append(f"{self.spent.total_tokens:,} of {self.max_tokens:,} tokens")
+            self.reached = f"the next call would pass the budget ({' and '.join(spent)} spent)"
             self._wake()
         return False
 
@@ -70,14 +75,6 @@ class Budget:
         for waiter in waiting:
             if not waiter.done():
                 waiter.set_result(None)
-
-    def _words(self) -> str:
-        parts = []
-        if self.max_cost is not None:
-            parts.append(f"${self.spent.cost:.4f} of ${self.max_cost:g}")
-        if self.max_tokens is not None:
-            parts.append(f"{self.spent.total_tokens:,} of {self.max_tokens:,} tokens")
-        return f"the next call would pass the budget ({' and '.join(parts)} spent)"
 
 
 class Replies:

@@ -6,7 +6,6 @@ names of a plain transformers class, and every name and shape is checked before 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import tempfile
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from summeter.models.local.names import CONFIG, read_json
+from summeter.models.local.names import CONFIG, file_hash, read_json
 from summeter.records import InstallError, Parameter, UsageError, nearest
 
 Tensors = dict[str, Any]
@@ -68,13 +67,21 @@ def convert(kind: str, file: Path, out: Path, base: Path | None = None) -> list[
         )
     config = read_json(source / CONFIG)
     heads = release.heads(_tensors(file))
-    digest = _sha256(file)
+    digest = file_hash(file)
     out.parent.mkdir(parents=True, exist_ok=True)
     place = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
     try:
         for head in heads:
             _write(head, config, source, place / head.name, kind)
-            (place / head.name / "README.md").write_text(_card(release, kind, head, file, digest), "utf-8")
+            form = f"{head.class_}{f', head {head.name}' if head.name else ''}"
+            card = (
+                f"---\nlicense: {json.dumps(release.weight_licence)}\n---\n\n# {release.about}\n\n"
+                f"Written by `summeter models convert {kind}` as {form}.\n\n"
+                f"- source: {file.name}\n- sha256 of the source: {digest}\n"
+                f"- licence of the weights: {release.weight_licence}\n"
+                f"- licence of the released code: {release.code_licence}\n"
+            )
+            (place / head.name / "README.md").write_text(card, "utf-8")
         place.chmod(0o755)
         place.rename(out)
     except BaseException:
@@ -99,7 +106,13 @@ def _tensors(file: Path) -> Tensors:
         else:
             values = torch.load(file, map_location="cpu", weights_only=True)
     except Exception as error:  # pickles and safetensors raise what they like
-        raise UsageError(f"{file} cannot be read as tensors alone (weights_only): {_why(error)}") from error
+        # What torch says of pickles begins with the advice to load them unsafely.
+        said = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+        why = said[0]
+        if why.startswith("Weights only load failed"):
+            named = next((line for line in said[1:] if "GLOBAL" in line), None)
+            why = f"it holds code or objects ({named})" if named else "it is damaged, or no checkpoint of torch"
+        raise UsageError(f"{file} cannot be read as tensors alone (weights_only): {why}") from error
     # Lightning and training scripts put the tensors one level down.
     for inner in ("state_dict", "model_state_dict", "model"):
         if isinstance(values, Mapping) and isinstance(values.get(inner), Mapping):
@@ -109,15 +122,6 @@ def _tensors(file: Path) -> Tensors:
     if not tensors:
         raise UsageError(f"{file} holds no tensors by name")
     return tensors
-
-
-def _why(error: Exception) -> str:
-    """What is wrong with a file. What torch says of pickles begins with the advice to load them unsafely."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    if not lines or not lines[0].startswith("Weights only load failed"):
-        return lines[0] if lines else type(error).__name__
-    named = next((line for line in lines[1:] if "GLOBAL" in line), None)
-    return f"it holds code or objects ({named})" if named else "it is damaged, or no checkpoint of torch"
 
 
 def _write(head: Head, config: Mapping[str, Any], source: Path, folder: Path, kind: str) -> None:
@@ -157,21 +161,6 @@ def _write(head: Head, config: Mapping[str, Any], source: Path, folder: Path, ki
     for name in _TOKENIZER:
         if (source / name).is_file():
             shutil.copy(source / name, folder / name)
-
-
-def _card(release: Release, kind: str, head: Head, file: Path, digest: str) -> str:
-    form = f"{head.class_}{f', head {head.name}' if head.name else ''}"
-    return (
-        f"---\nlicense: {json.dumps(release.weight_licence)}\n---\n\n# {release.about}\n\n"
-        f"Written by `summeter models convert {kind}` as {form}.\n\n"
-        f"- source: {file.name}\n- sha256 of the source: {digest}\n- licence of the weights: {release.weight_licence}\n"
-        f"- licence of the released code: {release.code_licence}\n"
-    )
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _renamed(tensors: Tensors, prefixes: Sequence[tuple[str, str]]) -> Tensors:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from typing import Any, NamedTuple
 
 from summeter.models.local.backend import Head
@@ -11,7 +12,7 @@ from summeter.models.local.classifier import classify, find_labels
 from summeter.models.local.coref import find_coreference, head_settings
 from summeter.models.local.encoder import compare_states, embed, encode, layers, pooling
 from summeter.models.local.loaded_model import LoadedModel, open_model
-from summeter.models.local.names import HOW, LocalName, is_local, parse
+from summeter.models.local.names import HOW, is_local, parse
 from summeter.models.local.network import LocalNetwork
 from summeter.models.local.regressor import checked_head, rate
 from summeter.models.local.seq2seq import first_words, generate, score_targets
@@ -108,12 +109,21 @@ def identify(
     one of its name is meant. Raises UsageError and InstallError.
     """
     if not is_local(text):
-        return _other(role, text, task)
+        points = {point.name: point for point in entry_points(group=GROUP)}
+        provider, _, rest = text.partition("/")
+        if provider not in points:
+            others = f"; other packages': {', '.join(sorted(points))}" if points else ""
+            raise UsageError(f"the role {role!r} takes a local model ({HOW}), not {text!r}{others}")
+        factory: Callable[[str, ModelTask], Network] = points[provider].load()
+        own = factory(rest, task)
+        return BoundNetwork(role, task, str(own.id), own=own, name=text)
     name = parse(text)
     try:
         loaded = open_model(name, TASKS[task].head, offline=offline)
     except UsageError:
-        alike = [known for known in recorded if known.partition("@")[0] == _plain(name)]
+        last = name.path.rstrip("/\\").replace("\\", "/").rpartition("/")[2].partition("@")[0]
+        plain = f"hf/{name.path}" if name.source == "hf" else f"{name.source}/{last}"
+        alike = [known for known in recorded if known.partition("@")[0] == plain]
         if len(alike) != 1:
             raise
         return BoundNetwork(role, task, alike[0], name=text)
@@ -127,26 +137,6 @@ def how_to_bind(role: str) -> Message:
     """What binds a local model to a role, for messages."""
     folder, hub = Parameter("models", f"{role}=local/FOLDER"), Parameter("models", f"{role}=hf/ORG/NAME@REVISION")
     return Message(folder, " or ", hub)
-
-
-def _plain(name: LocalName) -> str:
-    if name.source == "embedded":
-        return "embedded/" + name.path.partition("@")[0]
-    last = name.path.rstrip("/\\").replace("\\", "/").rpartition("/")[2].partition("@")[0]
-    return f"hf/{name.path}" if name.source == "hf" else f"local/{last}"
-
-
-def _other(role: str, text: str, task: ModelTask) -> BoundNetwork:
-    from importlib.metadata import entry_points
-
-    known = {point.name: point for point in entry_points(group=GROUP)}
-    provider, _, rest = text.partition("/")
-    if provider not in known:
-        others = f"; other packages': {', '.join(sorted(known))}" if known else ""
-        raise UsageError(f"the role {role!r} takes a local model ({HOW}), not {text!r}{others}")
-    factory: Callable[[str, ModelTask], Network] = known[provider].load()
-    own = factory(rest, task)
-    return BoundNetwork(role, task, str(own.id), own=own, name=text)
 
 
 def local_network(

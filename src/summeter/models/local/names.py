@@ -210,18 +210,14 @@ def _checked(folder: Path) -> str:
     if not any(folder.glob("*.safetensors")) and not any(folder.glob("pytorch_model*.bin")) and not list(_onnx(folder)):
         raise UsageError(f"{folder} holds no weights: neither model.safetensors, pytorch_model.bin nor model.onnx")
     hashed = hashlib.sha256()
-    for file in _deciding(folder):
+    inside = (file for inner in _FOLDERS if (folder / inner).is_dir() for file in (folder / inner).iterdir())
+    for file in sorted(file for file in inside if file.is_file() and file.suffix in _DECIDES):
         hashed.update(f"{file.relative_to(folder).as_posix()}\0{file_hash(file)}\n".encode())
     return hashed.hexdigest()
 
 
 def _onnx(folder: Path) -> Iterator[Path]:
     return (file for file in (folder / "model.onnx", folder / "onnx" / "model.onnx") if file.is_file())
-
-
-def _deciding(folder: Path) -> list[Path]:
-    files = (file for inner in _FOLDERS if (folder / inner).is_dir() for file in (folder / inner).iterdir())
-    return sorted(file for file in files if file.is_file() and file.suffix in _DECIDES)
 
 
 def file_hash(file: Path) -> str:

@@ -137,7 +137,12 @@ class Head(NamedTuple):
         return [
             Rated(
                 {
-                    aspect: self._rating(aspect, float(own[row]))
+                    aspect: AspectRating(
+                        value := float(own[row]),
+                        None if (half := self.scales[aspect].half_width) is None else value - half,
+                        None if half is None else value + half,
+                        self.scales[aspect].coverage,
+                    )
                     for aspect, own in ratings.items()
                     if not np.isnan(cuts[aspect][row])
                 },
@@ -146,12 +151,6 @@ class Head(NamedTuple):
             )
             for row in range(summaries)
         ]
-
-    def _rating(self, aspect: str, value: float) -> AspectRating:
-        scale = self.scales[aspect]
-        if scale.half_width is None:
-            return AspectRating(value, None, None, scale.coverage)
-        return AspectRating(value, value - scale.half_width, value + scale.half_width, scale.coverage)
 
     def dump(self) -> str:
         """The text of `regressor.json`."""
@@ -289,13 +288,10 @@ def _pooled(states: NDArray[np.float32], input_: Input, pool: Pool) -> Floats:
         return np.asarray(values[-1])
     if pool == "mean":
         return np.asarray(values.mean(axis=0))
-    document, summary = (_mean(values[input_.text == number]) for number in (0, 1))
+    texts = [values[input_.text == number] for number in (0, 1)]
+    # A text without tokens has the mean 0.
+    document, summary = (own.mean(axis=0) if len(own) else np.zeros(values.shape[1]) for own in texts)
     return np.concatenate([document, summary, np.abs(document - summary), document * summary])
-
-
-def _mean(states: Floats) -> Floats:
-    """The mean of states; of none (a text without tokens) 0."""
-    return np.asarray(states.mean(axis=0)) if len(states) else np.zeros(states.shape[1])
 
 
 def rate(loaded: LoadedModel, requests: Sequence[Rate], usage: Usage) -> list[Rated]:

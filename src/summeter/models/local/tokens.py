@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -187,11 +186,10 @@ class Tokens:
         listed = []
         for encoded in self.encoded(texts):
             parts = np.array_split(encoded.ids, max(1, -(-len(encoded.ids) // room)))
-            listed.append([self._window(part) for part in parts])
+            listed.append(
+                [frame.around([Encoded(part, None)], [len(part)], segmented=self._segmented) for part in parts]
+            )
         return listed
-
-    def _window(self, ids: Ids) -> Input:
-        return self._frames[0].around([Encoded(ids, None)], [len(ids)], segmented=self._segmented)
 
     def inputs(self, rows: Sequence[tuple[str, ...]], how: Framing = Framing()) -> list[Input]:  # noqa: B008 - frozen
         """Each row of texts (one, a pair, or as many as a template takes) as an input; each different text is
@@ -299,7 +297,8 @@ class Tokens:
         for encoded, (_, first) in zip(encodings, composed, strict=True):
             over = len(encoded.ids) - room
             if over > 0 and how.cut == "only_first":
-                inside = _inside(encoded, first)
+                # The places of the tokens of the first text.
+                inside = np.flatnonzero((encoded.offsets[:, 1] > first[0]) & (encoded.offsets[:, 0] < first[1]))
                 shorter = encoded._replace(ids=np.delete(encoded.ids, inside[max(0, len(inside) - over) :]))
                 input_ = frame.around([shorter], [room], segmented=self._segmented)
                 inputs.append(input_._replace(cut=over, has_room=over < len(inside)))
@@ -360,12 +359,6 @@ def cut_sizes(lengths: Sequence[int], room: int, cut: Cut) -> tuple[int, ...]:
     return (longer, shorter) if first > second else (shorter, longer)
 
 
-def _inside(encoded: Encoded, part: tuple[int, int]) -> Ids:
-    """The places of the tokens that stand in a part of the text."""
-    offsets = encoded.offsets
-    return np.flatnonzero((offsets[:, 1] > part[0]) & (offsets[:, 0] < part[1]))
-
-
 def load_tokens(model: Located, wanted: int | None) -> Tokens:
     """The tokenizer of a model, cutting where `wanted` says, else where the model's own files say.
 
@@ -375,13 +368,17 @@ def load_tokens(model: Located, wanted: int | None) -> Tokens:
     most = _positions(config)
     if wanted is not None and most is not None and wanted > most:
         raise UsageError(f"{model.name}: max_tokens={wanted}, but the model has positions for {most} tokens only")
-    limit = min(wanted or _told(model.folder) or config.get("max_position_embeddings") or PLAIN, most or _HUGE)
+    tokenizer_config = maybe_json(model.folder / "tokenizer_config.json")
+    sentences = maybe_json(model.folder / "sentence_bert_config.json").get("max_seq_length")
+    told = int(sentences or tokenizer_config.get("model_max_length") or _HUGE)
+    longest = wanted or (told if told < _HUGE else None) or config.get("max_position_embeddings") or PLAIN
+    limit = min(longest, most or _HUGE)
     tokenizer = _tokenizer(model)
     pad = config.get("pad_token_id")
     if pad is None:
         pad = next((known for sign in ("[PAD]", "<pad>") if (known := tokenizer.token_to_id(sign)) is not None), 0)
     # A tokenizer's own config may say that the model was trained without segments.
-    names = maybe_json(model.folder / "tokenizer_config.json").get("model_input_names")
+    names = tokenizer_config.get("model_input_names")
     tokens = Tokens(
         tokenizer, int(limit), int(pad), segmented=not names or "token_type_ids" in names, most=wanted or most
     )
@@ -405,12 +402,6 @@ def _positions(config: dict[str, Any]) -> int | None:
     # RoBERTa and its kin count places from the padding id on.
     roberta = config.get("model_type") in {"roberta", "xlm-roberta", "camembert", "mpnet", "longformer"}
     return int(most) - (int(config.get("pad_token_id") or 1) + 1 if roberta else 0)
-
-
-def _told(folder: Path) -> int | None:
-    sentences = maybe_json(folder / "sentence_bert_config.json").get("max_seq_length")
-    length = sentences or maybe_json(folder / "tokenizer_config.json").get("model_max_length")
-    return int(length) if length and length < _HUGE else None
 
 
 def _tokenizer(model: Located) -> Any:

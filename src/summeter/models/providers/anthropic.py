@@ -78,10 +78,12 @@ class Anthropic(HttpLLM):
         content, reason = body.get("content"), replies.string(body.get("stop_reason"))
         if not isinstance(content, list):
             raise replies.without(answer, "content")
+        details = replies.mapping(body.get("stop_details"))
+        refusal = " / ".join(filter(None, (replies.string(details.get(name)) for name in ("explanation", "category"))))
         return Completion(
             text=replies.text([part for part in replies.dicts(content) if part.get("type") == "text"]),
             finish_reason=_FINISH.get(reason or "", reason),
-            refusal=_refusal(body) if reason == "refusal" else None,
+            refusal=(refusal or "stopped by the provider's safety classifiers") if reason == "refusal" else None,
             model=replies.string(body.get("model")),
             **replies.tokens(
                 body.get("usage"),
@@ -92,12 +94,6 @@ class Anthropic(HttpLLM):
                 tokens_written=("cache_creation_input_tokens",),
             ),
         )
-
-
-def _refusal(body: dict[str, Any]) -> str:
-    details = replies.mapping(body.get("stop_details"))
-    parts = [replies.string(details.get(name)) for name in ("explanation", "category")]
-    return " / ".join(part for part in parts if part) or "stopped by the provider's safety classifiers"
 
 
 class AnthropicBatches(BatchAPI):

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
-from summeter.models.base import Completion, Message, Request, to_json
+from summeter.models.base import Completion, Request, to_json
 from summeter.models.providers import replies
 from summeter.models.providers.http import HttpLLM
 from summeter.models.providers.openai_compatible import schema_name
@@ -82,7 +82,17 @@ class Bedrock(HttpLLM):
         marked = _CACHES.search(self.name) is not None
         body: dict[str, Any] = {
             "messages": [
-                {"role": turn.role, "content": _content(turn, prefix if marked else "")} for turn, prefix in turns
+                {
+                    "role": turn.role,
+                    "content": [
+                        {"text": prefix},
+                        {"cachePoint": {"type": "default"}},
+                        {"text": turn.content[len(prefix) :]},
+                    ]
+                    if marked and prefix
+                    else [{"text": turn.content}],
+                }
+                for turn, prefix in turns
             ]
         }
         if system:
@@ -176,12 +186,6 @@ def _credentials(environ: Mapping[str, str]) -> Any:
     if access and secret_key:
         return Credentials(access, secret_key, environ.get("AWS_SESSION_TOKEN"))
     return Session().get_credentials()
-
-
-def _content(turn: Message, prefix: str) -> list[dict[str, Any]]:
-    if not prefix:
-        return [{"text": turn.content}]
-    return [{"text": prefix}, {"cachePoint": {"type": "default"}}, {"text": turn.content[len(prefix) :]}]
 
 
 def _region(options: Options) -> str:

@@ -43,8 +43,17 @@ class Google(HttpLLM):
         }
         if system:
             body["systemInstruction"] = {"parts": [{"text": turn.content} for turn in system]}
-        if config := _config(request):
-            body["generationConfig"] = config
+        config: dict[str, Any] = {
+            "temperature": request.temperature,
+            "seed": request.seed,
+            "maxOutputTokens": request.max_tokens,
+            "responseLogprobs": None if request.top_logprobs is None else True,
+            "logprobs": request.top_logprobs,
+            "responseMimeType": None if request.format == "text" else "application/json",
+            "responseJsonSchema": (request.schema_ or {}) if request.format == "json_schema" else None,
+        }
+        if given := {name: value for name, value in config.items() if value is not None}:
+            body["generationConfig"] = given
         return body
 
     def completion(self, body: dict[str, Any], answer: replies.Answer) -> Completion:
@@ -54,11 +63,17 @@ class Google(HttpLLM):
             raise replies.without(answer, "candidates")
         reason = replies.string(first.get("finishReason"))
         finish = None if reason is None else _FINISH.get(reason, reason.lower())
+        refusal = None
+        if blocked or reason in _BLOCKED:
+            feedback = replies.mapping(body.get("promptFeedback"))
+            message = replies.string(feedback.get("blockReasonMessage") if blocked else first.get("finishMessage"))
+            why = f"the prompt was blocked: {blocked}" if blocked else f"the reply was blocked: {reason}"
+            refusal = f"{why} ({message})" if message else why
         parts = replies.dicts(replies.mapping(first.get("content")).get("parts"))
         return Completion(
             text=replies.text([part for part in parts if not part.get("thought")]),
             finish_reason="content_filter" if blocked or reason in _BLOCKED else finish,
-            refusal=_refusal(blocked, reason, first, body),
+            refusal=refusal,
             model=replies.string(body.get("modelVersion")),
             logprobs=None if answer.request.top_logprobs is None else _logprobs(first.get("logprobsResult")),
             **replies.tokens(
@@ -70,33 +85,6 @@ class Google(HttpLLM):
         )
 
 
-def _config(request: Request) -> dict[str, Any]:
-    config: dict[str, Any] = {}
-    if request.temperature is not None:
-        config["temperature"] = request.temperature
-    if request.seed is not None:
-        config["seed"] = request.seed
-    if request.max_tokens is not None:
-        config["maxOutputTokens"] = request.max_tokens
-    if request.top_logprobs is not None:
-        config |= {"responseLogprobs": True, "logprobs": request.top_logprobs}
-    if request.format != "text":
-        config["responseMimeType"] = "application/json"
-    if request.format == "json_schema":
-        config["responseJsonSchema"] = request.schema_ or {}
-    return config
-
-
-def _refusal(blocked: str | None, reason: str | None, first: dict[str, Any], body: dict[str, Any]) -> str | None:
-    if blocked:
-        message = replies.string(replies.mapping(body.get("promptFeedback")).get("blockReasonMessage"))
-        return f"the prompt was blocked: {blocked}{f' ({message})' if message else ''}"
-    if reason not in _BLOCKED:
-        return None
-    message = replies.string(first.get("finishMessage"))
-    return f"the reply was blocked: {reason}{f' ({message})' if message else ''}"
-
-
 def _logprobs(value: Any) -> tuple[TokenLogprobs, ...] | None:
     """One list for the chosen tokens, one, beside it, for the likeliest of each place."""
     result = replies.mapping(value)
@@ -106,14 +94,11 @@ def _logprobs(value: Any) -> tuple[TokenLogprobs, ...] | None:
         at = replies.logprob(entry.get("logProbability"))
         if at is None:
             return None
-        top = _pairs(tops[place].get("candidates")) if place < len(tops) else ()
+        candidates = replies.dicts(tops[place].get("candidates")) if place < len(tops) else []
+        top = tuple(
+            (replies.text(each.get("token")), likely)
+            for each in candidates
+            if (likely := replies.logprob(each.get("logProbability"))) is not None
+        )
         tokens.append(TokenLogprobs(token=replies.text(entry.get("token")), logprob=at, top=top))
     return tuple(tokens) or None
-
-
-def _pairs(candidates: Any) -> tuple[tuple[str, float], ...]:
-    pairs = [
-        (replies.text(candidate.get("token")), replies.logprob(candidate.get("logProbability")))
-        for candidate in replies.dicts(candidates)
-    ]
-    return tuple((token, at) for token, at in pairs if at is not None)

@@ -43,7 +43,11 @@ class OpenAICompatible(HttpLLM):
     def payload(self, request: Request) -> dict[str, Any]:
         dialect = self.provider.dialect
         marks = dialect.cache_marks is not None and self.name.startswith(dialect.cache_marks)
-        body: dict[str, Any] = {"model": self.name, "messages": _messages(request, marks=marks), **dialect.extra}
+        messages: list[dict[str, Any]] = [
+            {"role": turn.role, "content": cached_blocks(turn.content, prefix if marks else "")}
+            for turn, prefix in with_prefixes(request.messages)
+        ]
+        body: dict[str, Any] = {"model": self.name, "messages": messages, **dialect.extra}
         if request.temperature is not None:
             body["temperature"] = request.temperature
         if request.seed is not None:
@@ -70,7 +74,9 @@ class OpenAICompatible(HttpLLM):
         first = replies.mapping(choices[0]) if isinstance(choices, list) and choices else {}
         # Gateways pass on a failure of the server behind them under their own 200.
         if (error := first.get("error") or (None if choices else body.get("error"))) is not None:
-            return self.failed(_behind(answer, error))
+            code = error.get("code") if isinstance(error, dict) else None
+            status = code if isinstance(code, int) and 400 <= code < 600 else 502
+            return self.failed(answer._replace(status=status, content=json.dumps({"error": error}).encode()))
         message = first.get("message")
         if not isinstance(message, dict):
             raise replies.without(answer, "choices")
@@ -105,15 +111,6 @@ class OpenAICompatible(HttpLLM):
         raise _unmet(answer, error) or replies.failure(answer)
 
 
-def _messages(request: Request, *, marks: bool) -> list[dict[str, Any]]:
-    if not marks:
-        return [{"role": turn.role, "content": turn.content} for turn in request.messages]
-    return [
-        {"role": turn.role, "content": cached_blocks(turn.content, prefix)}
-        for turn, prefix in with_prefixes(request.messages)
-    ]
-
-
 def _unmet(answer: replies.Answer, error: Mapping[str, Any]) -> ModelError | None:
     """What OpenRouter's servers lack: it names no parameter, so the rarest that was asked for is blamed."""
     message = replies.shorten(answer.clean(str(error.get("message"))))
@@ -130,12 +127,6 @@ def _unmet(answer: replies.Answer, error: Mapping[str, Any]) -> ModelError | Non
     if lacks is None:
         return None
     return replies.lacking(answer.model, lacks, f"{answer.model}: {answer.address} answered 404: {message}")
-
-
-def _behind(answer: replies.Answer, error: Any) -> replies.Answer:
-    code = error.get("code") if isinstance(error, dict) else None
-    status = code if isinstance(code, int) and 400 <= code < 600 else 502
-    return answer._replace(status=status, content=json.dumps({"error": error}).encode())
 
 
 def _logprobs(value: Any) -> tuple[TokenLogprobs, ...] | None:
