@@ -161,7 +161,7 @@ class TestWhatComes:
         assert isinstance(found, CapabilityError)
         assert budget.spent.cost == pytest.approx(price.cost(11, 7))
         with CallStore(tmp_path / "calls.sqlite") as store:
-            assert [(call.tokens_in, call.batch) for call in store.tokens_turned_away()] == [(11, batch)]
+            assert [(call.tokens_in, call.batch) for call in store.tokens("turned_away")] == [(11, batch)]
 
     def test_two_thousand_over_full_batches(self, vendor: str, tmp_path: Path) -> None:
         requests = [ask(n, vendor) for n in range(2000)]

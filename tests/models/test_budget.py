@@ -130,7 +130,7 @@ def test_a_reply_that_cannot_be_used_was_paid_for() -> None:
     assert calls == 9  # as of replies that are used
     assert budget.spent.cost == pytest.approx(0.0093, abs=0.0002)
     assert len(store) == 0
-    told = store.tokens_turned_away()
+    told = store.tokens("turned_away")
     assert [call.tokens_out for call in told] == [50] * 9
     assert usage.tokens_out == 450
     assert budget.spent.total_tokens == usage.tokens_in + 450

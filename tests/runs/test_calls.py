@@ -220,13 +220,13 @@ def test_what_was_turned_away_counts_and_answers_nothing(path: Path, tmp_path: P
         store.turn_away("k", '{"n":1}', reply, "m")  # by another session
         assert store.get("k") is None
         assert (len(store), store.tokens(), list(store)) == (0, [], [])
-        told = store.tokens_turned_away()
+        told = store.tokens("turned_away")
         assert [(call.key, call.model, call.tokens_in, call.tokens_out) for call in told] == [("k", "m", 9, 7)] * 2
         assert store.request("k") == '{"n":1}'
     with CallStore(tmp_path / "other.sqlite") as other:
         for _ in range(2):  # a run and its copy
             other.absorb(path)
-        assert other.tokens_turned_away() == told
+        assert other.tokens("turned_away") == told
 
 
 def test_counts_of_tokens_that_no_call_can_have_are_unknown() -> None:

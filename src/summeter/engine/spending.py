@@ -59,7 +59,7 @@ def spent_before(store: CallStore, table: Prices) -> Usage:
             damaged = f"the request stored under {key[:12]} cannot be read; restore the file, or make a new run"
             raise InputError.at(store.path or "memory", None, None, damaged) from error
 
-    for call in chain(store.tokens(), store.tokens_turned_away()):
+    for call in chain(store.tokens(), store.tokens("turned_away")):
         tokens = replies[call.model].took(call.tokens_in, call.tokens_out, partial(thought, call.key))
         total.tokens_in += tokens.tokens_in
         total.tokens_out += tokens.tokens_out
@@ -87,7 +87,7 @@ def accounts(folder: Path, manifest: Manifest, work: Mapping[str, Work], session
         return manifest
     with CallStore(folder / CALLS) as store:
         calls = {call.key: call for call in store.tokens()}
-        turned_away = store.tokens_turned_away()
+        turned_away = store.tokens("turned_away")
     table, before = session.prices, manifest.usage
     entries = {judge.signature: judge for judge in manifest.judges}
     judged = {}

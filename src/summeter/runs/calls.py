@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from summeter.runs.sqlite import KeyValueFile, checksum_of, connect
 
@@ -22,12 +22,9 @@ MOVED_EVERY = 500
 LOG_PAGES = 16_384
 
 _COLUMNS = "key, created, model, request, completion, checksum"
-_FENCE = "SELECT value FROM secrets WHERE name = 'fence'"
 _INSERT = "INSERT OR IGNORE INTO calls VALUES (?, ?, ?, ?, ?, ?)"
 # A call may be made again, and its reply be turned away again.
 _INSERT_TURNED_AWAY = "INSERT OR IGNORE INTO turned_away VALUES (?, ?, ?, ?, ?)"
-_TURNED_AWAY = """CREATE TABLE IF NOT EXISTS turned_away (key TEXT NOT NULL, created REAL NOT NULL, model TEXT NOT NULL,
-request TEXT NOT NULL, completion TEXT NOT NULL, PRIMARY KEY (key, created))"""
 
 
 class Call(NamedTuple):
@@ -83,7 +80,9 @@ class CallStore(KeyValueFile):
     SCHEMA = (
         """CREATE TABLE IF NOT EXISTS calls (key TEXT PRIMARY KEY, created REAL NOT NULL, model TEXT NOT NULL,
         request TEXT NOT NULL, completion TEXT NOT NULL, checksum INTEGER NOT NULL)""",
-        _TURNED_AWAY,
+        """CREATE TABLE IF NOT EXISTS turned_away (key TEXT NOT NULL, created REAL NOT NULL, model TEXT NOT NULL,
+        request TEXT NOT NULL, completion TEXT NOT NULL, PRIMARY KEY (key, created))""",
+        "CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     )
     ABSORB = (
         f"INSERT OR IGNORE INTO calls SELECT {_COLUMNS} FROM other.calls ORDER BY other.calls.rowid",  # noqa: S608
@@ -128,7 +127,12 @@ class CallStore(KeyValueFile):
             return [connection.execute(_INSERT, (*row, checksum_of(row[0], row[-1]))).rowcount > 0 for row in rows]
 
         added = self.write(insert, at_once=len(rows) > 1)
-        self._count(len(rows))
+        # Now and then the log is moved into the file, beside the run: it waits for the disk.
+        self._unmoved += len(rows)
+        if self.path is not None and self._unmoved >= MOVED_EVERY and not (self._mover and self._mover.is_alive()):
+            self._unmoved = 0
+            self._mover = threading.Thread(target=_move, args=(self.path.resolve().as_uri(),), daemon=True)
+            self._mover.start()
         return [call[2] if new else self.get(call[0]) or call[2] for call, new in zip(calls, added, strict=True)]
 
     def turn_away(self, key: str, request: str, completion: str, model: str = "") -> None:
@@ -143,28 +147,17 @@ class CallStore(KeyValueFile):
             self.write(lambda connection: connection.executemany(sql, [(key,) for key in keys]))
 
     def fence_secret(self) -> str | None:
-        """The secret that keys the fences around judged texts, made once a store; None where one without it is only
-        read. Keys of calls do not depend on it."""
-        if self.readonly:
-            known = self.rows("SELECT 1 FROM sqlite_master WHERE name = 'secrets'")
-            return str(self.rows(_FENCE)[0][0]) if known else None
+        """The secret that keys the fences around judged texts, made once a store; None where a store without one is
+        only read. Keys of calls do not depend on it."""
+        if not self.readonly:
+            insert = "INSERT OR IGNORE INTO secrets VALUES ('fence', ?)"
+            self.write(lambda connection: connection.execute(insert, (secrets.token_hex(32),)))
+        rows = self.rows("SELECT value FROM secrets WHERE name = 'fence'")
+        return str(rows[0][0]) if rows else None
 
-        def make(connection: sqlite3.Connection) -> str:
-            connection.execute("CREATE TABLE IF NOT EXISTS secrets (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
-            connection.execute("INSERT OR IGNORE INTO secrets VALUES ('fence', ?)", (secrets.token_hex(32),))
-            return str(connection.execute(_FENCE).fetchone()[0])
-
-        return self.write(make)
-
-    def tokens(self) -> list[CallTokens]:
-        """The tokens of every call that was answered, in the order of storing."""
-        return self._tokens("calls")
-
-    def tokens_turned_away(self) -> list[CallTokens]:
-        """The tokens of every call whose reply could not be used, in the order of storing."""
-        return self._tokens("turned_away")
-
-    def _tokens(self, table: str) -> list[CallTokens]:
+    def tokens(self, table: Literal["calls", "turned_away"] = "calls") -> list[CallTokens]:
+        """The tokens of every call that was answered, or whose reply could not be used (`turned_away`), in the order
+        of storing."""
         sound = "CASE WHEN json_valid(completion) THEN completion END"
         read = ", ".join(f"json_extract({sound}, '$.{name}')" for name in CallTokens._fields[2:])
         rows = self.rows(f"SELECT key, model, {read} FROM {table} ORDER BY rowid")  # noqa: S608 - names of our own
@@ -187,14 +180,6 @@ class CallStore(KeyValueFile):
         if self._mover is not None:
             self._mover.join()
         super().close()
-
-    def _count(self, rows: int) -> None:
-        """Now and then move the log into the file, beside the run: it waits for the disk."""
-        self._unmoved += rows
-        if self.path is not None and self._unmoved >= MOVED_EVERY and not (self._mover and self._mover.is_alive()):
-            self._unmoved = 0
-            self._mover = threading.Thread(target=_move, args=(self.path.resolve().as_uri(),), daemon=True)
-            self._mover.start()
 
 
 def _move(uri: str) -> None:

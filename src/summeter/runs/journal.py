@@ -39,7 +39,7 @@ from summeter.runs.progress import (
     item_checksum,
     item_places,
 )
-from summeter.runs.run import FAILURES, MANIFEST, Failure, checksums_of, prepared_rows
+from summeter.runs.run import CHECKSUMS, FAILURES, MANIFEST, Failure, checksums_of, prepared_rows
 from summeter.stats.base import Bools, Ints
 
 SEALS = "checksums.json"
@@ -98,7 +98,7 @@ class Journal:
     def manifest(self, manifest: Manifest) -> None:
         """Replace run.json in one step."""
         fields = manifest.model_dump(mode="json", by_alias=True)
-        text = json.dumps({**fields, **checksums_of(fields)}, ensure_ascii=False, indent=2)
+        text = json.dumps({**fields, CHECKSUMS: checksums_of(fields)}, ensure_ascii=False, indent=2)
         write_text(self.folder / MANIFEST, text + "\n")
 
     def repair(self, judges: Sequence[JudgeEntry]) -> list[Fault]:

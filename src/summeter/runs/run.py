@@ -44,8 +44,8 @@ T = TypeVar("T")
 MANIFEST = "run.json"
 FAILURES = "failures.jsonl"
 CALLS = "calls.sqlite"
-CHECKSUM, CHECKSUMS = "checksum", "checksums"
-"""The keys of run.json that hold the hash of all else in it, and that of each field, which tells what was changed."""
+CHECKSUMS = "checksums"
+"""The key of run.json that holds the hash of each other field."""
 
 
 class Failure(Record):
@@ -392,9 +392,9 @@ def _stamp(file: Path) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def checksums_of(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The two keys that run.json has besides the fields of the manifest."""
-    return {CHECKSUM: digest(fields, 16), CHECKSUMS: {name: digest(value, 8) for name, value in fields.items()}}
+def checksums_of(fields: Mapping[str, Any]) -> dict[str, str]:
+    """The hash of each field of run.json."""
+    return {name: digest(value, 16) for name, value in fields.items()}
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -404,16 +404,15 @@ def read_manifest(folder: Path) -> Manifest:
         raise UsageError(f"{folder} is not a run: it has no {MANIFEST}")
     try:
         fields = json.loads(file.read_bytes())
-        sealed, sums = fields.pop(CHECKSUM, None), fields.pop(CHECKSUMS, {})
-        if sealed is not None and sealed != digest(fields, 16):
-            written, there = dict(sums), checksums_of(fields)[CHECKSUMS]  # runs of before have the one sum only
-            changed = [name for name in {**written, **there} if written and written.get(name) != there.get(name)]
+        written, there = fields.pop(CHECKSUMS, None), checksums_of(fields)
+        if written is not None and written != there:
+            changed = [name for name in {**written, **there} if written.get(name) != there.get(name)]
             raise InputError.at(
                 file,
                 None,
-                ", ".join(changed) or None,
+                ", ".join(changed),
                 "changed since summeter wrote it, and the numbers of the run may rest on it; bring it back as it was "
-                f"(to read the run as this file now stands, remove its keys {CHECKSUM!r} and {CHECKSUMS!r})",
+                f"(to read the run as this file now stands, remove its key {CHECKSUMS!r})",
             )
         return Manifest.model_validate(fields)
     except ValidationError as error:

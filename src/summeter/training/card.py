@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import jinja2
+import numpy as np
 
+from summeter.data.dataset import Dataset
+from summeter.stats.base import Bools
 from summeter.tables import number, with_interval
-from summeter.training.figures import AUROC, BASELINES, CHEAP, COEFFICIENTS, JUDGE, PEOPLE
+from summeter.training.figures import AUROC, BASELINES, CHEAP, COEFFICIENTS, JUDGE, PEOPLE, Figure, warnings
+from summeter.training.ratings import Ratings
+from summeter.training.split import Parts, fitted_on
 
 _NAMED = {
     "pearson": "Pearson", "spearman": "Spearman", "kendall_b": "Kendall tau-b", "mean_absolute_error": "mean error",
@@ -20,6 +25,43 @@ _LOOKED = {
     "dev": "The test part was not looked at: the figures are of the dev part, which chose the judge, and flatter it.",
     "cross-fitted": "No test part was looked at: the figures are cross-fitted, each document predicted without itself.",
 }
+
+
+class Described(Protocol):
+    """What a card says of every training."""
+
+    how: Any
+    data: Dataset
+    ratings: Ratings
+    parts: Parts
+
+
+def card_of(task: Described, parts: Mapping[str, Bools], looked: Bools, listed: Sequence[Figure]) -> dict[str, Any]:
+    """What the cards of all kinds of training have: the data, the rows of each part, and the figures of the rows that
+    were looked at."""
+    ratings, data, split = task.ratings, task.data, task.how.split
+
+    def documents(rows: Bools) -> int:
+        return len(np.unique(ratings.document_codes[rows]))
+
+    return {
+        "seed": task.how.seed,
+        "data": {
+            "name": data.card.name, "hash": data.hash, "licence": data.card.licence, "labels": task.how.labels,
+            "summaries": len(ratings.summaries), "systems": len({row.system for row in ratings.summaries}),
+        },
+        "split": {
+            "hash": task.parts.hash,
+            "documents": {part: documents(rows) for part, rows in parts.items()},
+            "summaries": {part: int(rows.sum()) for part, rows in parts.items()},
+            "held_out_domains": list(split.held_out_domains), "held_out_systems": list(split.held_out_systems),
+            "fitted_on": fitted_on(task.parts, ratings.texts),
+        },
+        "figures_on": {"summaries": int(looked.sum()), "documents": documents(looked)},
+        "figures": [figure.model_dump(exclude_none=True) for figure in listed],
+        "warnings": warnings(listed),
+        "domains": sorted({domain for domain in ratings.domains.values() if domain is not None}),
+    }  # fmt: skip
 
 
 class Card:

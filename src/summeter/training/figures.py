@@ -197,8 +197,15 @@ class Draws:
         alpha = krippendorff_alpha(votes, "interval", bootstrap.codes).estimate(bootstrap)
         listed = [Figure.interval_of(alpha, statistic="alpha_interval", **about)]
         if not any(rater.startswith("?") for rater in self._ratings.annotators(aspect)):
-            values = [_with_others(votes, number) for number in range(len(votes))]
-            known = [value for value in values if value is not None]
+            known = []
+            for number, own in enumerate(votes):
+                others = np.delete(votes, number, axis=0)
+                given = ~np.isnan(others)
+                count = given.sum(axis=0)
+                sums = np.where(given, others, 0.0).sum(axis=0)
+                mean = np.where(count > 0, sums / np.maximum(count, 1), np.nan)
+                if (value := correlate(own, mean, "pearson").value) is not None:
+                    known.append(value)
             listed.append(
                 Figure(
                     statistic="pearson_with_others", value=float(np.mean(known)) if known else None, n=len(known),
@@ -206,14 +213,6 @@ class Draws:
                 )
             )  # fmt: skip
         return listed
-
-
-def _with_others(votes: Floats, number: int) -> float | None:
-    others = np.delete(votes, number, axis=0)
-    given = ~np.isnan(others)
-    count = given.sum(axis=0)
-    mean = np.where(count > 0, np.where(given, others, 0.0).sum(axis=0) / np.maximum(count, 1), np.nan)
-    return correlate(votes[number], mean, "pearson").value
 
 
 def system_level(

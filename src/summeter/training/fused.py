@@ -38,14 +38,14 @@ from summeter.runs.manifest import JudgeEntry
 from summeter.runs.run import RunFolder
 from summeter.scoring.table import JudgmentTable
 from summeter.stats import correlate
-from summeter.stats.base import Bools, Floats, Ints
+from summeter.stats.base import Bools, Floats
 from summeter.training.base import Task, Trained, Training
-from summeter.training.card import Card
-from summeter.training.figures import Figure, Scored, figures, warnings
+from summeter.training.card import Card, card_of
+from summeter.training.figures import Figure, Scored, figures
 from summeter.training.linear import PENALTIES, CrossFitted, calibrated, cross_fit, need_sklearn
 from summeter.training.ratings import FEWEST, LABELS, Ratings, read_ratings, scale_ends
 from summeter.training.regression import load_data
-from summeter.training.split import fitted_on, fold_of, part_masks, split_texts
+from summeter.training.split import fold_of, part_masks, split_texts
 from summeter.training.work import Work
 
 
@@ -118,7 +118,10 @@ class FusedTask(Task):
                     "judgments of the summaries that people rated"
                 )
         self.sources = _sources(how, data, runs)
-        self.links: dict[str, Link] = {aspect: _link(self.ratings, aspect) for aspect in self.ratings.aspects}
+        self.links: dict[str, Link] = {
+            aspect: "logistic" if np.isin(votes[~np.isnan(votes)], (0, 1)).all() else "linear"
+            for aspect, votes in self.ratings.votes.items()
+        }
         self.ends = {aspect: scale_ends(self.ratings, aspect, how.scale) for aspect in self.ratings.aspects}
         self.parts = parts = split_texts(self.ratings.texts, how.split, self.ratings.domains)
         items = [(row.document_id, row.system) for row in self.ratings.summaries]
@@ -185,25 +188,24 @@ class FusedTask(Task):
 def _sources(how: FusedTraining, data: Dataset, runs: Sequence[RunFolder]) -> list[Source]:
     """The members, each from the first run that has it, else to be judged. UsageError for one that asks an LLM and is
     in no run, and for judges that a fused judge cannot have as members."""
-    there = [(run, entry, _of_entry(run, entry)) for run in runs for entry in run.manifest.judges if _usable(entry)]
+    there = [
+        Source(*_of_entry(run, entry), run)
+        for run in runs
+        for entry in run.manifest.judges
+        if not (entry.prepares_only or entry.members or entry.imported)
+    ]
     if not how.members:
-        chosen = [Source(evaluator, member, run) for run, _, (evaluator, member) in there]
+        chosen = there
         if not chosen:
             raise UsageError(f"{', '.join(how.runs)}: no judge there that judges summaries one by one; name members")
     else:
         chosen = []
         for named in (member for text in how.members for member in named_members(text, None)):
-            known = next((each for each in there if _same(named, each[2])), None)
-            if known is not None:
-                chosen.append(Source(known[2][0], known[2][1], known[0]))
-            else:
-                chosen.append(_judged_here(how, data, named, runs))
+            wanted = named.evaluator.name, named.evaluator.model_dump(mode="json", exclude_defaults=True), named.role
+            known = (each for each in there if (each.member.name, each.member.settings, each.member.role) == wanted)
+            chosen.append(next(known, None) or _judged_here(how, data, named, runs))
     once = list({source.member.signature: source for source in chosen}.values())
     return _with_roles(once)
-
-
-def _usable(entry: JudgeEntry) -> bool:
-    return not (entry.prepares_only or entry.members or entry.imported)
 
 
 def _of_entry(run: RunFolder, entry: JudgeEntry) -> tuple[Evaluator, FusedMember]:
@@ -221,12 +223,6 @@ def _of_entry(run: RunFolder, entry: JudgeEntry) -> tuple[Evaluator, FusedMember
         name=entry.name, settings=entry.settings, role=role, signature=entry.signature, asks=asks, networks=networks
     )
     return evaluator, member
-
-
-def _same(named: Member, other: tuple[Evaluator, FusedMember]) -> bool:
-    evaluator, member = other
-    settings = named.evaluator.model_dump(mode="json", exclude_defaults=True)
-    return (named.evaluator.name, settings, named.role) == (evaluator.name, member.settings, member.role)
 
 
 def _judged_here(how: FusedTraining, data: Dataset, named: Member, runs: Sequence[RunFolder]) -> Source:
@@ -272,11 +268,6 @@ def _with_roles(sources: Sequence[Source]) -> list[Source]:
     return listed
 
 
-def _link(ratings: Ratings, aspect: str) -> Link:
-    votes = ratings.votes[aspect]
-    return "logistic" if np.isin(votes[~np.isnan(votes)], (0.0, 1.0)).all() else "linear"
-
-
 def _check_size(ratings: Ratings, fit: Bools, test: Bools | None, what: str) -> None:
     """UsageError where too few documents have what is needed."""
     needed = FEWEST["train"] + FEWEST["dev"]
@@ -308,7 +299,11 @@ def fit_fused(
     """Fit every aspect on `rows` that have all inputs. UsageError where these are of too few documents, or their
     ratings all alike."""
     complete = ~np.isnan(measured.values).any(axis=1)
-    folds = _folds(ratings, rows, how)
+    # The fold of each row that is fitted on, by document; -1 for the others.
+    inside = {row.document_id for row, own in zip(ratings.summaries, rows.tolist(), strict=True) if own}
+    texts = {name: text for name, text in ratings.texts.items() if name in inside}
+    fold = fold_of(texts, how.folds, f"{how.split.salt} {how.seed}")
+    folds = np.array([fold.get(row.document_id, -1) for row in ratings.summaries], dtype=np.int64)
     fitted = FittedFused({}, {}, {}, {}, {})
     for aspect in ratings.aspects:
         rated = ratings.mean(aspect)
@@ -316,9 +311,14 @@ def fit_fused(
         try:
             _check_size(ratings, used, None if test is None else test & complete, f"ratings of {aspect} and all inputs")
         except UsageError as error:
-            if (missing := _lacking(measured, rows, inputs)) is not None:
-                raise UsageError(f"{error}. {missing}") from error
-            raise
+            # The input that most rows lack, and the first reason.
+            counts = np.isnan(measured.values[rows]).sum(axis=0)
+            column = int(counts.argmax())
+            if not counts[column]:
+                raise
+            status, reason = next(why for (_, at), why in sorted(measured.why.items()) if at == column)
+            lacking = f"{counts[column]} of {int(rows.sum())} summaries lack {inputs[column].aspect}"
+            raise UsageError(f"{error}. {lacking} ({status}: {reason})") from error
         if len(np.unique(rated[used])) < 2:
             raise UsageError(f"all ratings of {aspect} outside the test part are alike; leave it out of aspects")
         link, (low, high) = links[aspect], ends[aspect]
@@ -343,26 +343,8 @@ def fit_fused(
     return fitted
 
 
-def _folds(ratings: Ratings, rows: Bools, how: FusedTraining) -> Ints:
-    """The fold of each row that is fitted on, by document; -1 for the others."""
-    inside = {row.document_id for row, own in zip(ratings.summaries, rows.tolist(), strict=True) if own}
-    texts = {name: text for name, text in ratings.texts.items() if name in inside}
-    fold = fold_of(texts, how.folds, f"{how.split.salt} {how.seed}")
-    return np.array([fold.get(row.document_id, -1) for row in ratings.summaries], dtype=np.int64)
-
-
-def _lacking(measured: Measured, rows: Bools, inputs: Sequence[Input]) -> str | None:
-    """The input that most rows lack, and the first reason."""
-    counts = {column: int(np.isnan(measured.values[rows, column]).sum()) for column in range(len(inputs))}
-    column = max(counts, key=lambda at: counts[at])
-    if not counts[column]:
-        return None
-    status, reason = next(why for (_, at), why in sorted(measured.why.items()) if at == column)
-    return f"{counts[column]} of {int(rows.sum())} summaries lack {inputs[column].aspect} ({status}: {reason})"
-
-
 def _card(task: FusedTask, model: FusedModel, measured: Measured, fitted: FittedFused) -> dict[str, Any]:
-    how, ratings, data = task.how, task.ratings, task.data
+    how, ratings = task.how, task.ratings
     complete = ~np.isnan(measured.values).any(axis=1)
     fit_rows = task.fit_rows & complete
     test_rows = task.test_rows & complete if task.has_test else np.zeros_like(complete)
@@ -372,25 +354,38 @@ def _card(task: FusedTask, model: FusedModel, measured: Measured, fitted: Fitted
     def listed(values: Mapping[str, Floats], rows: Bools) -> list[Figure]:
         return figures(ratings, Scored(values, widths), means, rows, resamples=how.resamples, seed=how.seed)
 
+    def named(source: Source) -> dict[str, Any]:
+        """A member: what it asks, and what that cost in the run it comes from."""
+        member, run = source.member, source.run
+        usage = run.manifest.judge_usage.get(member.signature) if run is not None and member.asks else None
+        cost = None if usage is None or usage.cost is None or not usage.items else 1000 * usage.cost / usage.items
+        return {**member.model_dump(mode="json"), "free": not member.asks, "cost_per_1000_summaries": cost}
+
+    def weighed(aspect: str) -> list[dict[str, Any]]:
+        """The inputs, the heaviest first: the weight in points of the scale for a standard deviation of the input, and
+        the input's own correlation with people."""
+        used = fitted.used[aspect]
+        inputs = [
+            {
+                "input": name,
+                "weight": weight * model.aspects[aspect].slope,
+                "pearson_alone": correlate(measured.values[used, column], ratings.mean(aspect)[used], "pearson").value,
+                "asks": model.members[model.inputs[column].member].asks,
+            }
+            for column, (name, weight) in enumerate(zip(model.names, model.aspects[aspect].weights, strict=True))
+        ]
+        return sorted(inputs, key=lambda each: (-abs(each["weight"]), each["input"]))
+
     cross_fitted = listed(fitted.cross_fitted, fit_rows)
     looked = listed(fitted.values, test_rows) if task.has_test else cross_fitted
-    documents = {"fit": _documents(ratings, task.fit_rows), "test": _documents(ratings, task.test_rows)}
+    lacking = np.isnan(measured.values).sum(axis=0).tolist()
+    parts = {"fit": task.fit_rows, "test": task.test_rows}
     return {
+        **card_of(task, parts, test_rows if task.has_test else fit_rows, looked),
         "kind": "fused",
-        "data": {
-            "name": data.card.name, "hash": data.hash, "licence": data.card.licence, "labels": how.labels,
-            "summaries": len(ratings.summaries), "systems": len({row.system for row in ratings.summaries}),
-        },
-        "members": [_member(source) for source in task.sources],
-        "seed": how.seed,
+        "members": [named(source) for source in task.sources],
         "folds": how.folds,
-        "split": {
-            "hash": task.parts.hash, "documents": documents,
-            "summaries": {"fit": int(task.fit_rows.sum()), "test": int(task.test_rows.sum())},
-            "held_out_domains": list(how.split.held_out_domains), "held_out_systems": list(how.split.held_out_systems),
-            "fitted_on": fitted_on(task.parts, ratings.texts),
-        },
-        "missing": _missing(measured, model),
+        "missing": {name: count for name, count in zip(model.names, lacking, strict=True) if count},
         "scales": {
             aspect: {
                 "low": task.ends[aspect][0], "high": task.ends[aspect][1], "link": each.link,
@@ -399,51 +394,7 @@ def _card(task: FusedTask, model: FusedModel, measured: Measured, fitted: Fitted
             }
             for aspect, each in model.aspects.items()
         },
-        "inputs": {
-            aspect: _inputs(model, aspect, measured, ratings, fitted.used[aspect]) for aspect in model.aspects
-        },
+        "inputs": {aspect: weighed(aspect) for aspect in model.aspects},
         "looked_at": "test" if task.has_test else "cross-fitted",
-        "figures_on": {
-            "summaries": int((test_rows if task.has_test else fit_rows).sum()),
-            "documents": _documents(ratings, test_rows if task.has_test else fit_rows),
-        },
-        "figures": [figure.model_dump(exclude_none=True) for figure in looked],
         "cross_fitted": [figure.model_dump(exclude_none=True) for figure in cross_fitted],
-        "warnings": warnings(looked),
-        "domains": sorted({domain for domain in ratings.domains.values() if domain is not None}),
     }  # fmt: skip
-
-
-def _documents(ratings: Ratings, rows: Bools) -> int:
-    return len(np.unique(ratings.document_codes[rows]))
-
-
-def _member(source: Source) -> dict[str, Any]:
-    """A member as the card names it: what it asks, and what that cost in the run it comes from."""
-    member = source.member
-    usage = source.run.manifest.judge_usage.get(member.signature) if source.run is not None and member.asks else None
-    cost = None if usage is None or usage.cost is None or not usage.items else 1000 * usage.cost / usage.items
-    return {**member.model_dump(mode="json"), "free": not member.asks, "cost_per_1000_summaries": cost}
-
-
-def _missing(measured: Measured, model: FusedModel) -> dict[str, int]:
-    """How many summaries lack each input that some lack."""
-    counts = np.isnan(measured.values).sum(axis=0).tolist()
-    return {name: count for name, count in zip(model.names, counts, strict=True) if count}
-
-
-def _inputs(model: FusedModel, aspect: str, measured: Measured, ratings: Ratings, used: Bools) -> list[dict[str, Any]]:
-    """The inputs of an aspect, the heaviest first: its weight in points of the scale for a standard deviation of the
-    input, and the input's own correlation with people."""
-    combination = model.aspects[aspect]
-    rated = ratings.mean(aspect)[used]
-    listed = [
-        {
-            "input": name,
-            "weight": weight * combination.slope,
-            "pearson_alone": correlate(measured.values[used, column], rated, "pearson").value,
-            "asks": model.members[model.inputs[column].member].asks,
-        }
-        for column, (name, weight) in enumerate(zip(model.names, combination.weights, strict=True))
-    ]
-    return sorted(listed, key=lambda each: (-abs(each["weight"]), each["input"]))

@@ -23,8 +23,8 @@ from summeter.records import UsageError, digest
 from summeter.runs.usage import Usage
 from summeter.stats.base import Bools, Floats
 from summeter.training.base import Task, Trained, Training
-from summeter.training.card import Card
-from summeter.training.figures import Figure, Scored, figures, warnings, yes_no_figures
+from summeter.training.card import Card, card_of
+from summeter.training.figures import Figure, Scored, figures, yes_no_figures
 from summeter.training.linear import CalibrationKind, calibrated, logistic, need_sklearn, ridge
 from summeter.training.network import (
     Fitted,
@@ -38,7 +38,7 @@ from summeter.training.network import (
     train_network,
 )
 from summeter.training.ratings import LABELS, check_parts, read_ratings, scale_ends
-from summeter.training.split import PARTS, fitted_on, part_masks, split_texts
+from summeter.training.split import PARTS, part_masks, split_texts
 from summeter.training.work import Work
 
 _HEADS: Final[Mapping[Mode, Literal["ridge", "linear"]]] = {"frozen": "ridge", "lora": "linear", "full": "linear"}
@@ -190,10 +190,18 @@ class RegressionTask(Task):
     def __init__(self, how: Regression, data: Dataset, backbone: LoadedModel, known: Mapping[str, AspectDef]) -> None:
         self.how, self.data, self.backbone = how, data, backbone
         self.ratings = read_ratings(data, how.aspects, how.labels, span_free=how.span_free)
-        self.prompts = _prompts(self.ratings.aspects, known) if how.input == "geval" else {}
+        self.prompts: dict[str, str] = {}
+        for aspect in self.ratings.aspects if how.input == "geval" else ():
+            if aspect not in known:
+                raise UsageError(
+                    f"aspects: input geval needs a definition of {aspect!r} (defined: {', '.join(known)}); define it "
+                    "in a YAML file and give that as aspect_file, or leave the aspect out of aspects"
+                )
+            self.prompts[aspect] = prompt_template(known[aspect])
         self.ends = {aspect: scale_ends(self.ratings, aspect, how.scale) for aspect in self.ratings.aspects}
         self.parts = split_texts(self.ratings.texts, how.split, self.ratings.domains)
-        self.rows = self._rows()
+        items = [(row.document_id, row.system) for row in self.ratings.summaries]
+        self.rows = Rows(**part_masks(self.parts, how.split, items))
         counts: dict[str, int] = {part: self.documents(getattr(self.rows, part)) for part in PARTS}
         check_parts(counts, test=how.look_at_test)
         for aspect in self.ratings.aspects:
@@ -223,10 +231,6 @@ class RegressionTask(Task):
         size = sum(file.stat().st_size for file in backbone.model.folder.glob("*.safetensors"))
         size += sum(file.stat().st_size for file in backbone.model.folder.glob("**/*.onnx"))
         self.space = 10_000_000 + (4 if how.mode == "frozen" else 12) * size
-
-    def _rows(self) -> Rows:
-        items = [(row.document_id, row.system) for row in self.ratings.summaries]
-        return Rows(**part_masks(self.parts, self.how.split, items))
 
     def _check_room(self) -> None:
         """UsageError where a prompt and a summary leave no room for the document."""
@@ -413,28 +417,23 @@ def _card(task: RegressionTask, fitted: FittedRegression, listed: Sequence[Figur
     looked = task.rows.test if how.look_at_test else task.rows.dev
     backbone = task.backbone.model
     cut = fitted.cut
+    masks: dict[str, Bools] = {part: getattr(task.rows, part) for part in PARTS}
+    common = card_of(task, masks, looked, listed)
+    data = {
+        "citation": task.data.card.citation,
+        "annotators": {aspect: len(ratings.annotators(aspect)) for aspect in ratings.aspects},
+    }
     return {
+        **common,
         "kind": "regression",
-        "input": how.input, "mode": how.mode, "head": how.usual_head, "pool": how.usual_pool, "seed": how.seed,
+        "input": how.input, "mode": how.mode, "head": how.usual_head, "pool": how.usual_pool,
         "settings": how.model_dump(mode="json", exclude={"data", "backbone", "preset", "map", "aspect_file"}),
-        "data": {
-            "name": task.data.card.name, "hash": task.data.hash, "licence": task.data.card.licence,
-            "citation": task.data.card.citation, "labels": how.labels, "summaries": len(ratings.summaries),
-            "systems": len({row.system for row in ratings.summaries}),
-            "annotators": {aspect: len(ratings.annotators(aspect)) for aspect in ratings.aspects},
-        },
+        "data": {**common["data"], **data},
         "backbone": {
             "name": backbone.name, "revision": backbone.revision, "hash": backbone.digest,
             "licence": _licence(backbone.folder),
         },
-        "split": {
-            "hash": task.parts.hash, "near_duplicates": sum(map(len, task.parts.groups)),
-            "documents": {part: task.documents(getattr(task.rows, part)) for part in PARTS},
-            "summaries": {part: int(getattr(task.rows, part).sum()) for part in PARTS},
-            "held_out_domains": list(how.split.held_out_domains),
-            "held_out_systems": list(how.split.held_out_systems),
-            "fitted_on": fitted_on(task.parts, ratings.texts),
-        },
+        "split": {**common["split"], "near_duplicates": sum(map(len, task.parts.groups))},
         "max_tokens": fitted.head.max_tokens,
         "cut": {"summaries": int((cut > 0).any(axis=0).sum()), "tokens": int(cut.sum())},
         "dev": None if fitted.how is None else {"scores": fitted.how.scores, "best_epoch": fitted.how.best},
@@ -442,22 +441,7 @@ def _card(task: RegressionTask, fitted: FittedRegression, listed: Sequence[Figur
             aspect: scale.model_dump(exclude={"outputs", "ratings"}) for aspect, scale in fitted.head.scales.items()
         },
         "looked_at": "test" if how.look_at_test else "dev",
-        "figures_on": {"summaries": int(looked.sum()), "documents": task.documents(looked)},
-        "figures": [figure.model_dump(exclude_none=True) for figure in listed],
-        "warnings": warnings(listed),
-        "domains": sorted({domain for domain in ratings.domains.values() if domain is not None}),
     }  # fmt: skip
-
-
-def _prompts(aspects: Sequence[str], known: Mapping[str, AspectDef]) -> dict[str, str]:
-    """The prompt of each aspect as a template. UsageError for an aspect that is not defined."""
-    for aspect in aspects:
-        if aspect not in known:
-            raise UsageError(
-                f"aspects: input geval needs a definition of {aspect!r} (defined: {', '.join(known)}); define it in a "
-                "YAML file and give that as aspect_file, or leave the aspect out of aspects"
-            )
-    return {aspect: prompt_template(known[aspect]) for aspect in aspects}
 
 
 def _licence(folder: Path) -> str | None:
