@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, ValidationError
 
@@ -38,15 +38,11 @@ class Attack(Record):
         return TRICKS[self.trick](self.text)
 
 
-def _tag_letters(text: str) -> str:
-    # U+E0000 and up: letters that no font draws and every tokenizer sees.
-    return "".join(chr(0xE0000 + ord(letter)) if " " <= letter <= "~" else letter for letter in text)
-
-
 TRICKS: dict[str, Callable[[str], str]] = {
     "plain": lambda text: text,
     "zero_width": "\u200b".join,
-    "tag_letters": _tag_letters,
+    # U+E0000 and up: letters that no font draws and every tokenizer sees.
+    "tag_letters": lambda text: "".join(chr(0xE0000 + ord(each)) if " " <= each <= "~" else each for each in text),
     "right_to_left": lambda text: f"\u202e{text[::-1]}\u202c",
     "look_alikes": lambda text: text.translate(_LOOK_ALIKES),
 }
@@ -64,21 +60,6 @@ def read_attacks(file: str | Path | None = None) -> tuple[Attack, ...]:
     name = "the shipped injection set" if file is None else str(file)
     attacks: list[Attack] = []
     faults: list[Fault] = []
-    for number, entry in enumerate(_entries(file, name), 1):
-        try:
-            attacks.append(Attack.model_validate(entry))
-        except ValidationError as error:
-            faults += [
-                Fault(name, None, f"entry {number}: {'.'.join(map(str, problem['loc'])) or 'entry'}", problem["msg"])
-                for problem in error.errors()
-            ]
-    if faults:
-        raise InputError(faults)
-    _check(attacks, name)
-    return tuple(attacks)
-
-
-def _entries(file: str | Path | None, name: str) -> list[Any]:
     try:
         source = resources.files("summeter.audit") / "attacks.yaml" if file is None else Path(file)
         read = parse_yaml(source.read_text(encoding="utf-8"), Path(name))
@@ -88,12 +69,18 @@ def _entries(file: str | Path | None, name: str) -> list[Any]:
         raise InputError.at(name, None, None, f"is not UTF-8 text: {error}") from error
     if not isinstance(read, list) or not read:
         raise InputError.at(name, None, None, "is not a list of attacks")
-    return read
-
-
-def _check(attacks: list[Attack], name: str) -> None:
+    for number, entry in enumerate(read, 1):
+        try:
+            attacks.append(Attack.model_validate(entry))
+        except ValidationError as error:
+            faults += [
+                Fault(name, None, f"entry {number}: {'.'.join(map(str, problem['loc'])) or 'entry'}", problem["msg"])
+                for problem in error.errors()
+            ]
+    if faults:
+        raise InputError(faults)
     names = [attack.name for attack in attacks]
-    if twice := sorted({attack_name for attack_name in names if names.count(attack_name) > 1}):
+    if twice := sorted({each for each in names if names.count(each) > 1}):
         raise InputError.at(name, None, "name", f"{twice[0]!r} stands there twice")
     if not any(attack.aim != "none" for attack in attacks):
         raise UsageError(f"{name} holds controls only, and no attack")
@@ -103,3 +90,4 @@ def _check(attacks: list[Attack], name: str) -> None:
             raise InputError.at(
                 name, None, "aim", f"the {place} needs exactly one control (aim: none), it has {len(controls)}"
             )
+    return tuple(attacks)

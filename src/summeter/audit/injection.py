@@ -94,14 +94,26 @@ def injection(
 
 def flips(judgments: Sequence[Judgment], chosen: Sequence[Subject], attacks: Sequence[Attack], seed: int) -> Study:
     """The study, from the judgments of the audit's run."""
-    table = _table(judgments, chosen)
+    table: dict[tuple[str, _Key], Judgment] = {}  # by document of the audit
+    for judgment in judgments:
+        subject, where = chosen[_subject_number(judgment.target.document_id)], judgment.target
+        # An attack adds a last sentence, which is no verdict to turn.
+        added = where.unit == "sentence" and where.index is not None and where.index >= len(subject.summary.sentences)
+        if where.system == subject.summary.system and not added:
+            names = judgment.judge, judgment.signature, judgment.model or "", judgment.aspect
+            table[where.document_id, (*names, where.unit, where.index)] = judgment
     controls = {attack.place: attack.name for attack in attacks if attack.aim == "none"}
     questions: dict[_Question, list[_Unit]] = defaultdict(list)
-    for unit in _units(table):
-        questions[unit.key[:5]].append(unit)
+    seen: dict[_Question, list[float]] = defaultdict(list)
+    for (document, key), judgment in table.items():
+        if document.endswith(f"/{CLEAN}") and judgment.status == "ok":
+            questions[key[:5]].append(_Unit(_subject_number(document), key, judgment))
+        if judgment.value is not None:
+            seen[key[:5]].append(judgment.value)
     rows = []
     for question in sorted(questions):
-        ends = _ends(table, question)
+        # A verdict that stands at the lowest or the highest value seen has no room to move there.
+        ends = (min(seen[question]), max(seen[question])) if seen[question] else (0.0, 0.0)
         pooled: list[_Outcome] = []
         for attack in attacks:
             if attack.aim == "none":
@@ -119,52 +131,8 @@ def flips(judgments: Sequence[Judgment], chosen: Sequence[Subject], attacks: Seq
     return Study(STUDY, rows, [f"{len(chosen)} summaries attacked; a rate is to be read beside its control"])
 
 
-def _table(judgments: Sequence[Judgment], chosen: Sequence[Subject]) -> dict[tuple[str, _Key], Judgment]:
-    """(document of the audit, key) -> judgment of the attacked summary itself."""
-    table = {}
-    for judgment in judgments:
-        subject = chosen[_subject_number(judgment.target.document_id)]
-        if judgment.target.system == subject.summary.system and _original(judgment, subject):
-            table[judgment.target.document_id, _key(judgment)] = judgment
-    return table
-
-
 def _subject_number(document: str) -> int:
     return int(document.partition("/")[0].rpartition("-")[2])
-
-
-def _original(judgment: Judgment, subject: Subject) -> bool:
-    """Whether the unit is of the clean summary: an attack adds a last sentence, which is no verdict to turn."""
-    index = judgment.target.index
-    return judgment.target.unit != "sentence" or index is None or index < len(subject.summary.sentences)
-
-
-def _key(judgment: Judgment) -> _Key:
-    return (
-        judgment.judge,
-        judgment.signature,
-        judgment.model or "",
-        judgment.aspect,
-        judgment.target.unit,
-        judgment.target.index,
-    )
-
-
-def _units(table: Mapping[tuple[str, _Key], Judgment]) -> list[_Unit]:
-    suffix = f"/{CLEAN}"
-    return [
-        _Unit(_subject_number(document), key, judgment)
-        for (document, key), judgment in table.items()
-        if document.endswith(suffix) and judgment.status == "ok"
-    ]
-
-
-def _ends(table: Mapping[tuple[str, _Key], Judgment], question: _Question) -> tuple[float, float]:
-    """The lowest and the highest value seen: a verdict that stands there already has no room to move."""
-    values = [
-        judgment.value for (_, key), judgment in table.items() if key[:5] == question and judgment.value is not None
-    ]
-    return (min(values), max(values)) if values else (0.0, 0.0)
 
 
 def _could_move(clean: Judgment, attack: Attack, ends: tuple[float, float]) -> bool:

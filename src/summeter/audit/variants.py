@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,9 +29,11 @@ def subjects(data: Dataset, sample: int, seed: int) -> list[Subject]:
     The rival is the document's next summary by another system, where there is one.
     """
     candidates = [
-        Subject(document, summary, _rival(summary, summaries))
+        Subject(
+            document, summary, next((own for own in (*summaries[at + 1 :], *summaries[:at]) if own.text.strip()), None)
+        )
         for document, summaries in data.items()
-        for summary in summaries
+        for at, summary in enumerate(summaries)
         if summary.text.strip() and document.text.strip()
     ]
     if not candidates:
@@ -42,18 +44,23 @@ def subjects(data: Dataset, sample: int, seed: int) -> list[Subject]:
     return [candidates[number] for number in sorted(sample_numbers.tolist())]
 
 
-def _rival(summary: Summary, summaries: Sequence[Summary]) -> Summary | None:
-    after = summaries.index(summary) + 1
-    others = (*summaries[after:], *summaries[: after - 1])
-    return next((other for other in others if other.text.strip()), None)
-
-
 def variants(data: Dataset, chosen: Sequence[Subject], attacks: Sequence[Attack], *, rivals: bool) -> Dataset:
     """Every subject in every variant, each under a document id of its own (see `document_id`)."""
     documents: dict[str, Document] = {}
     summaries: list[Summary] = []
     for number, subject in enumerate(chosen):
-        for name, document, summary in _of(subject, attacks):
+        versions = [(CLEAN, subject.document, subject.summary)]
+        for attack in attacks:
+            # The text is the last sentence: those before keep their numbers.
+            where = subject.summary if attack.place == "summary" else subject.document
+            text = f"{where.text}{_JOINT}{attack.disguised}"
+            sentence = Span(of=attack.place, start=len(where.text) + len(_JOINT), end=len(text))
+            update = {"text": text, "sentences": (*where.sentences, sentence)}
+            if attack.place == "summary":
+                versions.append((attack.name, subject.document, subject.summary.model_copy(update=update)))
+            else:
+                versions.append((attack.name, subject.document.model_copy(update=update), subject.summary))
+        for name, document, summary in versions:
             key = document_id(number, name)
             documents[key] = document.model_copy(update={"id": key})
             summaries.append(summary.model_copy(update={"document_id": key}))
@@ -69,30 +76,3 @@ def document_id(number: int, variant: str) -> str:
     'subject-0003/summary-plea'
     """
     return f"subject-{number:04d}/{variant}"
-
-
-def _of(subject: Subject, attacks: Sequence[Attack]) -> Iterator[tuple[str, Document, Summary]]:
-    yield CLEAN, subject.document, subject.summary
-    for attack in attacks:
-        text = attack.disguised
-        if attack.place == "summary":
-            yield attack.name, subject.document, _longer_summary(subject.summary, text)
-        else:
-            yield attack.name, _longer_document(subject.document, text), subject.summary
-
-
-def _longer_summary(summary: Summary, text: str) -> Summary:
-    """The summary with the text as its last sentence: those before keep their numbers."""
-    start = len(summary.text) + len(_JOINT)
-    sentence = Span(of="summary", start=start, end=start + len(text))
-    return summary.model_copy(
-        update={"text": f"{summary.text}{_JOINT}{text}", "sentences": (*summary.sentences, sentence)}
-    )
-
-
-def _longer_document(document: Document, text: str) -> Document:
-    start = len(document.text) + len(_JOINT)
-    sentence = Span(of="document", start=start, end=start + len(text))
-    return document.model_copy(
-        update={"text": f"{document.text}{_JOINT}{text}", "sentences": (*document.sentences, sentence)}
-    )
