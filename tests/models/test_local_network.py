@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import threading
 import time
 from collections.abc import Sequence
@@ -34,7 +33,7 @@ from summeter.models.networks import (
     StatesMeasure,
     TokenLogits,
 )
-from summeter.records import InputError, ModelError, ReplayMiss, UsageError
+from summeter.records import ModelError, ReplayMiss, UsageError
 from summeter.runs.results import ResultStore, result_key
 from summeter.runs.usage import Usage
 
@@ -128,12 +127,6 @@ def test_who_leaves_takes_nothing_from_those_who_stay() -> None:
     assert asyncio.run(main()) == [6]
 
 
-def test_no_inputs_ask_nothing() -> None:
-    computer = Computer()
-    assert asyncio.run(LocalNetwork("m", computer).ask([])) == []
-    assert computer.given == []
-
-
 def test_keys_tell_apart_model_task_and_every_split_of_a_text() -> None:
     requests = [
         Classify(("ab", "c"), 3), Classify(("a", "bc"), 3), Classify(("abc",), 3), Classify(("abc", ""), 3),
@@ -181,33 +174,6 @@ def test_a_tokenizers_answers_are_no_work_of_the_network() -> None:
     network = LocalNetwork("m", lambda asked: [len(one.text) for one in asked])
     assert asyncio.run(network.ask([CountTokens("ab")])) == [2]
     assert network.usage == Usage()
-
-
-def test_the_store_keeps_the_first_value_and_survives_being_closed(tmp_path: Path) -> None:
-    with ResultStore(tmp_path / "r.sqlite") as store:
-        store.put("m", {bytes([one // 256, one % 256]): b"v" for one in range(1200)})
-        store.put("n", {b"\0\0": b"w"})
-    with ResultStore(tmp_path / "r.sqlite") as store:
-        found = store.get(bytes([one // 256, one % 256]) for one in range(1300))
-        assert len(found) == 1200
-        assert found[b"\0\0"] == b"v"
-        assert store.counts() == {"m": 1200}
-        assert b"\0\1" in store
-        assert b"zz" not in store
-    with pytest.raises(UsageError, match="closed"):
-        store.get([b"k"])
-
-
-def test_a_file_that_is_no_result_store_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "text").write_text("no database, but long enough to be told from an empty one " * 20)
-    with pytest.raises(InputError, match="not a readable result store"):
-        ResultStore(tmp_path / "text")
-    other = sqlite3.connect(tmp_path / "other.sqlite")
-    other.execute("CREATE TABLE t (x)")
-    other.commit()
-    other.close()
-    with pytest.raises(InputError, match="not one of stored results"):
-        ResultStore(tmp_path / "other.sqlite")
 
 
 def test_a_role_for_a_network_takes_no_llm() -> None:

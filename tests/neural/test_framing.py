@@ -16,8 +16,8 @@ from neural.asking import ask, network
 from summeter.models.local.loaded_model import LoadedModel, open_model
 from summeter.models.local.network import LocalNetwork
 from summeter.models.local.tokens import Tokens
-from summeter.models.networks import Classify, ClassifyTokens, FindTokens, Framing, ScoreTarget, entailments
-from summeter.records import ReplayMiss, UsageError
+from summeter.models.networks import Classify, ClassifyTokens, FindTokens, Framing, entailments
+from summeter.records import UsageError
 from summeter.runs.results import ResultStore
 
 MARKS = {"bert": "[SEP]", "roberta": "</s>", "deberta": "[SEP]", "t5": "</s>", "bart": "</s>"}
@@ -79,21 +79,6 @@ def test_a_checkpoint_with_other_outputs_is_refused(folders: Path) -> None:
         logits(folders / "bert", ROWS, classes=1)
 
 
-def test_raw_outputs_are_stored_and_replayed_without_the_model(folders: Path) -> None:
-    with ResultStore() as store:
-        model = network(folders / "roberta", store=store)
-        plain = [Classify(row, 3) for row in (*ROWS, ("ab",))]
-        framed = [Classify(row, 3, Framing(template="{0}{eos}{1}")) for row in ROWS]
-        first, other = ask(model, plain), ask(model, framed)
-        assert model.usage.computed == 7, "another framing is another result"
-        again = LocalNetwork(model.id, None, store)
-        assert np.array_equal(ask(again, plain), first)
-        assert np.array_equal(ask(again, framed), other)
-        assert again.usage.stored == 7
-        with pytest.raises(ReplayMiss, match="does not hold this result"):
-            ask(again, [Classify(ROWS[0], 3, Framing("only_first"))])
-
-
 @pytest.mark.parametrize("kind", list(MARKS))
 def test_a_mark_inside_a_text_does_not_end_its_input(folders: Path, kind: str) -> None:
     split, mark = tokens(folders / kind), MARKS[kind]
@@ -149,14 +134,6 @@ def test_the_claim_behind_a_document_that_is_too_long_is_kept_and_counted(
     assert (first.truncated, short.truncated) == (True, False)
     tail = split.inputs([("ab", "gh")], how)[0].ids[-4:]
     assert first.ids[-4:].tolist()[1:] == tail.tolist()[1:], "the end is what it is behind a short document"
-
-
-def test_without_a_cut_of_the_document_every_claim_scores_the_same(folders: Path) -> None:
-    """The released way: the end is cut, and there stands the claim."""
-    made = logits(
-        folders / "roberta", [("ab cd. " * 60, "gh"), ("ab cd. " * 60, "ef a")], Framing(template="{0}{eos}{1}")
-    )
-    assert np.array_equal(made[0], made[1])
 
 
 def test_cuts_of_one_text_are_those_of_transformers(folders: Path) -> None:
@@ -226,13 +203,6 @@ def test_outputs_of_every_token_on_onnx_runtime(tmp_path: Path, folders: Path) -
     assert opened(fast, head="tokens").runtime.backend == "onnx"
     for one, two in zip(first, second, strict=True):
         assert np.abs(one.logits - two.logits).max() < 1e-5
-
-
-def test_a_generator_reads_a_text_with_a_mark_to_its_end(folders: Path) -> None:
-    first, second = ask(
-        network(folders / "t5", "seq2seq"), [ScoreTarget("ab</s>cd", "ab"), ScoreTarget("ab</s>ef", "ab")]
-    )
-    assert first != second
 
 
 def test_a_text_cannot_hold_a_templates_mark_that_is_no_special_token(folders: Path, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from neural import checkpoints
 from neural.asking import ask
 from neural.asking import network as network_of
 
-from summeter.models.local.load import identify, local_network
+from summeter.models.local.load import identify
 from summeter.models.local.loaded_model import LoadedModel, open_model
 from summeter.models.local.tokens import load_tokens
 from summeter.models.networks import (
@@ -119,22 +119,6 @@ def test_a_checkpoint_written_as_model_onnx_gives_the_same(
     assert np.abs(got[:6] - alone).max() < 1e-5, "what a pair shares a batch with must not matter"
 
 
-def test_only_a_bert_classifier_is_written_as_model_onnx(
-    folders: Path, tmp_path: Path, write_onnx: Callable[[Path, Path], Path]
-) -> None:
-    for kind in ("roberta", "encoder", "t5"):
-        with pytest.raises(UsageError, match="only BertForSequenceClassification"):
-            write_onnx(folders / kind, tmp_path / "out")
-    shutil.copytree(folders / "bert", tmp_path / "relu")
-    config = json.loads((tmp_path / "relu" / "config.json").read_text())
-    (tmp_path / "relu" / "config.json").write_text(json.dumps({**config, "hidden_act": "relu"}))
-    with pytest.raises(UsageError, match=r"\(absolute positions, relu\)"):
-        write_onnx(tmp_path / "relu", tmp_path / "out")
-    assert not (tmp_path / "out").exists(), "nothing is left behind"
-    with pytest.raises(UsageError, match="the checkpoint itself"):
-        write_onnx(folders / "bert", folders / "bert")
-
-
 @pytest.mark.parametrize("kind", ["bert", "onnx"])
 def test_int8_is_close_signed_and_the_same_in_every_company(folders: Path, kind: str) -> None:
     assert opened(folders / kind, "[precision=int8]").id.endswith("+int8")
@@ -191,31 +175,6 @@ def test_relative_positions_read_further_and_absolute_ones_do_not(folders: Path)
     assert classify(folders / "roberta", "[max_tokens=128]", given=long).shape == (1, 3)
     with pytest.raises(UsageError, match="positions for 128 tokens only"):
         classify(folders / "roberta", "[max_tokens=129]")
-
-
-def test_padding_of_a_real_run_is_under_five_percent(folders: Path) -> None:
-    model = network_of(folders / "bert")
-    asyncio.run(entailments(model, pairs(200)))
-    assert model.usage.padding <= 0.05 * (model.usage.tokens + model.usage.padding)
-
-
-def test_memory_that_ends_halves_the_batch(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import torch
-
-    model = opened(folders / "bert")
-    real, sizes = model.backend.logits, []
-
-    def small(ids: Any, mask: Any, segments: Any) -> Any:
-        sizes.append(len(ids))
-        if len(ids) > 2:
-            raise torch.OutOfMemoryError("CUDA out of memory")
-        return real(ids, mask, segments)
-
-    monkeypatch.setattr(model.backend, "logits", small)
-    made = np.array(asyncio.run(entailments(local_network(model), pairs())))
-    monkeypatch.undo()
-    assert max(sizes) > 2
-    assert np.abs(made - classify(folders / "bert")).max() < 1e-5
 
 
 def test_one_set_of_weights_is_loaded_once(folders: Path) -> None:

@@ -125,14 +125,6 @@ def test_a_role_without_a_model_says_how_to_bind_one(folders: Path, tmp_path: Pa
         evaluate(ROWS, [Entailed()], models={**models(folders), "nli": "openai/gpt-4o"}, out=tmp_path / "run")
 
 
-def test_what_was_cut_is_told(folders: Path, tmp_path: Path) -> None:
-    from summeter.cli.spending import run_lines
-
-    long = [{**ROWS[0], "document": "ab cd " * 60}]
-    run = evaluate(long, [Entailed()], models=models(folders), out=tmp_path / "run")
-    assert any("1 of them longer than it reads or writes" in line for line in run_lines(run))
-
-
 class TwoWriters(Evaluator):
     """How much likelier the summary is to one network than to the other."""
 

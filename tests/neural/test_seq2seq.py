@@ -16,8 +16,7 @@ from summeter.models.local.backend import Torch
 from summeter.models.local.loaded_model import open_model
 from summeter.models.local.network import LocalNetwork
 from summeter.models.networks import PLAIN, FirstWord, Framing, Generate, Generation, ScoreTarget
-from summeter.records import ReplayMiss, UsageError
-from summeter.runs.results import ResultStore
+from summeter.records import UsageError
 from summeter.runs.usage import Usage
 
 KINDS = ("t5", "bart")
@@ -157,18 +156,6 @@ def test_a_framing_says_how_much_is_read(folders: Path) -> None:
     assert len(places.inputs([(long,)], Framing(limit=900))[0].ids) == 128, "no more than there are positions"
 
 
-def test_first_words_are_stored_and_replayed(folders: Path) -> None:
-    with ResultStore() as store:
-        sources = [("a b", "c"), ("d", "e")]
-        network = model(folders / "t5-answers", store=store)
-        given = first_words(network, sources, ("Yes", "No"), QUESTION)
-        stored = LocalNetwork(network.id, None, store)
-        np.testing.assert_array_equal(first_words(stored, sources, ("Yes", "No"), QUESTION), given)
-        for other in ((("No", "Yes"), QUESTION), (("Yes", "No"), QUESTION._replace(limit=41))):
-            with pytest.raises(ReplayMiss, match="FirstWord"):
-                first_words(stored, sources, *other)
-
-
 class TestGeneration:
     @staticmethod
     def hand(folder: Path, source: str, **settings: Any) -> str:
@@ -204,21 +191,3 @@ class TestGeneration:
             generated(model(folders / "bart"), ["a"], Generation(start="<go>"))
         with pytest.raises(ValueError, match="max_new_tokens and num_beams"):
             generated(model(folders / "bart"), ["a"], Generation(5, search="plain_sum"))
-
-    def test_all_of_them_stand_in_the_stored_key(self, folders: Path) -> None:
-        every = [
-            Generation(5), Generation(5, 2), Generation(5, 2, 3), Generation(5, 2, None, 2.0),
-            Generation(5, 2, None, None, True), Generation(5, 2, None, None, False), Generation(5, start="<s>"),
-            Generation(5, 2, search="plain_sum"), Generation(5, 2, search="qaeval"),
-        ]  # fmt: skip
-        with ResultStore() as store:
-            asked = model(folders / "bart", store=store)
-            for how in every:
-                generated(asked, ["ab"], how)
-            ask(asked, [Generate(("ab", "c"), every[0], QUESTION)])
-            assert store.counts() == {asked.id: len(every) + 1}
-            stored = LocalNetwork(asked.id, None, store)
-            for how in every:
-                generated(stored, ["ab"], how)
-            with pytest.raises(ReplayMiss):
-                generated(stored, ["ab"], Generation(6))

@@ -9,7 +9,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 from itertools import count, islice
 from pathlib import Path
 
@@ -119,22 +118,6 @@ def test_a_closed_store_says_so(path: Path) -> None:
     store.close()
     with pytest.raises(SummeterError, match="closed"):
         store.get("k")
-
-
-def test_several_threads_may_share_one(path: Path) -> None:
-    with CallStore(path) as store:
-
-        def work(name: int) -> None:
-            for number in range(100):
-                store.put(f"{number}", "{}", f"{name}")
-                assert store.get(f"{number}") is not None
-
-        threads = [threading.Thread(target=work, args=(name,)) for name in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert len(store) == 100
 
 
 WRITER = """

@@ -21,13 +21,3 @@ def test_a_cost_is_known_where_both_are(first: Usage, second: Usage, total: Usag
     assert first == before
     first += second
     assert first == total
-
-
-def test_what_was_added_can_be_taken_off() -> None:
-    assert Usage(tokens_in=5, cost=1.0) - Usage(tokens_in=2, cost=0.25) == Usage(tokens_in=3, cost=0.75)
-
-
-def test_counts_that_are_taken_begin_again() -> None:
-    usage = Usage(computed=4, reason="x")
-    assert usage.take() == Usage(computed=4, reason="x")
-    assert usage == Usage()

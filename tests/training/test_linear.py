@@ -1,36 +1,14 @@
-"""Ridge and logistic regression against scikit-learn; cross-fitted predictions do not see their own document."""
+"""Linear models: cross-fitted predictions do not see their own document."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.preprocessing import StandardScaler
 
 from summeter.training.linear import choose, cross_fit, fit
 
 RNG = np.random.default_rng(7)
 INPUTS = RNG.normal(size=(120, 5)) * np.array([1.0, 20.0, 0.1, 3.0, 1.0]) + np.array([0.0, 100.0, 0.5, -3.0, 2.0])
 RATED = 3 + INPUTS @ np.array([0.5, -0.02, 3.0, 0.0, 0.1]) + RNG.normal(size=120)
-YES = (RATED + RNG.normal(size=120) > np.median(RATED)).astype(float)
-
-
-@pytest.mark.parametrize("penalty", [0.01, 1.0])
-def test_ridge_equals_scikit_learn(penalty: float) -> None:
-    scaled = StandardScaler().fit_transform(INPUTS)
-    expected = Ridge(alpha=penalty * len(RATED)).fit(scaled, RATED)
-    fitted = fit(INPUTS, RATED, "linear", penalty)
-    assert fitted.weights == pytest.approx(expected.coef_, abs=1e-9)
-    assert fitted.values(INPUTS) == pytest.approx(expected.predict(scaled), abs=1e-9)
-
-
-@pytest.mark.parametrize("penalty", [0.01, 1.0])
-def test_logistic_equals_scikit_learn(penalty: float) -> None:
-    scaled = StandardScaler().fit_transform(INPUTS)
-    expected = LogisticRegression(C=1 / (penalty * len(YES)), tol=1e-10, max_iter=1000).fit(scaled, YES)
-    fitted = fit(INPUTS, YES, "logistic", penalty)
-    assert fitted.weights == pytest.approx(expected.coef_[0], abs=1e-5)
-    assert fitted.values(INPUTS) == pytest.approx(expected.predict_proba(scaled)[:, 1], abs=1e-5)
 
 
 def test_labels_that_inputs_part_perfectly_have_finite_weights() -> None:

@@ -91,8 +91,8 @@ USAGE_FIELDS = {
 
 
 class Manifest(Record):
-    """The whole of run.json. `options` are what the caller chose in the last session (seed, limit, temperature...); what
-    a judge was asked with stands in its signature.
+    """The whole of run.json. `options` are what the caller chose in the last session (seed, limit, temperature...); a
+    judge's signature holds what it was asked with.
 
     What was taken in all sessions: `usage` by each model string (with the tokens and cost of replies that could not be
     used), `judge_usage` by the calls behind each signature (a call behind several counts with each), `local` by each
