@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
 
 from summeter.training.linear import choose, cross_fit, fit
 
 RNG = np.random.default_rng(7)
 INPUTS = RNG.normal(size=(120, 5)) * np.array([1.0, 20.0, 0.1, 3.0, 1.0]) + np.array([0.0, 100.0, 0.5, -3.0, 2.0])
 RATED = 3 + INPUTS @ np.array([0.5, -0.02, 3.0, 0.0, 0.1]) + RNG.normal(size=120)
+
+
+def test_logistic_values_are_those_of_scikit_learn() -> None:
+    yes = (RATED + RNG.normal(size=120) > np.median(RATED)).astype(float)
+    scaled = StandardScaler().fit_transform(INPUTS)
+    expected = LogisticRegression(C=1 / (0.01 * len(yes)), tol=1e-10, max_iter=1000).fit(scaled, yes)
+    assert fit(INPUTS, yes, "logistic", 0.01).values(INPUTS) == pytest.approx(
+        expected.predict_proba(scaled)[:, 1], abs=1e-5
+    )
 
 
 def test_labels_that_inputs_part_perfectly_have_finite_weights() -> None:

@@ -172,15 +172,15 @@ def _of(answer: Mapping[str, Any], name: str) -> int | None:
     """The context of the model in a list; a list of one is of that one, whatever it is called."""
     models = replies.dicts(answer.get("data"))
     # OpenRouter's :nitro and :floor are ways to serve a model and stand in no list.
-    for wanted in (name, name.partition(":")[0]):
-        for model in models:
-            aliases = model.get("aliases")
-            if wanted == model.get("id") or (isinstance(aliases, list) and wanted in aliases):
-                return _entry(model, models)
-    return _entry(models[0], models) if len(models) == 1 else None
-
-
-def _entry(model: Mapping[str, Any], models: list[dict[str, Any]]) -> int | None:
+    named = (
+        model
+        for wanted in (name, name.partition(":")[0])
+        for model in models
+        if wanted == model.get("id") or (isinstance(model.get("aliases"), list) and wanted in model["aliases"])
+    )
+    model = next(named, models[0] if len(models) == 1 else None)
+    if model is None:
+        return None
     served = _size(replies.mapping(model.get("meta")).get("n_ctx"))
     if served is not None:
         return served

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping
 from typing import NamedTuple
 
 from summeter.models.layers.batches import check_address
@@ -49,25 +49,18 @@ async def pending_batches(
                 submission for submission in log.of(model)
                 if not submission.ended and (not only or submission.id in only)
             ]  # fmt: skip
-            ids = await _ids(api, wanted, log.ids)
+            # The vendor is asked for those of which no id came, and no batch is two of them. The latest first: where
+            # several are alike, a batch is that of the last one submitted before it was made.
+            known, ids = log.ids, {submission.nonce: submission.id for submission in wanted}
+            lost = [submission for submission in wanted if submission.id is None]
+            for submission in sorted(lost, key=lambda submission: submission.at, reverse=True):
+                batch = await api.find(Tag(submission.nonce, submission.at, frozenset(submission.keys)), known)
+                ids[submission.nonce], known = batch, known if batch is None else known | {batch}
             for submission in wanted:
                 named = submission.id in only
                 yield await _status(api, submission, ids[submission.nonce], named=named, cancel=cancel)
         finally:
             await llm.close()
-
-
-async def _ids(api: BatchAPI, wanted: Sequence[Submission], known: frozenset[str]) -> dict[str, str | None]:
-    """The id of each, by its nonce; the vendor is asked for those of which none came, and no batch is two of them.
-
-    The latest first: where several are alike, a batch is that of the last one submitted before it was made.
-    """
-    ids = {submission.nonce: submission.id for submission in wanted}
-    lost = [submission for submission in wanted if submission.id is None]
-    for submission in sorted(lost, key=lambda submission: submission.at, reverse=True):
-        batch = await api.find(Tag(submission.nonce, submission.at, frozenset(submission.keys)), known)
-        ids[submission.nonce], known = batch, known if batch is None else known | {batch}
-    return ids
 
 
 async def _status(

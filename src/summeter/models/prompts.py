@@ -85,19 +85,17 @@ class PromptFolder(Record):
         folder = Path(value)
         if not folder.is_dir():
             raise UsageError(f"the prompt folder {folder} does not exist (no such folder, or it is a file)")
-        files = [file for file in sorted(folder.glob("*.txt")) if file.is_file()]
-        return {"path": folder, "texts": tuple((file.name.removesuffix(".txt"), _text(file)) for file in files)}
+        texts = []
+        for file in filter(Path.is_file, sorted(folder.glob("*.txt"))):
+            try:
+                texts.append((file.name.removesuffix(".txt"), file.read_text("utf-8")))
+            except (OSError, UnicodeDecodeError) as error:
+                raise InputError.at(file, None, None, f"cannot be read as UTF-8 text: {error}") from error
+        return {"path": folder, "texts": tuple(texts)}
 
     @model_serializer
     def _named(self) -> str:
         return str(self.path)
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError.at(file, None, None, f"cannot be read as UTF-8 text: {error}") from error
 
 
 class Template:

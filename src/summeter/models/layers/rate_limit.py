@@ -238,19 +238,14 @@ class Queue:
         """Let in all that may; where that is a matter of time, have the wake-up admit it later."""
         while (waiter := self._next()) is not None and self._room():
             if (pause := self._pause(waiter.tokens)) > 0.0:
-                self._schedule_wakeup(pause)
+                due = self._clock() + pause
+                if self._wakeup is None or due < self._due:
+                    if self._wakeup is not None:
+                        self._wakeup.cancel()  # tokens were given back: it is shorter now
+                    self._due = due
+                    self._wakeup = asyncio.create_task(self._wake_after(pause))
                 return
             waiter.place.set_result(self._take(waiter.tokens))
-
-    def _schedule_wakeup(self, pause: float) -> None:
-        """Admit again after `pause`, unless a wake-up is due as soon."""
-        due = self._clock() + pause
-        if self._wakeup is not None:
-            if self._due <= due:
-                return
-            self._wakeup.cancel()  # tokens were given back: it is shorter now
-        self._due = due
-        self._wakeup = asyncio.create_task(self._wake_after(pause))
 
     async def _wake_after(self, pause: float) -> None:
         await self._sleep(pause)

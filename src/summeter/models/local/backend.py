@@ -356,7 +356,11 @@ def _network(model: Located, runtime: Runtime, head: Head) -> Any:
     # What it would warn of (weights that are missing) is an error here.
     transformers.utils.logging.set_verbosity_error()
     try:
-        network, report = getattr(transformers, _class(model, head)).from_pretrained(
+        # What loads tokens is what the config says the model is.
+        answers = head == "tokens" and str((model.config.get("architectures") or [""])[0]).endswith(
+            "ForQuestionAnswering"
+        )
+        network, report = getattr(transformers, _ANSWERS if answers else _CLASSES[head]).from_pretrained(
             model.folder, dtype=torch.bfloat16 if runtime.precision == "bf16" else torch.float32,
             output_loading_info=True, local_files_only=True, trust_remote_code=False,
         )  # fmt: skip
@@ -373,12 +377,6 @@ def _network(model: Located, runtime: Runtime, head: Head) -> Any:
         )
     network = network.to(runtime.device).eval()
     return _quantised(network) if runtime.precision == "int8" else network
-
-
-def _class(model: Located, head: Head) -> str:
-    """What loads a model: for the head `tokens`, what its config says it is."""
-    names = model.config.get("architectures") or [""]
-    return _ANSWERS if head == "tokens" and str(names[0]).endswith("ForQuestionAnswering") else _CLASSES[head]
 
 
 def _quantised(network: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 
 from summeter.models.local.loaded_model import LoadedModel, by_settings
 from summeter.models.local.names import maybe_json
-from summeter.models.local.tokens import Batch, Input, Tokens
+from summeter.models.local.tokens import Batch
 from summeter.models.networks import CompareStates, Embed, Encode, TokenStates
 from summeter.records import UsageError
 from summeter.runs.usage import Usage
@@ -82,7 +82,17 @@ def encode(loaded: LoadedModel, requests: Sequence[Encode], usage: Usage) -> lis
             raise UsageError(f"{loaded.id} has layers 0 to {last}, not {layer}")
         inputs = loaded.tokens.texts([request.text for request in some])
         states = loaded.run_by_token(inputs, usage, lambda batch: loaded.backend.hidden(*batch, layer))
-        return [_states(input_, loaded.tokens, own) for input_, own in zip(inputs, states, strict=True)]
+        return [
+            TokenStates(
+                tokens=loaded.tokens.names(input_.ids),
+                ids=tuple(input_.ids.tolist()),
+                offsets=tuple((start, end) for start, end in input_.offsets.tolist()),
+                special=tuple((input_.text < 0).tolist()),
+                states=own,
+                truncated=input_.truncated,
+            )
+            for input_, own in zip(inputs, states, strict=True)
+        ]
 
     return by_settings(requests, lambda request: last if request.layer is None else request.layer, of_layer)
 
@@ -101,18 +111,6 @@ def compare_states(loaded: LoadedModel, requests: Sequence[CompareStates], usage
 def layers(loaded: LoadedModel) -> int:
     """How many layers there are; layer 0 are the input embeddings."""
     return int(loaded.model.config["num_hidden_layers"])
-
-
-def _states(input_: Input, tokens: Tokens, states: Floats) -> TokenStates:
-    special = tuple((input_.text < 0).tolist())
-    return TokenStates(
-        tokens=tokens.names(input_.ids),
-        ids=tuple(input_.ids.tolist()),
-        offsets=tuple((start, end) for start, end in input_.offsets.tolist()),
-        special=special,
-        states=states,
-        truncated=input_.truncated,
-    )
 
 
 def pooled(states: Floats, mask: NDArray[np.int64], mode: Mode) -> Floats:

@@ -68,7 +68,10 @@ class LocalNetwork:
         counted = [key for key, request in zip(keys, requests, strict=True) if request.counted]
         self.usage.asked += len(counted)
         wanted = dict(zip(keys, requests, strict=True))
-        results = self._stored(wanted)
+        results: dict[bytes, T] = {}
+        if self._store is not None:
+            codecs = {key: request.codec for key, request in wanted.items() if request.codec is not None}
+            results = {key: codecs[key].unpack(value) for key, value in self._store.get(codecs).items()}
         pending = {key: self._flight(key, request) for key, request in wanted.items() if key not in results}
         self.usage.stored += sum(key in results for key in counted)
         if pending:
@@ -81,12 +84,6 @@ class LocalNetwork:
                 "precision (precision=fp32 is the widest)"
             )
         return [results[key] for key in keys]
-
-    def _stored(self, wanted: dict[bytes, NetworkRequest[T]]) -> dict[bytes, T]:
-        if self._store is None:
-            return {}
-        codecs = {key: request.codec for key, request in wanted.items() if request.codec is not None}
-        return {key: codecs[key].unpack(value) for key, value in self._store.get(codecs).items()}
 
     def _flight(self, key: bytes, request: NetworkRequest[T]) -> asyncio.Future[T]:
         if self._compute is None or (self._replay and request.codec is not None):

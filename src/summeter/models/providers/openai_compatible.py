@@ -131,20 +131,18 @@ def _unmet(answer: replies.Answer, error: Mapping[str, Any]) -> ModelError | Non
 
 def _logprobs(value: Any) -> tuple[TokenLogprobs, ...] | None:
     """OpenAI's `logprobs.content`; None where it is absent or unreadable."""
-    tokens = [_token(entry) for entry in replies.dicts(replies.mapping(value).get("content"))]
-    return tuple(entry for entry in tokens if entry is not None) if tokens and all(tokens) else None
-
-
-def _token(entry: dict[str, Any]) -> TokenLogprobs | None:
-    chosen = replies.logprob(entry.get("logprob"))
-    if chosen is None or not isinstance(entry.get("token"), str):
-        return None
-    top = [
-        (replies.text(alternative.get("token")), at)
-        for alternative in replies.dicts(entry.get("top_logprobs"))
-        if (at := replies.logprob(alternative.get("logprob"))) is not None
-    ]
-    return TokenLogprobs(token=replies.text(entry["token"]), logprob=chosen, top=tuple(top))
+    tokens = []
+    for entry in replies.dicts(replies.mapping(value).get("content")):
+        chosen = replies.logprob(entry.get("logprob"))
+        if chosen is None or not isinstance(entry.get("token"), str):
+            return None
+        top = tuple(
+            (replies.text(alternative.get("token")), at)
+            for alternative in replies.dicts(entry.get("top_logprobs"))
+            if (at := replies.logprob(alternative.get("logprob"))) is not None
+        )
+        tokens.append(TokenLogprobs(token=replies.text(entry["token"]), logprob=chosen, top=top))
+    return tuple(tokens) or None
 
 
 def schema_name(name: str | None) -> str:

@@ -265,7 +265,16 @@ def address(variable: str, options: Options, default: str | None = None, example
     if not base_url:
         base = Parameter("base_url")
         raise UsageError(f"no address for this endpoint: set {variable} (as in {example}) or give ", base)
-    _check_url(base_url)
+    from yarl import URL
+
+    try:
+        url = URL(base_url)
+    except ValueError as error:
+        raise UsageError("the base URL is not a URL; give one such as http://localhost:8000/v1") from error
+    if url.user is not None or url.password is not None:
+        raise UsageError("the base URL holds a user name or password; keep secrets in the key's environment variable")
+    if url.scheme not in {"http", "https"} or not url.host:
+        raise UsageError(f"base URL {bare_url(base_url)!r} is not an http:// or https:// address")
     return base_url
 
 
@@ -307,16 +316,3 @@ def proxy(url: URL) -> str | None:
     if url.host is None or url.host in _LOOPBACK or proxy_bypass(url.host):
         return None
     return getproxies().get(url.scheme)
-
-
-def _check_url(base_url: str) -> None:
-    from yarl import URL
-
-    try:
-        url = URL(base_url)
-    except ValueError as error:
-        raise UsageError("the base URL is not a URL; give one such as http://localhost:8000/v1") from error
-    if url.user is not None or url.password is not None:
-        raise UsageError("the base URL holds a user name or password; keep secrets in the key's environment variable")
-    if url.scheme not in {"http", "https"} or not url.host:
-        raise UsageError(f"base URL {bare_url(base_url)!r} is not an http:// or https:// address")

@@ -105,28 +105,27 @@ def failure(answer: Answer) -> ModelError:
     status, whole, request = answer.status, _server_words(answer), answer.request
     message = shorten(whole)
     head = f"{answer.model}: {answer.address} answered {status}: {message}"
-    if (why := _alike(status, whole, answer.key_variable)) is not None:
-        return AccessError(f"{head}. {why}")
+    # Where every other call would fail alike, though the status tells of this one only.
+    if status in {400, 422, 429} and _SPENT.search(whole):
+        return AccessError(f"{head}. The account's budget is spent, or the day's quota; add to it, or wait, and resume")
+    if status == 400 and _BAD_KEY.search(whole):
+        return AccessError(f"{head}. {_advice(401, answer.key_variable)}")
+    if status == 400 and _NO_MODEL.search(whole):
+        return AccessError(f"{head}. {_advice(404, answer.key_variable)}")
     if status in {400, 422, 501} or (status == 500 and request.format != "text" and _FORMAT.search(message)):
         return _refused(answer, head, message)
     if status in TRANSIENT or status >= 500:
-        return TransientError(head, retry_after=_wait(answer), throttled=status in THROTTLED)
+        wish = retry_after(answer.headers)
+        if wish is None:  # Google says it in the body: {"@type": ".../google.rpc.RetryInfo", "retryDelay": "34.1s"}
+            told = (str(detail.get("retryDelay", "")) for detail in _details(error_of(answer)))
+            delays = (re.fullmatch(r"(\d+(?:\.\d+)?)s", text, re.ASCII) for text in told)
+            wish = next((float(delay[1]) for delay in delays if delay), None)
+        return TransientError(head, retry_after=wish, throttled=status in THROTTLED)
     if status == 403 and "logprobs" in message and _sent("logprobs", request):
         return lacking(answer.model, "logprobs", head)
     # Turned away, unpaid, unknown or elsewhere: so would every other call be.
     kind = AccessError if status in {401, 402, 403, 404} or 300 <= status < 400 else ModelError
     return kind(f"{head}. {_advice(status, answer.key_variable)}")
-
-
-def _alike(status: int, message: str, key_variable: str) -> str | None:
-    """What to do where every other call would fail alike, though the status tells of this one only."""
-    if status in {400, 422, 429} and _SPENT.search(message):
-        return "The account's budget is spent, or the day's quota; add to it, or wait, and resume"
-    if status == 400 and _BAD_KEY.search(message):
-        return _advice(401, key_variable)
-    if status == 400 and _NO_MODEL.search(message):
-        return _advice(404, key_variable)
-    return None
 
 
 def _refused(answer: Answer, head: str, message: str) -> ModelError:
@@ -183,18 +182,6 @@ def retry_after(headers: Mapping[str, str], *, now: Callable[[], float] = time.t
     except (ValueError, OverflowError):
         return None
     return max(0.0, date.timestamp() - now())
-
-
-def _wait(answer: Answer) -> float | None:
-    """Retry-After, or what Google says in the body: {"@type": ".../google.rpc.RetryInfo", "retryDelay": "34.1s"}."""
-    wish = retry_after(answer.headers)
-    if wish is not None:
-        return wish
-    for detail in _details(error_of(answer)):
-        delay = re.fullmatch(r"(\d+(?:\.\d+)?)s", str(detail.get("retryDelay", "")), re.ASCII)
-        if delay:
-            return float(delay[1])
-    return None
 
 
 def error_of(answer: Answer) -> Any:
