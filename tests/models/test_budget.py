@@ -6,7 +6,7 @@ import asyncio
 from datetime import date
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from summeter.models.base import Completion, Message, Request, turned_away
@@ -54,6 +54,7 @@ def test_tokens_never_pass_the_budget(limit: int, count: int) -> None:
 
 
 @given(st.integers(40, 200))
+@settings(max_examples=15)
 def test_prompts_of_a_fixed_size_never_pass_the_budget(limit: int) -> None:
     """An endpoint that adds as much to each prompt: short prompts take more than their share of the long ones'."""
 

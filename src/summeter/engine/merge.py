@@ -21,7 +21,7 @@ from summeter.records import InputError, Judgment, UsageError, whole_lines
 from summeter.runs.calls import CallStore
 from summeter.runs.journal import Journal
 from summeter.runs.manifest import DataEntry, JudgeEntry, Manifest, RunStatus
-from summeter.runs.progress import PROGRESS, ProgressTable, item_places
+from summeter.runs.progress import PROGRESS, ProgressTable
 from summeter.runs.results import RESULTS, ResultStore
 from summeter.runs.run import CALLS, FAILURES, RunFolder, prepared_rows
 from summeter.runs.usage import Usage
@@ -165,17 +165,13 @@ class _Judge:
         self.judge, self.runs = judge, runs
         self.files = [run.file_of(judge) for run in runs]
         tables, self._starts = [], list[Ints]()
-        for run, file in zip(runs, self.files, strict=True):
-            progress = ProgressTable.read(run.folder / PROGRESS)
-            items = progress.take(progress.of_judge(judge.signature))
-            tables.append(items)
-            places = item_places(file, items)
-            if places is None:
-                for _ in run.tables():  # raises InputError that names the damage, where there is some
-                    pass
+        for run in runs:
+            confirmed = run.confirmed()[judge.signature]
+            if confirmed.places is None:
                 message = "its items do not stand in order; give the command that made the run again first"
-                raise InputError.at(file, None, None, message)
-            self._starts.append(places.starts)
+                raise InputError.at(confirmed.file, None, None, message)
+            tables.append(confirmed.items)
+            self._starts.append(confirmed.places.starts)
         self.items = ProgressTable.concat(tables)
         if judge.members and max(map(len, tables)) < len(np.unique(self.items.keys())):
             raise UsageError(

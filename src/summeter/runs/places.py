@@ -102,7 +102,7 @@ class RunReader(SummaryReader):
         super().__init__(only)
         self._models = {judge.signature: judge.model for judge in run.manifest.judges}
         failed = {failure.key for failure in run.failures() if failure.status == "error"}
-        for file, items, places in run.lines():
+        for file, items, places, _ in run.confirmed().values():
             rows = self._wanted(items)
             own = items.take(rows)
             done = own.done()

@@ -135,7 +135,7 @@ class RunFolder:
         self._given = None if data is None else ref(data)
         self._data: Dataset | None = None
         self._made: dict[Hashable, tuple[object, Any]] = {}
-        self._checked: dict[str, tuple[object, _Confirmed]] = {}
+        self._checked: dict[str, tuple[object, Confirmed]] = {}
 
     @property
     def data(self) -> Dataset:
@@ -180,7 +180,7 @@ class RunFolder:
 
         Raises InputError where judgments that are confirmed as written have changed, or some are gone."""
         counts: Counter[str] = Counter()
-        for confirmed in self._confirmed():
+        for confirmed in self.confirmed().values():
             for row in confirmed.rows():
                 counts[row.status] += 1
                 yield row
@@ -199,7 +199,7 @@ class RunFolder:
 
         Raises InputError as `iter_judgments` does."""
         count = 0
-        for confirmed in self._confirmed():
+        for confirmed in self.confirmed().values():
             for table in confirmed.tables():
                 count += len(table)
                 yield table
@@ -207,36 +207,30 @@ class RunFolder:
         yield errors
         self._check_counts(count + len(errors))
 
-    def lines(self) -> Iterator[tuple[Path, ProgressTable, ItemPlaces | None]]:
-        """The file of each judge with its finished items and where their lines stand; None for these where they do not
-        stand in order. Raises InputError as `iter_judgments` does."""
-        for confirmed in self._confirmed():
-            yield confirmed.file, confirmed.items, confirmed.places
-
     def file_of(self, judge: JudgeEntry) -> Path:
         """Where a judge's judgments stand."""
         return self.folder / "judgments" / f"{judge.file}.jsonl"
 
-    def _confirmed(self) -> list[_Confirmed]:
-        """What the lines of progress confirm, judge by judge. InputError where some of it is not as it was written."""
-        progress = self._progress()
-        confirmed = []
+    def confirmed(self) -> dict[str, Confirmed]:
+        """The judgments that lines of progress confirm, by signature. InputError where some are not as they were
+        written, or gone."""
+        progress: ProgressTable | None = None
         for judge in self.manifest.judges:
             file = self.file_of(judge)
             stamp = _stamp(file), _stamp(self.folder / PROGRESS)
-            if file.name not in self._checked or self._checked[file.name][0] != stamp:
+            if judge.signature not in self._checked or self._checked[judge.signature][0] != stamp:
+                progress = ProgressTable.read(self.folder / PROGRESS) if progress is None else progress
                 own = progress.take(progress.of_judge(judge.signature))
-                self._checked[file.name] = stamp, self._check_lines(file, own)
-            confirmed.append(self._checked[file.name][1])
-        return confirmed
+                self._checked[judge.signature] = stamp, self._check_lines(file, own)
+        return {judge.signature: self._checked[judge.signature][1] for judge in self.manifest.judges}
 
-    def _check_lines(self, file: Path, items: ProgressTable) -> _Confirmed:
+    def _check_lines(self, file: Path, items: ProgressTable) -> Confirmed:
         if file.is_dir():
             raise InputError.at(file, None, None, f"is a folder, not a file of judgments. {_AGAIN}")
         places = item_places(file, items)
         # A writer may be ahead of its lines of progress.
         if places is not None and (self.manifest.status == "running" or not places.more):
-            return _Confirmed(file, items, places, np.arange(places.lines[-1]))
+            return Confirmed(file, items, places)
         lines = JudgmentLines(file, items)
         faults = lines.damaged or lines.alterations()
         lost = np.flatnonzero(lines.count < items.judgments)
@@ -252,14 +246,11 @@ class RunFolder:
             raise InputError(
                 [*faults, Fault(str(self.folder), None, None, f"{_AGAIN}: what is damaged or gone is judged anew")]
             )
-        return _Confirmed(file, items, None, np.flatnonzero(lines.of >= 0))
-
-    def _progress(self) -> ProgressTable:
-        return self.once(PROGRESS, lambda: ProgressTable.read(self.folder / PROGRESS))
+        return Confirmed(file, items, None, np.flatnonzero(lines.of >= 0))
 
     def check_prepared(self) -> None:
         """InputError where something that was prepared for a finished item is damaged or gone."""
-        items = self._progress()
+        items = ProgressTable.read(self.folder / PROGRESS)
         for judge in self.manifest.judges:
             file = self.folder / "prepared" / f"{judge.file}.jsonl"
             wanted = set(items.prepared.take(items.of_judge(judge.signature)).used()) - {None}
@@ -290,7 +281,7 @@ class RunFolder:
 
     def judged(self) -> int:
         """How many summaries some judge has finished, or failed at for good, alone or in a pair."""
-        items = self._progress()
+        items = ProgressTable.read(self.folder / PROGRESS)
         errors = [failure for failure in self.failures() if failure.status == "error"]
         paired = np.flatnonzero(~items.rival.equal(None))
         systems = [failure.system for failure in errors], [failure.rival for failure in errors if failure.rival]
@@ -301,7 +292,7 @@ class RunFolder:
 
     def done(self) -> DoneItems:
         """Which items each judge has finished."""
-        return self._progress().done()
+        return ProgressTable.read(self.folder / PROGRESS).done()
 
     def failures(self) -> Iterator[Failure]:
         """Everything that went wrong, in order, also what later went well."""
@@ -348,14 +339,14 @@ class RunFolder:
         return f"{type(self).__name__}({str(self.folder)!r}, {self.manifest.status})"
 
 
-class _Confirmed(NamedTuple):
+class Confirmed(NamedTuple):
     """The judgments of a judge that lines of progress confirm: `places` says where they stand, None where they do not
     stand one item after the other; then `lines` are the numbers of the lines, among others that nothing confirms."""
 
     file: Path
     items: ProgressTable
     places: ItemPlaces | None
-    lines: Ints
+    lines: Ints = np.zeros(0, np.int64)
 
     def rows(self) -> Iterator[Judgment]:
         """The judgments one by one, the last one a question."""
