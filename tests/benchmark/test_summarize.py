@@ -81,7 +81,7 @@ def test_the_others_are_given_the_lead_s_number_of_sentences(tmp_path: Path) -> 
     assert manifest.details["at_length"] == {"lead": [0, 2], "small": [2, 2], "tuned": [0, 2]}
     assert manifest.details["by_system"] == {name: {"ok": 2} for name in models}
     (usage,) = [row["usage"] for row in read_log(tmp_path) if "usage" in row]
-    assert sum(counts["asked"] for counts in usage.values()) == 6
+    assert sum(counts["sent"] + counts["hits"] + counts["joined"] for counts in usage.values()) == 6
 
 
 def test_the_length_of_a_named_system_is_given_to_the_others(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """What the packages fenice, summac and bert-score gave on a network and texts of ours, given again without them.
 
-`parity.json` holds the texts and the packages' numbers with their versions; benchmarks/parity/packages.py measured them, each
-package in an environment of its own.
+`parity.json` holds the texts and the packages' numbers with their versions; benchmarks/parity/packages.py measured
+them, each package in an environment of its own.
 """
 
 from __future__ import annotations
