@@ -9,18 +9,17 @@ that was made, so that a key that is asked twice stands there twice.
 
 from __future__ import annotations
 
-import asyncio
 import json
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.parser import BytesParser
 from itertools import count
-from typing import Any, Self
+from typing import Any
 
 from aiohttp import web
+from models.server import Background
 
 Outcome = tuple[str, Any]
 """("ok", text), ("error", (status, message)), ("expired", None), ("cancelled", None) or ("gone", None): no line."""
@@ -47,13 +46,14 @@ class Made:
     at: float = field(default_factory=time.time)
 
 
-class BatchServer:
-    """Runs while the context is open. `done(batch)` says whether a batch has ended; `turn_away(number)` gives the code
+class BatchServer(Background):
+    """`done(batch)` says whether a batch has ended; `turn_away(number)` gives the code
     with which batch number so-and-so fails as a whole; `mangle` changes the lines of results; `lose(number)` makes the
     batch and breaks the connection before the answer; `unlisted` batches stand in no list; `cancels` are the ids of
     those that were to be cancelled; `statuses` answers every creation so, once for each in it."""
 
     def __init__(self, answer: Callable[[Body], Outcome] = good) -> None:
+        super().__init__()
         self.answer = answer
         self.batches: dict[str, Made] = {}
         self.files: dict[str, bytes] = {}
@@ -67,28 +67,16 @@ class BatchServer:
         self.cancels: list[str] = []
         self.unlisted: set[str] = set()
         self._numbers = count()
-        self._ready = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
 
     def url(self, vendor: str) -> str:
-        return f"http://127.0.0.1:{self._port}" + ("/v1" if vendor == "openai" else "")
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        assert self._ready.wait(60)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(60)
-        assert not self._thread.is_alive()
+        return self.root + ("/v1" if vendor == "openai" else "")
 
     @property
     def sizes(self) -> list[int]:
         """The requests in each batch."""
         return [len(one.entries) for one in self.batches.values()]
 
-    async def _serve(self) -> None:
+    def application(self) -> web.Application:
         app = web.Application(client_max_size=1 << 28)
         route = app.router
         route.add_post("/v1/files", self._upload)
@@ -99,15 +87,7 @@ class BatchServer:
             route.add_get(path + "/{id}", getattr(self, f"_get_{kind}"))
             route.add_post(path + "/{id}/cancel", self._cancel)
         route.add_get("/v1/messages/batches/{id}/results", self._results)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.05)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        self._port = runner.addresses[0][1]
-        self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        self._ready.set()
-        await self._stop.wait()
-        await runner.cleanup()
+        return app
 
     async def _upload(self, request: web.Request) -> web.Response:
         head = f"Content-Type: {request.headers['Content-Type']}\r\n\r\n".encode()

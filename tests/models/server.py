@@ -83,32 +83,17 @@ CUT_BODY = Reply(content=ok("a reply of which half arrives").content, cut=True)
 Behaviour = Callable[[Call], Reply]
 
 
-class StubServer:
-    """Runs while the context is open. `calls` is what was posted, `url` the base URL, `most` the most calls at once;
-    `gets` is what GETs find, by path, and `got` the paths (with queries) of those that came.
+class Background:
+    """A server on 127.0.0.1 in a thread of its own, which runs while the context is open."""
 
-    With `capacity` no more than so many calls are served at a time; others are answered with `busy`, at once, and
-    counted in `turned_away`. `port` is the one to listen on, or 0 for any.
-    """
-
-    def __init__(
-        self, behave: Behaviour, *, capacity: int | None = None, busy: Reply | None = None, port: int = 0
-    ) -> None:
-        self.behave = behave
-        self.capacity = capacity
-        self.busy = busy or fail(429, "slow down", retry_after="0.1")
-        self.serving = self.turned_away = 0
+    def __init__(self, port: int = 0) -> None:
         self._port = port
-        self.calls: list[Call] = []
-        self.gets: dict[str, Any] = {}
-        self.got: list[str] = []
-        self.now = self.most = 0
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
 
-    @property
-    def url(self) -> str:
-        return f"{self.root}/v1"
+    def application(self) -> web.Application:
+        """What it serves."""
+        raise NotImplementedError
 
     @property
     def root(self) -> str:
@@ -126,9 +111,7 @@ class StubServer:
         assert not self._thread.is_alive()
 
     async def _serve(self) -> None:
-        app = web.Application(client_max_size=1 << 26)
-        app.router.add_post("/{path:.*}", self._answer)
-        app.router.add_get("/{path:.*}", self._find)
+        app = self.application()
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.05, handler_cancellation=True)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", self._port, backlog=1024)
@@ -138,6 +121,38 @@ class StubServer:
         self._ready.set()
         await self._stop.wait()
         await runner.cleanup()
+
+
+class StubServer(Background):
+    """`calls` is what was posted, `url` the base URL, `most` the most calls at once; `gets` is what GETs find, by path,
+    and `got` the paths (with queries) of those that came.
+
+    With `capacity` no more than so many calls are served at a time; others are answered with `busy`, at once, and
+    counted in `turned_away`. `port` is the one to listen on, or 0 for any.
+    """
+
+    def __init__(
+        self, behave: Behaviour, *, capacity: int | None = None, busy: Reply | None = None, port: int = 0
+    ) -> None:
+        super().__init__(port)
+        self.behave = behave
+        self.capacity = capacity
+        self.busy = busy or fail(429, "slow down", retry_after="0.1")
+        self.serving = self.turned_away = 0
+        self.calls: list[Call] = []
+        self.gets: dict[str, Any] = {}
+        self.got: list[str] = []
+        self.now = self.most = 0
+
+    @property
+    def url(self) -> str:
+        return f"{self.root}/v1"
+
+    def application(self) -> web.Application:
+        app = web.Application(client_max_size=1 << 26)
+        app.router.add_post("/{path:.*}", self._answer)
+        app.router.add_get("/{path:.*}", self._find)
+        return app
 
     async def _find(self, request: web.Request) -> web.Response:
         self.got.append(request.raw_path)
