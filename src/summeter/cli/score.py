@@ -152,14 +152,14 @@ def evaluator_names(evaluators: list[str] | None) -> list[str]:
 
 def _trained_here(data: Dataset, judges: list[Evaluator], bound: Mapping[str, str]) -> list[str]:
     """A warning for each trained judge that was fitted to ratings of some of these documents."""
-    from summeter.models.fitted import NumbersFile
+    from summeter.models.fitted import DataFile
     from summeter.models.local.names import is_local, parse
     from summeter.training.run import fitted_among
 
     names = [parse(model) for model in bound.values() if is_local(model)]
     paths = [Path(name.path).expanduser() for name in names if name.source == "local"]
     folders = [path if path.is_dir() else path.with_name(path.name.partition("@")[0] or path.name) for path in paths]
-    files = [model for judge in judges if isinstance(model := getattr(judge, "model", None), NumbersFile)]
+    files = [model for judge in judges if isinstance(model := getattr(judge, "model", None), DataFile)]
     counts = dict.fromkeys([*folders, *(file.path.parent for file in files)], 0)
     documents = iter(data.documents.values() if counts else ())
     while texts := [document.text for document in islice(documents, 1000)]:

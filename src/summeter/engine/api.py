@@ -27,8 +27,8 @@ from summeter.engine.plan import (
     ItemOrder,
     Job,
     RunPlan,
-    Unit,
     Wanted,
+    WorkItem,
     data_entry,
     items_left,
     make_plan,
@@ -327,7 +327,7 @@ class _Session:
                     if not items:
                         continue
 
-                    def left(jobs: Sequence[Job], wanted: Wanted = wanted) -> Iterator[Unit]:
+                    def left(jobs: Sequence[Job], wanted: Wanted = wanted) -> Iterator[WorkItem]:
                         return units(plan.data, jobs, self.journal.done, plan.options.limit, wanted)
 
                     async with asyncio.TaskGroup() as group:
@@ -353,7 +353,7 @@ class _Session:
             )
         derive(plan.jobs, [job.entry for job in plan.jobs], plan.data, self.journal, plan.options.limit)
 
-    async def _judge_here(self, worker: Worker, units: Iterator[Unit], bound: Bound) -> None:
+    async def _judge_here(self, worker: Worker, units: Iterator[WorkItem], bound: Bound) -> None:
         """Judge units in this process: at once, or in rounds between which calls go in batches."""
         executor = LocalExecutor(self.plan.options.concurrency)
         if not bound.batches:
@@ -391,7 +391,7 @@ class _Session:
         jobs: Sequence[Job],
         known: Mapping[tuple[str, str], Prepared],
         results: ResultStore | None,
-        left: Iterable[Unit],
+        left: Iterable[WorkItem],
     ) -> None:
         assert self.executor is not None  # noqa: S101 - nothing is spread without one
         names = {name for job in jobs for name in job.roles.values()}

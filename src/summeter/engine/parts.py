@@ -22,7 +22,7 @@ from uuid import uuid4
 from summeter._version import __version__
 from summeter.engine.executors.base import Executor, RemoteError, WorkerDied
 from summeter.engine.executors.local import LocalExecutor
-from summeter.engine.plan import Job, Unit, item_key
+from summeter.engine.plan import Job, WorkItem, item_key
 from summeter.engine.progress import Progress
 from summeter.engine.tools import toolbox
 from summeter.engine.worker import Worker, failure
@@ -85,7 +85,7 @@ class Setup:
 class Part:
     """Some documents with their summaries, and what was prepared for them before, by signature and document."""
 
-    units: tuple[Unit, ...]
+    units: tuple[WorkItem, ...]
     known: Mapping[tuple[str, str], Prepared]
 
 
@@ -141,7 +141,7 @@ class Session:
     usage: dict[str, Usage]
     compute: dict[str, Usage]
 
-    async def judge(self, units: Iterable[Unit], size: int) -> None:
+    async def judge(self, units: Iterable[WorkItem], size: int) -> None:
         """Judge the units in parts of `size` documents. A part that two workers died on is judged document by document;
         a document that two workers died on alone ends as an error.
 
@@ -214,7 +214,7 @@ class Session:
         for _ in range(result.failed_items):
             self.progress.advance(ok=False)
 
-    def _part(self, units: tuple[Unit, ...]) -> Part:
+    def _part(self, units: tuple[WorkItem, ...]) -> Part:
         keys = [(job.signature, unit.document.id) for unit in units for job in self.setup.jobs]
         return Part(units, {key: self.known[key] for key in keys if key in self.known})
 

@@ -47,7 +47,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Unit:
+class WorkItem:
     """The unit of work: one document, what is left to judge there for each job (by the job's place), and the place of
     the document in the data."""
 
@@ -293,7 +293,7 @@ def units(
     done: Container[DoneKey],
     limit: int | None,
     wanted: Wanted = MappingProxyType({}),
-) -> Iterator[Unit]:
+) -> Iterator[WorkItem]:
     """The documents that still have something to judge, in the order of the data; of a judge that is in `wanted`, only
     what is wanted of it. Texts of documents of which everything is judged are not read."""
 
@@ -313,7 +313,7 @@ def units(
             if (items := tuple(item for item in job.evaluator.items(document, summaries) if left(job, item)))
         }
         if todo:
-            yield Unit(document, todo, place)
+            yield WorkItem(document, todo, place)
 
 
 def items_left(

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from pydantic import ValidationError
 
-from summeter.engine.plan import Job, Unit, item_key
+from summeter.engine.plan import Job, WorkItem, item_key
 from summeter.engine.progress import Progress
 from summeter.evaluators.base import Prepared, Tools
 from summeter.interrupt import STOP
@@ -73,9 +73,9 @@ class Worker:
     progress: Progress
     seconds: float | None = None
     compute: dict[str, Usage] = field(default_factory=dict)
-    pending: list[Unit] = field(default_factory=list)
+    pending: list[WorkItem] = field(default_factory=list)
 
-    async def __call__(self, unit: Unit) -> None:
+    async def __call__(self, unit: WorkItem) -> None:
         """Do all that is left of a document; jobs and summaries go side by side."""
         pending: dict[int, list[Item]] = {place: [] for place in unit.todo}
         async with asyncio.TaskGroup() as group:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple,
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from summeter.models.fitted import NumbersFile
+from summeter.models.fitted import DataFile
 from summeter.models.networks import ModelTask, Network
 from summeter.models.prompts import PromptFolder, Template
 from summeter.models.structured import BoundLLM
@@ -41,7 +41,7 @@ OWN = "Apache-2.0"
 
 Need = Literal["reference", "key_facts", "rival"]
 
-_FILES = (Path, PromptFolder, NumbersFile)
+_FILES = (Path, PromptFolder, DataFile)
 """Settings that name files: what these hold is signed by its hash, and where they lie is not."""
 
 
@@ -283,7 +283,7 @@ class Evaluator(BaseModel):
         return {
             f"files/{value.path.stem}.{digest(value.text, HASH)}{value.path.suffix}": value.text
             for name in type(self).model_fields
-            if isinstance(value := getattr(self, name), NumbersFile)
+            if isinstance(value := getattr(self, name), DataFile)
         }
 
     def sign(

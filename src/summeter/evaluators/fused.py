@@ -18,7 +18,7 @@ from summeter.evaluators.aspects import ASPECTS
 from summeter.evaluators.base import Evaluator, Role
 from summeter.evaluators.catalog import rebuild
 from summeter.evaluators.derived import DerivedEvaluator, ItemKey, Member, MemberJudgments
-from summeter.models.fitted import NumbersFile, read_fitted
+from summeter.models.fitted import DataFile, read_fitted
 from summeter.records import HASH, InputError, Judgment, Record, Status, UsageError, digest
 from summeter.scoring.scores import GRAVITY, UNITS, unit_scores
 from summeter.scoring.table import Groups, JudgmentTable
@@ -237,12 +237,12 @@ class Fused(DerivedEvaluator):
     value_range: ClassVar[tuple[float, float] | None] = None
     positional_setting: ClassVar[str | None] = "model"
 
-    model: NumbersFile | None = None
+    model: DataFile | None = None
 
     @field_validator("model", mode="before")
     @classmethod
     def _read(cls, file: Any) -> Any:
-        return None if file is None else NumbersFile.read(file, MODEL, f"; {TRAINER} writes one", inside=FILE)
+        return None if file is None else DataFile.read(file, MODEL, f"; {TRAINER} writes one", inside=FILE)
 
     @model_validator(mode="after")
     def _can_be_used(self) -> Self:
@@ -316,7 +316,7 @@ class Fused(DerivedEvaluator):
                     yield self.judgment(item, signature, aspect, behind=behind, **verdict)
 
 
-def load(file: NumbersFile) -> FusedModel:
+def load(file: DataFile) -> FusedModel:
     """A fused judge from its file. InputError where it is none."""
     values = read_fitted(file, SCHEMA, MODEL, TRAINER)
     try:

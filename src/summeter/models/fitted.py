@@ -12,7 +12,7 @@ from pydantic import model_serializer
 from summeter.records import InputError, Record, UsageError
 
 
-class NumbersFile(Record):
+class DataFile(Record):
     """A file of numbers that a setting names, read once: when it is named. In a run's settings it stands by its path;
     the run keeps the text."""
 
@@ -20,15 +20,15 @@ class NumbersFile(Record):
     text: str
 
     @staticmethod
-    def read(file: str | Path | NumbersFile, what: str, hint: str = "", *, inside: str | None = None) -> NumbersFile:
+    def read(file: str | Path | DataFile, what: str, hint: str = "", *, inside: str | None = None) -> DataFile:
         """The file as it is now, or where that is a folder the file `inside` it; `what` names the numbers in messages.
         UsageError where there is none, InputError where it cannot be read as UTF-8."""
-        if isinstance(file, NumbersFile):
+        if isinstance(file, DataFile):
             return file
         if inside is not None and Path(file).is_dir():
             file = Path(file) / inside
         try:
-            return NumbersFile(path=Path(file), text=Path(file).read_text("utf-8"))
+            return DataFile(path=Path(file), text=Path(file).read_text("utf-8"))
         except FileNotFoundError as error:
             raise UsageError(f"there is no file of {what}: {file}{hint}") from error
         except (OSError, UnicodeDecodeError) as error:
@@ -39,13 +39,13 @@ class NumbersFile(Record):
         return str(self.path)
 
 
-def read_fitted(file: str | Path | NumbersFile, schema: str, what: str, script: str) -> dict[str, Any]:
+def read_fitted(file: str | Path | DataFile, schema: str, what: str, script: str) -> dict[str, Any]:
     """The JSON object that `write_fitted` wrote, without its schema.
 
     `what` names the numbers and `script` what makes such a file, for messages. UsageError where there is no such file,
     InputError where it is no JSON object of this schema.
     """
-    numbers = NumbersFile.read(file, what, f"; {script} makes one")
+    numbers = DataFile.read(file, what, f"; {script} makes one")
     try:
         values = json.loads(numbers.text)
     except ValueError as error:

@@ -12,7 +12,7 @@ from summeter.report.blocks import AspectRank, DomainTable, ErrorCount, Panel, R
 from summeter.report.ranks import ColumnKey, Key, label_of, of_column, ranks
 from summeter.report.views import RunView, Source
 from summeter.report.words import gloss
-from summeter.runs.totals import Alike
+from summeter.runs.totals import TallyKey
 from summeter.scoring import SystemScore
 from summeter.scoring.systems import NEUTRAL
 
@@ -78,7 +78,7 @@ def _domain_means(view: RunView, key: Key) -> dict[str, list[SystemScore]]:
 class Errors:
     """Verdicts of each source of the first run on the faithfulness of sentences."""
 
-    def __init__(self, tally: Mapping[Alike, int], sources: Sequence[Source] = ()) -> None:
+    def __init__(self, tally: Mapping[TallyKey, int], sources: Sequence[Source] = ()) -> None:
         labels = {source.key[1:]: source.label for source in sources if source.run == 0}
         # By source, then by system: sentences judged, sentences that are wrong, and error types.
         self._counts: dict[str, dict[str, tuple[Counter[str], Counter[str]]]] = {}

@@ -201,10 +201,6 @@ class Journal:
         self._append(self.folder / "prepared" / f"{judge.file}.jsonl", [f"{line}\n".encode()])
         self._prepared[judge.signature, row["document_id"]] = row["id"]
 
-    def prepared_id(self, judge: JudgeEntry, document_id: str) -> str | None:
-        """The id of what an evaluator derived for a document, where that is stored."""
-        return self._prepared.get((judge.signature, document_id))
-
     def failed(self, failure: Failure) -> None:
         """Add one failure."""
         self._append(self.folder / FAILURES, [f"{failure.line}\n".encode()])

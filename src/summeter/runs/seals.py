@@ -10,7 +10,7 @@ run.json and the data have checksums of their own, and so have stored calls and 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,13 +46,13 @@ def facts(folder: Path) -> list[Path]:
 
 def seal(folder: Path) -> None:
     """Record the checksums of a run that has ended."""
-    files = {str(file.relative_to(folder)): file_hash(file) for file in facts(folder)}
+    files, views = _hashes(folder, facts(folder)), _hashes(folder, _views(folder))
     stores = {}
     for name, kind in _STORES.items():
         if (folder / name).is_file():
             with kind(folder / name, readonly=True) as store:
                 stores[name] = len(store)
-    _write(folder, {"schema": _SCHEMA, "files": files, "views": _views(folder), "stores": stores})
+    _write(folder, {"schema": _SCHEMA, "files": files, "views": views, "stores": stores})
 
 
 def seal_views(folder: Path) -> None:
@@ -61,11 +61,15 @@ def seal_views(folder: Path) -> None:
     if recorded is None:
         seal(folder)
     else:
-        _write(folder, {**recorded, "views": _views(folder)})
+        _write(folder, {**recorded, "views": _hashes(folder, _views(folder))})
 
 
-def _views(folder: Path) -> dict[str, str]:
-    return {name: file_hash(folder / name) for name in VIEWS if (folder / name).is_file()}
+def _views(folder: Path) -> list[Path]:
+    return [folder / name for name in VIEWS if (folder / name).is_file()]
+
+
+def _hashes(folder: Path, files: Iterable[Path]) -> dict[str, str]:
+    return {str(file.relative_to(folder)): file_hash(file) for file in files}
 
 
 def _write(folder: Path, recorded: dict[str, Any]) -> None:
@@ -81,7 +85,13 @@ def verify(folder: Path) -> list[Fault]:
     manifest = read_manifest(folder)
     faults = [*_of_data(folder), *_of_stores(folder, recorded := _recorded(folder))]
     if recorded is not None:
-        return [*_of_files(folder, recorded["files"]), *_of_views(folder, recorded["views"]), *faults, *_added(folder)]
+        rebuild = f"rebuild it: summeter rescore {folder}"
+        return [
+            *_compared(folder, recorded["files"], _hashes(folder, facts(folder)), _AGAIN),
+            *_compared(folder, recorded["views"], _hashes(folder, _views(folder)), rebuild),
+            *faults,
+            *_added(folder),
+        ]
     why = "the run has not ended, or was killed" if manifest.status == "running" else f"{SEALS} is missing"
     message = f"{why}: there are no recorded checksums; only its lines of progress were checked"
     faults.append(Fault(str(folder), None, None, message))
@@ -110,20 +120,8 @@ def _recorded(folder: Path) -> dict[str, Any] | None:
     return dict(recorded)
 
 
-def _of_files(folder: Path, recorded: dict[str, str]) -> Iterator[Fault]:
-    there = {str(file.relative_to(folder)): file for file in facts(folder)}
-    for name, known in recorded.items():
-        if name not in there:
-            yield Fault(str(folder / name), None, None, f"is missing; {_AGAIN}")
-        elif file_hash(there[name]) != known:
-            yield Fault(str(folder / name), None, None, f"is not as it was when the run ended; {_AGAIN}")
-    for name in there.keys() - recorded.keys():
-        yield Fault(str(folder / name), None, None, "was added after the run had ended; take it out")
-
-
-def _of_views(folder: Path, recorded: dict[str, str]) -> Iterator[Fault]:
-    there = _views(folder)
-    again = f"rebuild it: summeter rescore {folder}"
+def _compared(folder: Path, recorded: Mapping[str, str], there: Mapping[str, str], again: str) -> Iterator[Fault]:
+    """What differs between the recorded hashes of files, by name, and those that are `there`."""
     for name, known in recorded.items():
         if name not in there:
             yield Fault(str(folder / name), None, None, f"is missing; {again}")

@@ -44,7 +44,7 @@ class Truncated(NamedTuple):
         return f"{many} by a document that the judge was not shown whole (about {self.tokens:,} tokens left out in all)"
 
 
-class Alike(NamedTuple):
+class TallyKey(NamedTuple):
     """What judgments have in common that are counted together; `wrong`: labelled 0."""
 
     judge: str
@@ -89,7 +89,7 @@ class Work(NamedTuple):
 
 @dataclass(frozen=True)
 class RunTotals:
-    """`statuses` counts judgments by status, `tally` by all that `Alike` names; `work` is by signature."""
+    """`statuses` counts judgments by status, `tally` by all that `TallyKey` names; `work` is by signature."""
 
     scores: ScoreTable
     systems: SystemTable
@@ -97,7 +97,7 @@ class RunTotals:
     pairs: list[PairScore]
     replies: list[ReplyCount]
     statuses: dict[str, int]
-    tally: dict[Alike, int]
+    tally: dict[TallyKey, int]
     unusable: Unusable
     truncated: Truncated
     coverage: float | None
@@ -117,7 +117,7 @@ class RunTotals:
         `partial` have no scores."""
         parts: list[ScoreTable] = []
         pairs: list[Preference] = []
-        replies, tally, work = ReplyCounter(), Counter[Alike](), dict[str, Work]()
+        replies, tally, work = ReplyCounter(), Counter[TallyKey](), dict[str, Work]()
         unusable: list[Unusable] = []
         truncated = Truncated(0, 0)
         for table in tables:
@@ -158,17 +158,17 @@ def without(table: JudgmentTable, partial: Collection[str]) -> JudgmentTable:
     return table.take(kept[table.signature.codes])
 
 
-def _tally(table: JudgmentTable) -> dict[Alike, int]:
+def _tally(table: JudgmentTable) -> dict[TallyKey, int]:
     """How many judgments of a table have what in common."""
     wrong = table.label == 0
-    names = [getattr(table, name) for name in Alike._fields if name != "wrong"]
+    names = [getattr(table, name) for name in TallyKey._fields if name != "wrong"]
     groups = Groups.by(*names, wrong.astype(np.int64))
     counts = np.bincount(groups.of, minlength=len(groups)).tolist()
     columns = [
         wrong[groups.first].tolist() if name == "wrong" else getattr(table, name).take(groups.first).labels()
-        for name in Alike._fields
+        for name in TallyKey._fields
     ]
-    return dict(zip(map(Alike, *columns), counts, strict=True))
+    return dict(zip(map(TallyKey, *columns), counts, strict=True))
 
 
 def _truncated(table: JudgmentTable) -> Truncated:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from summeter.models.fitted import NumbersFile
+from summeter.models.fitted import DataFile
 from summeter.records import InputError
 from summeter.text.english.dependency import Word
 from summeter.text.english.phrases import phrases
@@ -45,7 +45,7 @@ class Arcs(NamedTuple):
 
 
 @lru_cache(maxsize=8)
-def read_arcs(file: NumbersFile) -> Mapping[str, Arcs]:
+def read_arcs(file: DataFile) -> Mapping[str, Arcs]:
     """Words and arcs by text, from lines of `{"text": TEXT, "corenlp": REPLY}`; parsed once a file.
 
     REPLY is what the server gives as JSON for the annotators tokenize, ssplit, pos and depparse; `enhancedDependencies`

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats
-from summeter.models.fitted import NumbersFile, read_fitted, write_fitted
+from summeter.models.fitted import DataFile, read_fitted, write_fitted
 from summeter.records import HASH, InputError, UsageError, digest
 
 SCHEMA = "summeter-summac-conv/1"
@@ -95,12 +95,12 @@ def histogram(table: Floats, bins: Sequence[float], labels: str) -> Floats:
     return np.concatenate(counts).astype(np.float64)
 
 
-def weights_file(file: str | Path | NumbersFile) -> NumbersFile:
+def weights_file(file: str | Path | DataFile) -> DataFile:
     """The file of weights as it is now. UsageError where it is not there."""
-    return NumbersFile.read(file, WEIGHTS, f"; {SCRIPT} makes one")
+    return DataFile.read(file, WEIGHTS, f"; {SCRIPT} makes one")
 
 
-def load(file: str | Path | NumbersFile) -> Convolution:
+def load(file: str | Path | DataFile) -> Convolution:
     """Weights from a file that `Convolution.save` wrote. UsageError where it is not there, InputError where it is no
     such file."""
     file = weights_file(file)

@@ -13,7 +13,7 @@ from pydantic import field_validator
 from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
 from summeter.evaluators.entailment.arcs import MOST, WHAT, Arc, Arcs, parsed, read_arcs, words
 from summeter.evaluators.entailment.reasons import short
-from summeter.models.fitted import NumbersFile
+from summeter.models.fitted import DataFile
 from summeter.models.networks import ClassifyTokens, Cut, FindTokens, Framing, Network, TokenLogits
 from summeter.records import HASH, Claim, Item, Judgment, Span, digest
 from summeter.text.english import dependency
@@ -85,7 +85,7 @@ class DAE(Evaluator):
     code_licence: ClassVar[str] = "none"
     reduce: ClassVar[Reduce] = "whole"
 
-    corenlp: NumbersFile | None = None
+    corenlp: DataFile | None = None
     by: Literal["summary", "sentence"] = "summary"
     variant: Literal["paper", "legacy"] = "paper"
 
@@ -94,7 +94,7 @@ class DAE(Evaluator):
     def _read(cls, file: Any) -> Any:
         if file is None:
             return None
-        numbers = NumbersFile.read(file, WHAT)
+        numbers = DataFile.read(file, WHAT)
         read_arcs(numbers)  # raises for an invalid file before anything is judged
         return numbers
 

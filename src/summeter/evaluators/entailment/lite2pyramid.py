@@ -18,7 +18,7 @@ from summeter.evaluators.entailment.classified import unread
 from summeter.evaluators.entailment.premises import ENTAIL, Floats
 from summeter.evaluators.entailment.reasons import beside
 from summeter.evaluators.entailment.stus import RoleSentence, role_sentences, units_of
-from summeter.models.fitted import NumbersFile
+from summeter.models.fitted import DataFile
 from summeter.models.networks import Classify, Framing, softmax
 from summeter.records import HASH, InputError, Item, Judgment, KeyFacts, digest
 from summeter.text.english import dependency
@@ -72,12 +72,12 @@ class Lite2Pyramid(Evaluator):
 
     score: Score = "p2c"
     variant: Literal["paper", "legacy"] = "paper"
-    units: NumbersFile | None = None
+    units: DataFile | None = None
 
     @field_validator("units", mode="before")
     @classmethod
     def _read(cls, file: Any) -> Any:
-        return None if file is None else NumbersFile.read(file, "content units")
+        return None if file is None else DataFile.read(file, "content units")
 
     @model_validator(mode="after")
     def _listed(self) -> Self:
@@ -196,7 +196,7 @@ def values(logits: Floats, score: Score) -> Floats:
 
 
 @lru_cache(maxsize=8)
-def read_units(file: NumbersFile, *, legacy: bool = False) -> Mapping[str, list[Unit]]:
+def read_units(file: DataFile, *, legacy: bool = False) -> Mapping[str, list[Unit]]:
     """The units of each document; `legacy` as in `units_of`. A file is read once. InputError for an invalid entry."""
     try:
         lists = json.loads(file.text)
@@ -209,7 +209,7 @@ def read_units(file: NumbersFile, *, legacy: bool = False) -> Mapping[str, list[
     }
 
 
-def _units_of(file: NumbersFile, document: str, entries: Any, *, legacy: bool) -> list[Unit]:
+def _units_of(file: DataFile, document: str, entries: Any, *, legacy: bool) -> list[Unit]:
     wrong = (
         'is no list of units: texts, {"text": ..., "weight": a number above 0}, or {"words": [...], "frames": lists of '
         "one tag a word}"

@@ -12,7 +12,7 @@ from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduc
 from summeter.evaluators.entailment.convolution import Convolution, load, weights_file
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, Floats, Premises, fitted
 from summeter.evaluators.entailment.reasons import TELLING, against, shares
-from summeter.models.fitted import NumbersFile
+from summeter.models.fitted import DataFile
 from summeter.records import Document, Item, Judgment
 from summeter.text.spans import Splitter, TextSpan, evidence, paragraph_spans, sentence_spans
 
@@ -54,7 +54,7 @@ class SummaC(Evaluator):
     variant: Literal["zs", "conv"] = "zs"
     granularity: str = "sentence"
     labels: Literal["e", "ec"] = "e"
-    weights: NumbersFile | None = None
+    weights: DataFile | None = None
     least: int = Field(default=0, ge=0)
     most: int | None = Field(default=None, ge=1)
     nearest: int | None = Field(default=None, ge=1)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from summeter.models.fitted import NumbersFile
+from summeter.models.fitted import DataFile
 from summeter.records import InputError, UsageError
 
 BASELINE_FILE = "baselines"
@@ -121,11 +121,11 @@ def layer_of(model: str, layers: int) -> int:
     return layer
 
 
-def baseline_of(model: str, layer: int, file: str | Path | NumbersFile | None = None) -> Baseline:
+def baseline_of(model: str, layer: int, file: str | Path | DataFile | None = None) -> Baseline:
     """What unrelated texts get: from a file with the lines LAYER,P,R,F, or from the table. UsageError where there is
     none for this model and layer."""
     if file is not None:
-        return _read(NumbersFile.read(file, BASELINE_FILE), layer)
+        return _read(DataFile.read(file, BASELINE_FILE), layer)
     known = BASELINES.get((backbone(model).lower(), layer))
     if known is None:
         raise UsageError(
@@ -135,7 +135,7 @@ def baseline_of(model: str, layer: int, file: str | Path | NumbersFile | None = 
     return known
 
 
-def _read(file: NumbersFile, layer: int) -> Baseline:
+def _read(file: DataFile, layer: int) -> Baseline:
     for number, line in enumerate(file.text.split(), 1):
         parts = line.split(",")
         if parts[0] != str(layer):

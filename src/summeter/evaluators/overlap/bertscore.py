@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Need, Prepared, Reduce, Role, Tools
 from summeter.evaluators.overlap.backbones import BASELINE_FILE, Baseline, baseline_of, layer_of
 from summeter.evaluators.overlap.greedy import Frequencies, Greedy, greedy, idf_file
-from summeter.models.fitted import NumbersFile
+from summeter.models.fitted import DataFile
 from summeter.models.networks import CountLayers, Encode, Network, TokenStates
 from summeter.records import HASH, Document, Item, Judgment, digest
 from summeter.text.spans import TextSpan, evidence
@@ -45,9 +45,9 @@ class BertScore(Evaluator):
     value_range: ClassVar[tuple[float, float] | None] = None
 
     layer: int | None = Field(default=None, ge=0)
-    idf: NumbersFile | None = None
+    idf: DataFile | None = None
     rescale: bool = False
-    baseline: NumbersFile | None = None
+    baseline: DataFile | None = None
 
     @field_validator("idf", mode="before")
     @classmethod
@@ -57,7 +57,7 @@ class BertScore(Evaluator):
     @field_validator("baseline", mode="before")
     @classmethod
     def _read_baseline(cls, file: Any) -> Any:
-        return None if file is None else NumbersFile.read(file, BASELINE_FILE)
+        return None if file is None else DataFile.read(file, BASELINE_FILE)
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

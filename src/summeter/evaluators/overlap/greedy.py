@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from summeter.models.fitted import NumbersFile, read_fitted, write_fitted
+from summeter.models.fitted import DataFile, read_fitted, write_fitted
 from summeter.models.networks import TokenStates
 from summeter.records import HASH, InputError, digest
 
@@ -75,18 +75,18 @@ class Frequencies:
         write_fitted(file, IDF_SCHEMA, values)
 
     @classmethod
-    def load(cls, file: str | Path | NumbersFile) -> Frequencies:
+    def load(cls, file: str | Path | DataFile) -> Frequencies:
         """Read what `save` wrote. UsageError where there is no such file, InputError where it is another."""
         return _frequencies(idf_file(file))
 
 
-def idf_file(file: str | Path | NumbersFile) -> NumbersFile:
+def idf_file(file: str | Path | DataFile) -> DataFile:
     """The file of counts as it is now. UsageError where it is not there."""
-    return NumbersFile.read(file, IDF_COUNTS, f"; {IDF_SCRIPT} makes one")
+    return DataFile.read(file, IDF_COUNTS, f"; {IDF_SCRIPT} makes one")
 
 
 @lru_cache(maxsize=8)
-def _frequencies(file: NumbersFile) -> Frequencies:
+def _frequencies(file: DataFile) -> Frequencies:
     """The counts of a file, parsed once: every document of a run reads them."""
     values = read_fitted(file, IDF_SCHEMA, IDF_COUNTS, IDF_SCRIPT)
     try:
