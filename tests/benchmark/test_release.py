@@ -415,6 +415,11 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], None], str, str]] = {
     ),
     "a swapped split": (edited("documents.jsonl", swap_splits), "manifest.json", "details.splits"),
     "a withheld text": (edited("documents.jsonl", put_text_back), "documents.jsonl", "may not be passed on"),
+    "a text under a key that is there twice": (
+        replaced("documents.jsonl", '{"id":', '{"id":"A text that may not be passed on.","id":'),
+        "documents.jsonl", "twice",
+    ),
+    "a text in another writing": (replaced("documents.jsonl", '{"id":', '{ "id":'), "documents.jsonl", "line 1 says"),
     "a wrong count in the card": (
         replaced("README.md", "18 summaries of 9 documents", "81 summaries of 9 documents"), "README.md", "81 summaries"
     ),
@@ -443,8 +448,8 @@ TAMPERINGS: dict[str, tuple[Callable[[Path], None], str, str]] = {
         lambda release: (release / "fetch_documents.py").write_text("import os\n") and None,
         "fetch_documents.py", "do not run",
     ),
-    "another licence of the data": (replaced("dataset.json", "CC-BY-4.0", "CC0-1.0"), "dataset.json", "licence is"),
-    "another hash of the data": (replaced("dataset.json", '"hash": "', '"hash": "0'), "dataset.json", "hash is"),
+    "another licence of the data": (replaced("dataset.json", "CC-BY-4.0", "CC0-1.0"), "dataset.json", "CC0-1.0"),
+    "another hash of the data": (replaced("dataset.json", '"hash": "', '"hash": "0'), "dataset.json", "hash"),
     "no summaries at all": (lambda release: (release / "summaries.jsonl").unlink(), "summaries.jsonl", ""),
     "a broken table": (
         lambda release: (release / "parquet" / "dev" / "judgments.parquet").write_bytes(b"PAR1") and None,

@@ -6,23 +6,28 @@ them is typed by hand, so that `verify` can write them again and compare.
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from math import isclose
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
-from pydantic import Field
+from pydantic import Field, field_serializer, field_validator, model_validator
 
 from summeter.annotate.tasks.key_fact_validation import ASPECT as KEY_FACT_VALIDITY
-from summeter.benchmark.step import StepRecord
+from summeter.benchmark.step import Package, StepRecord, StepSettings
 from summeter.data.dataset import Dataset
 from summeter.data.exports import TABLES
 from summeter.data.folder import DOCUMENTS, JUDGMENTS, KEY_FACTS, SUMMARIES
 from summeter.data.overview import describe
 from summeter.meta import agree
 from summeter.records import Record, UsageError
+from summeter.records.addresses import masked
 from summeter.tables import Table, escape_markdown, number
 
 CARD, DATASHEET, CROISSANT = "README.md", "DATASHEET.md", "croissant.json"
@@ -30,7 +35,10 @@ EMPTY = "*Not answered yet.*"
 COEFFICIENTS = ("alpha_ordinal", "ac1")
 """Krippendorff's alpha (of labels with two values: the nominal one) and Gwet's AC1, as UniSumEval reports them."""
 PARQUET = "parquet"
-"""The Parquet files of each split."""
+"""The folder of the tables of each split."""
+PSEUDONYM = "p-"
+"""How the name of an annotator begins in a release."""
+_DIGITS = 10
 
 
 class Answers(Record):
@@ -58,53 +66,104 @@ class Answers(Record):
         return [name for name in Answers.model_fields if not (getattr(self, name) or "").strip()]
 
 
-class About(NamedTuple):
-    """What a card needs beside the data: the settings of the release that it tells, the steps' records, and the
-    SHA-256 of the files that it describes, by name."""
+class ReleaseSettings(StepSettings):
+    """What a release says of itself, and how it is divided."""
 
-    name: str
-    version: str
-    description: str | None
-    licence: str | None
-    citation: str | None
-    url: str | None
-    published: str | None
-    language: str
-    answers: Answers
+    name: str = Field(description="Name of the benchmark; default: the one above the sections.")
+    version: str = Field("1.0", description="Version of the benchmark.")
+    description: str | None = Field(None, description="What it is, in a sentence or two.")
+    licence: str | None = Field(None, description="Licence of the benchmark as a whole, as SPDX names it.")
+    citation: str | None = Field(None, description="How to cite it.")
+    url: str | None = Field(None, description="Where it is found.")
+    published: str | None = Field(None, description="Date of publication.")
+    language: str = Field("en", description="ISO 639-1 code of the texts.")
+    splits: dict[str, float] = Field(
+        default_factory=dict,
+        description="Shares of the documents by split, drawn by the seed, near-duplicates together; default: the "
+        "splits that documents have, else `test`.",
+    )
+    secret: Path | None = Field(
+        None, description="File of at least 16 bytes that makes the pseudonyms of annotators; default: one is drawn."
+    )
+    datasheet: Answers = Field(default_factory=Answers, description="Answers of a person.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_secrets(cls, given: Any) -> Any:
+        """What the card shows holds no secret of an address."""
+        return masked(given)
+
+    @field_validator("splits")
+    @classmethod
+    def _whole(cls, splits: dict[str, float]) -> dict[str, float]:
+        if splits and not isclose(total := sum(splits.values()), 1, abs_tol=1e-6):
+            raise ValueError(f"the shares must add up to 1; they add up to {total:g}")
+        return splits
+
+    @field_serializer("secret")
+    def _name(self, secret: Path | None) -> str | None:
+        """Local paths are not written."""
+        return None if secret is None else secret.name
+
+    def files(self) -> Iterable[Path]:
+        """None: the hash of a secret would give it away."""
+        return ()
+
+    def packages(self) -> Iterable[Package]:
+        """What writes Parquet."""
+        return [Package("pyarrow", "parquet")]
+
+    def marks(self) -> Mapping[str, str]:
+        """A mark of the secret that does not give it away: with another one, there are other pseudonyms."""
+        if self.secret is None:
+            return {}
+        return {"secret": pseudonym("", self.secret.read_bytes().strip()) if self.secret.is_file() else "missing"}
+
+
+class About(NamedTuple):
+    """What a card tells beside the data: the settings of the release, the steps' records, the groups of
+    near-duplicates, and the SHA-256 of the files that it describes, by name."""
+
+    settings: ReleaseSettings
     history: Sequence[StepRecord]
     duplicates: Sequence[Sequence[str]]
     files: Mapping[str, str]
 
 
-class AgreementRow(NamedTuple):
-    """How far the annotators of a judgment set agree on an aspect; `value` None where `reason` says why."""
+def pseudonym(name: str, secret: bytes) -> str:
+    """The name of an annotator in a release: the same for the same secret, and nothing that leads back without it.
 
-    judgment_set: str
-    aspect: str
-    unit: str
-    coefficient: str
-    value: float | None
-    reason: str | None
-    annotators: int
-    items: int
+    >>> pseudonym("ben", b"kept outside the release")
+    'p-a847917694'
+    """
+    return PSEUDONYM + hmac.new(secret, name.encode("utf-8"), hashlib.sha256).hexdigest()[:_DIGITS]
 
 
-def agreements(data: Dataset) -> list[AgreementRow]:
+def agreements(data: Dataset) -> list[dict[str, Any]]:
     """The coefficients of each aspect that two people or more judged, in each judgment set; rounded to 6 decimals.
 
     Not of the validity of key facts: the data hold those that were found valid alone.
     """
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in people_sets(data):
         try:
             study = agree(data.judgments(name), coefficients=COEFFICIENTS, resamples=0)
         except UsageError:
             continue  # nothing that two people judged
-        for row in study:
-            if row.statistic in COEFFICIENTS and row.aspect != KEY_FACT_VALIDITY:
-                value = None if row.value is None else round(row.value, 6) + 0.0
-                about = (name, row.aspect or "", row.level or "", row.statistic, value, row.reason)
-                rows.append(AgreementRow(*about, int(row.details.get("raters", 0)), row.n))
+        rows += (
+            {
+                "judgment_set": name,
+                "aspect": row.aspect or "",
+                "unit": row.level or "",
+                "coefficient": row.statistic,
+                "value": None if row.value is None else round(row.value, 6) + 0.0,
+                "reason": row.reason,
+                "annotators": int(row.details.get("raters", 0)),
+                "items": row.n,
+            }
+            for row in study
+            if row.statistic in COEFFICIENTS and row.aspect != KEY_FACT_VALIDITY
+        )
     return rows
 
 
@@ -118,16 +177,6 @@ def of_people(signature: str) -> bool:
     return signature.startswith("human.")
 
 
-def tables(data: Dataset) -> list[Table]:
-    """Every table of the card that the data alone give."""
-    return [
-        _splits(data),
-        _sources(data),
-        *(table for table in describe(data).tables() if not table.title or "dup" not in table.title.lower()),
-        *([_agreement(rows)] if (rows := agreements(data)) else []),
-    ]
-
-
 def card_text(data: Dataset, about: About) -> str:
     """README.md: a head that a hub reads, and every table."""
     return f"---\n{_head(data, about)}---\n\n" + "\n".join(f"{part.rstrip()}\n" for part in _parts(data, about))
@@ -135,18 +184,18 @@ def card_text(data: Dataset, about: About) -> str:
 
 def datasheet_text(data: Dataset, about: About) -> str:
     """DATASHEET.md: what the records say, and what a person answered."""
-    lines = [f"# Datasheet of {escape_markdown(about.name)} {about.version}", ""]
+    lines = [f"# Datasheet of {escape_markdown(about.settings.name)} {about.settings.version}", ""]
     recorded = {
         "What are the instances?": _size(data),
         "Is anything missing?": _missing(about.history),
         "How were the documents acquired?": _acquired(data),
         "How were the data processed?": " ".join(f"{place}. {_did(r)}" for place, r in enumerate(about.history, 1)),
-        "Under which licence is it distributed?": about.licence or EMPTY,
+        "Under which licence is it distributed?": about.settings.licence or EMPTY,
     }
     for question, answer in recorded.items():
         lines += [f"## {question}", "", answer, ""]
     for name, field in Answers.model_fields.items():
-        lines += [f"## {field.description}", "", (getattr(about.answers, name) or "").strip() or EMPTY, ""]
+        lines += [f"## {field.description}", "", (getattr(about.settings.datasheet, name) or "").strip() or EMPTY, ""]
     return "\n".join(lines)
 
 
@@ -154,9 +203,9 @@ def datasheet_text(data: Dataset, about: About) -> str:
 
 
 def _head(data: Dataset, about: About) -> str:
-    head: dict[str, Any] = {"pretty_name": about.name, "language": [about.language]}
-    if about.licence:
-        head["license"] = about.licence.lower()
+    head: dict[str, Any] = {"pretty_name": about.settings.name, "language": [about.settings.language]}
+    if about.settings.licence:
+        head["license"] = about.settings.licence.lower()
     head["task_categories"] = ["summarization"]
     splits = splits_of(data)
     head["configs"] = [
@@ -170,19 +219,25 @@ def _head(data: Dataset, about: About) -> str:
 
 
 def _parts(data: Dataset, about: About) -> Iterator[str]:
-    yield f"# {escape_markdown(about.name)} {about.version}"
-    if about.description:
-        yield about.description
+    yield f"# {escape_markdown(about.settings.name)} {about.settings.version}"
+    if about.settings.description:
+        yield about.settings.description
     yield _size(data)
-    if missing := about.answers.missing:
+    if missing := about.settings.datasheet.missing:
         yield f"**Not answered yet** (fields of `datasheet`): {', '.join(f'`{name}`' for name in missing)}."
-    for table in tables(data):
+    shown = (table for table in describe(data).tables() if not table.title or "dup" not in table.title.lower())
+    agreement = [_agreement(rows)] if (rows := agreements(data)) else []
+    for table in (_splits(data), _sources(data), *shown, *agreement, _history(about.history)):
         yield table.markdown()
-    yield _history(about.history).markdown()
     if about.duplicates:
         groups = "; ".join(", ".join(escape_markdown(name) for name in group) for group in about.duplicates)
         yield f"Near-duplicates, each group in one split: {groups}."
-    known = {"Licence": about.licence, "Citation": about.citation, "Published": about.published, "At": about.url}
+    known = {
+        "Licence": about.settings.licence,
+        "Citation": about.settings.citation,
+        "Published": about.settings.published,
+        "At": about.settings.url,
+    }
     yield "\n".join(f"* {name}: {value}" for name, value in known.items() if value)
     yield (
         "Documents, summaries, key facts and single votes stand as JSON Lines in this folder (`summeter data show .` "
@@ -230,16 +285,12 @@ def _sources(data: Dataset) -> Table:
     return Table.of(["source", "licence", "released", "domain", "documents"], rows, align="llllr", title="Sources")
 
 
-def _agreement(rows: Sequence[AgreementRow]) -> Table:
+def _agreement(rows: Sequence[Mapping[str, Any]]) -> Table:
     heads = ["judgments", "aspect", "unit", "coefficient", "value", "annotators", "items", "note"]
-    cells = [
-        [row.judgment_set, row.aspect, row.unit, row.coefficient, row.value, row.annotators, row.items, row.reason]
-        for row in rows
-    ]
+    columns = ("judgment_set", "aspect", "unit", "coefficient", "value", "annotators", "items", "reason")
+    cells = [[row[name] for name in columns] for row in rows]
     show: list[Callable[[Any], str]] = [str, str, str, str, number]
-    notes = ["Of what is released: votes on key facts that were rejected are not in it."]
-    named = notes if any(row.aspect == "key_fact_validity" for row in rows) else []
-    return Table.of(heads, cells, align="llllrrrl", show=show, title="Agreement of the annotators", notes=named)
+    return Table.of(heads, cells, align="llllrrrl", show=show, title="Agreement of the annotators")
 
 
 def _history(history: Sequence[StepRecord]) -> Table:
@@ -320,19 +371,19 @@ def croissant_text(data: Dataset, about: About) -> str:
     facts = [KEY_FACTS] if any(document.key_facts for document in data.documents.values()) else []
     names = [DOCUMENTS, SUMMARIES, *facts, *(f"{JUDGMENTS}/{name}.jsonl" for name in data.judgment_sets)]
     known = {
-        "license": about.licence,
-        "citeAs": about.citation,
-        "url": about.url,
-        "datePublished": about.published,
+        "license": about.settings.licence,
+        "citeAs": about.settings.citation,
+        "url": about.settings.url,
+        "datePublished": about.settings.published,
     }
     body = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
-        "name": about.name,
-        "description": about.description or _size(data),
+        "name": about.settings.name,
+        "description": about.settings.description or _size(data),
         "conformsTo": "http://mlcommons.org/croissant/1.0",
-        "version": about.version,
-        "inLanguage": about.language,
+        "version": about.settings.version,
+        "inLanguage": about.settings.language,
         **{name: value for name, value in known.items() if value},
         "distribution": [_file_object(name, about.files[name]) for name in names],
         "recordSet": [_record_set(name, data) for name in names],

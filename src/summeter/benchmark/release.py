@@ -11,18 +11,14 @@ lie outside it. `summeter.benchmark.verify` computes again what it says of itsel
 from __future__ import annotations
 
 import hashlib
-import hmac
 import inspect
 import os
 import re
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from math import isclose
 from pathlib import Path
 from typing import Any
-
-from pydantic import Field, field_serializer, field_validator, model_validator
 
 from summeter.benchmark import fetch_documents
 from summeter.benchmark.card import (
@@ -31,24 +27,23 @@ from summeter.benchmark.card import (
     DATASHEET,
     PARQUET,
     About,
-    Answers,
+    ReleaseSettings,
     agreements,
     card_text,
     croissant_text,
     datasheet_text,
     of_people,
+    pseudonym,
     splits_of,
 )
 from summeter.benchmark.step import (
     DOCUMENT_COLUMNS,
     SUMMARY_COLUMNS,
     Inputs,
-    Package,
     Place,
     Result,
     Step,
     StepRecord,
-    StepSettings,
     file_hashes,
 )
 from summeter.data.atomic import write_text
@@ -59,131 +54,52 @@ from summeter.data.folder import check_set_name
 from summeter.data.human import PEOPLE
 from summeter.data.parts import split
 from summeter.records import Document, FactOrigin, InputError, Judgment, Summary, UsageError, digest, unnamed
-from summeter.records.addresses import masked
 
 FETCH = "fetch_documents.py"
 KEY_FILE = "pseudonyms.key"
-PSEUDONYM = "p-"
-"""How the name of an annotator begins in a release."""
 SHA256, WITHHELD = "sha256", "withheld"
 """Columns that a release adds to a withheld document: the SHA-256 of its text, and what is missing."""
 LONGEST_COLUMN = 200
 """Characters of a column of a withheld document, at most."""
 QUOTE = 6
 """Words from which a column that stands in the text is a quotation."""
-_DIGITS = 10
 _SHORTEST = 16
 
 
-class ReleaseSettings(StepSettings):
-    """What a release says of itself, and how it is divided."""
+def release_of(
+    data: Dataset, settings: ReleaseSettings, history: Sequence[StepRecord], duplicates: Sequence[Sequence[str]]
+) -> Result:
+    """The released data with their card, and everything that a release says of them. `verify` makes it again.
 
-    name: str = Field(description="Name of the benchmark; default: the one above the sections.")
-    version: str = Field("1.0", description="Version of the benchmark.")
-    description: str | None = Field(None, description="What it is, in a sentence or two.")
-    licence: str | None = Field(None, description="Licence of the benchmark as a whole, as SPDX names it.")
-    citation: str | None = Field(None, description="How to cite it.")
-    url: str | None = Field(None, description="Where it is found.")
-    published: str | None = Field(None, description="Date of publication.")
-    language: str = Field("en", description="ISO 639-1 code of the texts.")
-    splits: dict[str, float] = Field(
-        default_factory=dict,
-        description="Shares of the documents by split, drawn by the seed, near-duplicates together; default: the "
-        "splits that documents have, else `test`.",
-    )
-    secret: Path | None = Field(
-        None, description="File of at least 16 bytes that makes the pseudonyms of annotators; default: one is drawn."
-    )
-    datasheet: Answers = Field(default_factory=Answers, description="Answers of a person.")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_secrets(cls, given: Any) -> Any:
-        """What the card shows holds no secret of an address."""
-        return masked(given)
-
-    @field_validator("splits")
-    @classmethod
-    def _whole(cls, splits: dict[str, float]) -> dict[str, float]:
-        if splits and not isclose(total := sum(splits.values()), 1, abs_tol=1e-6):
-            raise ValueError(f"the shares must add up to 1; they add up to {total:g}")
-        return splits
-
-    @field_serializer("secret")
-    def _name(self, secret: Path | None) -> str | None:
-        """Where the secret lies is nobody's business."""
-        return None if secret is None else secret.name
-
-    def files(self) -> Iterable[Path]:
-        """None: the hash of a secret would give it away."""
-        return ()
-
-    def packages(self) -> Iterable[Package]:
-        """What writes Parquet."""
-        return [Package("pyarrow", "parquet")]
-
-    def marks(self) -> Mapping[str, str]:
-        """A mark of the secret that does not give it away: with another one, there are other pseudonyms."""
-        if self.secret is None:
-            return {}
-        return {"secret": pseudonym("", self.secret.read_bytes().strip()) if self.secret.is_file() else "missing"}
-
-
-def about_of(
-    settings: ReleaseSettings, history: Sequence[StepRecord], details: Mapping[str, Any], files: Mapping[str, str]
-) -> About:
-    """What the card of a release tells beside its data."""
-    return About(
-        settings.name,
-        settings.version,
-        settings.description,
-        settings.licence,
-        settings.citation,
-        settings.url,
-        settings.published,
-        settings.language,
-        settings.datasheet,
-        history,
-        details["near_duplicates"],
-        files,
-    )
-
-
-def pseudonym(name: str, secret: bytes) -> str:
-    """The name of an annotator in a release: the same for the same secret, and nothing that leads back without it.
-
-    >>> pseudonym("ben", b"kept outside the release")
-    'p-a847917694'
+    The manifest's details are hashes of the data, of the steps' records and of the ids of each split, near-duplicates,
+    agreement, and questions of the datasheet without an answer. `finish` writes the card, the datasheet, the JSON-LD,
+    the tables, and the script that adds withheld texts.
     """
-    return PSEUDONYM + hmac.new(secret, name.encode("utf-8"), hashlib.sha256).hexdigest()[:_DIGITS]
-
-
-def texts_of(data: Dataset, about: About) -> dict[str, str]:
-    """What stands in the files that describe a release, by name."""
-    return {
-        CARD: card_text(data, about),
-        DATASHEET: datasheet_text(data, about),
-        CROISSANT: croissant_text(data, about),
-    }
-
-
-def details_of(
-    data: Dataset, duplicates: Sequence[Sequence[str]], answers: Answers, history: Sequence[StepRecord]
-) -> dict[str, Any]:
-    """What the manifest of a release holds beside counts: the hashes of the data and of the steps' records, the
-    documents of each split (as a hash), near-duplicates, agreement, and the fields of the datasheet that nobody filled
-    in."""
+    named = {name: getattr(settings, name) for name in ("name", "version", "licence", "citation")}
+    data = data.with_card(**named, origin=None)
     members: dict[str, list[str]] = {}
     for document in data.documents.values():
         members.setdefault(document.split or "", []).append(document.id)
-    return {
+    details = {
         "hash": data.hash,
         "history": digest([record.model_dump(mode="json") for record in history]),
         "splits": {name: {"documents": len(ids), "ids": digest(sorted(ids))} for name, ids in members.items()},
         "near_duplicates": [list(group) for group in duplicates],
-        "agreement": [row._asdict() for row in agreements(data)],
-        "not_answered": answers.missing,
+        "agreement": agreements(data),
+        "not_answered": settings.datasheet.missing,
     }
+
+    def finish(folder: Path) -> None:
+        about = About(settings, history, duplicates, file_hashes(folder))
+        for name, text in ((CARD, card_text), (DATASHEET, datasheet_text), (CROISSANT, croissant_text)):
+            write_text(folder / name, text(data, about))
+        if any(document.is_withheld for document in data.documents.values()):
+            write_text(folder / FETCH, inspect.getsource(fetch_documents))
+        for name in splits_of(data):
+            for table, rows in table_rows(data, name).items():
+                write_rows(folder / PARQUET / name / f"{table}.parquet", rows)
+
+    return Result(data, packages=("pyarrow",), details=details, history=tuple(history), finish=finish)
 
 
 # ---- the step ----
@@ -196,21 +112,8 @@ def _step(inputs: Inputs, settings: ReleaseSettings, place: Place) -> Result:
     secret = _secret(settings.secret, place.work / KEY_FILE)
     splits, duplicates = _divided(data, settings)
     names = _pseudonyms(data, inputs.history, secret)
-    released = _released(data, splits, names, settings)
-    history = tuple(_released_record(record, names) for record in inputs.history)
-    details = details_of(released, duplicates, settings.datasheet, history)
-
-    def finish(folder: Path) -> None:
-        about = about_of(settings, history, details, file_hashes(folder))
-        for name, text in texts_of(released, about).items():
-            write_text(folder / name, text)
-        if any(document.is_withheld for document in released.documents.values()):
-            write_text(folder / FETCH, inspect.getsource(fetch_documents))
-        for name in splits_of(released):
-            for table, rows in table_rows(released, name).items():
-                write_rows(folder / PARQUET / name / f"{table}.parquet", rows)
-
-    return Result(released, packages=("pyarrow",), details=details, history=history, finish=finish)
+    history = [_released_record(record, names) for record in inputs.history]
+    return release_of(_released(data, splits, names), settings, history, duplicates)
 
 
 def _secret(given: Path | None, own: Path) -> bytes:
@@ -253,44 +156,26 @@ def _pseudonyms(data: Dataset, history: Sequence[StepRecord], secret: bytes) -> 
     judges = {row.judge for name in data.judgment_sets for row in data.iter_judgments(name) if of_people(row.signature)}
     reviews = [origin.review for origins in data.fact_origins.values() for origin in origins]
     judges |= {review.decided_by for review in reviews if review is not None and review.decided_by is not None}
-    judges |= {account for record in history for account in _accounts(record.settings)}
+    for record in history:
+        _with_accounts(record.settings, judges.add)
     names = {judge: pseudonym(judge, secret) for judge in sorted(judges) if judge != PEOPLE and not unnamed(judge)}
     if len(set(names.values())) < len(names):
         raise UsageError("release: two annotators have one pseudonym by this secret; take another one")
     return names
 
 
-def _accounts(settings: Any) -> Iterator[str]:
-    """The accounts of annotators that the settings of a step name."""
-    if isinstance(settings, Mapping):
-        for name, value in settings.items():
-            if _lists_accounts(name, value):
-                yield from map(str, value)
-            else:
-                yield from _accounts(value)
-    elif isinstance(settings, list | tuple):
-        for each in settings:
-            yield from _accounts(each)
-
-
-def _lists_accounts(name: str, value: Any) -> bool:
-    return name == "accounts" and isinstance(value, list | tuple)
-
-
-def _released(data: Dataset, splits: Mapping[str, str], names: Mapping[str, str], settings: ReleaseSettings) -> Dataset:
+def _released(data: Dataset, splits: Mapping[str, str], names: Mapping[str, str]) -> Dataset:
     """The data with splits and pseudonyms, without the texts that may not be passed on."""
     documents = {doc_id: _document(document, splits[doc_id]) for doc_id, document in data.documents.items()}
     _check_columns(data, names)
     _check_copies(data)
     makers = {name: partial(_judgments, data, name, names) for name in data.judgment_sets}
-    changes = {"name": settings.name, "version": settings.version, "licence": settings.licence}
-    card = data.card.model_copy(update={**changes, "citation": settings.citation, "origin": None})
     origins = {
         doc_id: tuple(_origin(origin, names) for origin in of_document)
         for doc_id, of_document in data.fact_origins.items()
     }
     summaries = [_summary(each, data.documents[each.document_id]) for each in data.summaries]
-    return Dataset(documents, summaries, makers, card, fact_origins=origins)
+    return Dataset(documents, summaries, makers, data.card, fact_origins=origins)
 
 
 def _check_columns(data: Dataset, names: Mapping[str, str]) -> None:
@@ -388,21 +273,22 @@ def _model(text: str) -> str:
 def _released_record(record: StepRecord, names: Mapping[str, str]) -> StepRecord:
     """The record of a step with pseudonyms for accounts, without completion codes, hosts and this machine's folders."""
     fields = _without_folders(record.model_dump())
-    return StepRecord.model_validate({**fields, "settings": _with_pseudonyms(fields["settings"], names)})
+    settings = _with_accounts(fields["settings"], lambda account: names.get(account, account))
+    return StepRecord.model_validate({**fields, "settings": settings})
 
 
-def _with_pseudonyms(settings: Any, names: Mapping[str, str]) -> Any:
-    """Settings whose lists called `accounts` hold pseudonyms; an equal text elsewhere is no account. Completion codes
-    and hosts of campaigns are left out."""
+def _with_accounts(settings: Any, change: Callable[[str], Any]) -> Any:
+    """Settings with the changed names of accounts, which stand in lists called `accounts`; an equal text elsewhere is
+    no account. Completion codes and hosts of campaigns are left out."""
     if isinstance(settings, Mapping):
         return {
-            name: [names.get(str(account), account) for account in value]
-            if _lists_accounts(name, value)
-            else _with_pseudonyms(value, names)
+            name: [change(str(account)) for account in value]
+            if name == "accounts" and isinstance(value, list | tuple)
+            else _with_accounts(value, change)
             for name, value in settings.items()
             if not (name == "codes" and isinstance(value, Mapping)) and name != "hosts"
         }
-    return [_with_pseudonyms(each, names) for each in settings] if isinstance(settings, list) else settings
+    return [_with_accounts(each, change) for each in settings] if isinstance(settings, list | tuple) else settings
 
 
 def _without_folders(value: Any) -> Any:

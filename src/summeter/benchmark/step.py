@@ -281,7 +281,15 @@ def run_step(
     try:
         with building(target) as fresh:
             result = step.run(inputs, settings, Place(fresh, work, progress or Progress(), log))
-            manifest = _sealed(step, settings, inputs, hashes, result, fresh)
+            manifest = seal(
+                step,
+                settings,
+                result,
+                fresh,
+                inputs=hashes,
+                counts_in=counts_of(inputs.data),
+                history=inputs.history,
+            )
     except BaseException as error:
         ended("waiting" if isinstance(error, WaitingError) else "failed", reason=str(error) or type(error).__name__)
         raise
@@ -383,10 +391,18 @@ def _is_remote(source: str | Path) -> bool:
     return is_address(source) or is_remote(source)
 
 
-def _sealed(
-    step: Step[S], settings: S, inputs: Inputs, hashes: Mapping[str, str], result: Result, fresh: Path
+def seal(
+    step: Step[S],
+    settings: S,
+    result: Result,
+    fresh: Path,
+    *,
+    inputs: Mapping[str, str],
+    counts_in: Mapping[str, int],
+    history: tuple[StepRecord, ...],
 ) -> Manifest:
-    """Write what the step gave back, and the manifest, into the fresh folder."""
+    """Write what a step gave back, and the manifest, into a fresh folder. `inputs` are the hashes and `counts_in` the
+    counts of what it was given."""
     if result.data is not None:
         data = fresh / ".dataset"  # `fresh` may hold other files of the step
         save(result.data, data)
@@ -403,13 +419,13 @@ def _sealed(
         seed=settings.seed,
         models=masked(result.models),
         versions={"summeter": __version__, **{name: version(name) for name in result.packages}},
-        inputs=hashes,
-        counts_in=counts_of(inputs.data),
+        inputs=dict(inputs),
+        counts_in=dict(counts_in),
         counts_out={**counts_of(result.data), **result.counts},
         dropped=dict(sorted(Counter(f"{row.what}: {row.reason}" for row in result.dropped).items())),
         details=masked(result.details),
         files=file_hashes(fresh),
-        history=inputs.history if result.history is None else result.history,
+        history=history if result.history is None else result.history,
     )
     write_text(fresh / MANIFEST, manifest.model_dump_json(by_alias=True, indent=1) + "\n")
     return manifest

@@ -1,36 +1,37 @@
-"""Whether a release is what it says: hashes, counts, splits, agreement, tables and card computed again from it alone.
+"""Whether a release is what it says: hashes compared, and everything that its data give built again and compared.
 
-Hashes find a file that was changed; what is computed again also finds a change whose hashes were renewed, as far as
-one file of the release still says otherwise.
+Hashes find a file that was changed; what is built again, by the code that wrote it, also finds a change whose hashes
+were renewed, as far as one file of the release still says otherwise. That nothing withheld and no secret is in a
+release is checked by code of its own.
 """
 
 from __future__ import annotations
 
 import difflib
 import hashlib
-import inspect
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice, zip_longest
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeGuard
 
 from pydantic import ValidationError
 
 from summeter._version import __version__
-from summeter.benchmark import fetch_documents
-from summeter.benchmark.card import CARD, CROISSANT, DATASHEET, PARQUET, of_people, splits_of
-from summeter.benchmark.release import (
-    FETCH,
-    LONGEST_COLUMN,
+from summeter.benchmark.card import (
+    CARD,
+    CROISSANT,
+    DATASHEET,
+    PARQUET,
     PSEUDONYM,
-    SHA256,
-    WITHHELD,
     ReleaseSettings,
-    about_of,
-    details_of,
-    texts_of,
+    of_people,
+    splits_of,
 )
+from summeter.benchmark.release import FETCH, LONGEST_COLUMN, SHA256, WITHHELD, release_of
+from summeter.benchmark.release import STEP as RELEASE
 from summeter.benchmark.step import (
     DOCUMENT_COLUMNS,
     MANIFEST,
@@ -41,21 +42,23 @@ from summeter.benchmark.step import (
     Result,
     Step,
     StepSettings,
+    changed_files,
     counts_of,
     file_hashes,
     read_manifest,
+    seal,
 )
 from summeter.data.atomic import write_text
 from summeter.data.dataset import Dataset, load
 from summeter.data.duplicates import near_duplicates
-from summeter.data.exports import TABLES, table_rows
+from summeter.data.exports import TABLES
 from summeter.data.faults import Faults
 from summeter.data.folder import CARD as DATASET
 from summeter.data.folder import DOCUMENTS, JUDGMENTS, KEY_FACTS, SUMMARIES, is_dataset
 from summeter.data.formats import read_rows
 from summeter.data.human import PEOPLE
 from summeter.data.parts import split
-from summeter.records import Fault, GateError, InputError, UsageError, unnamed
+from summeter.records import GateError, InputError, UsageError, unnamed
 from summeter.records.addresses import masked
 
 REPORT = "report.json"
@@ -93,7 +96,7 @@ def verify(folder: str | Path) -> list[Difference]:
     """
     place = Path(folder)
     if not (place / MANIFEST).is_file() or not is_dataset(place):
-        raise UsageError(f"{folder} holds no release; give a folder that `summeter bench release` wrote")
+        raise UsageError(f"{folder} holds no release; give a folder that the step `release` wrote")
     try:
         manifest = read_manifest(place)
     except InputError as error:
@@ -104,11 +107,21 @@ def verify(folder: str | Path) -> list[Difference]:
         settings = ReleaseSettings.model_validate(manifest.settings)
     except ValidationError as error:
         return [Difference(MANIFEST, f"settings cannot be read: {error}")]
-    differences = list(_hashes(place, manifest))
+    differences = [
+        Difference(name, f"{what} since the release was written") for name, what in changed_files(place, manifest.files)
+    ]
     data = _read(place, differences, sealed=True) or _read(place, differences, sealed=False)
     if data is not None:
-        differences += _content(place, manifest, settings, data)
-    return _distinct(differences)
+        stated = manifest.details.get("near_duplicates")
+        duplicates: list[list[str]] = stated if _is_groups(stated) else []
+        differences += _rebuilt(place, manifest, settings, data, duplicates)
+        differences += _steps(manifest)
+        differences += _splits(data, settings, duplicates)
+        differences += _people(data)
+        differences += _secrets(place)
+        differences += _files(place, data)
+        differences += _withheld(place, data)
+    return list(dict.fromkeys(differences))
 
 
 def _read(folder: Path, differences: list[Difference], *, sealed: bool) -> Dataset | None:
@@ -118,60 +131,101 @@ def _read(folder: Path, differences: list[Difference], *, sealed: bool) -> Datas
         for name in data.judgment_sets:
             data.judgments(name)
     except InputError as error:
-        differences += map(_of_fault, error.faults)
+        for fault in error.faults:
+            parts = ("" if fault.line is None else f"line {fault.line}", fault.field or "", fault.message)
+            differences.append(Difference(Path(fault.file).name, ": ".join(part for part in parts if part)))
         return None
     except OSError as error:
-        differences.append(
-            Difference(Path(error.filename or folder).name, f"cannot be read: {error.strerror or error}")
-        )
+        file = Path(error.filename or folder).name
+        differences.append(Difference(file, f"cannot be read: {error.strerror or error}"))
         return None
     return data if data.documents else None
 
 
-def _of_fault(fault: Fault) -> Difference:
-    parts = ("" if fault.line is None else f"line {fault.line}", fault.field or "", fault.message)
-    return Difference(Path(fault.file).name, ": ".join(part for part in parts if part))
+# ---- built again ----
 
 
-def _distinct(differences: Sequence[Difference]) -> list[Difference]:
-    return list(dict.fromkeys(differences))
+def _rebuilt(
+    folder: Path, manifest: Manifest, settings: ReleaseSettings, data: Dataset, duplicates: Sequence[Sequence[str]]
+) -> Iterator[Difference]:
+    """What differs from a release of the same data with the same settings and records."""
+    with TemporaryDirectory() as place:
+        fresh = Path(place)
+        made = seal(
+            RELEASE,
+            settings,
+            release_of(data, settings, manifest.history, duplicates),
+            fresh,
+            inputs=manifest.inputs,
+            counts_in=manifest.counts_in,
+            history=manifest.history,
+        )
+        if manifest.seed != made.seed:
+            yield Difference(MANIFEST, f"seed is {manifest.seed}; settings.seed is {made.seed}")
+        said, computed = (json.loads(each.model_dump_json()) for each in (manifest, made))
+        for field in ("counts_out", "details"):
+            for name in sorted({*said[field], *computed[field]}):
+                one, other = said[field].get(name), computed[field].get(name)
+                if one != other:
+                    yield Difference(MANIFEST, f"{field}.{name} is {_short(one)}; computed {_short(other)}")
+        for name, sealed in file_hashes(fresh).items():
+            there = folder / name
+            if not there.is_file():
+                yield Difference(name, "is missing")
+            elif name == FETCH:
+                if (
+                    manifest.versions.get("summeter") == __version__
+                    and there.read_bytes() != (fresh / name).read_bytes()
+                ):
+                    yield Difference(name, f"is not the script of summeter {__version__}; do not run it")
+            elif hashlib.sha256(there.read_bytes()).hexdigest() != sealed:
+                compare = _table if there.suffix == ".parquet" else _text
+                yield from compare(name, there, fresh / name)
 
 
-def _hashes(folder: Path, manifest: Manifest) -> Iterator[Difference]:
-    there = file_hashes(folder)
-    for name in sorted({*there, *manifest.files}):
-        if name not in there:
-            yield Difference(name, "was removed")
-        elif name not in manifest.files:
-            yield Difference(name, "was added")
-        elif there[name] != manifest.files[name]:
-            yield Difference(name, "has another SHA-256 than manifest.json says")
+def _text(name: str, there: Path, fresh: Path) -> Iterator[Difference]:
+    """The lines of a text that differ from those computed."""
+    try:
+        said = there.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        yield Difference(name, f"cannot be read: {error}")
+        return
+    theirs, ours = said.split("\n"), fresh.read_bytes().decode("utf-8").split("\n")
+    if there.suffix == ".jsonl":  # made of the same records, line by line
+        pairs = enumerate(zip_longest(theirs, ours, fillvalue=""), 1)
+        for number, (one, other) in islice((pair for pair in pairs if pair[1][0] != pair[1][1]), SHOWN):
+            yield Difference(name, f"line {number} says {_short(one)}; computed {_short(other)}")
+        return
+    for kind, low, high, first, last in difflib.SequenceMatcher(None, theirs, ours, autojunk=False).get_opcodes():
+        if kind != "equal":
+            one, other = " / ".join(theirs[low:high]), " / ".join(ours[first:last])
+            yield Difference(name, f"line {low + 1} says {_short(one)}; computed {_short(other)}")
 
 
-def _content(folder: Path, manifest: Manifest, settings: ReleaseSettings, data: Dataset) -> Iterator[Difference]:
-    counts = counts_of(data)
-    yield from _values("counts_out", manifest.counts_out, counts)
-    yield from _steps(manifest)
-    if manifest.seed != settings.seed:
-        yield Difference(MANIFEST, f"seed is {manifest.seed}; settings.seed is {settings.seed}")
-    stated = manifest.details.get("near_duplicates")
-    duplicates: list[list[str]] = stated if _is_groups(stated) else []
-    if not _is_groups(stated):
-        yield Difference(MANIFEST, f"details.near_duplicates is {_short(stated)}, no lists of ids of documents")
-    details = json.loads(json.dumps(details_of(data, duplicates, settings.datasheet, manifest.history)))
-    yield from _values("details", manifest.details, details)
-    yield from _card(folder, data, settings)
-    yield from _splits(data, settings, duplicates)
-    yield from _people(data)
-    yield from _secrets(folder)
-    yield from _files(folder, data)
-    yield from _withheld(folder, data, manifest)
-    about = about_of(settings, manifest.history, {"near_duplicates": duplicates}, file_hashes(folder))
-    for name, text in texts_of(data, about).items():
-        yield from _text(folder / name, text)
-    for name in splits_of(data):
-        for table, rows in table_rows(data, name).items():
-            yield from _parquet(folder, f"{PARQUET}/{name}/{table}.parquet", rows)
+def _table(name: str, there: Path, fresh: Path) -> Iterator[Difference]:
+    """The cells of a Parquet table that differ from those computed; its bytes depend on who wrote it."""
+    faults = Faults(name)
+    try:
+        said, computed = (
+            [
+                {field: value for field, value in row.cells.items() if value is not None}
+                for row in read_rows(path, faults, "parquet")
+            ]
+            for path in (there, fresh)
+        )
+        faults.stop()
+    except InputError as error:
+        yield from (Difference(name, str(fault.message)) for fault in error.faults)
+        return
+    if len(said) != len(computed):
+        yield Difference(name, f"has {len(said)} rows; the JSON Lines have {len(computed)}")
+    for number, (row, other) in enumerate(zip(said, computed, strict=False), 1):
+        for field in sorted(field for field in {*row, *other} if row.get(field) != other.get(field)):
+            one, two = _short(row.get(field)), _short(other.get(field))
+            yield Difference(name, f"row {number}, {field}: is {one}; the JSON Lines say {two}")
+
+
+# ---- checks of their own ----
 
 
 def _is_groups(value: Any) -> TypeGuard[list[list[str]]]:
@@ -179,14 +233,6 @@ def _is_groups(value: Any) -> TypeGuard[list[list[str]]]:
     return isinstance(value, list) and all(
         isinstance(group, list) and all(isinstance(name, str) for name in group) for group in value
     )
-
-
-def _values(place: str, said: Mapping[str, Any], computed: Mapping[str, Any]) -> Iterator[Difference]:
-    for name in sorted({*said, *computed}):
-        if said.get(name) != computed.get(name):
-            yield Difference(
-                MANIFEST, f"{place}.{name} is {_short(said.get(name))}; computed {_short(computed.get(name))}"
-            )
 
 
 def _short(value: Any) -> str:
@@ -205,17 +251,6 @@ def _steps(manifest: Manifest) -> Iterator[Difference]:
         for name in differing:
             gave = _short(record.counts_out.get(name))
             yield Difference(MANIFEST, f"{record.step} gave {gave} {name}, and the step after it took {taken[name]}")
-
-
-def _card(folder: Path, data: Dataset, settings: ReleaseSettings) -> Iterator[Difference]:
-    """What dataset.json says of itself."""
-    sealed = json.loads((folder / "dataset.json").read_text("utf-8")).get("hash")
-    if sealed != data.hash:
-        yield Difference("dataset.json", f"hash is {_short(sealed)}; computed {_short(data.hash)}")
-    for name in ("name", "version", "licence", "citation"):
-        said, wanted = getattr(data.card, name), getattr(settings, name)
-        if said != wanted:
-            yield Difference("dataset.json", f"{name} is {_short(said)}; manifest.json says {_short(wanted)}")
 
 
 def _splits(data: Dataset, settings: ReleaseSettings, duplicates: Sequence[Sequence[str]]) -> Iterator[Difference]:
@@ -254,7 +289,7 @@ def _files(folder: Path, data: Dataset) -> Iterator[Difference]:
         yield Difference(name, "is no file of a release")
 
 
-def _withheld(folder: Path, data: Dataset, manifest: Manifest) -> Iterator[Difference]:
+def _withheld(folder: Path, data: Dataset) -> Iterator[Difference]:
     """Whatever is released of a document that may not be passed on, apart from the columns that are allowed."""
     withheld = {document.id: document for document in data.documents.values() if not document.share}
     for document in withheld.values():
@@ -272,18 +307,8 @@ def _withheld(folder: Path, data: Dataset, manifest: Manifest) -> Iterator[Diffe
     for document in data.documents.values():
         if document.share and (other := sealed.get(hashlib.sha256(document.text.encode("utf-8")).hexdigest())):
             yield Difference(DOCUMENTS, f"{document.id} has the text of {other}, which may not be passed on")
-    if withheld:
-        yield from _script(folder, manifest)
-
-
-def _script(folder: Path, manifest: Manifest) -> Iterator[Difference]:
-    """The script that adds withheld texts."""
-    if not (folder / FETCH).is_file():
+    if withheld and not (folder / FETCH).is_file():
         yield Difference(FETCH, "is missing, and texts are withheld")
-    elif manifest.versions.get("summeter") == __version__:
-        script = inspect.getsource(fetch_documents).encode("utf-8")
-        if (folder / FETCH).read_bytes() != script:
-            yield Difference(FETCH, f"is not the script of summeter {__version__}; do not run it")
 
 
 def _columns(file: str, place: str, columns: Mapping[str, Any], allowed: Collection[str]) -> Iterator[Difference]:
@@ -300,48 +325,6 @@ def _secrets(folder: Path) -> Iterator[Difference]:
     for name, value in manifest.items():
         if masked({name: value}) != {name: value}:
             yield Difference(MANIFEST, f"{name} holds an address with a secret; do not publish it")
-
-
-def _text(path: Path, computed: str) -> Iterator[Difference]:
-    """The lines of a text that differ from those computed."""
-    try:
-        said = path.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        yield Difference(path.name, f"cannot be read: {error}")
-        return
-    if said == computed:
-        return
-    ours, theirs = computed.splitlines(), said.splitlines()
-    for kind, low, high, first, last in difflib.SequenceMatcher(None, theirs, ours, autojunk=False).get_opcodes():
-        if kind != "equal":
-            here, there = " / ".join(theirs[low:high]), " / ".join(ours[first:last])
-            yield Difference(path.name, f"line {low + 1} says {_short(here)}; computed {_short(there)}")
-    if ours == theirs:
-        yield Difference(path.name, "has other line ends than the release wrote")
-
-
-def _parquet(folder: Path, name: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[Difference]:
-    path = folder / name
-    if not path.is_file():
-        yield Difference(name, "is missing")
-        return
-    faults = Faults(name)
-    try:
-        there = [
-            {field: value for field, value in row.cells.items() if value is not None}
-            for row in read_rows(path, faults, "parquet")
-        ]
-        faults.stop()
-    except InputError as error:
-        for fault in error.faults:
-            yield Difference(name, str(fault.message))
-        return
-    if len(there) != len(rows):
-        yield Difference(name, f"has {len(there)} rows; the JSON Lines have {len(rows)}")
-    for place, (row, other) in enumerate(zip(there, rows, strict=False), 1):
-        for field in sorted(field for field in {*row, *other} if row.get(field) != other.get(field)):
-            said, computed = _short(row.get(field)), _short(other.get(field))
-            yield Difference(name, f"row {place}, {field}: is {said}; the JSON Lines say {computed}")
 
 
 # ---- the step ----
@@ -366,4 +349,4 @@ def _step(inputs: Inputs, settings: VerifySettings, place: Place) -> Result:
     return Result(counts={"files": report["files"]})
 
 
-STEP = Step("verify", "computes again what the release says of itself", VerifySettings, _step)
+STEP = Step("verify", "builds the release again, and compares", VerifySettings, _step)
