@@ -56,17 +56,25 @@ def test_every_module_can_be_imported_and_says_what_it_is(root: Path) -> None:
         assert module.__doc__ or not file.read_text().strip(), f"{name} has no docstring"
 
 
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.M)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def test_links_in_the_documents_lead_somewhere(root: Path) -> None:
     broken: list[str] = []
+    pages = [root / "README.md", root / "CONTRIBUTING.md", root / "CHANGELOG.md"]
     for page in [
-        root / "README.md",
-        root / "CONTRIBUTING.md",
+        *pages,
         *(root / "docs").glob("*.md"),
+        *(root / "reports").glob("*.md"),
         *(root / "design").rglob("*.md"),
     ]:
-        links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text())
-        local = [link for link in links if "://" not in link]
-        broken += [f"{page.relative_to(root)}: {link}" for link in local if not (page.parent / link).exists()]
+        for link, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)]*))?\)", page.read_text("utf-8")):
+            target = page.parent / link if link else page
+            lost = "://" not in link and (not target.exists() or (anchor and anchor not in anchors(target)))
+            broken += [f"{page.relative_to(root)}: {link}#{anchor}"] * bool(lost)
     assert broken == []
 
 
