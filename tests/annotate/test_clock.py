@@ -8,7 +8,7 @@ from typing import Any
 from annotate import campaigns as made
 from annotate.test_service import refused
 
-from summeter.annotate.analysis.quality import standings
+from summeter.annotate.analysis.quality import annotator_statistics
 from summeter.annotate.campaign.people import Visitor
 from summeter.annotate.campaign.service import CampaignService
 
@@ -48,7 +48,7 @@ def test_answers_that_waited_for_the_network_are_taken_together(tmp_path: Path) 
             service.request("answers", anna, body(task, 15.0))
         person = service.state.people["anna"]
         assert not any(one.contradicted for one in person.answers.values())
-        found = standings(service)[0].person
+        found = annotator_statistics(service)[0].person
         assert (found.seconds_median, found.seconds_waited, found.contradicted) == (15.0, 15.0 * len(tasks), 0)
 
 
@@ -70,8 +70,8 @@ def test_claims_beyond_the_time_there_was_are_kept_and_flagged(tmp_path: Path) -
         assert [one.contradicted for one in answers] == [False, True, False]
         assert [one.waited for one in answers] == [10.0, 31.0, 131.0]
         assert [one.seconds for one in answers] == [25, 9, 40]
-        assert standings(service)[0].person.contradicted == 1
-        assert standings(service)[0].to_json()["seconds_waited"] == 31.0
+        assert annotator_statistics(service)[0].person.contradicted == 1
+        assert annotator_statistics(service)[0].to_json()["seconds_waited"] == 31.0
 
 
 def test_a_task_that_is_handed_out_again_is_opened_again(tmp_path: Path) -> None:
@@ -124,4 +124,4 @@ def test_only_the_secret_makes_a_made_up_annotator(tmp_path: Path) -> None:
         assert [one.simulated for one in people] == [True, False, False]
         flags = [[one.contradicted for one in person.answers.values()] for person in people]
         assert flags == [[False], [True], [True]]
-        assert [one.person.seconds_waited for one in standings(service)] == [None, 0.0, 0.0]
+        assert [one.person.seconds_waited for one in annotator_statistics(service)] == [None, 0.0, 0.0]

@@ -16,7 +16,7 @@ from summeter.annotate.analysis.adjudicate import Decision, adjudicate
 from summeter.annotate.analysis.aggregate import dataset_of
 from summeter.annotate.analysis.automation_bias import automation_bias, cases, endorsement_rate
 from summeter.annotate.analysis.exclusion import Rules, exclude, proposals, reinstate_rule
-from summeter.annotate.analysis.quality import Quality, agreement, crowd_of, quality, standings
+from summeter.annotate.analysis.quality import Quality, agreement, annotator_statistics, crowd_of, quality
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.simulate.script import crowd, simulate
@@ -137,7 +137,7 @@ def test_endorsement_by_hand(tmp_path: Path) -> None:
         assert rows["endorsement", "checks", "assisted"].value == 1.0
         assert rows["pull", "all", None].value == pytest.approx(2 / 4 - 0)
         assert rows["pull", "all", None].n == 6
-        standing = {one.person.annotator: one for one in standings(service)}
+        standing = {one.person.annotator: one for one in annotator_statistics(service)}
         assert (standing["anna"].endorsement, standing["anna"].endorsement_n) == (pytest.approx(2 / 3), 3)
 
 
@@ -173,7 +173,7 @@ def test_trusting_people_follow_and_the_unassisted_do_not(tmp_path: Path) -> Non
     with CampaignService(folder) as service:
         profiles = [crowds.Profile(accuracy=1, trust=1.0), *[crowds.Profile(accuracy=1)] * 3]
         simulate(service, crowd(folder, profiles, Truth()))
-        found = {one.person.annotator: one for one in standings(service)}
+        found = {one.person.annotator: one for one in annotator_statistics(service)}
     assert found["anna"].endorsement == 1.0
     assert {found[one].endorsement for one in ("ben", "cleo", "dora")} <= {0.0, None}
 
@@ -183,16 +183,18 @@ def test_rules_exclude_and_can_be_taken_back(tmp_path: Path, capsys: pytest.Capt
     folder = crowds.done(tmp_path, profiles, attention={"rate": 0.2, "exclude": False, "judge_after": 999})
     with CampaignService(folder) as service:
         before = {key: set(slots.counted) for key, slots in service.state.items.items()}
-        found = proposals(standings(service), Rules(checks_below=0.7, min_checks=2))
+        found = proposals(annotator_statistics(service), Rules(checks_below=0.7, min_checks=2))
         assert [(one.annotator, one.rule) for one in found] == [("p3", "checks")]
         assert "passed 0 of" in found[0].reason
-        assert [one.annotator for one in proposals(standings(service), Rules(seconds_below=8, min_answers=5))] == ["p3"]
+        assert [
+            one.annotator for one in proposals(annotator_statistics(service), Rules(seconds_below=8, min_answers=5))
+        ] == ["p3"]
         with pytest.raises(UsageError, match="no rule is given"):
-            proposals(standings(service), Rules())
+            proposals(annotator_statistics(service), Rules())
         (event,) = exclude(service, found, by="lead")
         assert (event.kind, event.data["rule"], event.data["by"]) == ("excluded", "checks", "lead")
         assert not any("p3" in slots.counted for slots in service.state.items.values())
-        assert proposals(standings(service), Rules(checks_below=0.7, min_checks=2)) == []
+        assert proposals(annotator_statistics(service), Rules(checks_below=0.7, min_checks=2)) == []
         with pytest.raises(UsageError, match="rules that hold: checks"):
             reinstate_rule(service, "seconds", "a mistake", by="lead")
         reinstate_rule(service, "checks", "a mistake", by="lead")

@@ -495,7 +495,7 @@ def exclude(
     """Exclude annotators from CAMPAIGN, by name or by rule: their answers stop counting. Can be taken back."""
     from summeter.annotate.analysis.exclusion import Proposal, Rules, proposals
     from summeter.annotate.analysis.exclusion import exclude as exclude_all
-    from summeter.annotate.analysis.quality import standings
+    from summeter.annotate.analysis.quality import annotator_statistics
     from summeter.records import UsageError
 
     rules = Rules(checks_below, seconds_below, agreement_below, endorsement_above, min_answers, min_checks)
@@ -508,7 +508,7 @@ def exclude(
         if annotators:
             proposed = [Proposal(name, "by name", reason or "") for name in annotators]
         else:
-            proposed = proposals(standings(service), rules)
+            proposed = proposals(annotator_statistics(service), rules)
         for proposal in proposed:
             typer.echo(f"{proposal.annotator}: {proposal.reason}")
         if not dry_run:

@@ -106,6 +106,9 @@ class AgreeOptions(VotesOptions, By, Draws):
     judges: Annotated[SkipValidation[Sequence[RunLike]], CommandLine(python_only=True)] = Field(
         (), description="Runs whose judges are measured beside people."
     )
+    context: Annotated[SkipValidation[Context | None], CommandLine(python_only=True)] = Field(
+        None, description="Domains and further columns, for votes that come without a data set."
+    )
 
 
 @study(AgreeOptions)
@@ -117,6 +120,7 @@ def agree(gold: Gold, options: AgreeOptions) -> Study:
     """
     draws = options.resampling
     records, table, context = _read(gold, options.judgment_set)
+    context = options.context or context
     samples = [
         replace(sample, scale=tuple(options.scale) or scale_of(sample), units=replace(sample.units, context=context))
         for sample in votes_to_compare(table, options)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from statistics import median
 from typing import Any
 
-from summeter.annotate.analysis.quality import Standing
+from summeter.annotate.analysis.quality import AnnotatorStatistics
 from summeter.annotate.analysis.status import row_of
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Answer, Batch, Person
@@ -25,20 +25,20 @@ SHOWN = 25
 
 
 def annotator_page(
-    service: CampaignService, standing: Standing, *, only: str = "all", begin: int = 0, shown: int = SHOWN
+    service: CampaignService, statistics: AnnotatorStatistics, *, only: str = "all", begin: int = 0, shown: int = SHOWN
 ) -> Json:
     """Everything there is to know of one annotator, the newest answers first.
 
     `only` is one of FILTERS; `shown` of those answers are given, from `begin`. Raises UsageError for another filter.
     """
-    person, wanted = standing.person, FILTERS.get(only)
+    person, wanted = statistics.person, FILTERS.get(only)
     if wanted is None:
         raise UsageError(f"there are no answers {only!r}; choose {', '.join(FILTERS)}")
     answers = [answer for answer in _answers(service, person) if wanted(answer)]
     answers.sort(key=lambda answer: (answer["at"], answer["seq"]), reverse=True)
     everybody = [answer.seconds for other in service.state.people.values() for answer in other.answers.values()]
     return {
-        **standing.to_json(),
+        **statistics.to_json(),
         **row_of(service, person),
         "currency": None if service.campaign.pay is None else service.campaign.pay.currency,
         "seconds_usual": median(everybody) if everybody else None,
@@ -58,11 +58,11 @@ def annotator_page(
     }
 
 
-def standing_of(standings: list[Standing], annotator: str) -> Standing:
-    """The annotator's standing. Raises UsageError for somebody who never took part."""
-    for standing in standings:
-        if standing.person.annotator == annotator:
-            return standing
+def statistics_of(annotators: list[AnnotatorStatistics], annotator: str) -> AnnotatorStatistics:
+    """The statistics of one annotator. Raises UsageError for somebody who never took part."""
+    for statistics in annotators:
+        if statistics.person.annotator == annotator:
+            return statistics
     raise UsageError(f"nobody called {annotator!r} has taken part")
 
 

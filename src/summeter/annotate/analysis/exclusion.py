@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from summeter.annotate.analysis.quality import Standing
+from summeter.annotate.analysis.quality import AnnotatorStatistics
 from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import CHECKS_RULE
@@ -47,7 +47,7 @@ class Proposal(NamedTuple):
     reason: str
 
 
-def proposals(annotators: Iterable[Standing], rules: Rules) -> list[Proposal]:
+def proposals(annotators: Iterable[AnnotatorStatistics], rules: Rules) -> list[Proposal]:
     """Those who fall under a rule and are not excluded yet, each by the first rule that fits.
 
     Raises UsageError without any rule.
@@ -58,7 +58,7 @@ def proposals(annotators: Iterable[Standing], rules: Rules) -> list[Proposal]:
     return [proposal for proposal in proposed if proposal is not None]
 
 
-def _first(annotator: Standing, rules: Rules) -> Proposal | None:
+def _first(annotator: AnnotatorStatistics, rules: Rules) -> Proposal | None:
     person = annotator.person
     name, answered, seen = person.annotator, len(person.answers), person.checks_seen
     enough = answered >= rules.min_answers

@@ -1,4 +1,4 @@
-"""How good a campaign's answers are: agreement by domain and length with intervals, and every annotator's standing.
+"""How good a campaign's answers are: agreement by domain and length with intervals, and statistics of every annotator.
 
 The coefficients are those of `meta agree`; nothing is computed twice. An annotator's agreement is that with the merged
 votes of the others, as there, averaged over the aspects.
@@ -6,7 +6,7 @@ votes of the others, as there, averaged over the aspects.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Sized
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from statistics import fmean, median
 from typing import Any, NamedTuple
@@ -18,16 +18,14 @@ from summeter.annotate.analysis.automation_bias import Case, automation_bias, ca
 from summeter.annotate.analysis.status import facts
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Person
-from summeter.annotate.tasks.base import Kind
 from summeter.annotate.tasks.questions import MEASURED
 from summeter.choices import QuestionType
-from summeter.data.dataset import Dataset
-from summeter.data.human import RAW
 from summeter.meta import agree
-from summeter.meta._agree import leave_one_out
+from summeter.meta._agree import SPAN_F1, leave_one_out
+from summeter.meta.context import Context
 from summeter.meta.results import Row, Study
 from summeter.meta.verdicts import ABOVE, against_chance
-from summeter.records import Judgment, Summary, UsageError
+from summeter.records import Judgment, UsageError
 from summeter.scoring.table import JudgmentTable, Names
 from summeter.text.ngrams import words
 
@@ -36,13 +34,14 @@ BANDS = ("short", "medium", "long")
 FEWEST = 5
 """An annotator who shares fewer answers with others is not measured: chance would speak."""
 RESAMPLES = 400
+NO_ANSWERS = "nobody has answered yet"
 _QUESTIONS = frozenset(f"human.{kind}|merge:none|v:1" for kind in QuestionType)
 ENOUGH = 0.667
 """Alpha from here on allows tentative conclusions (Krippendorff, 2004); from .8 it is called good."""
 
 
-class Standing(NamedTuple):
-    """How one annotator's answers stand beside the others'.
+class AnnotatorStatistics(NamedTuple):
+    """One annotator's answers beside the others'.
 
     `agreement` is the mean over aspects of the coefficient with the others' merged votes (`by_aspect`), None where
     `why` says why. `pace` is the median time beside the campaign's. `endorsement` is the share of answers that say
@@ -75,7 +74,7 @@ class Quality(NamedTuple):
     statistic: str
     pass_share: float
     agreement: Study
-    annotators: tuple[Standing, ...]
+    annotators: tuple[AnnotatorStatistics, ...]
     assistance: tuple[Row, ...]
     notes: tuple[str, ...]
 
@@ -113,11 +112,11 @@ def quality(service: CampaignService, resamples: int = RESAMPLES, *, brief: bool
     notes: list[str] = []
     crowd = crowd_votes(service)
     try:
-        study = _headline(service, crowd, resamples) if brief else agreement(service, resamples)
+        study = agreement(service, resamples, crowd=crowd, brief=brief)
     except UsageError as error:
         study, notes = Study("agree", []), [f"no agreement yet: {error}"]
     wrong = cases(service)
-    annotators = tuple(standings(service, wrong, crowd))
+    annotators = tuple(annotator_statistics(service, wrong, crowd))
     counting = {person.annotator for person in service.state.counting}
     return Quality(
         kind=service.campaign.kind,
@@ -130,62 +129,49 @@ def quality(service: CampaignService, resamples: int = RESAMPLES, *, brief: bool
     )
 
 
-def agreement(service: CampaignService, resamples: int = 1000) -> Study:
+def agreement(
+    service: CampaignService, resamples: int = 1000, *, crowd: JudgmentTable | None = None, brief: bool = False
+) -> Study:
     """Agreement of the counted answers: of all, by domain where documents have one, by length of the document.
 
     Every row says the kind of task in `details.kind`. Lengths are thirds of the documents by their number of words.
-    Raises UsageError where nobody has answered yet.
+    `brief` gives the first coefficient, of all. Questions of the campaign have the coefficients that suit them; free
+    text has none. `crowd` are the counted answers, where known already. Raises UsageError without any.
     """
-    votes = [_on_one_unit(judgment) for judgment in judgments_of(service)]
-    _check_any(votes)
+    crowd = crowd_votes(service) if crowd is None else crowd
+    if not len(crowd):
+        raise UsageError(NO_ANSWERS)
+    coefficients = service.kind.coefficients[:1] if brief else service.kind.coefficients
+    votes: JudgmentTable | list[Judgment] = crowd
+    if SPAN_F1 in coefficients:  # of the marks themselves, which a table does not hold
+        votes = [vote for vote in judgments_of(service) if vote.signature not in QUESTIONS]
+    questions = [vote for vote in question_votes_of(service) if vote.signature in MEASURED]
+    context, columns = (Context(), [None]) if brief else _columns(service, crowd)
     rows: list[Row] = []
-    study = Study("agree", [])
     notes: list[Any] = []
-    for part, coefficients in _parts(service.kind, votes):
-        data = _panel(service, part)
-        columns: list[str | None] = []
-        if any(document.domain for document in data.documents.values()):
-            columns.append("domain")
-        if len(data.documents) >= len(BANDS):
-            columns.append("length")
-        some: list[Row] = []
-        for by in columns or [None]:
-            study = agree(data, by=by, coefficients=coefficients, resamples=resamples)
-            some += [row for row in study if not (some and _whole(row))]
-        rows += some
-        notes += study.notes
-    return _of_kind(service, rows, notes)
-
-
-def _parts(kind: Kind, votes: Sequence[Judgment]) -> Iterator[tuple[list[Judgment], tuple[str, ...]]]:
-    """The votes on what the kind asks, with its coefficients; those on the campaign's questions, which have their own.
-
-    Free text is in neither.
-    """
-    yield [judgment for judgment in votes if judgment.signature not in QUESTIONS], kind.coefficients
-    questions = [judgment for judgment in votes if judgment.signature in MEASURED]
-    if questions:
-        yield questions, ()
-
-
-def _headline(service: CampaignService, crowd: JudgmentTable, resamples: int) -> Study:
-    """Agreement of all, by the first coefficient of the kind."""
-    _check_any(crowd)
-    rows = list(agree(crowd, coefficients=service.kind.coefficients[:1], resamples=resamples))
-    questions = [_on_one_unit(vote) for vote in question_votes_of(service) if vote.signature in MEASURED]
-    if questions:
-        rows += agree(questions, resamples=resamples)
-    return _of_kind(service, rows, ())
-
-
-def _of_kind(service: CampaignService, rows: Iterable[Row], notes: Sequence[Any]) -> Study:
+    for some, chosen in ((votes, coefficients), (crowd_of(JudgmentTable.of(questions)), ())):
+        own: list[Row] = []
+        for by in columns if len(some) else ():
+            study = agree(some, by=by, coefficients=chosen, resamples=resamples, context=context)
+            own += [row for row in study if not (own and _whole(row))]
+            notes += study.notes
+        rows += own
     kind = {"kind": service.campaign.kind}
     return Study("agree", [row.model_copy(update={"details": {**row.details, **kind}}) for row in rows], notes)
 
 
-def _check_any(votes: Sized) -> None:
-    if not len(votes):
-        raise UsageError("nobody has answered yet")
+def _columns(service: CampaignService, votes: JudgmentTable) -> tuple[Context, Sequence[str | None]]:
+    """The domains and lengths of the documents, and which of these columns tell documents apart."""
+    documents = service.folder.data.documents
+    bands = _bands({name: len(words(document.text)) for name, document in documents.items()})
+    items = set(zip(votes.document.labels(), votes.system.labels(), strict=True))
+    context = Context(
+        domains={name: document.domain for name, document in documents.items()},
+        extra={"length": {(document, system): bands[document] for document, system in items}},
+    )
+    columns = ["domain"] if any(document.domain for document in documents.values()) else []
+    columns += ["length"] if len(documents) >= len(BANDS) else []
+    return context, columns or [None]
 
 
 def crowd_votes(service: CampaignService) -> JudgmentTable:
@@ -205,32 +191,6 @@ def crowd_of(table: JudgmentTable) -> JudgmentTable:
     return replace(table, system=system, rival=Names.same(None, len(table)), unit=unit, label=label)
 
 
-def _panel(service: CampaignService, votes: Sequence[Judgment]) -> Dataset:
-    """The campaign's data with the counted answers and a column `length`."""
-    _check_any(votes)
-    data = service.folder.data
-    summaries = {(summary.document_id, summary.system): summary for summary in data.summaries}
-    for target in (judgment.target for judgment in votes):
-        pair = target.document_id, target.system
-        if pair not in summaries:
-            summaries[pair] = Summary(document_id=pair[0], system=pair[1], text="", splitter="none")
-    bands = _bands({name: len(words(document.text)) for name, document in data.documents.items()})
-    banded = [
-        summary.model_copy(update={"extra": {**summary.extra, "length": bands[summary.document_id]}})
-        for summary in summaries.values()
-    ]
-    return Dataset(data.documents, banded, {}, data.card).with_judgments(RAW, votes)
-
-
-def _on_one_unit(judgment: Judgment) -> Judgment:
-    """A choice between two summaries as a vote on the pair."""
-    target = judgment.target
-    if target.rival is None:
-        return judgment
-    pair = target.model_copy(update={"system": f"{target.system} vs {target.rival}", "rival": None, "unit": "summary"})
-    return judgment.model_copy(update={"target": pair})
-
-
 def _bands(lengths: dict[str, int]) -> dict[str, str]:
     """Thirds by length; equal lengths stand in one band.
 
@@ -242,9 +202,9 @@ def _bands(lengths: dict[str, int]) -> dict[str, str]:
     return {name: BANDS[place[length]] for name, length in lengths.items()}
 
 
-def standings(
+def annotator_statistics(
     service: CampaignService, wrong: list[Case] | None = None, crowd: JudgmentTable | None = None
-) -> list[Standing]:
+) -> list[AnnotatorStatistics]:
     """Every annotator, in order of joining.
 
     `wrong` are the cases of `automation_bias.cases`, `crowd` the counted answers, where known already.
@@ -264,7 +224,7 @@ def standings(
         values = [value for value in main if value is not None]
         no_value = "answers of excluded people are set beside nobody's" if person.excluded else why
         seconds = person.seconds_median
-        standing = Standing(
+        one = AnnotatorStatistics(
             person,
             seconds / usual if seconds is not None and usual else None,
             fmean(values) if values else None,
@@ -272,7 +232,7 @@ def standings(
             None if values else no_value,
             *endorsement_rate(follows.get(person.annotator, [])),
         )
-        annotators.append(standing)
+        annotators.append(one)
     return annotators
 
 
@@ -282,7 +242,8 @@ def _agreement_by_annotator(
     """By annotator and aspect: the coefficient with the merged votes of the others, as `meta agree` has it."""
     agreed: dict[str, dict[str, float | None]] = {}
     try:
-        _check_any(crowd)
+        if not len(crowd):
+            raise UsageError(NO_ANSWERS)
         for each in leave_one_out(crowd, service.kind.coefficients[0]):
             agreed.setdefault(each.annotator, {})[each.aspect] = each.value if each.n >= FEWEST else None
     except UsageError as error:
@@ -290,7 +251,7 @@ def _agreement_by_annotator(
     return agreed, f"fewer than {FEWEST} answers that others gave too, or all are the same"
 
 
-def _clock_notes(annotators: Sequence[Standing]) -> Iterator[str]:
+def _clock_notes(annotators: Sequence[AnnotatorStatistics]) -> Iterator[str]:
     for person in (annotator.person for annotator in annotators):
         n = person.contradicted
         if n:

@@ -54,19 +54,19 @@ class PersonRequest:
         return None if self.visitor.preview else self.state.people.get(self.annotator)
 
     @property
-    def standing(self) -> Person:
-        """Their standing; a newcomer's before their first write."""
+    def record(self) -> Person:
+        """What the log knows of them; an empty record before their first write."""
         return self.person or Person(self.annotator, {}, "assisted", 0, 0)
 
     @property
     def stage(self) -> str:
         """The stage they are at."""
-        return stage_of(self.campaign, len(self.folder.tasks.training), self.standing)
+        return stage_of(self.campaign, len(self.folder.tasks.training), self.record)
 
     @property
     def unassisted(self) -> bool:
         """Whether assistance is hidden from them."""
-        return self.standing.arm == "unassisted"
+        return self.record.arm == "unassisted"
 
     def assistance(self, task: Task) -> Json | None:
         """What of a task's assistance they see."""
@@ -133,7 +133,7 @@ class PersonRequest:
 def session(request: PersonRequest, _: Json) -> Json:
     """Where the person stands: `GET /api/session` but for its csrf."""
     stage = request.stage
-    held = request.standing.active if stage == "work" else None
+    held = request.record.active if stage == "work" else None
     return {
         "stage": stage,
         "preview": request.visitor.preview,
@@ -153,7 +153,7 @@ def session(request: PersonRequest, _: Json) -> Json:
 def consent(request: PersonRequest, body: Json) -> Json:
     """Agreeing twice is agreeing; refusing ends the campaign for this person."""
     agreed = agreed_of(body)
-    if request.standing.agreed != agreed:
+    if request.record.agreed != agreed:
         request.require_stage("consent")
         request.join()
         request.emit("consented", data={"agreed": agreed})
@@ -164,7 +164,7 @@ def consent(request: PersonRequest, body: Json) -> Json:
 
 def instructions(request: PersonRequest, _: Json) -> Json:
     """The instructions were read."""
-    if not request.standing.instructed:
+    if not request.record.instructed:
         request.require_stage("instructions")
         request.join()
         request.emit("instructed")
@@ -175,7 +175,7 @@ def qualification(request: PersonRequest, body: Json) -> Json:
     """All questions right, or an attempt is used up."""
     test = request.campaign.qualification
     token = answer_id_of(body) if "answer_id" in body else None
-    known = None if token is None else request.standing.tokens.get(token)
+    known = None if token is None else request.record.tokens.get(token)
     if test is None:
         raise Refusal(409, "wrong_stage", "this campaign has no qualification test")
     if known is not None and known.kind != "qualified":
@@ -191,7 +191,7 @@ def qualification(request: PersonRequest, body: Json) -> Json:
         if not data["passed"] and person.attempts >= test.attempts:
             request.emit("ended", data={"outcome": "screened_out"})
     facts = {name: known.data[name] for name in ("passed", "correct", "total")}
-    return request.done(**facts, attempts_left=max(0, test.attempts - request.standing.attempts))
+    return request.done(**facts, attempts_left=max(0, test.attempts - request.record.attempts))
 
 
 def training(request: PersonRequest, body: Json) -> Json:
@@ -228,8 +228,8 @@ def batch(request: PersonRequest, _: Json) -> Json:
     stage = request.stage
     if stage not in {"work", "done"}:
         raise Refusal(409, "wrong_stage", f"you are at the stage {stage}")
-    barred = request.standing.excluded or request.standing.ended in HARD
-    if not barred and request.standing.active is None:
+    barred = request.record.excluded or request.record.ended in HARD
+    if not barred and request.record.active is None:
         _hand_out(request, request.join())
     held = request.require_person().active if request.stage == "work" else None
     return request.done(batch=None if held is None else _batch(request, held), done=_done(request))
@@ -319,7 +319,7 @@ def return_(request: PersonRequest, _: Json) -> Json:
 
 def _repeated(request: PersonRequest, token: str, kind: str, task: Task, stored: Json) -> Event | None:
     """The event of an answer that is sent again; None for a new one. Refuses another answer under the same token."""
-    known = request.standing.tokens.get(token)
+    known = request.record.tokens.get(token)
     if known is not None and (known.kind != kind or known.task != task.key or known.data["answer"] != stored):
         raise _reused()
     return known
@@ -361,13 +361,13 @@ def _pay(request: PersonRequest) -> Json | None:
     plan = request.campaign.pay
     if plan is None:
         return None
-    earned = pay_of(request.campaign, request.standing)
+    earned = pay_of(request.campaign, request.record)
     shown = round(earned.bonus, 2) if request.stage == "done" else None
     return {"currency": plan.currency, "earned": round(earned.base, 2), "bonus": shown}
 
 
 def _progress(request: PersonRequest) -> Json:
-    person = request.standing
+    person = request.record
     held = person.active
     return {
         "answered": len(person.answers),
@@ -386,11 +386,11 @@ def _questions(request: PersonRequest) -> Json | None:
         {"id": f"q{index}", "question": question.question, "choices": list(question.choices)}
         for index, question in enumerate(test.questions)
     ]
-    return {"questions": questions, "attempts_left": test.attempts - request.standing.attempts}
+    return {"questions": questions, "attempts_left": test.attempts - request.record.attempts}
 
 
 def _training_left(request: PersonRequest) -> list[Task]:
-    return [task for task in request.folder.tasks.training if task.key not in request.standing.trained]
+    return [task for task in request.folder.tasks.training if task.key not in request.record.trained]
 
 
 def _training(request: PersonRequest) -> Json:
@@ -450,7 +450,7 @@ class _TaskView:
 
     def task(self, task: Task) -> Json:
         """A task: the same fields for work, checks and training."""
-        folder, person = self.request.folder, self.request.standing
+        folder, person = self.request.folder, self.request.record
         letters = folder.letters(person.annotator, task)
         known = person.answers.get(task.key)
         held = person.batches.get(person.assigned.get(task.key, 0))

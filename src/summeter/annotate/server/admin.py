@@ -27,7 +27,7 @@ from summeter.annotate.server.security import CSRF, cookie_of, same_origin, set_
 from summeter.records import UsageError
 
 if TYPE_CHECKING:
-    from summeter.annotate.analysis.quality import Standing
+    from summeter.annotate.analysis.quality import AnnotatorStatistics
     from summeter.meta.results import Row
 
 COOKIE = "summeter-admin"
@@ -155,7 +155,7 @@ class _Admin:
             from summeter.annotate.analysis.quality import in_words, quality  # statistics: slow to load
 
             found = quality(service)
-            annotators = [standing.to_json() for standing in found.annotators]
+            annotators = [one.to_json() for one in found.annotators]
             annotators.sort(key=lambda row: (9 if row["agreement"] is None else row["agreement"], -row["answered"]))
             return {
                 "main": found.headline(),
@@ -180,11 +180,11 @@ class _Admin:
             raise Refusal(422, "invalid", "is a number from 0", "from")
 
         def values(service: CampaignService) -> Json:
-            from summeter.annotate.analysis.annotator import SHOWN, annotator_page, standing_of
+            from summeter.annotate.analysis.annotator import SHOWN, annotator_page, statistics_of
 
-            standing = standing_of(self.reader.standings(), name)
+            one = statistics_of(self.reader.annotator_statistics(), name)
             return {
-                "one": annotator_page(service, standing, only=only, begin=int(begin)),
+                "one": annotator_page(service, one, only=only, begin=int(begin)),
                 "only": only,
                 "begin": int(begin),
                 "shown": SHOWN,
@@ -314,15 +314,15 @@ class Reader:
         self._main = service
         self._service: CampaignService | None = None
         self._lock = threading.RLock()
-        self._standings: tuple[int, list[Standing]] | None = None
+        self._standings: tuple[int, list[AnnotatorStatistics]] | None = None
 
-    def standings(self) -> list[Standing]:
+    def annotator_statistics(self) -> list[AnnotatorStatistics]:
         """Everybody's statistics, kept until the log grows."""
-        from summeter.annotate.analysis.quality import standings
+        from summeter.annotate.analysis.quality import annotator_statistics
 
-        def question(service: CampaignService) -> list[Standing]:
+        def question(service: CampaignService) -> list[AnnotatorStatistics]:
             if self._standings is None or self._standings[0] != service.log.last_seq:
-                self._standings = service.log.last_seq, standings(service)
+                self._standings = service.log.last_seq, annotator_statistics(service)
             return self._standings[1]
 
         return self.read(question)
