@@ -45,7 +45,7 @@ def test_too_few_answers_are_counted_and_can_be_left_out(tmp_path: Path, capsys:
     assert (status["complete_items"], status["items"]) == (2, 4)  # one with three answers, one adjudicated
     assert run("export", folder.folder) == 0
     said = capsys.readouterr().err
-    assert "note: 1 tasks have fewer than 3 answers (1 with 1) and are merged all the same" in said
+    assert "note: 1 tasks have fewer than 3 answers (1 with 1) and are merged" in said
     assert "note: 1 tasks have no answer and no label" in said
     assert run("export", folder.folder, "--complete-only", "--data", tmp_path / "gold") == 0
     assert "and have no merged label" in capsys.readouterr().err

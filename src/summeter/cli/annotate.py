@@ -30,20 +30,18 @@ SHOWN = 10
 Campaign = Annotated[
     Path, typer.Argument(metavar="CAMPAIGN", help="The campaign's folder.", exists=True, file_okay=False)
 ]
-By = Annotated[str, typer.Option("--by", metavar="NAME", help="Who decides; stands in the log.")]
-Why = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; stands in the log.")]
-GoldData = Annotated[
-    str | None, typer.Option("--gold", metavar="DATA", help="The data with the labels there are already.")
-]
+By = Annotated[str, typer.Option("--by", metavar="NAME", help="Name of the person who decides, for the log.")]
+Why = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Reason, for the log.")]
+GoldData = Annotated[str | None, typer.Option("--gold", metavar="DATA", help="Data with existing labels.")]
 
 
 def _to(option: str, help_: str, metavar: str = "FILE") -> Any:
-    """A file to write, where asked."""
+    """An option for a file to write."""
     return typer.Option(option, metavar=metavar, help=help_)
 
 
 class Question(StrEnum):
-    """What people are to settle."""
+    """The question that labels should answer."""
 
     COMPARE = "compare"
     CALIBRATE = "calibrate"
@@ -51,15 +49,15 @@ class Question(StrEnum):
 
 @app.callback()
 def _group() -> None:
-    """Campaigns in which people judge summaries. Calls no model."""
+    """Run annotation campaigns. Calls no model."""
 
 
 @app.command()
 def new(
-    file: Annotated[Path, typer.Argument(metavar="CAMPAIGN.yaml", help="What is asked, of whom.", dir_okay=False)],
-    folder: Annotated[Path, typer.Option("-o", "--output", metavar="CAMPAIGN", help="The folder to make.")],
+    file: Annotated[Path, typer.Argument(metavar="CAMPAIGN.yaml", help="Campaign file.", dir_okay=False)],
+    folder: Annotated[Path, typer.Option("-o", "--output", metavar="CAMPAIGN", help="The new campaign folder.")],
 ) -> None:
-    """Check CAMPAIGN.yaml and its data, and make the campaign's folder: whole, or not at all."""
+    """Check CAMPAIGN.yaml and its data, and create the campaign's folder."""
     from summeter.annotate.campaign.build import build, warnings_of
     from summeter.annotate.campaign.folder import CampaignFolder
     from summeter.records import UsageError
@@ -82,10 +80,10 @@ def new(
 @app.command()
 def schema(
     markdown: Annotated[
-        bool, typer.Option("--markdown", help="Every field in words, as docs/campaign-file.md has them.")
+        bool, typer.Option("--markdown", help="Print the reference of all fields as Markdown instead.")
     ] = False,
 ) -> None:
-    """Print what a campaign file may hold: a JSON Schema, by which editors check and complete it."""
+    """Print the JSON Schema of campaign files, for editors."""
     from summeter.annotate.campaign import reference
 
     text = reference.markdown() if markdown else json.dumps(reference.schema(), indent=2, ensure_ascii=False) + "\n"
@@ -95,13 +93,13 @@ def schema(
 @app.command()
 def serve(
     campaign: Campaign,
-    host: Annotated[str, typer.Option(help="Where to listen; default: this machine only.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="0 takes any free port.", min=0, max=65535)] = 8300,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port; 0 takes any free one.", min=0, max=65535)] = 8300,
     allow_host: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A name under which the pages are reached. Repeatable.")
+        list[str] | None, typer.Option(metavar="NAME", help="Host name under which the pages are reached. Repeatable.")
     ] = None,
 ) -> None:
-    """Serve CAMPAIGN's pages until interrupted. What was acknowledged is committed."""
+    """Serve CAMPAIGN's pages until interrupted. Acknowledged answers are committed."""
     import asyncio
 
     from summeter.annotate.server.app import serve as run
@@ -118,10 +116,10 @@ def serve(
 @app.command()
 def status(
     campaign: Campaign,
-    quick: Annotated[bool, typer.Option("--quick", help="Progress only: no agreement, no table of people.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Progress only, without agreement and annotators.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say how far CAMPAIGN is, and how its people do. May be asked while it is served."""
+    """Show the progress of CAMPAIGN and statistics of its annotators, also while it is served."""
     import time
 
     from summeter.annotate.analysis import status as figures
@@ -154,23 +152,21 @@ def status(
 @app.command()
 def export(
     campaign: Campaign,
-    events: Annotated[Path | None, _to("--events", "The whole log as JSON Lines, for `import`.")] = None,
+    events: Annotated[Path | None, _to("--events", "The log as JSON Lines, for `import`.")] = None,
     csv: Annotated[Path | None, _to("--csv", "Submissions and outcomes, for the campaign's platform.")] = None,
     bonuses: Annotated[Path | None, _to("--bonuses", "Bonuses, as the platform's bulk payment takes them.")] = None,
-    study: Annotated[Path | None, _to("--study", "What the platform must be told, as JSON.")] = None,
+    study: Annotated[Path | None, _to("--study", "Study settings for the platform, as JSON.")] = None,
     data: Annotated[Path | None, _to("--data", "The data with the judgments, as a dataset folder.", "FOLDER")] = None,
     complete_only: Annotated[
-        bool, typer.Option("--complete-only", help="No merged label where there are fewer answers than wanted.")
+        bool, typer.Option("--complete-only", help="Leave out merged labels of tasks with too few answers.")
     ] = False,
-    apply: Annotated[
-        bool, typer.Option("--apply", help="Validated key facts: write the data with them to -o, as a dataset folder.")
-    ] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Apply validated key facts to the data; needs -o.")] = False,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="With --apply: the dataset folder.")
+        Path | None, typer.Option("-o", "--output", metavar="FOLDER", help="Dataset folder for --apply.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a dataset folder.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing dataset folder.")] = False,
 ) -> None:
-    """Write CAMPAIGN's judgments to its judgments/ folder; and the log, a platform's CSV or a dataset where asked."""
+    """Write CAMPAIGN's judgments to its judgments/ folder; on request also the log, a platform's CSV or a dataset."""
     from summeter.annotate.analysis import export as files
     from summeter.annotate.analysis.aggregate import dataset_of, incomplete
     from summeter.data.atomic import write_text
@@ -240,10 +236,10 @@ def _applied(service: CampaignService, folder: Path | None, *, apply: bool, forc
 def import_(
     campaign: Campaign,
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Events, or a platform's CSV.", exists=True, dir_okay=False)
+        Path, typer.Argument(metavar="FILE", help="An exported log, or a platform's CSV.", exists=True, dir_okay=False)
     ],
 ) -> None:
-    """Add to CAMPAIGN what an export of its own holds, or what its platform's CSV says of people."""
+    """Restore CAMPAIGN's log from an export, or read the submissions' status from its platform's CSV."""
     from summeter.annotate.analysis.export import import_events, import_submissions
 
     with _open(campaign) as service:
@@ -269,31 +265,31 @@ def backup(
 def plan(
     words: Annotated[
         list[str],
-        typer.Argument(metavar="RUN... SYSTEM_A SYSTEM_B | RUN... JUDGE", help="Runs; then what is asked about."),
+        typer.Argument(metavar="RUN... SYSTEM_A SYSTEM_B | RUN... JUDGE", help="Runs, then two systems or a judge."),
     ],
-    question: Annotated[
-        Question, typer.Option(help="Which of two systems is better, or how far a judge lies from people.")
-    ],
-    aspect: Annotated[str | None, typer.Option(help="The aspect; needed where the runs have several.")] = None,
-    judge: Annotated[str | None, typer.Option(help="compare: whose scores help people; default: the first's.")] = None,
+    question: Annotated[Question, typer.Option(help="Compare two systems, or estimate the bias of a judge.")],
+    aspect: Annotated[str | None, typer.Option(help="Aspect; required if the runs have several.")] = None,
+    judge: Annotated[
+        str | None, typer.Option(help="Judge whose scores complement the labels (compare); default: the first.")
+    ] = None,
     gold: GoldData = None,
     labels: Annotated[
-        int | None, typer.Option(min=2, help="How many to propose; default: the least that should settle it.")
+        int | None, typer.Option(min=2, help="Number of labels to propose; default: the smallest sufficient one.")
     ] = None,
     sizes: Annotated[
-        list[int] | None, typer.Option("--at", min=2, help="A number of labels to look at. Repeatable.")
+        list[int] | None, typer.Option("--at", min=2, help="Number of labels to evaluate. Repeatable.")
     ] = None,
     expect: Annotated[
-        float, typer.Option(help="The correlation with people assumed where nothing is known of it.", min=0, max=1)
+        float, typer.Option(help="Assumed correlation with people, if there are no labels.", min=0, max=1)
     ] = 0.5,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="ITEMS.jsonl", help="Write the items to have judged.")
+        Path | None, typer.Option("-o", "--output", metavar="ITEMS.jsonl", help="File for the selected items.")
     ] = None,
-    draws: Annotated[int, typer.Option(min=1, help="Of the simulation, for each number of labels.")] = 100,
-    seed: Annotated[int, typer.Option(help="Of the simulation and of the sample.")] = 0,
+    draws: Annotated[int, typer.Option(min=1, help="Simulated samples for each number of labels.")] = 100,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Say how wide an interval will be after k labels, and propose the items that people should judge."""
+    """Estimate the width of an interval after k labels, and select the items to label."""
     from summeter.data.atomic import write_lines
     from summeter.data.dataset import load
     from summeter.meta import plan_calibration, plan_comparison
@@ -339,27 +335,33 @@ def plan(
 @app.command()
 def simulate(
     campaign: Campaign,
-    annotators: Annotated[int, typer.Option(min=1, help="How many.")] = 3,
-    accuracy: Annotated[float, typer.Option(min=0, max=1, help="The chance that an answer is right.")] = 0.9,
-    bias: Annotated[float, typer.Option(min=-1, max=1, help="Share of labels turned positive (or negative).")] = 0.0,
-    seconds: Annotated[float, typer.Option(min=0.1, help="The usual time for a task.")] = 20.0,
-    laziness: Annotated[float, typer.Option(min=0, max=1, help="The chance to answer without reading.")] = 0.0,
-    trust: Annotated[float, typer.Option(min=0, max=1, help="The chance to follow the machine's verdict.")] = 0.0,
-    trust_reasons: Annotated[
-        float | None, typer.Option(min=0, max=1, help="The same where it gives a reason; default: as --trust.")
-    ] = None,
-    lazy: Annotated[int, typer.Option(min=0, help="So many of them never read at all.")] = 0,
-    gold: Annotated[
-        str | None, typer.Option("--gold", metavar="DATA", help="What is right; default: a truth made from the seed.")
-    ] = None,
-    url: Annotated[str | None, typer.Option(metavar="URL", help="Work over HTTP, at the server of CAMPAIGN.")] = None,
-    drop: Annotated[
-        float, typer.Option(min=0, max=0.9, help="With --url: the chance that a request, or its reply, is lost.")
+    annotators: Annotated[int, typer.Option(min=1, help="Number of simulated annotators.")] = 3,
+    accuracy: Annotated[float, typer.Option(min=0, max=1, help="Probability of a correct answer.")] = 0.9,
+    bias: Annotated[
+        float, typer.Option(min=-1, max=1, help="Share of labels changed to positive (or negative).")
     ] = 0.0,
-    seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
-    add: Annotated[bool, typer.Option("--add", help="Although people have answered already.")] = False,
+    seconds: Annotated[float, typer.Option(min=0.1, help="Median seconds for a task.")] = 20.0,
+    laziness: Annotated[float, typer.Option(min=0, max=1, help="Probability of answering without reading.")] = 0.0,
+    trust: Annotated[float, typer.Option(min=0, max=1, help="Probability of following the machine's verdict.")] = 0.0,
+    trust_reasons: Annotated[
+        float | None, typer.Option(min=0, max=1, help="The same for verdicts with a reason; default: --trust.")
+    ] = None,
+    lazy: Annotated[int, typer.Option(min=0, help="Number of simulated annotators who never read.")] = 0,
+    gold: Annotated[
+        str | None, typer.Option("--gold", metavar="DATA", help="Gold labels; default: drawn from the seed.")
+    ] = None,
+    url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Address of CAMPAIGN's server, to work over HTTP.")
+    ] = None,
+    drop: Annotated[
+        float, typer.Option(min=0, max=0.9, help="Probability that a request or its reply is lost (with --url).")
+    ] = 0.0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    add: Annotated[
+        bool, typer.Option("--add", help="Allow simulated answers in a campaign that already has real ones.")
+    ] = False,
 ) -> None:
-    """Have made-up annotators do CAMPAIGN, to see how it goes before people do. Their answers are stored like any."""
+    """Have simulated annotators do CAMPAIGN. Their answers are stored like any others."""
     import asyncio
 
     from summeter.annotate.campaign.folder import CampaignFolder
@@ -386,13 +388,13 @@ def simulate(
         people = sum(not person.simulated for person in service.state.people.values())
         if people and not add:
             raise UsageError(
-                f"{people} people have worked on this campaign; made-up answers do not belong among theirs. "
-                "Make the campaign anew elsewhere, or say --add"
+                f"{people} people have worked on this campaign; simulated answers do not belong among theirs. "
+                "Simulate in another campaign, or give --add"
             )
         count = run(service, scripts, seed=seed)
         slots = service.state.items.values()
     complete = sum(task.open == 0 and not task.held for task in slots)
-    made_by = f"{len(scripts)} made-up annotators"
+    made_by = f"{len(scripts)} simulated annotators"
     typer.echo(f"{count} answers (checks included) by {made_by}; {complete} of {len(slots)} tasks complete")
     typer.echo(f"next: summeter annotate status {campaign}")
 
@@ -402,14 +404,14 @@ def assistance(
     campaigns: Annotated[
         list[Path],
         typer.Argument(
-            metavar="CAMPAIGN...", help="The arms; the first is compared with.", exists=True, file_okay=False
+            metavar="CAMPAIGN...", help="The arms; the first is the baseline.", exists=True, file_okay=False
         ),
     ],
-    resamples: Annotated[int, typer.Option(min=0, help="Of the intervals.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Of the intervals.")] = 0,
+    resamples: Annotated[int, typer.Option(min=0, help="Bootstrap resamples.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Say what a machine's help does: CAMPAIGNs over the same tasks that show more or less of its verdict."""
+    """Measure the effect of assistance between CAMPAIGNs that show different parts of a machine's verdict."""
     from contextlib import ExitStack
 
     from summeter.annotate.analysis.arms import arm_names, arms, table
@@ -429,12 +431,12 @@ def assistance(
 @app.command("adjudicate")
 def adjudicate_(
     campaign: Campaign,
-    task: Annotated[str | None, typer.Option("--set", metavar="TASK", help="The task to decide, by its key.")] = None,
+    task: Annotated[str | None, typer.Option("--set", metavar="TASK", help="Key of the task to decide.")] = None,
     taken: Annotated[
-        str | None, typer.Option("--as", metavar="ANNOTATOR", help="Decide as this annotator answered.")
+        str | None, typer.Option("--as", metavar="ANNOTATOR", help="Adopt this annotator's answer.")
     ] = None,
     answer: Annotated[
-        str | None, typer.Option("--answer", metavar="JSON", help="Decide with this answer, as stored in the log.")
+        str | None, typer.Option("--answer", metavar="JSON", help="The answer, in the form stored in the log.")
     ] = None,
     file: Annotated[
         Path | None,
@@ -449,10 +451,10 @@ def adjudicate_(
     write: Annotated[Path | None, _to("--write", "The queue as JSON Lines, to fill in for --from.")] = None,
     reason: Why = None,
     by: By = "adjudicator",
-    everything: Annotated[bool, typer.Option("--all", help="List what is decided already too.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="List decided tasks too.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List the tasks of CAMPAIGN on which annotators differ, with their answers side by side; or decide some."""
+    """List the tasks of CAMPAIGN on which annotators differ, or decide some."""
     from summeter.annotate.analysis.adjudicate import Decision, adjudicate, disputes, queue_lines, read_decisions
     from summeter.data.atomic import write_lines
 
@@ -479,20 +481,24 @@ def adjudicate_(
 @app.command()
 def exclude(
     campaign: Campaign,
-    annotators: Annotated[list[str] | None, typer.Argument(metavar="[ANNOTATOR]...", help="By name.")] = None,
-    checks_below: Annotated[float | None, typer.Option(help="Passed a smaller share of attention checks.")] = None,
-    seconds_below: Annotated[float | None, typer.Option(help="A median time per task under this.")] = None,
-    agreement_below: Annotated[float | None, typer.Option(help="Agreement with the others under this.")] = None,
-    endorsement_above: Annotated[
-        float | None, typer.Option(help="Follows the machine where it is wrong in more than this share.")
+    annotators: Annotated[
+        list[str] | None, typer.Argument(metavar="[ANNOTATOR]...", help="Annotators by name.")
     ] = None,
-    min_answers: Annotated[int, typer.Option(min=1, help="Judge nobody by fewer answers.")] = 10,
-    min_checks: Annotated[int, typer.Option(min=1, help="Judge nobody by fewer checks.")] = 4,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say who would be excluded.")] = False,
+    checks_below: Annotated[
+        float | None, typer.Option(help="Exclude below this share of passed attention checks.")
+    ] = None,
+    seconds_below: Annotated[float | None, typer.Option(help="Exclude below this median time for a task.")] = None,
+    agreement_below: Annotated[float | None, typer.Option(help="Exclude below this agreement with the others.")] = None,
+    endorsement_above: Annotated[
+        float | None, typer.Option(help="Exclude above this share of wrong machine verdicts that were followed.")
+    ] = None,
+    min_answers: Annotated[int, typer.Option(min=1, help="Answers from which on the rules apply.")] = 10,
+    min_checks: Annotated[int, typer.Option(min=1, help="Attention checks from which on --checks-below applies.")] = 4,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List who would be excluded, and exclude nobody.")] = False,
     reason: Why = None,
     by: By = "researcher",
 ) -> None:
-    """Exclude annotators from CAMPAIGN, by name or by rule: their answers stop counting. Can be taken back."""
+    """Exclude annotators of CAMPAIGN by name or by rule; their answers no longer count. See `reinstate`."""
     from summeter.annotate.analysis.exclusion import Proposal, Rules, proposals
     from summeter.annotate.analysis.exclusion import exclude as exclude_all
     from summeter.annotate.analysis.quality import annotator_statistics
@@ -520,15 +526,19 @@ def exclude(
 @app.command()
 def reinstate(
     campaign: Campaign,
-    annotators: Annotated[list[str] | None, typer.Argument(metavar="[ANNOTATOR]...", help="By name.")] = None,
+    annotators: Annotated[
+        list[str] | None, typer.Argument(metavar="[ANNOTATOR]...", help="Annotators by name.")
+    ] = None,
     rule: Annotated[
         str | None,
-        typer.Option(metavar="RULE", help="Everybody excluded by it: checks, seconds, agreement, endorsement."),
+        typer.Option(
+            metavar="RULE", help="Reinstate those excluded by this rule: checks, seconds, agreement, endorsement."
+        ),
     ] = None,
     reason: Why = None,
     by: By = "researcher",
 ) -> None:
-    """Take exclusions from CAMPAIGN back: the answers count again, where a place is still free."""
+    """Reinstate excluded annotators of CAMPAIGN; their answers count again where slots are free."""
     from summeter.annotate.analysis.exclusion import reinstate_rule
     from summeter.records import UsageError
 
@@ -536,7 +546,7 @@ def reinstate(
         raise UsageError("name annotators, or a rule with --rule")
     why = (reason or "").strip()
     if not why:
-        raise UsageError("say why with --reason TEXT; it stands in the log")
+        raise UsageError("give a reason with --reason TEXT; it is kept in the log")
     with _open(campaign) as service:
         if rule is not None:
             events = reinstate_rule(service, rule, why, by=by)
@@ -547,7 +557,7 @@ def reinstate(
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Hundreds of thousands of judgments are made here, and no cycles: looking for these takes most of the time."""
+    """Disable the garbage collector: it would take most of the time among hundreds of thousands of judgments."""
     import gc
 
     gc.disable()
@@ -569,12 +579,12 @@ def _open(campaign: Path, *, readonly: bool = False) -> CampaignService:
 
 
 def _unfinished(short: dict[int, int], wanted: int, *, complete_only: bool) -> list[str]:
-    """What a researcher should hear of merged labels that rest on too few answers."""
+    """Notes on merged labels that rest on too few answers."""
     some, none = {answers: tasks for answers, tasks in short.items() if answers}, short.get(0, 0)
     lines = []
     if some:
         each = ", ".join(f"{tasks} with {answers}" for answers, tasks in some.items())
-        done = "have no merged label" if complete_only else "are merged all the same; --complete-only leaves them out"
+        done = "have no merged label" if complete_only else "are merged; --complete-only leaves them out"
         lines.append(f"note: {sum(some.values())} tasks have fewer than {wanted} answers ({each}) and {done}")
     if none:
         lines.append(f"note: {none} tasks have no answer and no label")
@@ -608,7 +618,7 @@ def _overview(counts: dict[str, Any]) -> list[str]:
 
 
 def _expected_end(end: dict[str, Any]) -> str:
-    """When, and what it rests on; else why nobody can say."""
+    """The expected end and its basis, or why it is unknown."""
     from datetime import UTC, datetime
 
     if end["at"] is None:
@@ -617,7 +627,7 @@ def _expected_end(end: dict[str, Any]) -> str:
 
 
 def _say(line: str) -> None:
-    """A line, or as many as it takes in 80 columns."""
+    """Print a text, wrapped at 80 columns."""
     typer.echo("\n".join(wrap(line, 80, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)))
 
 
@@ -626,7 +636,7 @@ def _pairs(values: dict[str, Any] | None) -> str:
 
 
 def _show_quality(measured: Quality, people: list[dict[str, Any]]) -> None:
-    """Agreement in words, then a row an annotator, then what assistance does."""
+    """Agreement in words, then a row an annotator, then the effect of assistance."""
     from summeter.annotate.analysis.quality import in_words
     from summeter.tables import Table, number
 
