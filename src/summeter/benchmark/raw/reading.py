@@ -8,11 +8,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from summeter.benchmark.raw.cleaning import PAGE, Cleaned, clean, decode
+from summeter.benchmark.raw.cleaning import PAGE, clean, decode
 from summeter.data.faults import Faults, describe
 from summeter.data.formats import TABLES, format_of, read_rows
 from summeter.data.hub import fetch, is_address
@@ -46,10 +47,6 @@ class Raw(NamedTuple):
     extra: Mapping[str, Any]
     counts: Counter[str]
     turns: bool = False
-
-
-class Unusable(ValueError):
-    """A file that gives no document; says why."""
 
 
 def read_raw(path: str, faults: Faults, columns: Mapping[str, str] | None = None) -> Iterator[Raw]:
@@ -113,30 +110,31 @@ def _file(file: Path, own: str, faults: Faults, columns: Mapping[str, str] | Non
     kind = SUFFIXES.get(_suffix(file))
     if kind is None:
         faults.fail(None, None, f"is no document: its name ends in none of {', '.join(SUFFIXES)}")
-    elif kind == "rows":
+        return
+    if kind == "rows":
         yield from _rows(str(file), own, faults, columns)
+        return
+    try:
+        content = file.read_bytes()
+        read = _READERS[kind](content, _library(kind), file.suffix) if kind in _READERS else _Read(*decode(content))
+        cleaned = clean(read.text, pages=kind == "pdf")
+        if not cleaned.text:
+            raise ValueError("holds no text")
+    except (ValueError, OSError) as error:
+        message = f"cannot be read: {error.strerror or error}" if isinstance(error, OSError) else str(error)
+        if faults.on_fault == "error":
+            faults.fail(None, None, message)
+        else:  # a file with one document is like a row: it can be left out
+            faults.drop(None, None, message, "row")
     else:
-        try:
-            text, extra, turns = _READERS[kind](file.read_bytes(), file.suffix.lower())
-        except Unusable as error:
-            _fault_of_file(faults, str(error))
-        except OSError as error:
-            _fault_of_file(faults, f"cannot be read: {error.strerror or error}")
-        else:
-            yield Raw(own, text.text, (str(file), None), {}, extra, text.counts, turns)
+        counts = read.counts + cleaned.counts
+        yield Raw(own, cleaned.text, (str(file), None), {}, read.about, counts, read.turns)
 
 
-def _fault_of_file(faults: Faults, message: str) -> None:
-    """A file with one document is like a row: it can be left out."""
-    if faults.on_fault == "error":
-        faults.fail(None, None, message)
-    else:
-        faults.drop(None, None, message, "row")
-
-
-class _Content(NamedTuple):
-    text: Cleaned
-    extra: Mapping[str, Any]
+class _Read(NamedTuple):
+    text: str
+    counts: Counter[str]
+    about: Mapping[str, Any] = {}
     turns: bool = False
 
 
@@ -148,91 +146,57 @@ def _library(kind: Kind) -> Any:
         raise InstallError.missing(f"{package} ({kind}; {error})", "sources") from error
 
 
-def _decoded(content: bytes) -> Cleaned:
-    try:
-        return decode(content)
-    except ValueError as error:
-        raise Unusable(str(error)) from error
-
-
-def _filled(text: Cleaned, before: Counter[str], why: str) -> Cleaned:
-    if not text.text:
-        raise Unusable(why)
-    return Cleaned(text.text, before + text.counts)
-
-
-def _text(content: bytes, _suffix: str) -> _Content:
-    raw = _decoded(content)
-    return _Content(_filled(clean(raw.text), raw.counts, "holds no text"), {})
-
-
-# ---- HTML ----
-
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}charset\s*=\s*["']?\s*([\w-]+)""", re.IGNORECASE)
-_ABOUT = ("title", "author", "url", "license")
+_ABOUT = {"title": "title", "author": "author", "url": "url", "license": "licence"}
 
 
-def _html(content: bytes, _suffix: str) -> _Content:
-    trafilatura = _library("html")
-    raw = _html_text(content)
-    page = trafilatura.bare_extraction(raw.text, include_comments=False, with_metadata=True)
-    if page is None or not (page.text or "").strip():
-        raise Unusable("holds no text that is more than a page's frame")
-    every, kept = len(trafilatura.html2txt(raw.text).split()), len(page.text.split())
-    frame = Counter({"words of the page's frame": max(0, every - kept)})
-    about = {"licence" if name == "license" else name: getattr(page, name) for name in _ABOUT if getattr(page, name)}
-    return _Content(_filled(clean(page.text), +frame + raw.counts, "holds no text"), about)
-
-
-def _html_text(content: bytes) -> Cleaned:
+def _html(content: bytes, trafilatura: Any, _suffix: str) -> _Read:
+    """The text of a page without its frame, read by the charset that it names."""
     named = _CHARSET.search(content[:4096])
     encoding = named[1].decode("ascii").lower() if named else "utf-8"
-    if encoding not in ("utf-8", "utf8"):
-        try:
-            return Cleaned(content.decode(encoding), Counter({f"encoding {encoding}": 1}))
-        except (LookupError, UnicodeDecodeError):
-            pass  # the page is wrong about itself
-    return _decoded(content)
+    try:
+        if encoding in ("utf-8", "utf8"):
+            raise LookupError  # `decode` says what is wrong
+        text, counts = content.decode(encoding), Counter({f"encoding {encoding}": 1})
+    except (LookupError, UnicodeDecodeError):  # the page is wrong about itself
+        text, counts = decode(content)
+    page = trafilatura.bare_extraction(text, include_comments=False, with_metadata=True)
+    if page is None or not (page.text or "").strip():
+        raise ValueError("holds no text that is more than a page's frame")
+    every, kept = len(trafilatura.html2txt(text).split()), len(page.text.split())
+    frame = Counter({"words of the page's frame": max(0, every - kept)})
+    about = {known: value for name, known in _ABOUT.items() if (value := getattr(page, name))}
+    return _Read(page.text, +frame + counts, about)
 
 
-# ---- PDF ----
-
-
-def _pdf(content: bytes, _suffix: str) -> _Content:
-    pypdf = _library("pdf")
+def _pdf(content: bytes, pypdf: Any, _suffix: str) -> _Read:
+    """The pages of a PDF, divided by form feeds."""
     try:
         reader = pypdf.PdfReader(io.BytesIO(content))
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise Unusable("is locked with a password; save it without one")
-        pages = [page.extract_text() or "" for page in reader.pages]
+        locked = reader.is_encrypted and not reader.decrypt("")
+        pages = [] if locked else [page.extract_text() or "" for page in reader.pages]
         title = reader.metadata.title if reader.metadata else None
-    except Unusable:
-        raise
     except Exception as error:  # of a broken file pypdf raises nearly anything
-        raise Unusable(f"is no whole PDF: {error}") from error
+        raise ValueError(f"is no whole PDF: {error}") from error
+    if locked:
+        raise ValueError("is locked with a password; save it without one")
     if not any(page.strip() for page in pages):
-        raise Unusable(f"holds no text in {len(pages)} pages: they are pictures (a scan); run text recognition first")
+        raise ValueError(f"holds no text in {len(pages)} pages: they are pictures (a scan); run text recognition first")
     empty = Counter({"pages without text": sum(not page.strip() for page in pages)})
-    text = clean(PAGE.join(pages), pages=True)
-    about = {"title": title} if isinstance(title, str) and title.strip() else {}
-    return _Content(_filled(text, +empty, "holds no text but headers and footers"), about)
+    return _Read(PAGE.join(pages), +empty, {"title": title} if isinstance(title, str) and title.strip() else {})
 
-
-# ---- subtitles ----
 
 _SOUND = re.compile(r"[\[(][^\])]{1,60}[\])]|[♪♫][^♪♫]*[♪♫]|[♪♫]|^#.*#$|(?<!\w)\*(?=\S)[^*]{1,40}(?<=\S)\*(?!\w)")
-_SPOKEN = re.compile(r"(?:>>\s*|-\s*)?(?:([A-Z][\w.' -]{0,30}):\s+(?=\S))?")
+_SPOKEN = re.compile(r"(?:>>\s*|-\s*)?(?:([A-Z][\w.' -]{0,30}):\s+(?=\S))?(.*)", re.DOTALL)
 
 
-def _subtitles(content: bytes, suffix: str) -> _Content:
+def _subtitles(content: bytes, webvtt: Any, suffix: str) -> _Read:
     """SubRip or WebVTT as text: what each cue says, a line for each speaker where they are named."""
-    webvtt = _library("subtitles")
-    raw = _decoded(content)
+    text, counts = decode(content)
     try:
-        captions = webvtt.from_buffer(io.StringIO(raw.text), format=suffix.removeprefix("."))
+        captions = webvtt.from_buffer(io.StringIO(text), format=suffix.lower().removeprefix("."))
     except webvtt.errors.MalformedFileError as error:
-        raise Unusable(f"holds no subtitles: {error}") from error
-    counts: Counter[str] = Counter()
+        raise ValueError(f"holds no subtitles: {error}") from error
     turns: list[tuple[str | None, list[str]]] = []
     last: list[str] = []
     for caption in captions:
@@ -240,20 +204,21 @@ def _subtitles(content: bytes, suffix: str) -> _Content:
         for line in caption.text.split("\n"):
             heard, sounds = _SOUND.subn("", html.unescape(line))
             counts["sounds left out"] += sounds
-            spoken = _SPOKEN.match(heard.strip())
-            speaker = caption.voice or (spoken and spoken[1])
-            said = " ".join(heard.strip()[spoken.end() if spoken else 0 :].split())
-            if said:
-                lines.append(said)
+            named, words = re.match(_SPOKEN, heard.strip()).groups()  # type: ignore[union-attr]  # matches any text
+            speaker, said = caption.voice or named, " ".join(words.split())
             if (speaker or not turns) and (not turns or turns[-1][0] != speaker):
                 turns.append((speaker, []))
             if said in last:
                 counts["repeated lines of rolling subtitles"] += 1
             elif said:
                 turns[-1][1].append(said)
+            lines += [said] * bool(said)
         last = lines or last
-    text = "\n".join(f"{who}: {' '.join(said)}" if who else " ".join(said) for who, said in turns if said)
-    return _Content(_filled(clean(text), raw.counts + +counts, "holds no words"), {}, any(who for who, _ in turns))
+    spoken = [f"{speaker}: {' '.join(said)}" if speaker else " ".join(said) for speaker, said in turns if said]
+    return _Read("\n".join(spoken), +counts, turns=any(speaker for speaker, _ in turns))
+
+
+_READERS: dict[Kind, Callable[[bytes, Any, str], _Read]] = {"html": _html, "pdf": _pdf, "subtitles": _subtitles}
 
 
 # ---- rows: flat files and dialogues ----
@@ -276,7 +241,11 @@ def _rows(path: str, own: str, faults: Faults, columns: Mapping[str, str] | None
     names.finish(faults)
     if faults.count and faults.on_fault == "error":
         return
-    if kind == "json" and rows and all(_is_bare_turn(cells) for _, cells in rows):
+    turns = (
+        {"speaker", "role"} & cells.keys() and not {*_IDS, "document"} & cells.keys() and _turn(cells) is not None
+        for _, cells in rows
+    )
+    if kind == "json" and rows and all(turns):  # the file is one dialogue
         yield _dialogue(path, own, rows, faults)
     elif rows:
         yield from _documents(path, own, rows, faults, as_text=kind in TABLES)
@@ -331,7 +300,7 @@ def _row(
     """The document of a row; None with its faults noted."""
     try:
         text, turns = _row_text(cells)
-    except Unusable as error:
+    except ValueError as error:
         faults.add(place[1], None, str(error))
         return None
     cleaned = clean(text)
@@ -345,13 +314,6 @@ def _row(
         return None
     fields = {name: value for name in _GIVEN if name != "reference" and (value := getattr(row, name)) is not None}
     return Raw(str(row.doc_id), cleaned.text, place, fields, {}, cleaned.counts, turns)
-
-
-def _is_bare_turn(cells: Mapping[str, Any]) -> bool:
-    """Whether a row is a turn of a file that is one dialogue, and no document of its own."""
-    return (
-        bool({"speaker", "role"} & cells.keys()) and not {*_IDS, "document"} & cells.keys() and _turn(cells) is not None
-    )
 
 
 def _turn(cells: Any) -> str | None:
@@ -370,40 +332,28 @@ def _turn(cells: Any) -> str | None:
 def _row_text(cells: Mapping[str, Any]) -> tuple[str, bool]:
     """The document of a row, and whether it came as turns."""
     for name in _TURNS:
-        value = _parsed(cells.get(name))
+        value = cells.get(name)
+        if isinstance(value, str) and value.lstrip().startswith("["):  # a table holds lists as JSON
+            with suppress(ValueError):
+                value = json.loads(value)
         if isinstance(value, list) and value:
             lines = [_turn(turn) for turn in value]
             if (wrong := next((index for index, line in enumerate(lines) if line is None), None)) is not None:
                 what = f"{describe(value[wrong])} without a speaker ({', '.join(_SPEAKERS)}) and a text"
-                raise Unusable(f"has in `{name}` turn {wrong + 1}: {what} ({', '.join(_SAYINGS)})")
+                raise ValueError(f"has in `{name}` turn {wrong + 1}: {what} ({', '.join(_SAYINGS)})")
             return "\n".join(line for line in lines if line), True
     speakers = cells.get("speaker")
     said = next((cells[name] for name in _SAYINGS if isinstance(cells.get(name), list)), None)
     if isinstance(speakers, list) and said is not None:
         if len(speakers) != len(said):
-            raise Unusable(f"has {len(speakers)} speakers for {len(said)} utterances")
+            raise ValueError(f"has {len(speakers)} speakers for {len(said)} utterances")
         return "\n".join(f"{who}: {what}" for who, what in zip(speakers, said, strict=True)), True
     for name in (*_DOCUMENTS, *_TURNS):
         if isinstance(cells.get(name), str):
             return cells[name], False
     there = ", ".join(map(str, cells))
     option = Parameter("columns", "document=COLUMN")
-    raise Unusable(f"has no text: name the column of the document ({option}), or of its turns; it has: {there}")
-
-
-def _parsed(value: Any) -> Any:
-    """A list that a table holds as JSON text."""
-    if isinstance(value, str) and value.lstrip().startswith("["):
-        try:
-            return json.loads(value)
-        except ValueError:
-            return value
-    return value
-
-
-_READERS: dict[Kind, Callable[[bytes, str], _Content]] = {
-    "text": _text, "html": _html, "pdf": _pdf, "subtitles": _subtitles,
-}  # fmt: skip
+    raise ValueError(f"has no text: name the column of the document ({option}), or of its turns; it has: {there}")
 
 
 # ---- what kind of text ----

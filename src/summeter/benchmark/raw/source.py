@@ -91,20 +91,16 @@ class SourceSettings(StepSettings):
 
 
 class _Draft(NamedTuple):
-    """A document on its way: of which source, as read, and what is known of it."""
+    """A document that may be drawn, and what its source says of it."""
 
     source: str
     raw: Raw
-    text: str
-    words: int
-    left_out: int
-    dialogue: bool
-    language: str | None
-    share: bool
+    document: Document
 
     @property
-    def id(self) -> str:
-        return f"{self.source}/{self.raw.id}"
+    def words(self) -> int:
+        """Words of the text."""
+        return int(self.document.extra["words"])
 
 
 def build(inputs: Inputs, settings: SourceSettings, place: Place) -> Result:
@@ -118,8 +114,8 @@ def build(inputs: Inputs, settings: SourceSettings, place: Place) -> Result:
         if not is_address(source.path) and place.out.resolve().is_relative_to(Path(source.path).resolve()):
             raise UsageError(f"the step's folder lies in the source {source.path}, which would hold it the next time")
     faults = Faults("sources", settings.on_fault)
-    counts: dict[str, Counter[str]] = {name: Counter() for name in settings.sources}
-    drafts = list(_drafts(settings, faults, counts))
+    cleaned: dict[str, Counter[str]] = {name: Counter() for name in settings.sources}
+    drafts = list(_drafts(settings, faults, cleaned))
     faults.stop()
     read = Counter(draft.source for draft in drafts)
     if empty := [name for name in settings.sources if not read[name]]:
@@ -131,93 +127,27 @@ def build(inputs: Inputs, settings: SourceSettings, place: Place) -> Result:
     ]  # fmt: skip
     fitting = []
     for draft in drafts:
-        why = _unfit(draft, settings)
-        if why is None:
-            fitting.append(draft)
+        language = draft.document.extra["language"]
+        if draft.words < settings.min_words:
+            why = f"shorter than {settings.min_words} words", f"{draft.words} words"
+        elif settings.max_words is not None and draft.words > settings.max_words:
+            why = f"longer than {settings.max_words} words", f"{draft.words} words"
+        elif language != settings.language:
+            why = f"not in the language {settings.language}", language
         else:
-            left_out.append(LeftOut("document", draft.id, *why))
-    different = _without_duplicates(fitting, settings, left_out)
-    drawn = _sampled(different, settings, left_out)
+            fitting.append(draft)
+            continue
+        left_out.append(LeftOut("document", draft.document.id, *why))
+    drawn = _sampled(_without_duplicates(fitting, settings, left_out), settings, left_out)
     if not drawn:
         raise UsageError("no document is left; the settings (language, min_words, max_words) leave out all of them")
     if faults.warnings:
         place.log({"warnings": [str(fault.text) for fault in faults.warnings]})
-    return _result(drawn, settings, left_out, counts, read)
-
-
-def _drafts(settings: SourceSettings, faults: Faults, counts: Mapping[str, Counter[str]]) -> Iterator[_Draft]:
-    identify = _identifier() if settings.detect else None
-    for name, source in settings.sources.items():
-        seen: dict[str, tuple[str, int | None]] = {}
-        for raw in read_raw(source.path, faults, source.columns):
-            if raw.id in seen:
-                faults.of(raw.place[0]).add(raw.place[1] or 1, "doc_id", f"{raw.id!r} is also in {seen[raw.id][0]}")
-                continue
-            seen[raw.id] = raw.place
-            counts[name].update(raw.counts)
-            text, left_out = cut(raw.text, settings.first_words)
-            dialogue = source.category == "dialogue" if source.category else raw.turns or is_dialogue(raw.text)
-            language = None if identify is None else identify(raw.text)
-            share = source.share and raw.fields.get("share") is not False
-            yield _Draft(name, raw, text, len(words(text)), left_out, dialogue, language, share)
-
-
-def _identifier() -> Any:
-    import py3langid
-
-    return lambda text: str(py3langid.classify(text)[0])
-
-
-def _unfit(draft: _Draft, settings: SourceSettings) -> tuple[str, str] | None:
-    """Why a document is left out, and the detail."""
-    if draft.words < settings.min_words:
-        return f"shorter than {settings.min_words} words", f"{draft.words} words"
-    if settings.max_words is not None and draft.words > settings.max_words:
-        return f"longer than {settings.max_words} words", f"{draft.words} words"
-    if draft.language is not None and draft.language != settings.language:
-        return f"not in the language {settings.language}", draft.language
-    return None
-
-
-def _without_duplicates(
-    drafts: Sequence[_Draft], settings: SourceSettings, left_out: list[LeftOut]
-) -> list[_Draft]:  # fmt: skip
-    """The first of each group of near-duplicates, and all others; the first is withheld where one of its group is."""
-    if settings.duplicates is None:
-        return list(drafts)
-    groups = near_duplicates({draft.id: draft.text for draft in drafts}, threshold=settings.duplicates)
-    kept = {doc_id: group.ids[0] for group in groups for doc_id in group.ids}
-    similar = {doc_id: group.similarity for group in groups for doc_id in group.ids}
-    for draft in drafts:
-        first = kept.get(draft.id, draft.id)
-        if first != draft.id:
-            detail = f"of {first} (Jaccard index of the group from {similar[draft.id]:.2f})"
-            left_out.append(LeftOut("document", draft.id, "near-duplicate", detail))
-    withheld = {kept[draft.id] for draft in drafts if draft.id in kept and not draft.share}
-    firsts = [draft for draft in drafts if kept.get(draft.id, draft.id) == draft.id]
-    return [draft._replace(share=False) if draft.id in withheld else draft for draft in firsts]
-
-
-def _sampled(drafts: Sequence[_Draft], settings: SourceSettings, left_out: list[LeftOut]) -> list[_Draft]:
-    """At most `sample` documents of each source, drawn by the seed and the source's name, in the order they came."""
-    if settings.sample is None:
-        return list(drafts)
-    drawn: set[str] = set()
-    for name in settings.sources:
-        ids = sorted(draft.id for draft in drafts if draft.source == name)
-        draw = random.Random(f"{settings.seed}:{name}")
-        drawn.update(draw.sample(ids, min(settings.sample, len(ids))))
-    left_out += [LeftOut("document", draft.id, "not drawn") for draft in drafts if draft.id not in drawn]
-    return [draft for draft in drafts if draft.id in drawn]
-
-
-def _result(
-    drafts: Sequence[_Draft], settings: SourceSettings, left_out: Sequence[LeftOut],
-    cleaned: Mapping[str, Counter[str]], read: Counter[str],
-) -> Result:  # fmt: skip
-    documents = {draft.id: _document(draft, settings) for draft in drafts}
-    known = [document.extra for document in documents.values()]
-    licences = {extra.get("licence") for extra in known}
+    documents = {
+        each.id: each.model_copy(update={"sentences": spans(split(each.text, settings.language), "document")})
+        for each in (draft.document for draft in drawn)
+    }
+    licences = {document.extra.get("licence") for document in documents.values()}
     card = Card(
         name="source",
         licence=licences.pop() if len(licences) == 1 else None,
@@ -227,6 +157,7 @@ def _result(
         (document.extra["source"], document.domain or "none", document.extra["length"], document.extra["kind"])
         for document in documents.values()
     )
+    own = {name: [draft.words for draft in drawn if draft.source == name] for name in settings.sources}
     details = {
         "read": dict(read),
         "cleaned": {name: dict(sorted(counts.items())) for name, counts in cleaned.items()},
@@ -234,54 +165,94 @@ def _result(
             {"source": source, "domain": domain, "length": length, "kind": kind, "documents": count}
             for (source, domain, length, kind), count in strata.items()
         ],
-        "mean_words": {
-            name: round(sum(own) / len(own), 1)
-            for name in settings.sources
-            if (own := [draft.words for draft in drafts if draft.source == name])
-        },
+        "mean_words": {name: round(sum(words) / len(words), 1) for name, words in own.items() if words},
     }
-    packages = [*libraries(Path(draft.raw.place[0]) for draft in drafts).values(), *["py3langid"] * settings.detect]
+    packages = [*libraries(Path(draft.raw.place[0]) for draft in drawn).values(), *["py3langid"] * settings.detect]
     data = Dataset(documents, (), {}, card)
     return Result(data, left_out, {"read": read.total()}, packages=packages, details=details)
 
 
-def _known(draft: _Draft, settings: SourceSettings) -> dict[str, Any]:
-    """What is known of a document besides its text: where it is from, and its strata."""
-    source = settings.sources[draft.source]
-    file, line = draft.raw.place
-    name = source.path if is_address(source.path) else _relative(file, source.path)
-    known = {
-        "source": draft.source,
-        "origin": ", ".join(filter(None, (source.origin, name if line is None else f"{name}:{line}"))),
-        "licence": source.licence or draft.raw.extra.get("licence"),
-        "language": draft.language or settings.language,
-        "words": draft.words,
-        "length": "long" if draft.words >= settings.long_from else "short",
-        "kind": "dialogue" if draft.dialogue else "text",
-        "words_left_out": draft.left_out or None,
+def _drafts(settings: SourceSettings, faults: Faults, cleaned: Mapping[str, Counter[str]]) -> Iterator[_Draft]:
+    """Every document of the sources, with what is known of it: where it is from, and its strata."""
+    if settings.detect:
+        import py3langid
+    for name, source in settings.sources.items():
+        seen: dict[str, tuple[str, int | None]] = {}
+        for raw in read_raw(source.path, faults, source.columns):
+            file, line = raw.place
+            if raw.id in seen:
+                faults.of(file).add(line or 1, "doc_id", f"{raw.id!r} is also in {seen[raw.id][0]}")
+                continue
+            seen[raw.id] = raw.place
+            cleaned[name].update(raw.counts)
+            text, left_out = cut(raw.text, settings.first_words)
+            dialogue = source.category == "dialogue" if source.category else raw.turns or is_dialogue(raw.text)
+            count = len(words(text))
+            # No absolute path goes into a benchmark.
+            below = file if is_address(source.path) else Path(file).relative_to(source.path).as_posix()
+            shown = source.path if is_address(source.path) else Path(file).name if below == "." else below
+            known = {
+                "source": name,
+                "origin": ", ".join(filter(None, (source.origin, shown if line is None else f"{shown}:{line}"))),
+                "licence": source.licence or raw.extra.get("licence"),
+                "language": py3langid.classify(raw.text)[0] if settings.detect else settings.language,
+                "words": count,
+                "length": "long" if count >= settings.long_from else "short",
+                "kind": "dialogue" if dialogue else "text",
+                "words_left_out": left_out or None,
+            }
+            columns: dict[str, Any] = masked({**raw.extra, **known})
+            document = Document(
+                id=f"{name}/{raw.id}",
+                text=text,
+                references=raw.fields.get("references", ()),
+                key_facts=raw.fields.get("key_facts", ()),
+                domain=source.domain or raw.fields.get("domain"),
+                split=raw.fields.get("split"),
+                share=source.share and raw.fields.get("share") is not False,
+                extra={column: value for column, value in columns.items() if value is not None},
+            )
+            yield _Draft(name, raw, document)
+
+
+def _without_duplicates(
+    drafts: Sequence[_Draft], settings: SourceSettings, left_out: list[LeftOut]
+) -> list[_Draft]:  # fmt: skip
+    """The first of each group of near-duplicates, and all others; the first is withheld where one of its group is."""
+    if settings.duplicates is None:
+        return list(drafts)
+    texts = {draft.document.id: draft.document.text for draft in drafts}
+    group_of = {
+        doc_id: group for group in near_duplicates(texts, threshold=settings.duplicates) for doc_id in group.ids
     }
-    columns: dict[str, Any] = masked({**draft.raw.extra, **known})
-    return {name: value for name, value in columns.items() if value is not None}
+    withheld = {
+        group_of[each.document.id].ids[0] for each in drafts if each.document.id in group_of and not each.document.share
+    }
+    firsts = []
+    for draft in drafts:
+        doc_id = draft.document.id
+        group = group_of.get(doc_id)
+        if group is not None and group.ids[0] != doc_id:
+            detail = f"of {group.ids[0]} (Jaccard index of the group from {group.similarity:.2f})"
+            left_out.append(LeftOut("document", doc_id, "near-duplicate", detail))
+        elif doc_id in withheld:
+            firsts.append(draft._replace(document=draft.document.model_copy(update={"share": False})))
+        else:
+            firsts.append(draft)
+    return firsts
 
 
-def _relative(file: str, path: str) -> str:
-    """A file's name below its source's folder; no absolute path goes into a benchmark."""
-    return Path(file).name if file == path else Path(file).relative_to(path).as_posix()
-
-
-def _document(draft: _Draft, settings: SourceSettings) -> Document:
-    fields = draft.raw.fields
-    return Document(
-        id=draft.id,
-        text=draft.text,
-        sentences=spans(split(draft.text, settings.language), "document"),
-        references=fields.get("references", ()),
-        key_facts=fields.get("key_facts", ()),
-        domain=settings.sources[draft.source].domain or fields.get("domain"),
-        split=fields.get("split"),
-        share=draft.share,
-        extra=_known(draft, settings),
-    )
+def _sampled(drafts: Sequence[_Draft], settings: SourceSettings, left_out: list[LeftOut]) -> list[_Draft]:
+    """At most `sample` documents of each source, drawn by the seed and the source's name, in the order they came."""
+    if settings.sample is None:
+        return list(drafts)
+    drawn: set[str] = set()
+    for name in settings.sources:
+        ids = sorted(draft.document.id for draft in drafts if draft.source == name)
+        draw = random.Random(f"{settings.seed}:{name}")
+        drawn.update(draw.sample(ids, min(settings.sample, len(ids))))
+    left_out += [LeftOut("document", each.document.id, "not drawn") for each in drafts if each.document.id not in drawn]
+    return [draft for draft in drafts if draft.document.id in drawn]
 
 
 STEP = Step("source", "raw documents, cleaned and sampled", SourceSettings, build)
