@@ -16,7 +16,7 @@ from summeter.annotate.tasks import kind_named, kind_names
 from summeter.records import InputError
 
 ROOM = Path(__file__).parents[2] / "src" / "summeter" / "annotate"
-RESEARCHERS = {"admin.js", "annotator.js", "quality.js", "adjudicate.js", "exclude.js", "live.js", "table.js"}
+RESEARCHERS = {"adjudicate.js", "refresh.js"}
 SCRIPTS = [file for file in (ROOM / "app" / "static").glob("*.js") if file.name not in RESEARCHERS]
 SOURCES = [*SCRIPTS, *(ROOM / "tasks").glob("*.js"), *(ROOM / "app" / "templates").glob("*.html"), *ROOM.rglob("*.py")]
 KEY = re.compile(r"""\b(?:t|rich|text)\(\s*f?["`]([a-z_]+\.[\w.${}+ ]+)["`]|\bverb: "([a-z]+\.[a-z]+)\"""")
