@@ -6,35 +6,20 @@ without its help, with its verdict, and with its verdict and reason. Each arm is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
-import numpy as np
-
-from summeter.annotate.analysis.automation_bias import STUDY
+from summeter.annotate.analysis.automation_bias import STUDY, Shares, difference, share
 from summeter.annotate.analysis.quality import crowd_votes
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.tasks.base import AssistedKind
-from summeter.annotate.tasks.task import Task
 from summeter.meta import agree
 from summeter.meta.results import Row, Study, interval_row, pivot
 from summeter.records import UsageError
-from summeter.stats import Bootstrap, Estimate
-from summeter.stats.base import Floats, ratio
 from summeter.tables import Table, number, with_interval
 
 RESAMPLES = 1000
 ERRORS, PASSES = "overturned_errors", "overturned_passes"
 CHECKS, DIFFERENCE = "checks_passed", "difference"
-
-
-class _Task(NamedTuple):
-    """A task with a machine's verdict: whether that accepts what is asked about, and whether most answers (or the
-    adjudicator) say otherwise; None for a tie, and where nobody has answered."""
-
-    document: str
-    accepted: bool
-    overturned: bool | None
 
 
 def arms(services: Mapping[str, CampaignService], *, resamples: int = RESAMPLES, seed: int = 0) -> Study:
@@ -51,7 +36,7 @@ def arms(services: Mapping[str, CampaignService], *, resamples: int = RESAMPLES,
     rows: list[Row] = []
     first = next(iter(services.values()))
     documents = list(first.folder.data.documents)
-    base: dict[str, dict[str, list[float]]] = {}
+    base: Mapping[str, Shares] = {}
     for arm, service in services.items():
         about = {"arm": arm}
         rows += (
@@ -62,19 +47,16 @@ def arms(services: Mapping[str, CampaignService], *, resamples: int = RESAMPLES,
             if row.aspect not in service.kind.side_aspects
         )
         shares = _shares(service)
-        for statistic, by_document in shares.items():
-            values = [(name, value) for name, every in by_document.items() for value in every]
-            if values:
-                rate = Bootstrap([name for name, _ in values], resamples, seed=seed).mean(
-                    [value for _, value in values]
-                )
+        for statistic, own in shares.items():
+            if own:
+                rate = share(own, resamples, seed)
                 rows.append(interval_row(rate, study=STUDY, statistic=statistic, details=about))
         if service is first:
             base = shares
             continue
-        for statistic, by_document in shares.items():
-            gap = _difference(by_document, base[statistic], documents, resamples, seed)
-            if gap is not None:
+        for statistic, own in shares.items():
+            if own and base[statistic]:
+                gap = difference(own, base[statistic], documents, resamples, seed)
                 details = {**about, "minus": next(iter(services))}
                 rows.append(interval_row(gap, study=STUDY, statistic=f"{statistic}_{DIFFERENCE}", details=details))
     notes = [
@@ -143,50 +125,18 @@ def _check(services: Mapping[str, CampaignService]) -> None:
 def _shares(service: CampaignService) -> dict[str, dict[str, list[float]]]:
     """The zeros and ones of each share, by document."""
     shares: dict[str, dict[str, list[float]]] = {ERRORS: {}, PASSES: {}, CHECKS: {}}
-    for task in _tasks(service):
-        if task.overturned is not None:
-            statistic = PASSES if task.accepted else ERRORS
-            shares[statistic].setdefault(task.document, []).append(float(task.overturned))
-    for person in service.state.counting:
+    kind, state = service.kind, service.state
+    for task in service.tasks.work:
+        if task.machine is None or not isinstance(kind, AssistedKind):
+            continue
+        decision = state.adjudicated.get(task.key)
+        answers = [answer.answer for answer in state.counted_answers(task.key)]
+        same = [kind.same(task.machine, answer) for answer in ([decision.data["answer"]] if decision else answers)]
+        if 2 * sum(same) != len(same):  # a tie overturns nothing and confirms nothing, as does a task without answers
+            statistic = PASSES if kind.accepts(task.machine) else ERRORS
+            shares[statistic].setdefault(task.document_id, []).append(float(2 * sum(same) < len(same)))
+    for person in state.counting:
         for answer in person.checks:
             document = service.tasks.by_key[answer.task].document_id
             shares[CHECKS].setdefault(document, []).append(float(bool(answer.passed)))
     return shares
-
-
-def _tasks(service: CampaignService) -> Iterator[_Task]:
-    kind = service.kind
-    if not isinstance(kind, AssistedKind):
-        return
-    for task in service.tasks.work:
-        if task.machine is not None:
-            yield _Task(task.document_id, kind.accepts(task.machine), _overturned(service, kind, task))
-
-
-def _overturned(service: CampaignService, kind: AssistedKind, task: Task) -> bool | None:
-    machine = task.machine or {}
-    decision = service.state.adjudicated.get(task.key)
-    if decision is not None:
-        return not kind.same(machine, decision.data["answer"])
-    same = [kind.same(machine, answer.answer) for answer in service.state.counted_answers(task.key)]
-    return None if 2 * sum(same) == len(same) else 2 * sum(same) < len(same)
-
-
-def _difference(
-    arm: Mapping[str, Sequence[float]],
-    base: Mapping[str, Sequence[float]],
-    documents: Sequence[str],
-    resamples: int,
-    seed: int,
-) -> Estimate | None:
-    """The share of an arm minus that of another, documents drawn alike for both; None where one has none."""
-    if not arm or not base:
-        return None
-    counts = [np.array([(sum(of.get(name, ())), len(of.get(name, ()))) for name in documents]) for of in (arm, base)]
-    bootstrap = Bootstrap(list(documents), resamples, seed=seed)
-
-    def gap(weights: Floats) -> Floats:
-        shares = [ratio(total[:, 0], total[:, 1]) for total in (weights @ count for count in counts)]
-        return np.asarray(shares[0] - shares[1])
-
-    return bootstrap.interval(gap, n=sum(map(len, arm.values())))

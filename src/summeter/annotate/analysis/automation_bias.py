@@ -8,7 +8,8 @@ machine, their majority calls it right: the checks, whose answer is known, do no
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +18,13 @@ from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Person
 from summeter.annotate.tasks.base import AssistedKind
 from summeter.meta.results import Row, interval_row
-from summeter.stats import Bootstrap, Estimate, of_rows
+from summeter.stats import Bootstrap, Estimate
+from summeter.stats.base import Floats, ratio
 
 STUDY = "assistance"
 ASSISTED, UNASSISTED = "assisted", "unassisted"
+Shares = Mapping[str, Sequence[float]]
+"""Zeros and ones by document."""
 
 
 class Case(NamedTuple):
@@ -82,29 +86,46 @@ def automation_bias(wrong: list[Case], *, resamples: int = 1000, seed: int = 0) 
     Intervals draw documents whole. No row at all where no machine was ever wrong.
     """
     rows: list[Row] = []
-    on_checks, on_work = [case for case in wrong if case.check], [case for case in wrong if not case.check]
-    for tasks, part in (("checks", on_checks), ("work", on_work), ("all", wrong)):
-        arms = {arm: [case for case in part if case.arm == arm] for arm in (ASSISTED, UNASSISTED)}
+    parts = {"checks": [case for case in wrong if case.check], "work": [case for case in wrong if not case.check]}
+    for tasks, part in (*parts.items(), ("all", wrong)):
+        arms = {arm: _by_document(case for case in part if case.arm == arm) for arm in (ASSISTED, UNASSISTED)}
         for arm, own in arms.items():
             if own:
-                same = [float(case.same) for case in own]
-                rate = Bootstrap([case.document for case in own], resamples, seed=seed).mean(same)
-                rows.append(_row("endorsement", rate, {"tasks": tasks, "arm": arm}))
+                rows.append(_row("endorsement", share(own, resamples, seed), {"tasks": tasks, "arm": arm}))
         if all(arms.values()):
-            rows.append(_row("pull", _difference(part, resamples, seed), {"tasks": tasks}))
+            documents = list(dict.fromkeys(case.document for case in part))
+            gap = difference(arms[ASSISTED], arms[UNASSISTED], documents, resamples, seed)
+            rows.append(_row("pull", replace(gap, n=len(part)), {"tasks": tasks}))
     return rows
 
 
-def _difference(part: list[Case], resamples: int, seed: int) -> Estimate:
-    same = np.array([float(case.same) for case in part])
-    assisted = np.array([float(case.arm == ASSISTED) for case in part])
+def _by_document(cases: Iterable[Case]) -> Shares:
+    same: dict[str, list[float]] = {}
+    for case in cases:
+        same.setdefault(case.document, []).append(float(case.same))
+    return same
 
-    def gap(values: Any, arm: Any) -> float | None:
-        with_, without = values[arm == 1], values[arm == 0]
-        return float(with_.mean() - without.mean()) if len(with_) and len(without) else None
 
-    bootstrap = Bootstrap([case.document for case in part], resamples, seed=seed)
-    return bootstrap.interval(of_rows(gap, [same, assisted], bootstrap.codes))
+def share(by_document: Shares, resamples: int, seed: int) -> Estimate:
+    """The mean of zeros and ones that stand by document. Its interval draws documents."""
+    values = [(document, value) for document, own in by_document.items() for value in own]
+    bootstrap = Bootstrap([document for document, _ in values], resamples, seed=seed)
+    return bootstrap.mean([value for _, value in values])
+
+
+def difference(first: Shares, second: Shares, documents: Sequence[str], resamples: int, seed: int) -> Estimate:
+    """One share minus another, documents drawn alike for both; `n` counts the first's values."""
+    counts = [
+        np.array([(sum(of.get(document, ())), len(of.get(document, ()))) for document in documents])
+        for of in (first, second)
+    ]
+
+    def gap(weights: Floats) -> Floats:
+        shares = [ratio(total[:, 0], total[:, 1]) for total in (weights @ count for count in counts)]
+        return np.asarray(shares[0] - shares[1])
+
+    bootstrap = Bootstrap(list(documents), resamples, seed=seed)
+    return bootstrap.interval(gap, n=sum(map(len, first.values())))
 
 
 def _row(statistic: str, estimate: Estimate, details: dict[str, Any]) -> Row:
