@@ -16,8 +16,7 @@ from report import fake_runs
 
 from summeter.annotate.campaign.assistance import Similarity, Verdicts, decided, top
 from summeter.annotate.campaign.build import build, tasks_of
-from summeter.annotate.campaign.file import read_campaign
-from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.folder import CampaignFolder, read_campaign
 from summeter.annotate.campaign.people import Names, Visitor
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.platforms import PLATFORMS, platform_named
@@ -312,7 +311,7 @@ def test_names_are_stable_signed_and_not_the_platforms_ids() -> None:
 
 
 def test_a_platforms_csv_goes_out_and_comes_back(tmp_path: Path) -> None:
-    from summeter.annotate.analysis.export import import_submissions, study_settings, write_submissions
+    from summeter.annotate.analysis.export import import_submissions, write_study_settings, write_submissions
 
     turk = made.make(tmp_path / "t", platform={"name": "mturk", "prerequisites": {"locales": ["US"]}})
     with CampaignService(turk) as service:
@@ -326,7 +325,8 @@ def test_a_platforms_csv_goes_out_and_comes_back(tmp_path: Path) -> None:
             assert import_submissions(service, tmp_path / "in.csv") == (1, 1)
         noted = [one for one in service.log.events() if one.kind == "platform"]
         assert [one.data["status"] for one in noted] == ["approved"]
-        study = study_settings(service.campaign)
+        write_study_settings(service, tmp_path / "study.json")
+        study = json.loads((tmp_path / "study.json").read_text(encoding="utf-8"))
         assert study["qualification_requirements"][0] == {
             "QualificationTypeId": "000000000000000000L0", "Comparator": "GreaterThan", "IntegerValues": [95]
         }  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 from annotate import campaigns as made
 
 from summeter.annotate.campaign.build import build
-from summeter.annotate.campaign.file import read_campaign
+from summeter.annotate.campaign.folder import read_campaign
 from summeter.records import InputError
 
 FAULTY = """\

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from summeter.annotate.campaign.build import build
 from summeter.annotate.campaign.config import Campaign
-from summeter.annotate.campaign.file import read_campaign
+from summeter.annotate.campaign.folder import read_campaign
 from summeter.annotate.campaign.reference import markdown, schema
 from summeter.cli.main import app
 from summeter.data.dataset import load

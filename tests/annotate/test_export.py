@@ -18,7 +18,7 @@ from summeter.annotate.analysis.adjudicate import Decision, adjudicate, reopen
 from summeter.annotate.analysis.aggregate import MERGED
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.server.downloads import downloads, write
+from summeter.annotate.server.downloads import write
 from summeter.data.dataset import Dataset, load
 from summeter.meta import errors
 from summeter.records import Document, Judgment, Summary, error_types
@@ -294,7 +294,7 @@ def test_a_download_leaves_the_campaigns_own_folder_as_it_is(tmp_path: Path) -> 
     before = merged.read_text()
     assert '"1 of 3 answers"' in before
     with CampaignService(folder, readonly=True) as service:
-        content = write(service, downloads(service)["judgments"])
+        content = write(service, "judgments")
     with ZipFile(BytesIO(content)) as archive:
         assert set(archive.namelist()) == {"human.raw.jsonl", "human.merged.jsonl"}
         assert b'"label":1' in archive.read("human.merged.jsonl")

@@ -169,7 +169,6 @@ def export(
     """Write CAMPAIGN's judgments to its judgments/ folder; on request also the log, a platform's CSV or a dataset."""
     from summeter.annotate.analysis import export as files
     from summeter.annotate.analysis.aggregate import dataset_of, incomplete
-    from summeter.data.atomic import write_text
     from summeter.data.dataset import save
 
     if data is not None:
@@ -189,7 +188,7 @@ def export(
         if bonuses is not None:
             typer.echo(f"{files.write_bonuses(service, bonuses)} bonuses written to {bonuses}")
         if study is not None:
-            write_text(study, json.dumps(files.study_settings(service.campaign), indent=2, ensure_ascii=False) + "\n")
+            files.write_study_settings(service, study)
             typer.echo(f"study settings written to {study}")
         if data is not None:
             save(dataset_of(service, complete_only=complete_only), data, force=force)

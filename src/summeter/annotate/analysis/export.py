@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from summeter.annotate.analysis.aggregate import MERGED, judgments_of, merged_of
-from summeter.annotate.campaign.config import Campaign
 from summeter.annotate.campaign.events import KINDS, Event, line_of, packed
 from summeter.annotate.campaign.folder import JUDGMENTS
 from summeter.annotate.campaign.log import Transaction
@@ -72,10 +71,11 @@ def write_bonuses(service: CampaignService, file: Path) -> int:
     return sum(work.bonus > 0 for work in works)
 
 
-def study_settings(campaign: Campaign) -> dict[str, Any]:
-    """What a platform must be told to set the study up: title, link, codes, pay, prerequisites in its own terms."""
+def write_study_settings(service: CampaignService, file: Path) -> None:
+    """Write what a platform must be told to set the study up: title, link, codes, pay, prerequisites in its terms."""
+    campaign = service.campaign
     platform, wanted = platform_named(campaign.platform.name), campaign.platform.prerequisites
-    return {
+    settings = {
         "title": campaign.title,
         "platform": platform.name,
         "link": f"/{platform.link}",
@@ -83,6 +83,7 @@ def study_settings(campaign: Campaign) -> dict[str, Any]:
         "pay": None if campaign.pay is None else campaign.pay.model_dump(),
         **({} if wanted is None else platform.prerequisites(wanted)),
     }
+    write_text(file, json.dumps(settings, indent=2, ensure_ascii=False) + "\n")
 
 
 def import_submissions(service: CampaignService, file: Path) -> tuple[int, int]:

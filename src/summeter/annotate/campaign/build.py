@@ -13,7 +13,6 @@ import yaml
 from summeter.annotate.campaign.assistance import Similarity, Verdicts, read_scores, read_verdicts, top
 from summeter.annotate.campaign.bodies import LARGEST
 from summeter.annotate.campaign.config import OUTCOMES, PARAPHRASES, STRANGER, Campaign
-from summeter.annotate.campaign.file import by_line, read_campaign
 from summeter.annotate.campaign.folder import (
     CAMPAIGN,
     DATA,
@@ -22,6 +21,8 @@ from summeter.annotate.campaign.folder import (
     TASKS,
     CampaignFolder,
     Tasks,
+    by_line,
+    read_campaign,
     sources_of,
 )
 from summeter.annotate.campaign.language import (

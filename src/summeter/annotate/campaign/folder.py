@@ -1,15 +1,17 @@
-"""CampaignFolder: reads what `build` wrote, and names what nobody outside may know."""
+"""CampaignFolder reads what `build` wrote; read_campaign reads campaign.yaml, with every fault by line and field."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from pydantic import ValidationError
+
 from summeter.annotate.campaign.config import Campaign
-from summeter.annotate.campaign.file import read_campaign
 from summeter.annotate.campaign.language import REFERENCE, Language, language_file, read_language
 from summeter.annotate.campaign.people import Names
 from summeter.annotate.campaign.state import Person
@@ -18,7 +20,8 @@ from summeter.annotate.tasks.base import Kind
 from summeter.annotate.tasks.task import Source, Task
 from summeter.data.dataset import Dataset, load
 from summeter.data.human_judgments import list_id_of
-from summeter.records import InputError, UsageError, digest, read_lines
+from summeter.data.mapping import faults_of, in_order, line_of, place_of, read_mapping, repetitions, yaml_lines
+from summeter.records import Fault, InputError, UsageError, digest, read_lines
 
 CAMPAIGN = "campaign.yaml"
 DATA = "data"
@@ -148,3 +151,41 @@ def sources_of(data: Dataset) -> list[Source]:
         for document, summaries in data.items()
         if summaries
     ]
+
+
+def read_campaign(file: str | Path) -> Campaign:
+    """The campaign of a YAML file. Raises InputError with every fault, by line and field."""
+    path = Path(file)
+    given = read_mapping(path, "a campaign needs at least name, kind and data")
+    lines, repeated = yaml_lines(path)
+    faults = list(repetitions(path, repeated))
+    if isinstance(given.get("kind"), str):
+        try:
+            kind_named(given["kind"])
+        except UsageError as error:
+            faults.append(Fault(str(path), line_of(lines, ("kind",)), "kind", str(error)))
+    try:
+        campaign = Campaign.model_validate(given)
+    except ValidationError as error:
+        faults += faults_of(path, lines, error, Campaign)
+    if faults:
+        raise in_order(faults)
+    return campaign
+
+
+@contextmanager
+def by_line(file: Path) -> Iterator[None]:
+    """Faults of the campaign's file that are found later get their lines."""
+    try:
+        yield
+    except InputError as error:
+        if not any(fault.file == str(file) and fault.line is None and fault.field for fault in error.faults):
+            raise
+        lines, _ = yaml_lines(file)
+        placed = [
+            fault._replace(line=line_of(lines, place_of(fault.field)))
+            if fault.file == str(file) and fault.line is None and fault.field
+            else fault
+            for fault in error.faults
+        ]
+        raise InputError(placed) from error

@@ -14,6 +14,7 @@ from summeter.annotate.campaign.pay import pay_of
 from summeter.annotate.campaign.people import Names, Visitor
 from summeter.annotate.campaign.state import Person, State, Submission
 from summeter.records import InputError, UsageError
+from summeter.tables import Cell, csv_line
 
 Form = dict[str, Any]
 LONGEST_ID = 128
@@ -61,7 +62,7 @@ class Work(NamedTuple):
         return self.outcome is not None and self.reason is None and self.answered > 0
 
 
-Column = tuple[str, Callable[[Work], object]]
+Column = tuple[str, Callable[[Work], Cell]]
 DECISION: tuple[Column, ...] = (
     ("Approve", lambda work: "X" if work.approved else ""),
     ("Reject", lambda work: work.reason or ""),
@@ -148,22 +149,9 @@ def plain_id(value: str | None) -> str | None:
     return value if value.isascii() and value.isprintable() and " " not in value else None
 
 
-def cell(value: object) -> object:
-    """A cell that no spreadsheet takes for a formula.
-
-    >>> cell("=1+1"), cell("fine"), cell(-1)
-    ("'=1+1", 'fine', -1)
-    """
-    return f"'{value}" if isinstance(value, str) and value[:1] in {"=", "+", "-", "@", "\t", "\r"} else value
-
-
-def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A CSV as text (RFC 4180)."""
-    out = io.StringIO(newline="")
-    writer = csv.writer(out)
-    writer.writerow(columns)
-    writer.writerows([cell(value) for value in row] for row in rows)
-    return out.getvalue()
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+    """A CSV as text (RFC 4180), in which no cell is a formula."""
+    return "".join(f"{csv_line(line)}\r\n" for line in (columns, *rows))
 
 
 def read_csv(file: Path, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, str]]]:

@@ -233,7 +233,7 @@ class _Admin:
         download = downloads(self.service).get(name)
         if download is None:
             raise Refusal(404, "not_found", "there is no such file", "name")
-        data = await asyncio.to_thread(self.reader.read, lambda service: write(service, download))
+        data = await asyncio.to_thread(self.reader.read, lambda service: write(service, name))
         file = f"{self.service.campaign.name}-{name}{download.suffix}"
         return web.Response(
             body=data,
