@@ -6,7 +6,7 @@
 
 DATA is anything `summeter score` reads, each summary with a column that is 1 (consistent) or 0 (`--label`, default
 `label`). The network (`-m`) is asked about every sentence of every summary and every passage of its document; then the
-weights are fitted with numpy: one optimum, the same on every machine. The ridge is the one of RIDGES with the best
+weights are fitted by scikit-learn (`summeter[train]`): one optimum, the same on every machine. The ridge is the one of RIDGES with the best
 held-out likelihood over five folds of documents; the card in the file says what was measured on documents that the fit
 had not seen. Weights belong to their network: another one spreads its probabilities in another way.
 """
@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
 
 from summeter.data.dataset import Dataset, load
-from summeter.evaluators.entailment.convolution import EVEN50, Convolution, fit, released
+from summeter.evaluators.entailment.convolution import EVEN50, Convolution, histogram, released
 from summeter.evaluators.entailment.premises import Floats, Premises, fitted
 from summeter.evaluators.entailment.summac import Grain, passages_of
 from summeter.models.networks import Network
@@ -67,6 +68,28 @@ async def read(data: Dataset, nli: Network, label: str, grain: Grain = "sentence
                 rows.labels.append(told)
                 rows.documents.append(document.id)
     return rows
+
+
+def fit(
+    summaries: Sequence[Sequence[Floats]],
+    consistent: Sequence[int],
+    *,
+    bins: Sequence[float] = EVEN50,
+    labels: str = "e",
+    ridge: float = 1.0,
+) -> Convolution:
+    """The weights under which the labelled summaries are likeliest.
+
+    With the mean over sentences the model is linear in the mean histogram: a logistic regression with the squared
+    weights times `ridge` / 2 added to the loss.
+    """
+    if len(summaries) != len(consistent) or set(consistent) != {0, 1}:
+        raise UsageError("SummaC-Conv is fitted on summaries of both kinds, each labelled 1 (consistent) or 0")
+    means = np.array([np.mean([histogram(table, bins, labels) for table in tables], axis=0) for tables in summaries])
+    model = LogisticRegression(C=1 / ridge, tol=1e-10, max_iter=100_000).fit(means, consistent)
+    card = {"summaries": len(consistent), "consistent": sum(consistent), "ridge": ridge}
+    weights, bias = tuple(model.coef_[0].tolist()), float(model.intercept_[0])
+    return Convolution(tuple(map(float, bins)), labels, weights, bias, card=card)
 
 
 def held_out(rows: Rows, bins: Sequence[float], labels: str, ridge: float) -> Floats:

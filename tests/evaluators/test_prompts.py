@@ -6,7 +6,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 
 import pytest
-from evaluators.finesure.finesure_items import item
+from evaluators.judging import item
 
 from summeter.evaluators.finesure.fact_check import FactCheck
 from summeter.evaluators.rating.rts import ReasonThenScore

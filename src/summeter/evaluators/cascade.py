@@ -89,14 +89,11 @@ class Cascade(DerivedEvaluator):
     a summary.
     """
 
-    name: ClassVar[str] = "cascade"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = (
-        "An inexpensive judge decides the confident cases, an expensive one the others, within a bound."
-    )
-    aspects: ClassVar[tuple[str, ...]] = tuple(ASPECTS)
+    name, version = "cascade", "1"
+    summary = "An inexpensive judge decides the confident cases, an expensive one the others, within a bound."
+    aspects = tuple(ASPECTS)
     roles: ClassVar[Mapping[str, Role]] = dict.fromkeys(("judge", "second", "extractor", "validator"), Role())
-    always_signed: ClassVar[tuple[str, ...]] = ("first", "then")
+    always_signed = ("first", "then")
 
     first: str = "support"
     then: str = "finesure.fact_check"

@@ -54,13 +54,12 @@ class Ensemble(DerivedEvaluator):
     The members stand in the run beside it, each with its own signature.
     """
 
-    name: ClassVar[str] = "ensemble"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "Several evaluators joined: majority or mean, with their agreement as confidence."
-    aspects: ClassVar[tuple[str, ...]] = tuple(ASPECTS)
+    name, version = "ensemble", "1"
+    summary = "Several evaluators joined: majority or mean, with their agreement as confidence."
+    aspects = tuple(ASPECTS)
     roles: ClassVar[Mapping[str, Role]] = dict.fromkeys(("judge", "second", "extractor", "validator"), Role())
-    positional_setting: ClassVar[str | None] = "of"
-    always_signed: ClassVar[tuple[str, ...]] = ("of",)
+    positional_setting = "of"
+    always_signed = ("of",)
 
     of: str = "rts+mcq+stareval"
     aspect: str | None = None

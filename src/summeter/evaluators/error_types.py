@@ -11,7 +11,7 @@ import numpy as np
 
 from summeter.evaluators.base import Evaluator, Prepared, Role, Tools
 from summeter.models.networks import Classify, CountTokens, FindLabels, Framing, Labels, TokenLimit, softmax
-from summeter.records import Item, Judgment, Unit, UsageError, canonical_error_type, joined_error_types, names_no_error
+from summeter.records import Item, Judgment, UsageError, canonical_error_type, joined_error_types, names_no_error
 from summeter.records.taxonomy import NO_ERROR
 from summeter.stats.base import Floats
 
@@ -33,12 +33,11 @@ class ErrorTypes(Evaluator):
     least of their probabilities. A document too long to be read is cut at its end and counted in `truncated_tokens`.
     """
 
-    name: ClassVar[str] = "error_types"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "the error types of summary sentences, by a classifier trained on people's labels"
-    aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
+    name, version = "error_types", "1"
+    summary = "the error types of summary sentences, by a classifier trained on people's labels"
+    aspects = (FAITHFULNESS,)
     roles: ClassVar[Mapping[str, Role]] = {ROLE: Role("classifier")}
-    binary_units: ClassVar[frozenset[Unit]] = frozenset({"sentence"})
+    binary_units = frozenset({"sentence"})
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment a sentence."""

@@ -229,13 +229,12 @@ class Fused(DerivedEvaluator):
     names it; nothing is filled in.
     """
 
-    name: ClassVar[str] = "fused"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "Judgments of other evaluators combined by weights fitted to people's labels."
-    aspects: ClassVar[tuple[str, ...]] = tuple(ASPECTS)
+    name, version = "fused", "1"
+    summary = "Judgments of other evaluators combined by weights fitted to people's labels."
+    aspects = tuple(ASPECTS)
     roles: ClassVar[Mapping[str, Role]] = dict.fromkeys(("judge", "second", "extractor", "validator"), Role())
-    value_range: ClassVar[tuple[float, float] | None] = None
-    positional_setting: ClassVar[str | None] = "model"
+    value_range = None
+    positional_setting = "model"
 
     model: DataFile | None = None
 

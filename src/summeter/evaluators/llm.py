@@ -70,18 +70,13 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
 
     @property
     def template(self) -> str:
-        """The name of its prompt template."""
-        return self.name
+        """The name of its prompt template, and of the schema that is sent: the judge's, dots as underscores."""
+        return self.name.replace(".", "_")
 
     @property
     def templates(self) -> tuple[str, ...]:
         """The names of all templates that bear on its judgments."""
         return (self.template,)
-
-    @property
-    def form_name(self) -> str:
-        """What the schema is called when it is sent."""
-        return self.template
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """What fills the template: by default the texts of the item, with the codes of their fences."""
@@ -118,7 +113,7 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
 
     def form(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> Form[R]:
         """The schema of a reply to this item, and the strict reader of one."""
-        return Form(self.form_name, self.reply_schema(item, data), lambda text: self.parse(text, item, data))
+        return Form(self.template, self.reply_schema(item, data), lambda text: self.parse(text, item, data))
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One question, or one a window of a long document; a judgment for every unit."""

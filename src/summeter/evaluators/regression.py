@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from summeter.evaluators.base import Evaluator, Prepared, Reduce, Role, Semicolons, Tools
+from summeter.evaluators.base import Evaluator, Prepared, Role, Semicolons, Tools
 from summeter.models.networks import AspectRating, Rate
 from summeter.records import Item, Judgment, UsageError, nearest
 
@@ -26,15 +26,14 @@ class Regression(Evaluator):
     the document, the aspect is not judged (status error).
     """
 
-    name: ClassVar[str] = "regression"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "ratings by a network trained on people's (summeter train)"
-    aspects: ClassVar[tuple[str, ...]] = ("coherence", "consistency", "coverage", "fluency", "overall")
+    name, version = "regression", "1"
+    summary = "ratings by a network trained on people's (summeter train)"
+    aspects = ("coherence", "consistency", "coverage", "fluency", "overall")
     roles: ClassVar[Mapping[str, Role]] = {"regressor": Role("regressor")}
-    reduce: ClassVar[Reduce] = "whole"
-    value_range: ClassVar[tuple[float, float] | None] = None
-    reads_sentences: ClassVar[bool] = False
-    positional_setting: ClassVar[str | None] = "only"
+    reduce = "whole"
+    value_range = None
+    reads_sentences = False
+    positional_setting = "only"
 
     only: Semicolons[str] = ()
 

@@ -6,7 +6,7 @@ A document that is longer than the judge reads is asked about window by window: 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Final, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from summeter.evaluators.base import ExpectedJudgment, JudgmentBuilder, Parser
 from summeter.evaluators.llm import LLMJudge, NoVerdict
@@ -66,8 +66,8 @@ class SentenceJudge(LLMJudge[tuple[SupportVerdict | NoVerdict, ...]]):
     A judge gives `verdict_judgment` where a verdict says more than yes or no.
     """
 
-    aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
-    long_documents: ClassVar[Literal["passages", "windows", "unread"]] = "windows"
+    aspects = (FAITHFULNESS,)
+    long_documents = "windows"
 
     def skip_reason(self, item: Item) -> str | None:
         """As for every evaluator; and there must be sentences."""

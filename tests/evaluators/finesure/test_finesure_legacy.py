@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from evaluators.finesure.finesure_items import item
+from evaluators.judging import item
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -63,8 +63,8 @@ UNESCAPED = (
 )  # fmt: skip
 def test_fact_check_as_released(output: str, labels: list[int], types: list[str]) -> None:
     found = parse_fact_check(output)
-    assert [label.error for label in found] == labels
-    assert [label.type for label in found] == types
+    assert [int(name.lower() != NONE) for name in found] == labels
+    assert found == types
 
 
 YES = '{"key fact": "a", "response": "Yes", "line number": [1, 2]}'

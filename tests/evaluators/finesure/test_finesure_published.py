@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any
 
 import pytest
-from evaluators.finesure.finesure_items import item
+from evaluators.judging import item
 
 from summeter.evaluators.base import Parser
 from summeter.evaluators.catalog import find

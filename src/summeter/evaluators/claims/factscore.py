@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
-from summeter.evaluators.base import JudgmentBuilder, Prepared, PromptedEvaluator, Reduce, Role, Tools
+from summeter.evaluators.base import JudgmentBuilder, Prepared, PromptedEvaluator, Role, Tools
 from summeter.evaluators.claims.extract import AT_MOST, TEMPLATE, Claims, extract_claims
 from summeter.evaluators.llm import NoVerdict
 from summeter.evaluators.replies import (
@@ -68,12 +68,11 @@ class FactScore(PromptedEvaluator):
     failed judgment of the summary.
     """
 
-    name: ClassVar[str] = "factscore"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "An LLM draws the summary's claims; a judge checks each against the document (FActScore)."
-    aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
+    name, version = "factscore", "1"
+    summary = "An LLM draws the summary's claims; a judge checks each against the document (FActScore)."
+    aspects = (FAITHFULNESS,)
     roles: ClassVar[Mapping[str, Role]] = {"judge": Role(), "extractor": Role()}
-    reduce: ClassVar[Reduce] = "mean"
+    reduce = "mean"
 
     batch: int = Field(default=10, ge=1, le=AT_MOST)
     extractor: Literal["extractor", "judge"] = "extractor"

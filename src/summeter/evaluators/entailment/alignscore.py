@@ -10,8 +10,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from summeter.evaluators.base import Checkpoint, Evaluator, Prepared, Reduce, Role, Tools
-from summeter.evaluators.entailment.classified import at_best_chunk, outputs, over_sentences, unread
+from summeter.evaluators.base import Checkpoint, Evaluator, Prepared, Role, Tools
+from summeter.evaluators.entailment.classified import at_best_chunk, over_sentences, unread
 from summeter.evaluators.entailment.premises import Floats
 from summeter.models.networks import Classes, Classify, CountTokens, Framing, Network, TokenLimit, softmax
 from summeter.records import Document, Item, Judgment
@@ -46,17 +46,16 @@ class AlignScore(Evaluator):
     A stored sentence that is none of Punkt's is compared for its own judgment and counts nothing in the score.
     """
 
-    name: ClassVar[str] = "alignscore"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "summary sentences against chunks of the document, by an alignment network (AlignScore)"
-    aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
+    name, version = "alignscore", "1"
+    summary = "summary sentences against chunks of the document, by an alignment network (AlignScore)"
+    aspects = (FAITHFULNESS,)
     roles: ClassVar[Mapping[str, Role]] = {
         "alignscore": Role("classifier", checkpoints=(Checkpoint("yzha/AlignScore", "MIT"),))
     }
-    code_licence: ClassVar[str] = "MIT"
-    reduce: ClassVar[Reduce] = "whole"
-    value_range: ClassVar[tuple[float, float] | None] = None
-    positional_setting: ClassVar[str | None] = "mode"
+    code_licence = "MIT"
+    reduce = "whole"
+    value_range = None
+    positional_setting = "mode"
 
     mode: Mode = "nli_sp"
     variant: Literal["paper", "legacy"] = "paper"
@@ -105,32 +104,21 @@ class AlignScore(Evaluator):
         """How well each claim is aligned with each chunk: shape (chunks, claims)."""
         head = self.mode.removesuffix("_sp")
         classes = CLASSES[head]
+        rows = [(chunk.text, claim) for chunk in chunks for claim in claims]
+        framings = [Framing("only_first")] * len(rows)
         if self.variant == "legacy":
-            logits = await self._released(network, chunks, claims, classes)
-        else:
-            logits = await outputs(network, chunks, claims, classes, Framing("only_first"))
+            lengths = dict(zip(claims, await network.ask([CountTokens(claim) for claim in claims]), strict=True))
+            (limit,) = await network.ask([TokenLimit()])
+            for start in range(0, len(rows), AT_ONCE):
+                batch = slice(start, start + AT_ONCE)
+                fits = all(lengths[claim] < limit for _, claim in rows[batch])
+                how = Framing("only_first" if fits else "longest_first", marks=True)
+                framings[batch] = [how] * len(rows[batch])
+        requests = [Classify(row, classes, how) for row, how in zip(rows, framings, strict=True)]
+        logits = np.array(await network.ask(requests), dtype=np.float64).reshape(len(chunks), len(claims), -1)
         if head == "reg":
             return logits[:, :, 0]
         return softmax(logits)[:, :, 1 if head == "bin" else 0]
-
-    async def _released(
-        self,
-        network: Network,
-        chunks: Sequence[TextSpan],
-        claims: Sequence[str],
-        classes: Classes,
-    ) -> Floats:
-        rows = [(chunk.text, claim) for chunk in chunks for claim in claims]
-        lengths = dict(zip(claims, await network.ask([CountTokens(claim) for claim in claims]), strict=True))
-        (limit,) = await network.ask([TokenLimit()])
-        requests = []
-        for start in range(0, len(rows), AT_ONCE):
-            batch = rows[start : start + AT_ONCE]
-            fits = all(lengths[claim] < limit for _, claim in batch)
-            how = Framing("only_first" if fits else "longest_first", marks=True)
-            requests += [Classify(row, classes, how) for row in batch]
-        logits = await network.ask(requests)
-        return np.array(logits, dtype=np.float64).reshape(len(chunks), len(claims), -1)
 
 
 def document_chunks(document: Document, splitter: Splitter = "punkt") -> list[TextSpan]:

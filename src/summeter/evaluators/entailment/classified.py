@@ -5,26 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from summeter.evaluators.base import JudgmentBuilder
 from summeter.evaluators.entailment.premises import Floats
 from summeter.evaluators.entailment.reasons import beside
-from summeter.models.networks import Classes, Classify, CountTokens, Framing, Network, TokenLimit
+from summeter.models.networks import CountTokens, Framing, Network, TokenLimit
 from summeter.records import Judgment
 from summeter.text.spans import TextSpan, evidence
-
-
-async def outputs(
-    network: Network,
-    chunks: Sequence[TextSpan],
-    claims: Sequence[str],
-    classes: Classes,
-    how: Framing,
-) -> Floats:
-    """Raw outputs of every (chunk, claim): shape (chunks, claims, classes)."""
-    logits = await network.ask([Classify((chunk.text, claim), classes, how) for chunk in chunks for claim in claims])
-    return np.array(logits, dtype=np.float64).reshape(len(chunks), len(claims), -1)
 
 
 async def unread(network: Network, texts: Sequence[str], claims: Sequence[str], how: Framing) -> int | None:

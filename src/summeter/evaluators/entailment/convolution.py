@@ -2,13 +2,13 @@
 
 Laban et al. (TACL 2022, section 3.2): the probabilities of entailment of one summary sentence given each passage fall
 into bins; a 1-D convolution over the bins (one weight a bin, shared by all sentences) makes a score of the counts; the
-mean of the sentences' scores decides. Here too: reading weights from a file, and fitting them, with numpy alone.
+mean of the sentences' scores decides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats
 from summeter.models.fitted import DataFile, read_fitted, write_fitted
-from summeter.records import HASH, InputError, UsageError, digest
+from summeter.records import HASH, InputError, digest
 
 SCHEMA = "summeter-summac-conv/1"
 WEIGHTS, SCRIPT = "weights of SummaC-Conv", "scripts/train_summac.py"
@@ -64,13 +64,9 @@ class Convolution:
         """Sixteen hex digits that change with any number."""
         return digest([value for name, value in asdict(self).items() if name != "card"], HASH)
 
-    def counts(self, table: Floats) -> Floats:
-        """How many passages fall into each bin; `table` has the probabilities (passages, 3) of one sentence."""
-        return histogram(table, self.bins, self.labels)
-
     def score(self, table: Floats) -> float:
         """A sentence's score: any number; above 0 speaks for it where `final` is as it is fitted here."""
-        return float(self.counts(table) @ np.array(self.weights) + self.bias)
+        return float(histogram(table, self.bins, self.labels) @ np.array(self.weights) + self.bias)
 
     def probability(self, scores: Sequence[float]) -> float:
         """That a summary with sentences of these scores is consistent with its document."""
@@ -110,44 +106,6 @@ def load(file: str | Path | DataFile) -> Convolution:
         return Convolution(**{**values, **lists})
     except (KeyError, TypeError, ValueError) as error:
         raise InputError.at(file.path, None, None, f"is no SummaC-Conv: {error}") from error
-
-
-def fit(
-    summaries: Sequence[Sequence[Floats]],
-    consistent: Sequence[int],
-    *,
-    bins: Sequence[float] = EVEN50,
-    labels: str = "e",
-    ridge: float = 1.0,
-    rounds: int = 100,
-) -> Convolution:
-    """The weights under which the labelled summaries are likeliest.
-
-    `summaries` holds for each summary the tables (passages, 3) of its sentences; `consistent` is 1 or 0 for each. With
-    the mean over sentences the model is linear in the mean histogram, so this is a logistic regression with the squared
-    weights times `ridge` / 2 added to the loss: it has one optimum, found by Newton's method, whatever the seed.
-    Raises UsageError where there is nothing to learn from.
-    """
-    truth = np.array(consistent, dtype=np.float64)
-    if len(summaries) != len(truth) or not set(truth.tolist()) == {0.0, 1.0}:
-        raise UsageError("SummaC-Conv is fitted on summaries of both kinds, each labelled 1 (consistent) or 0")
-    if ridge <= 0:
-        raise UsageError(f"the ridge must be above 0, got {ridge:g}")
-    means = np.array([np.mean([histogram(table, bins, labels) for table in tables], axis=0) for tables in summaries])
-    columns = np.hstack([means, np.ones((len(means), 1))])
-    weights = np.zeros(columns.shape[1])
-    penalty = np.full(len(weights), ridge)
-    penalty[-1] = 1e-9  # the bias goes free
-    for _ in range(rounds):
-        chance = 1 / (1 + np.exp(-np.clip(columns @ weights, -500, 500)))
-        slope = columns.T @ (truth - chance) - penalty * weights
-        curve = (columns * (chance * (1 - chance))[:, None]).T @ columns + np.diag(penalty)
-        step = np.linalg.solve(curve, slope)
-        weights = weights + step * min(1.0, 5.0 / max(1e-12, float(np.abs(step).max())))
-        if float(np.abs(step).max()) < 1e-10:
-            break
-    fitted = Convolution(tuple(map(float, bins)), labels, tuple(weights[:-1].tolist()), float(weights[-1]))
-    return replace(fitted, card={"summaries": len(truth), "consistent": int(truth.sum()), "ridge": ridge})
 
 
 def released(

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from pydantic import field_validator
 
-from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Role, Tools
 from summeter.evaluators.entailment.arcs import MOST, WHAT, Arc, Arcs, parsed, read_arcs, words
 from summeter.evaluators.entailment.reasons import short
 from summeter.models.fitted import DataFile
@@ -69,10 +69,9 @@ class DAE(Evaluator):
     claim): p(entailed), label 1 where it is over .5, evidence its two words.
     """
 
-    name: ClassVar[str] = "dae"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "whether the document entails every dependency arc of the summary (DAE)"
-    aspects: ClassVar[tuple[str, ...]] = ASPECTS
+    name, version = "dae", "1"
+    summary = "whether the document entails every dependency arc of the summary (DAE)"
+    aspects = ASPECTS
     roles: ClassVar[Mapping[str, Role]] = {
         "arcs": Role(
             "token_classifier",
@@ -82,8 +81,8 @@ class DAE(Evaluator):
             ),
         )
     }
-    code_licence: ClassVar[str] = "none"
-    reduce: ClassVar[Reduce] = "whole"
+    code_licence = "none"
+    reduce = "whole"
 
     corenlp: DataFile | None = None
     by: Literal["summary", "sentence"] = "summary"

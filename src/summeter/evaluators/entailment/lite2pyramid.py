@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from pydantic import field_validator, model_validator
 
-from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Role, Tools
 from summeter.evaluators.entailment.classified import unread
 from summeter.evaluators.entailment.premises import ENTAIL, Floats
 from summeter.evaluators.entailment.reasons import beside
@@ -60,15 +60,14 @@ class Lite2Pyramid(Evaluator):
     `truncated_tokens`.
     """
 
-    name: ClassVar[str] = "lite2pyramid"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "which content units the summary entails, by an NLI network (Lite2Pyramid)"
-    aspects: ClassVar[tuple[str, ...]] = (COMPLETENESS,)
+    name, version = "lite2pyramid", "1"
+    summary = "which content units the summary entails, by an NLI network (Lite2Pyramid)"
+    aspects = (COMPLETENESS,)
     roles: ClassVar[Mapping[str, Role]] = {"lite2pyramid": Role("classifier", checkpoints=CHECKPOINTS)}
-    code_licence: ClassVar[str] = "none"
-    reduce: ClassVar[Reduce] = "whole"
-    reads_sentences: ClassVar[bool] = False
-    positional_setting: ClassVar[str | None] = "score"
+    code_licence = "none"
+    reduce = "whole"
+    reads_sentences = False
+    positional_setting = "score"
 
     score: Score = "p2c"
     variant: Literal["paper", "legacy"] = "paper"
@@ -141,8 +140,8 @@ class Lite3Pyramid(Lite2Pyramid):
     parser shows (English; extra `parse`): not the paper's units, so the signature names the parser.
     """
 
-    name: ClassVar[str] = "lite3pyramid"
-    summary: ClassVar[str] = "which machine-drawn units of the references the summary entails (Lite3Pyramid)"
+    name = "lite3pyramid"
+    summary = "which machine-drawn units of the references the summary entails (Lite3Pyramid)"
     roles: ClassVar[Mapping[str, Role]] = {"lite3pyramid": Role("classifier", checkpoints=CHECKPOINTS)}
 
     parsed: bool = False

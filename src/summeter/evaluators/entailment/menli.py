@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Checkpoint, Evaluator, Prepared, Reduce, Role, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, Prepared, Role, Tools
 from summeter.evaluators.derived import DerivedEvaluator, Member, MemberJudgments, named_members, opinion_of
 from summeter.evaluators.entailment.reasons import short
 from summeter.models.networks import CountTokens, Entailment, Network, TokenLimit, entailments
@@ -58,15 +58,14 @@ class Menli(Evaluator):
     [-1, 0]).
     """
 
-    name: ClassVar[str] = "menli"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "NLI between whole summary and reference or document, in both directions (MENLI)"
-    aspects: ClassVar[tuple[str, ...]] = (ENTAILMENT, FAITHFULNESS)
+    name, version = "menli", "1"
+    summary = "NLI between whole summary and reference or document, in both directions (MENLI)"
+    aspects = (ENTAILMENT, FAITHFULNESS)
     roles: ClassVar[Mapping[str, Role]] = {"nli": NETWORK}
-    code_licence: ClassVar[str] = "MIT"
-    reduce: ClassVar[Reduce] = "whole"
-    value_range: ClassVar[tuple[float, float] | None] = (-1.0, 1.0)
-    reads_sentences: ClassVar[bool] = False
+    code_licence = "MIT"
+    reduce = "whole"
+    value_range = (-1.0, 1.0)
+    reads_sentences = False
 
     direction: Direction = "avg"
     formula: Formula = "e"
@@ -132,10 +131,9 @@ class MenliCombined(DerivedEvaluator):
     nothing to scale by, and the judgment is skipped with this reason. Writes one judgment of the summary, in [0, 1].
     """
 
-    name: ClassVar[str] = "menli.combined"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "MENLI and another evaluator, each scaled over the run, as a weighted mean"
-    aspects: ClassVar[tuple[str, ...]] = (ENTAILMENT, FAITHFULNESS)
+    name, version = "menli.combined", "1"
+    summary = "MENLI and another evaluator, each scaled over the run, as a weighted mean"
+    aspects = (ENTAILMENT, FAITHFULNESS)
     roles: ClassVar[Mapping[str, Role]] = {
         "nli": NETWORK,
         "encoder": Role("encoder"),
@@ -144,11 +142,11 @@ class MenliCombined(DerivedEvaluator):
         "judge": Role(),
         "extractor": Role(),
     }
-    code_licence: ClassVar[str] = "MIT"
-    reduce: ClassVar[Reduce] = "whole"
-    reads_sentences: ClassVar[bool] = False
-    positional_setting: ClassVar[str | None] = "other"
-    always_signed: ClassVar[tuple[str, ...]] = ("weight",)
+    code_licence = "MIT"
+    reduce = "whole"
+    reads_sentences = False
+    positional_setting = "other"
+    always_signed = ("weight",)
 
     other: str = "bertscore"
     aspect: str = "bertscore_f1"

@@ -13,15 +13,15 @@ from typing import ClassVar, Literal, NamedTuple, Self, assert_never
 import numpy as np
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
-from summeter.evaluators.entailment.classified import at_best_chunk, outputs, over_sentences, unread
+from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Role, Tools
+from summeter.evaluators.entailment.classified import at_best_chunk, over_sentences, unread
 from summeter.evaluators.entailment.premises import Floats
 from summeter.evaluators.llm import NoVerdict
 from summeter.evaluators.windows import LEAST, RESERVE
 from summeter.models.base import Message, TokenLogprobs
-from summeter.models.networks import CountTokens, Cut, FirstWord, Framing, softmax
+from summeter.models.networks import Classify, CountTokens, FirstWord, Framing, softmax
 from summeter.models.prompts import Prompt
-from summeter.models.structured import Answer, BoundLLM, Form, Sampling
+from summeter.models.structured import BoundLLM, Form, Sampling
 from summeter.models.tokens import tokens
 from summeter.records import (
     HASH,
@@ -103,10 +103,9 @@ class MiniCheck(Evaluator):
     score.
     """
 
-    name: ClassVar[str] = "minicheck"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "summary sentences against chunks of the document, by a fact-checking network (MiniCheck)"
-    aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
+    name, version = "minicheck", "1"
+    summary = "summary sentences against chunks of the document, by a fact-checking network (MiniCheck)"
+    aspects = (FAITHFULNESS,)
     roles: ClassVar[Mapping[str, Role]] = {
         "minicheck": Role(
             "classifier",
@@ -124,9 +123,9 @@ class MiniCheck(Evaluator):
             )
         ),
     }
-    code_licence: ClassVar[str] = "Apache-2.0"
-    reduce: ClassVar[Reduce] = "whole"
-    positional_setting: ClassVar[str | None] = "network"
+    code_licence = "Apache-2.0"
+    reduce = "whole"
+    positional_setting = "network"
 
     network: Network = "encoder"
     chunk: int | None = Field(default=None, ge=16)
@@ -184,7 +183,9 @@ class MiniCheck(Evaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment a sentence where sentences are the claims, and one of the summary."""
-        builder = self.builder(item, prepared, tools, model=self._model_id(tools))
+        (role,) = self.required_roles
+        model = (tools.llm if self.network == "llm" else tools.network)(role).id
+        builder = self.builder(item, prepared, tools, model=model)
         chunks = tools.once("chunks", lambda: joined(pieces(item.document, self.sentences), prepared.data["chunks"]))
         if (self.claims or self.usual_claims) == "summary":
             verdicts = await self._verdicts(chunks, [item.summary.text], tools)
@@ -203,17 +204,6 @@ class MiniCheck(Evaluator):
         best = verdicts.values[:, scored].max(axis=0)
         return [over_sentences(builder, best, chunks, self.threshold, self.pool), *parts]
 
-    def _model_id(self, tools: Tools) -> str:
-        match self.network:
-            case "encoder":
-                return tools.network("minicheck").id
-            case "t5":
-                return tools.network("minicheck_t5").id
-            case "llm":
-                return tools.llm("judge").id
-            case _:
-                assert_never(self.network)
-
     def _part(
         self, builder: JudgmentBuilder, at: int | None, chunks: Sequence[TextSpan], verdicts: Verdicts, claim: int
     ) -> Judgment:
@@ -227,26 +217,23 @@ class MiniCheck(Evaluator):
         shown = ("supported by", "not supported; nearest:")
         return at_best_chunk(builder, at, column, chunks, self.threshold, shown, more)
 
-    @property
-    def _framing(self) -> Framing:
-        legacy = self.variant == "legacy"
-        cut: Cut = "longest_first" if legacy else "only_first"
-        return Framing(cut, TEMPLATES[self.network], marks=legacy, limit=LONGEST)
-
     async def _verdicts(self, chunks: Sequence[TextSpan], claims: Sequence[str], tools: Tools) -> Verdicts:
         """What the network says of each chunk and each claim."""
+        if self.network == "llm":
+            return await self._asked(chunks, claims, tools.llm("judge"))
+        legacy = self.variant == "legacy"
+        how = Framing("longest_first" if legacy else "only_first", TEMPLATES[self.network], marks=legacy, limit=LONGEST)
+        rows, shape = [(chunk.text, claim) for chunk in chunks for claim in claims], (len(chunks), len(claims))
         match self.network:
             case "encoder":
-                how, network = self._framing, tools.network("minicheck")
-                values = softmax(await outputs(network, chunks, claims, 2, how))[:, :, 1]
+                network = tools.network("minicheck")
+                logits = await network.ask([Classify(row, 2, how) for row in rows])
+                values = softmax(np.array(logits, dtype=np.float64).reshape(*shape, 2))[:, :, 1]
                 return Verdicts(values, await unread(network, [chunk.text for chunk in chunks], claims, how))
             case "t5":
-                rows = [(chunk.text, claim) for chunk in chunks for claim in claims]
                 # The softmax of two logits is that of their log-probabilities.
-                firsts = await tools.network("minicheck_t5").ask([FirstWord(row, WORDS, self._framing) for row in rows])
-                return Verdicts(softmax(np.array(firsts).reshape(len(chunks), len(claims), 2))[:, :, 1])
-            case "llm":
-                return await self._asked(chunks, claims, tools.llm("judge"))
+                firsts = await tools.network("minicheck_t5").ask([FirstWord(row, WORDS, how) for row in rows])
+                return Verdicts(softmax(np.array(firsts).reshape(*shape, 2))[:, :, 1])
             case _:
                 assert_never(self.network)
 
@@ -256,17 +243,28 @@ class MiniCheck(Evaluator):
         lacks, calls = dict[int, NoVerdict](), dict[int, tuple[str, ...]]()
         lengths = [tokens(chunk.text) for chunk in chunks]
         for at, claim in enumerate(claims):
+            room = readable(llm) - sum(tokens(message.content) for message in question("", claim).messages) - 1
             for number, chunk in enumerate(chunks):
-                shown = fitted(chunk.text, lengths[number], claim, llm)
-                if shown != chunk.text:
-                    cut[number] = max(cut[number], lengths[number] - tokens(shown))
-                answer = await answered(question(shown, claim), llm)
-                calls[at] = (*calls.get(at, ()), *answer.calls)
-                if answer.data is None:
+                length, shown = lengths[number], chunk.text
+                if length > room:
+                    why = f"a chunk of the document has about {length:,} tokens, and {llm.id} has room for {room:,} "
+                    why += "beside the claim"
+                    if room < LEAST:
+                        raise ContextError(
+                            why, "; choose a server that reads more (", Parameter("context", "TOKENS"), ")"
+                        )
+                    if llm.settings.on_overflow == "error":
+                        way_out = Parameter("on_overflow", "truncate")
+                        raise ContextError(why, "; choose a smaller `chunk`, or ", way_out)
+                    shown = tiles(shown, (), room, tokens)[0].text
+                    cut[number] = max(cut[number], length - tokens(shown))
+                answer, keys = await answered(question(shown, claim), llm)
+                calls[at] = (*calls.get(at, ()), *keys)
+                if isinstance(answer, NoVerdict):
                     where = "" if len(chunks) == 1 else f"chunk {number + 1} of {len(chunks)}: "
-                    lacks[at] = NoVerdict(answer.status, f"{where}{answer.reason}")
+                    lacks[at] = answer._replace(reason=f"{where}{answer.reason}")
                     break
-                values[number, at] = answer.data
+                values[number, at] = answer
         return Verdicts(values, sum(cut) or None, lacks, calls)
 
 
@@ -327,37 +325,22 @@ def question(document: str, claim: str) -> Prompt:
     return Prompt("minicheck", digest([SYSTEM, *USER], HASH), turns)
 
 
-def fitted(text: str, length: int, claim: str, llm: BoundLLM) -> str:
-    """The text of `length` tokens, or as much of its beginning as is read beside the claim. ContextError where that is
-    next to nothing, or where nothing may be cut."""
-    frame = sum(tokens(message.content) for message in question("", claim).messages)
-    room = readable(llm) - frame - 1
-    if length <= room:
-        return text
-    why = f"a chunk of the document has about {length:,} tokens, and {llm.id} has room for {room:,} beside the claim"
-    if room < LEAST:
-        raise ContextError(why, "; choose a server that reads more (", Parameter("context", "TOKENS"), ")")
-    if llm.settings.on_overflow == "error":
-        raise ContextError(why, "; choose a smaller `chunk`, or ", Parameter("on_overflow", "truncate"))
-    return tiles(text, (), room, tokens)[0].text
-
-
-async def answered(prompt: Prompt, llm: BoundLLM) -> Answer[float]:
-    """The probability of yes. CapabilityError where the server gives no log-probabilities at all."""
+async def answered(prompt: Prompt, llm: BoundLLM) -> tuple[float | NoVerdict, tuple[str, ...]]:
+    """The probability of yes, or why there is none; and the calls. CapabilityError where the server gives no
+    log-probabilities at all."""
     answer = await llm.ask(prompt, PLAIN, FIRST_TOKEN)
-    rest = (answer.calls, answer.text, answer.logprobs)
     if answer.data is None:
-        return Answer(None, answer.status, answer.reason, *rest)
-    if not answer.logprobs:
-        if not answer.data.strip():
-            return Answer(None, "unparsed", "the reply is empty", *rest)
-        raise CapabilityError(
-            f"{llm.id} answered without log-probabilities, of which minicheck[llm] makes its score", lacks="logprobs"
-        )
-    try:
-        return Answer(probability(answer.logprobs[0]), "ok", None, *rest)
-    except ReplyError as error:
-        return Answer(None, error.kind, str(error), *rest)
+        return NoVerdict(answer.status, answer.reason or "no usable reply"), answer.calls
+    if answer.logprobs:
+        try:
+            return probability(answer.logprobs[0]), answer.calls
+        except ReplyError as error:
+            return NoVerdict(error.kind, str(error)), answer.calls
+    if not answer.data.strip():
+        return NoVerdict("unparsed", "the reply is empty"), answer.calls
+    raise CapabilityError(
+        f"{llm.id} answered without log-probabilities, of which minicheck[llm] makes its score", lacks="logprobs"
+    )
 
 
 def probability(first: TokenLogprobs) -> float:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self, assert_never
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Role, Tools
 from summeter.evaluators.entailment.convolution import Convolution, load, weights_file
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, Floats, Premises, fitted
 from summeter.evaluators.entailment.reasons import TELLING, against, shares
@@ -43,13 +43,12 @@ class SummaC(Evaluator):
     one that contradicts most, where one does.
     """
 
-    name: ClassVar[str] = "summac"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "each summary sentence against every passage, by an NLI network (SummaC-ZS, SummaC-Conv)"
-    aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
+    name, version = "summac", "1"
+    summary = "each summary sentence against every passage, by an NLI network (SummaC-ZS, SummaC-Conv)"
+    aspects = (FAITHFULNESS,)
     roles: ClassVar[Mapping[str, Role]] = {"nli": Role("classifier")}
-    reduce: ClassVar[Reduce] = "whole"
-    value_range: ClassVar[tuple[float, float] | None] = (-1.0, 1.0)
+    reduce = "whole"
+    value_range = (-1.0, 1.0)
 
     variant: Literal["zs", "conv"] = "zs"
     granularity: str = "sentence"

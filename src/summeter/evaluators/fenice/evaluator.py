@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Prepared, PromptedEvaluator, Reduce, Role, Tools
+from summeter.evaluators.base import Prepared, PromptedEvaluator, Role, Tools
 from summeter.evaluators.claims.extract import (
     PACKAGE,
     TEMPLATE,
@@ -55,12 +55,9 @@ class Fenice(PromptedEvaluator):
     judgment of the summary.
     """
 
-    name: ClassVar[str] = "fenice"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = (
-        "claims of the summary, each aligned with passages of the document by an NLI network (FENICE)"
-    )
-    aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
+    name, version = "fenice", "1"
+    summary = "claims of the summary, each aligned with passages of the document by an NLI network (FENICE)"
+    aspects = (FAITHFULNESS,)
     roles: ClassVar[Mapping[str, Role]] = {
         "nli": Role(
             "classifier", hint="The paper's network is hf/MoritzLaurer/DeBERTa-v3-large-mnli-fever-anli-ling-wanli"
@@ -75,9 +72,9 @@ class Fenice(PromptedEvaluator):
         "extractor": Role(),
         "resolver": Role(),
     }
-    code_licence: ClassVar[str] = "CC BY-NC-SA 4.0"
-    reduce: ClassVar[Reduce] = "mean"
-    value_range: ClassVar[tuple[float, float] | None] = (-1.0, 1.0)
+    code_licence = "CC BY-NC-SA 4.0"
+    reduce = "mean"
+    value_range = (-1.0, 1.0)
 
     variant: Variant = "paper"
     claims: Literal["sentence", "seq2seq", "llm"] = "seq2seq"

@@ -8,7 +8,7 @@ document is not part of it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Final, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -40,7 +40,7 @@ from summeter.evaluators.replies import (
     yes,
 )
 from summeter.models.prompts import PromptFolder, fence_code, lines
-from summeter.records import Document, Item, Judgment, KeyFacts, ReplyError, Unit
+from summeter.records import Document, Item, Judgment, KeyFacts, ReplyError
 from summeter.text.match import QuoteFinder
 
 COMPLETENESS: Final = "completeness"
@@ -88,12 +88,11 @@ class Align(LLMJudge[Alignment]):
     label 1 where it conveys some key fact). Without key facts both aspects have the status of that failure.
     """
 
-    name: ClassVar[str] = "finesure.align"
-    version: ClassVar[str] = "2"
-    summary: ClassVar[str] = "An LLM judge matches key facts with summary sentences (FineSurE)."
-    binary_units: ClassVar[frozenset[Unit]] = frozenset({"sentence", "key_fact"})
-    aspects: ClassVar[tuple[str, ...]] = (COMPLETENESS, CONCISENESS)
-    long_documents: ClassVar[Literal["passages", "windows", "unread"]] = "unread"
+    name, version = "finesure.align", "2"
+    summary = "An LLM judge matches key facts with summary sentences (FineSurE)."
+    binary_units = frozenset({"sentence", "key_fact"})
+    aspects = (COMPLETENESS, CONCISENESS)
+    long_documents = "unread"
 
     strategy: Strategy = "instruction"
     source: Source = "auto"
@@ -114,11 +113,6 @@ class Align(LLMJudge[Alignment]):
     def templates(self) -> tuple[str, ...]:
         """The prompts of extraction and alignment together."""
         return (self.template, *self._extraction.templates)
-
-    @property
-    def form_name(self) -> str:
-        """What the schema is called when it is sent."""
-        return "alignment"
 
     def skip_reason(self, item: Item) -> str | None:
         """As for every evaluator; and there must be sentences."""
@@ -152,7 +146,11 @@ class Align(LLMJudge[Alignment]):
 
     def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
         """One match a key fact, with what the strategy asks for."""
-        return schema(len(_facts(data).facts), len(item.sentences), WANTED[self.strategy])
+        wanted, sentences = WANTED[self.strategy], len(item.sentences)
+        line_numbers = list_schema({"type": "integer", "enum": list(range(1, sentences + 1))}, sentences, least=None)
+        verdict = {"category": {"type": "string", "enum": list(DEGREES)}} if wanted.category else {"present": YES_NO}
+        match = {**asked_first(wanted), **verdict, "lines": line_numbers}
+        return keyed_schema(len(_facts(data).facts), "match", match)
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Alignment:
         """One match a key fact, in this evaluator's form or the released code's."""
@@ -186,9 +184,21 @@ class Align(LLMJudge[Alignment]):
         return [*(first or [ExpectedJudgment(COMPLETENESS)]), *second]
 
     def judgments(self, reply: Alignment, builder: JudgmentBuilder) -> list[Judgment]:
-        """One judgment per key fact and one per sentence."""
+        """One judgment per key fact and one per sentence. Of what the released parser reads: one per returned item, and
+        one for the summary, the number of distinct lines named, in range or not, by the number of sentences. It may
+        exceed 1."""
         if reply.released is not None:
-            return _released(reply.facts, reply.released, builder)
+            present, named = reply.released
+            list_id = reply.facts.id if len(present) == len(reply.facts.facts) else legacy.LIST
+            count = len(builder.item.sentences)
+            why = f"{len(named)} distinct lines named, {count} sentences"
+            return [
+                *(
+                    builder.ok(COMPLETENESS, "key_fact", index, value=float(one), label=one, list_id=list_id)
+                    for index, one in enumerate(present)
+                ),
+                builder.ok(CONCISENESS, value=len(named) / count, reason=why),
+            ]
         spans = builder.item.summary.sentences
         finder = QuoteFinder(builder.item.summary.text)
         carried: list[list[str]] = [[] for _ in spans]
@@ -239,10 +249,9 @@ class FineSurE(Evaluator):
     ['finesure.fact_check', 'finesure.align']
     """
 
-    name: ClassVar[str] = "finesure"
-    version: ClassVar[str] = "2"
-    summary: ClassVar[str] = "Faithfulness, completeness and conciseness by an LLM judge (FineSurE)."
-    aspects: ClassVar[tuple[str, ...]] = ("faithfulness", "completeness", "conciseness")
+    name, version = "finesure", "2"
+    summary = "Faithfulness, completeness and conciseness by an LLM judge (FineSurE)."
+    aspects = ("faithfulness", "completeness", "conciseness")
     roles: ClassVar[Mapping[str, Role]] = {"judge": Role()}
 
     taxonomy: Taxonomy = "finesure"
@@ -277,63 +286,36 @@ class FineSurE(Evaluator):
         )
 
 
-def schema(facts: int, sentences: int, wanted: Wanted = WANTED["instruction"]) -> dict[str, Any]:
-    """An object with one required property a key fact; line numbers in range. Shaped as the fact check's."""
-    line_numbers = list_schema({"type": "integer", "enum": list(range(1, sentences + 1))}, sentences, least=None)
-    verdict = {"category": {"type": "string", "enum": list(DEGREES)}} if wanted.category else {"present": YES_NO}
-    return keyed_schema(facts, "match", {**asked_first(wanted), **verdict, "lines": line_numbers})
-
-
 def _match(entry: Any, sentences: int, wanted: Wanted) -> Match:
     """The match in an entry of this evaluator's form, or of the released one: {"key fact", "response", "line number"}.
 
-    The lines of an absent fact are ignored. A fact said to be present in no line is an answer that contradicts itself:
-    completeness would count a fact that no sentence conveys.
+    A single line number counts as a list of one; the lines of an absent fact are ignored. A fact said to be present in
+    no line is an answer that contradicts itself: completeness would count a fact that no sentence conveys.
     """
-    degree = _degree(field(entry, "category")) if wanted.category else None
+    degree = None
+    if wanted.category:
+        named = field(entry, "category")
+        degree = choice(named)
+        if degree not in DEGREES:
+            raise ReplyError(f"{show(named)} is none of the categories: {', '.join(DEGREES)}")
     present = degree == WHOLLY if wanted.category else yes(field(entry, "present", "response"))
     why = optional_text(entry) if wanted.reason else None
     quotes = quotes_of(entry) if wanted.quote else ()
     if not present:
         return Match(present=False, degree=degree, reason=why, quotes=quotes)
-    numbers = _lines(field(entry, "lines", "line number"), sentences)
-    if not numbers:
-        raise ReplyError("it is said to be present, but in no line")
-    return Match(present=True, sentences=numbers, degree=degree, reason=why, quotes=quotes)
-
-
-def _degree(value: Any) -> str:
-    degree = choice(value)
-    if degree not in DEGREES:
-        raise ReplyError(f"{show(value)} is none of the categories: {', '.join(DEGREES)}")
-    return degree
-
-
-def _lines(value: Any, sentences: int) -> tuple[int, ...]:
-    """Line numbers as indexes from 0; a single number counts as a list of one."""
+    value = field(entry, "lines", "line number")
     indexes = set()
-    for entry in value if isinstance(value, list) else [value]:
-        line = number(entry)
+    for written in value if isinstance(value, list) else [value]:
+        line = number(written)
         if line is None:
-            raise ReplyError(f"{show(entry)} is not a line number")
+            raise ReplyError(f"{show(written)} is not a line number")
         if not 1 <= line <= sentences:
             raise ReplyError(f"line {line}, but the lines run from 1 to {sentences}")
         indexes.add(line - 1)
-    return tuple(sorted(indexes))
+    if not indexes:
+        raise ReplyError("it is said to be present, but in no line")
+    return Match(present=True, sentences=tuple(sorted(indexes)), degree=degree, reason=why, quotes=quotes)
 
 
 def _facts(data: Mapping[str, Any]) -> KeyFacts:
     return KeyFacts.of(data.get("key_facts", ()), data.get("origin", "given"))
-
-
-def _released(facts: KeyFacts, reply: legacy.Alignment, builder: JudgmentBuilder) -> list[Judgment]:
-    """One judgment per returned item (completeness), and one for the summary (conciseness): the number of distinct
-    lines named, in range or not, by the number of sentences. It may exceed 1."""
-    list_id = facts.id if len(reply.present) == len(facts.facts) else legacy.LIST
-    sentences = len(builder.item.sentences)
-    judgments = [
-        builder.ok(COMPLETENESS, "key_fact", index, value=float(present), label=present, list_id=list_id)
-        for index, present in enumerate(reply.present)
-    ]
-    reason = f"{len(reply.lines)} distinct lines named, {sentences} sentences"
-    return [*judgments, builder.ok(CONCISENESS, value=len(reply.lines) / sentences, reason=reason)]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, Final, Literal, NamedTuple, Self
+from typing import Any, Final, Literal, NamedTuple, Self, get_args
 
 from pydantic import model_validator
 
@@ -34,7 +34,7 @@ from summeter.evaluators.replies import (
 )
 from summeter.evaluators.supported import SentenceJudge, SupportVerdict, support_judgment
 from summeter.models.prompts import fence_code, lines
-from summeter.records import Item, Judgment, ReplyError, Span, Unit, canonical_error_type
+from summeter.records import Item, Judgment, ReplyError, Span, canonical_error_type
 from summeter.records.taxonomy import FINESURE, NO_ERROR, UNISUMEVAL
 from summeter.text.match import QuoteFinder
 
@@ -63,12 +63,10 @@ class Wanted(NamedTuple):
 
 
 WANTED: Final[dict[Strategy, Wanted]] = {
-    "basic": Wanted(steps=False, category=False, reason=False, quote=False),
-    "instruction": Wanted(steps=True, category=False, reason=False, quote=False),
-    "categorization": Wanted(steps=True, category=True, reason=False, quote=False),
-    "reasoning": Wanted(steps=True, category=True, reason=True, quote=False),
-    "evidence": Wanted(steps=True, category=True, reason=True, quote=True),
+    strategy: Wanted(steps=level > 0, category=level > 1, reason=level > 2, quote=level > 3)
+    for level, strategy in enumerate(get_args(Strategy))
 }
+"""Each strategy asks for all that the one before it asks for, and for one thing more."""
 
 
 class FactCheck(SentenceJudge):
@@ -91,11 +89,10 @@ class FactCheck(SentenceJudge):
     gives one failed judgment per sentence.
     """
 
-    name: ClassVar[str] = "finesure.fact_check"
-    version: ClassVar[str] = "2"
-    summary: ClassVar[str] = "An LLM judge finds the factual errors of each sentence (FineSurE)."
-    binary_units: ClassVar[frozenset[Unit]] = frozenset({"sentence"})
-    reply_tokens: ClassVar[int] = 80  # reason and quote included
+    name, version = "finesure.fact_check", "2"
+    summary = "An LLM judge finds the factual errors of each sentence (FineSurE)."
+    binary_units = frozenset({"sentence"})
+    reply_tokens = 80  # reason and quote included
 
     taxonomy: Taxonomy = "finesure"
     strategy: Strategy = "reasoning"
@@ -111,11 +108,6 @@ class FactCheck(SentenceJudge):
         if not self._wanted.category:
             return "fact_check_yes_no"
         return "fact_check" if self.taxonomy == "finesure" else f"fact_check_{self.taxonomy}"
-
-    @property
-    def form_name(self) -> str:
-        """What the schema is called when it is sent."""
-        return "fact_check"
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """The document first: the same beginning for all evaluators and all summaries of a document, so that a
@@ -156,10 +148,10 @@ class FactCheck(SentenceJudge):
     def parse_released(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Verdicts:
         """One verdict per label that the released parser reads, however many there are."""
         del item, data
-        labels = legacy.parse_fact_check(text)
-        if not labels:
+        categories = legacy.parse_fact_check(text)
+        if not categories:
             raise ReplyError(f"the released parser finds no verdict in {show(text)}", fault="no_json")
-        return tuple(SupportVerdict(not label.error, clean(label.type) or None) for label in labels)
+        return tuple(SupportVerdict(name.lower() == NO_ERROR, clean(name) or None) for name in categories)
 
     def judgments(self, reply: Verdicts, builder: JudgmentBuilder) -> list[Judgment]:
         """One judgment a verdict. Where their count is not the summary's (which only the released parser lets pass),
@@ -176,8 +168,11 @@ class FactCheck(SentenceJudge):
         """The judgment, with the places of the document that were quoted."""
         if verdict.quotes is None:
             return support_judgment(builder, verdict, place)
-        evidence, reason = _evidence(verdict, builder.item.document.text)
-        return support_judgment(builder, verdict._replace(reason=reason), place, evidence)
+        spans, notes = find_quotes(verdict.quotes, _finder(builder.item.document.text), "document")
+        if verdict.supported and not verdict.quotes:
+            notes.append("[no quote given]")
+        reason = " ".join(filter(None, [verdict.reason, *notes])) or None
+        return support_judgment(builder, verdict._replace(reason=reason), place, spans)
 
     @property
     def _wanted(self) -> Wanted:
@@ -189,7 +184,10 @@ class FactCheck(SentenceJudge):
         bare = isinstance(entry, str)
         if bare:
             entry = {"category" if self._wanted.category else "supported": entry}
-        _check_sentence(entry.get("sentence"), place, sentences)
+        # Judges often retype a sentence a little, so no match is no fault; but the text of another one is.
+        repeated, own = _letters(entry.get("sentence")), [_letters(sentence) for sentence in sentences]
+        if repeated and repeated != own[place] and repeated in own:
+            raise ReplyError(f"the entry in its place repeats sentence {own.index(repeated) + 1}", fault="wrong_count")
         if not self._wanted.category:
             return SupportVerdict(yes(field(entry, "supported")), None, optional_text(entry))
         if "category" not in entry:
@@ -207,14 +205,6 @@ def check_strategy(strategy: Strategy, taxonomy: Taxonomy) -> None:
             f"strategy={strategy} asks for yes or no and for no category, so taxonomy={taxonomy} has no effect; "
             "leave one of them out"
         )
-
-
-def _evidence(verdict: SupportVerdict, document: str) -> tuple[tuple[Span, ...], str | None]:
-    """Where the quotes stand in the document; and the reason, with a note on those that stand nowhere."""
-    spans, notes = find_quotes(verdict.quotes or (), _finder(document), "document")
-    if verdict.supported and not verdict.quotes:
-        notes.append("[no quote given]")
-    return spans, " ".join(filter(None, [verdict.reason, *notes])) or None
 
 
 @lru_cache(maxsize=32)
@@ -238,16 +228,6 @@ def category(value: Any, taxonomy: Taxonomy) -> str:
     if name in CATEGORIES[taxonomy]:
         return name
     raise ReplyError(f"{show(value)} is none of the categories: {', '.join(CATEGORIES[taxonomy])}")
-
-
-def _check_sentence(repeated: Any, index: int, sentences: tuple[str, ...]) -> None:
-    """Judges often retype a sentence a little, so no match is no fault; but the text of another one is."""
-    letters = _letters(repeated)
-    if not letters or letters == _letters(sentences[index]):
-        return
-    for other, sentence in enumerate(sentences):
-        if letters == _letters(sentence):
-            raise ReplyError(f"the entry in its place repeats sentence {other + 1}", fault="wrong_count")
 
 
 def _letters(text: Any) -> str:

@@ -11,6 +11,8 @@ import ast
 import warnings
 from typing import Any, NamedTuple
 
+from summeter.records.taxonomy import NO_ERROR
+
 LIST = "legacy"  # the list_id of units that are whatever the reply held, not the item's own
 _ERRORS = (
     "out-of-context error", "entity error", "predicate error", "circumstantial error",
@@ -20,13 +22,6 @@ _ERRORS = (
 _ANY = (ValueError, SyntaxError, TypeError, LookupError, AttributeError, OverflowError, MemoryError, RecursionError)
 
 
-class Label(NamedTuple):
-    """The released verdict on one sentence; `error` as there: 1 is an error."""
-
-    error: int
-    type: str
-
-
 class Alignment(NamedTuple):
     """The released alignment: one 0/1 per returned item, and the set of all line numbers seen."""
 
@@ -34,11 +29,12 @@ class Alignment(NamedTuple):
     lines: set[int]
 
 
-def parse_fact_check(output: str) -> list[Label]:
-    """Labels as the released parser read them; empty where it failed.
+def parse_fact_check(output: str) -> list[str]:
+    """The category of each sentence as the released parser read them; empty where it failed. All but "no error", in
+    whatever case, are errors.
 
     >>> parse_fact_check("I cannot help with that.")
-    [Label(error=0, type='no error')]
+    ['no error']
     """
     start = output.find("[")
     is_list = start != -1
@@ -50,23 +46,17 @@ def parse_fact_check(output: str) -> list[Label]:
     try:
         value = _literal(fragment)
     except _ANY:
-        return [_search(chunk) for chunk in fragment.split("category")]
+        # Whichever error is found in a chunk, it counts as the last: the name left over from the released loop.
+        chunks = fragment.split("category")
+        return [_ERRORS[-1] if any(error in chunk for error in _ERRORS) else NO_ERROR for chunk in chunks]
     try:
-        return [_label(entry) for entry in value] if is_list else [_label(value)]
+        return [
+            entry["category"].replace("\n", "").replace("[", "").replace("]", "")
+            for entry in (value if is_list else [value])
+        ]
     except _ANY:
         # The released code now splits what is no longer a text, and gives up.
         return []
-
-
-def _label(entry: Any) -> Label:
-    category = entry["category"].replace("\n", "").replace("[", "").replace("]", "")
-    return Label(int(category.lower() != "no error"), category)
-
-
-def _search(chunk: str) -> Label:
-    if any(error in chunk for error in _ERRORS):
-        return Label(1, _ERRORS[-1])  # whichever was found: the name left over from the loop
-    return Label(0, "no error")
 
 
 def parse_alignment(output: str) -> Alignment:
@@ -75,14 +65,14 @@ def parse_alignment(output: str) -> Alignment:
     try:
         entries = _literal(text[text.find("[") :])
         present = [int(entry["response"].lower() == "yes") for entry in entries]
-        lines = {_line(number) for entry in entries for number in entry["line number"]}
+        lines = {
+            int(number.replace("[", "").replace("]", "") if isinstance(number, str) else number)
+            for entry in entries
+            for number in entry["line number"]
+        }
     except _ANY:
         return Alignment([], set())
     return Alignment(present, lines)
-
-
-def _line(value: Any) -> int:
-    return int(value.replace("[", "").replace("]", "") if isinstance(value, str) else value)
 
 
 def _literal(text: str) -> Any:

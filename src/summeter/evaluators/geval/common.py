@@ -40,7 +40,7 @@ class ScoreForm(RatingJudge):
     the run asks for that one again, and for no other.
     """
 
-    positional_setting: ClassVar[str | None] = "scoring"
+    positional_setting = "scoring"
     reply: ClassVar[Mapping[str, Any]] = {"score": POINTS}
 
     scoring: Scoring = "logprob"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal, Self
 
 from pydantic import field_validator, model_validator
 
@@ -69,9 +69,8 @@ class GEval(ScoreForm):
     ['judge:p/m', 't:1', 'aspect:fluency', 'scoring:sample', 'draws:5']
     """
 
-    name: ClassVar[str] = "geval"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "A rating from 1 to 5 by evaluation steps, weighted by the judge's probabilities (G-Eval)."
+    name, version = "geval", "1"
+    summary = "A rating from 1 to 5 by evaluation steps, weighted by the judge's probabilities (G-Eval)."
 
     steps: Literal["model", "tuned"] | tuple[str, ...] = "model"
     key_facts: Source | Literal["none"] = "none"

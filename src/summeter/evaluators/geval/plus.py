@@ -23,7 +23,7 @@ from summeter.evaluators.llm import NO_DATA, NoVerdict, material
 from summeter.evaluators.replies import NO_YES, field, keyed_schema, read_entries, yes
 from summeter.evaluators.supported import FAITHFULNESS, SentenceJudge, SupportVerdict
 from summeter.models.prompts import PromptFolder, lines
-from summeter.records import Item, Unit
+from summeter.records import Item
 
 RATED_PLUS = ("completeness", "conciseness")
 
@@ -35,16 +35,10 @@ class GEvalPlusFaithfulness(SentenceJudge):
     0.0; the summary's score is the share that is. A reply that cannot be used gives one failed judgment a sentence.
     """
 
-    name: ClassVar[str] = "geval_plus.faithfulness"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "An LLM judge says of each sentence whether the document supports it (G-Eval+)."
-    binary_units: ClassVar[frozenset[Unit]] = frozenset({"sentence"})
-    reply_tokens: ClassVar[int] = 12
-
-    @property
-    def template(self) -> str:
-        """The name of its prompt template."""
-        return "geval_plus_faithfulness"
+    name, version = "geval_plus.faithfulness", "1"
+    summary = "An LLM judge says of each sentence whether the document supports it (G-Eval+)."
+    binary_units = frozenset({"sentence"})
+    reply_tokens = 12
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """The document first, as for every judge."""
@@ -76,10 +70,9 @@ class GEvalPlusRating(ScoreForm):
     As `geval`, with three steps that stand in the template; `scoring` and `draws` are its.
     """
 
-    name: ClassVar[str] = "geval_plus.rating"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "Completeness or conciseness from 1 to 5 in three fixed steps (G-Eval+)."
-    aspects: ClassVar[tuple[str, ...]] = RATED_PLUS
+    name, version = "geval_plus.rating", "1"
+    summary = "Completeness or conciseness from 1 to 5 in three fixed steps (G-Eval+)."
+    aspects = RATED_PLUS
 
     aspect: str = "completeness"
 
@@ -91,11 +84,6 @@ class GEvalPlusRating(ScoreForm):
                 "(faithfulness is judged by the sentence: geval_plus.faithfulness; other aspects: geval)"
             )
         return self
-
-    @property
-    def template(self) -> str:
-        """The name of its prompt template."""
-        return "geval_plus_rating"
 
 
 class GEvalPlus(Evaluator):
@@ -109,12 +97,11 @@ class GEvalPlus(Evaluator):
     ['geval_plus.faithfulness', 'geval_plus.rating', 'geval_plus.rating']
     """
 
-    name: ClassVar[str] = "geval_plus"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "Faithfulness by the sentence, completeness and conciseness from 1 to 5 (G-Eval+)."
-    aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS, *RATED_PLUS)
+    name, version = "geval_plus", "1"
+    summary = "Faithfulness by the sentence, completeness and conciseness from 1 to 5 (G-Eval+)."
+    aspects = (FAITHFULNESS, *RATED_PLUS)
     roles: ClassVar[Mapping[str, Role]] = {"judge": Role()}
-    positional_setting: ClassVar[str | None] = "scoring"
+    positional_setting = "scoring"
 
     aspect: Literal["all", "faithfulness", "completeness", "conciseness"] = "all"
     scoring: Scoring = "logprob"

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from summeter.evaluators.base import Checkpoint, Evaluator, Need, Prepared, Reduce, Role, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, Prepared, Role, Tools
 from summeter.models.networks import ClassifyTokens, FindTokens, Framing
 from summeter.records import Item, Judgment
 
@@ -37,18 +37,17 @@ class A3CU(Evaluator):
     the end of the run. Writes one judgment of the summary for each aspect.
     """
 
-    name: ClassVar[str] = "a3cu"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "content units shared with the reference, as a regression network estimates them (A3CU)"
-    aspects: ClassVar[tuple[str, ...]] = (RECALL, PRECISION, F1)
-    needs: ClassVar[frozenset[Need]] = frozenset({"reference"})
+    name, version = "a3cu", "1"
+    summary = "content units shared with the reference, as a regression network estimates them (A3CU)"
+    aspects = (RECALL, PRECISION, F1)
+    needs = frozenset({"reference"})
     roles: ClassVar[Mapping[str, Role]] = {
         "a3cu": Role("token_classifier", checkpoints=(Checkpoint("Yale-LILY/a3cu", "none stated"),))
     }
-    code_licence: ClassVar[str] = "none"
-    reduce: ClassVar[Reduce] = "whole"
-    value_range: ClassVar[tuple[float, float] | None] = None
-    reads_sentences: ClassVar[bool] = False
+    code_licence = "none"
+    reduce = "whole"
+    value_range = None
+    reads_sentences = False
 
     variant: Literal["paper", "legacy"] = "paper"
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Need, Prepared, Reduce, Role, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Role, Tools
 from summeter.evaluators.overlap.backbones import BASELINE_FILE, Baseline, baseline_of, layer_of
 from summeter.evaluators.overlap.greedy import Frequencies, Greedy, greedy, idf_file
 from summeter.models.fitted import DataFile
@@ -35,14 +35,13 @@ class BertScore(Evaluator):
     up; compare them with each other, not with a fixed mark.
     """
 
-    name: ClassVar[str] = "bertscore"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "greedy match of contextual token states with the references' (BERTScore)"
-    aspects: ClassVar[tuple[str, ...]] = ASPECTS
-    needs: ClassVar[frozenset[Need]] = frozenset({"reference"})
+    name, version = "bertscore", "1"
+    summary = "greedy match of contextual token states with the references' (BERTScore)"
+    aspects = ASPECTS
+    needs = frozenset({"reference"})
     roles: ClassVar[Mapping[str, Role]] = {"encoder": Role("encoder")}
-    reduce: ClassVar[Reduce] = "whole"
-    value_range: ClassVar[tuple[float, float] | None] = None
+    reduce = "whole"
+    value_range = None
 
     layer: int | None = Field(default=None, ge=0)
     idf: DataFile | None = None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.records import Item, Judgment
 from summeter.text.ngrams import words
@@ -15,11 +13,10 @@ class Length(Evaluator):
     It is a description, not a merit; judges and people whose ratings follow it may rate length.
     """
 
-    name: ClassVar[str] = "length"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "words and sentences of the summary, and its words as a share of the document's"
-    aspects: ClassVar[tuple[str, ...]] = ("words", "sentences", "sentence_words", "compression")
-    value_range: ClassVar[tuple[float, float] | None] = None
+    name, version = "length", "1"
+    summary = "words and sentences of the summary, and its words as a share of the document's"
+    aspects = ("words", "sentences", "sentence_words", "compression")
+    value_range = None
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """Four judgments of the summary, one a measure."""

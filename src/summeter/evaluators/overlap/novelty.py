@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.records import Item, Judgment
 from summeter.text.novelty import LENGTHS, novelty
@@ -15,11 +13,10 @@ class Abstractiveness(Evaluator):
     It is a description, not a merit: a copy has 0. A length the summary is too short for is left out.
     """
 
-    name: ClassVar[str] = "abstractiveness"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "share of the summary's 1-, 3- and 5-grams that are new (UniSumEval, eq. 5-6)"
-    aspects: ClassVar[tuple[str, ...]] = ("abstractiveness",)
-    reads_sentences: ClassVar[bool] = False
+    name, version = "abstractiveness", "1"
+    summary = "share of the summary's 1-, 3- and 5-grams that are new (UniSumEval, eq. 5-6)"
+    aspects = ("abstractiveness",)
+    reads_sentences = False
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment of the summary."""

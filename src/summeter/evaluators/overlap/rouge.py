@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
-from summeter.evaluators.base import Evaluator, Need, Prepared, Tools
+from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.records import Item, Judgment
 from summeter.text.rouge import Rouge as Scores
 from summeter.text.rouge import Tokenizer, check_stemmer, rouge_l, rouge_lsum, rouge_n
@@ -22,11 +22,10 @@ class Rouge(Evaluator):
     deleted (`tokenizer: reference` deletes them, as the package does).
     """
 
-    name: ClassVar[str] = "rouge"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "n-gram and subsequence overlap with reference summaries (Lin, 2004)"
-    aspects: ClassVar[tuple[str, ...]] = ("rouge1", "rouge2", "rougeL", "rougeLsum")
-    needs: ClassVar[frozenset[Need]] = frozenset({"reference"})
+    name, version = "rouge", "1"
+    summary = "n-gram and subsequence overlap with reference summaries (Lin, 2004)"
+    aspects = ("rouge1", "rouge2", "rougeL", "rougeLsum")
+    needs = frozenset({"reference"})
 
     measure: Literal["f1", "precision", "recall"] = "f1"
     stemmer: bool = False

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Role, Tools
 from summeter.models.networks import Embed, Network
 from summeter.records import Document, Item, Judgment
 from summeter.text.spans import TextSpan, evidence, sentence_spans
@@ -38,13 +38,12 @@ class Similarity(Evaluator):
     sentence of the document, which is its evidence.
     """
 
-    name: ClassVar[str] = "similarity"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "cosine of the summary's embedding with the document's or the reference's"
-    aspects: ClassVar[tuple[str, ...]] = (SIMILARITY,)
+    name, version = "similarity", "1"
+    summary = "cosine of the summary's embedding with the document's or the reference's"
+    aspects = (SIMILARITY,)
     roles: ClassVar[Mapping[str, Role]] = {"embed": Role("encoder")}
-    reduce: ClassVar[Reduce] = "whole"
-    value_range: ClassVar[tuple[float, float] | None] = (-1.0, 1.0)
+    reduce = "whole"
+    value_range = (-1.0, 1.0)
 
     against: Literal["document", "reference"] = "document"
     pool: Literal["whole", "sentences"] = "whole"

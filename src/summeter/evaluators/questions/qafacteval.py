@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Role, Tools
 from summeter.evaluators.questions.squad import Answer, Reading, answer_all, normalized, token_f1, without_loose_blanks
 from summeter.models.networks import Classify, Framing, Generate, Generation
 from summeter.records import Claim, Item, Judgment, Span, digest
@@ -63,18 +63,17 @@ class QAFactEval(Evaluator):
     and for faithfulness one a sentence and one a question (unit claim). Evidence: the phrase and the document's answer.
     """
 
-    name: ClassVar[str] = "qafacteval"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "questions about the summary's noun chunks, answered from the document (QAFactEval)"
-    aspects: ClassVar[tuple[str, ...]] = ASPECTS
+    name, version = "qafacteval", "1"
+    summary = "questions about the summary's noun chunks, answered from the document (QAFactEval)"
+    aspects = ASPECTS
     roles: ClassVar[Mapping[str, Role]] = {
         "asker": Role("seq2seq", checkpoints=(Checkpoint("QAEval question generation", "none stated"),)),
         "reader": Role("token_classifier", checkpoints=(Checkpoint("QAEval question answering", "none stated"),)),
         "lerc": Role("classifier", checkpoints=(Checkpoint("LERC-QuIP", "none stated"),)),
     }
-    code_licence: ClassVar[str] = "BSD-3-Clause; QAEval Apache-2.0"
-    reduce: ClassVar[Reduce] = "whole"
-    value_range: ClassVar[tuple[float, float] | None] = None
+    code_licence = "BSD-3-Clause; QAEval Apache-2.0"
+    reduce = "whole"
+    value_range = None
 
     none: Literal["zero", "skip"] = "zero"
     variant: Literal["paper", "legacy"] = "paper"

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Semicolons, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Role, Semicolons, Tools
 from summeter.evaluators.overlap.greedy import greedy
 from summeter.evaluators.questions.squad import token_f1, without_loose_blanks
 from summeter.models.networks import CompareStates, FirstWord, Framing, Generate, Generation, StatesMeasure, TokenStates
@@ -135,10 +135,9 @@ class QuestEval(Evaluator):
     question (unit claim), whose evidence is the phrase asked about.
     """
 
-    name: ClassVar[str] = "questeval"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "summary and document answer each other's questions (QuestEval)"
-    aspects: ClassVar[tuple[str, ...]] = ASPECTS
+    name, version = "questeval", "1"
+    summary = "summary and document answer each other's questions (QuestEval)"
+    aspects = ASPECTS
     roles: ClassVar[Mapping[str, Role]] = {
         "questions": Role(
             "seq2seq",
@@ -157,8 +156,8 @@ class QuestEval(Evaluator):
             checkpoints=(Checkpoint("ThomasNLG/t5-weighter_cnndm-en", "MIT"),),
         ),
     }
-    code_licence: ClassVar[str] = "MIT"
-    reduce: ClassVar[Reduce] = "whole"
+    code_licence = "MIT"
+    reduce = "whole"
 
     compare: Semicolons[Text] = ("source",)
     formula: Literal["0.2.4", "paper"] = "0.2.4"

@@ -27,10 +27,9 @@ class DirectAssessment(RatingJudge):
     85.0
     """
 
-    name: ClassVar[str] = "direct"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "An LLM judge gives a score from 0 to 100 for one aspect (direct assessment)."
-    scale: ClassVar[str | None] = "0-100"
+    name, version = "direct", "1"
+    summary = "An LLM judge gives a score from 0 to 100 for one aspect (direct assessment)."
+    scale = "0-100"
     # Not minimum and maximum, which some servers leave out in silence.
     reply: ClassVar[Mapping[str, Any]] = {"score": {"type": "integer", "enum": list(range(HIGH + 1))}}
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import field_validator, model_validator
 
 from summeter.evaluators.aspects import RATED
-from summeter.evaluators.base import Evaluator, Need, Semicolons, semicolons
+from summeter.evaluators.base import Evaluator, Semicolons, semicolons
 from summeter.evaluators.rating import legacy
 from summeter.evaluators.rating.judge import Rating, RatingJudge
 from summeter.evaluators.rating.reading import letter_in
@@ -58,12 +58,11 @@ class HeadToHead(RatingJudge):
     0.0
     """
 
-    name: ClassVar[str] = "h2h"
-    version: ClassVar[str] = "2"
-    summary: ClassVar[str] = "An LLM judge compares two summaries on one aspect, in both orders (H2H)."
-    needs: ClassVar[frozenset[Need]] = frozenset({"rival"})
-    pairwise: ClassVar[bool] = True
-    scale: ClassVar[str | None] = None
+    name, version = "h2h", "2"
+    summary = "An LLM judge compares two summaries on one aspect, in both orders (H2H)."
+    needs = frozenset({"rival"})
+    pairwise = True
+    scale = None
     reply: ClassVar[Mapping[str, Any]] = {"answer": {"type": "string", "enum": list(LETTERS)}}
 
     order: Literal["both", "ab"] = "both"

@@ -41,8 +41,8 @@ class RatingJudge(LLMJudge[Rating]):
     Writes one judgment an item. A reply that cannot be used gives a judgment without a value.
     """
 
-    aspects: ClassVar[tuple[str, ...]] = tuple(RATED)
-    reads_sentences: ClassVar[bool] = False
+    aspects = tuple(RATED)
+    reads_sentences = False
     scale: ClassVar[str | None] = "1-5"
 
     aspect: str = "coherence"

@@ -28,9 +28,8 @@ class MultipleChoice(RatingJudge):
     4.0
     """
 
-    name: ClassVar[str] = "mcq"
-    version: ClassVar[str] = "2"
-    summary: ClassVar[str] = "An LLM judge chooses one of five described options, A = 1 to E = 5 (MCQ)."
+    name, version = "mcq", "2"
+    summary = "An LLM judge chooses one of five described options, A = 1 to E = 5 (MCQ)."
     reply: ClassVar[Mapping[str, Any]] = {"answer": {"type": "string", "enum": list(LETTERS)}}
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
@@ -57,9 +56,8 @@ class MultipleChoiceShort(ShortForm, MultipleChoice):
     """The short form of the multiple-choice judge; replies and values are those of `mcq`. `definitions`: see
     `ShortForm`."""
 
-    name: ClassVar[str] = "mcq2"
-    version: ClassVar[str] = "2"
-    summary: ClassVar[str] = "As mcq, by a shorter prompt whose options name their points (MCQ2)."
+    name, version = "mcq2", "2"
+    summary = "As mcq, by a shorter prompt whose options name their points (MCQ2)."
 
 
 def _rating(letter: str) -> Rating:

@@ -27,9 +27,8 @@ class ReasonThenScore(RatingJudge):
     Rating(value=2.0, reason='It wanders.')
     """
 
-    name: ClassVar[str] = "rts"
-    version: ClassVar[str] = "2"
-    summary: ClassVar[str] = "An LLM judge gives a reason, then a score from 1 to 5, for one aspect (RTS)."
+    name, version = "rts", "2"
+    summary = "An LLM judge gives a reason, then a score from 1 to 5, for one aspect (RTS)."
     reply: ClassVar[Mapping[str, Any]] = {"reason": SENTENCE, "score": POINTS}
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
@@ -50,6 +49,5 @@ class ReasonThenScore(RatingJudge):
 class ReasonThenScoreShort(ShortForm, ReasonThenScore):
     """The short form of reason-then-score; replies and values are those of `rts`. `definitions`: see `ShortForm`."""
 
-    name: ClassVar[str] = "rts2"
-    version: ClassVar[str] = "2"
-    summary: ClassVar[str] = "As rts, by a shorter prompt that describes only the top of the scale (RTS2)."
+    name, version = "rts2", "2"
+    summary = "As rts, by a shorter prompt that describes only the top of the scale (RTS2)."

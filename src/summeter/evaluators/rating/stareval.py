@@ -19,9 +19,8 @@ class StarEval(RatingJudge):
     4.0
     """
 
-    name: ClassVar[str] = "stareval"
-    version: ClassVar[str] = "2"
-    summary: ClassVar[str] = "An LLM judge gives one to five stars for one aspect (StarEval)."
+    name, version = "stareval", "2"
+    summary = "An LLM judge gives one to five stars for one aspect (StarEval)."
     reply: ClassVar[Mapping[str, Any]] = {"stars": POINTS}
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:

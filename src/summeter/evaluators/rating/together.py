@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from pydantic import Field, model_validator
 
@@ -42,11 +42,10 @@ class RatedTogether(LLMJudge[Ratings]):
     ('coherence', 'fluency')
     """
 
-    name: ClassVar[str] = "rts.together"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "An LLM judge scores several aspects from 1 to 5 in one call, each with a reason."
-    aspects: ClassVar[tuple[str, ...]] = tuple(RATED)
-    reads_sentences: ClassVar[bool] = False
+    name, version = "rts.together", "1"
+    summary = "An LLM judge scores several aspects from 1 to 5 in one call, each with a reason."
+    aspects = tuple(RATED)
+    reads_sentences = False
 
     rated: Semicolons[str] = SUMMEVAL
     aspect_file: Path | None = Field(default=None, exclude=True)
@@ -87,11 +86,6 @@ class RatedTogether(LLMJudge[Ratings]):
     def template(self) -> str:
         """The name of its prompt template."""
         return "together"
-
-    @property
-    def form_name(self) -> str:
-        """What the schema is called when it is sent."""
-        return "rts_together"
 
     @property
     def rating_scale(self) -> tuple[float, float]:

@@ -7,7 +7,7 @@ beside it as ChatGPT-ZS and ChatGPT-CoT. The forms are theirs, the wordings ours
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from summeter.evaluators.base import JudgmentBuilder
 from summeter.evaluators.llm import NO_DATA, LLMJudge, material
@@ -23,7 +23,7 @@ from summeter.evaluators.replies import (
     text_schema,
     yes,
 )
-from summeter.records import Item, Judgment, Unit
+from summeter.records import Item, Judgment
 
 FAITHFULNESS = "faithfulness"
 
@@ -41,13 +41,12 @@ class YesNo(LLMJudge[Rating]):
     0.0
     """
 
-    name: ClassVar[str] = "yesno"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "An LLM judge says whether the whole summary is consistent, at once or after reasoning."
-    binary_units: ClassVar[frozenset[Unit]] = frozenset({"summary"})
-    aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
-    reads_sentences: ClassVar[bool] = False
-    reply_tokens: ClassVar[int] = 500
+    name, version = "yesno", "1"
+    summary = "An LLM judge says whether the whole summary is consistent, at once or after reasoning."
+    binary_units = frozenset({"summary"})
+    aspects = (FAITHFULNESS,)
+    reads_sentences = False
+    reply_tokens = 500
 
     cot: bool = False
 

@@ -14,9 +14,7 @@ from summeter.evaluators.base import (
     Checkpoint,
     Evaluator,
     JudgmentBuilder,
-    Need,
     Prepared,
-    Reduce,
     Role,
     Semicolons,
     Tools,
@@ -53,11 +51,10 @@ class A2CU(Evaluator):
     precision one of each unit of the summary (unit claim). Label 1: over .5, held.
     """
 
-    name: ClassVar[str] = "a2cu"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "which content units of the reference, written by a network, the summary holds (A2CU)"
-    aspects: ClassVar[tuple[str, ...]] = (RECALL, PRECISION, F1)
-    needs: ClassVar[frozenset[Need]] = frozenset({"reference"})
+    name, version = "a2cu", "1"
+    summary = "which content units of the reference, written by a network, the summary holds (A2CU)"
+    aspects = (RECALL, PRECISION, F1)
+    needs = frozenset({"reference"})
     roles: ClassVar[Mapping[str, Role]] = {
         "acu_writer": Role(
             "seq2seq",
@@ -70,10 +67,10 @@ class A2CU(Evaluator):
             checkpoints=(Checkpoint("Yale-LILY/a2cu-classifier", "none stated"),),
         ),
     }
-    code_licence: ClassVar[str] = "none"
-    reduce: ClassVar[Reduce] = "whole"
-    reads_sentences: ClassVar[bool] = False
-    positional_setting: ClassVar[str | None] = "measures"
+    code_licence = "none"
+    reduce = "whole"
+    reads_sentences = False
+    positional_setting = "measures"
 
     measures: Semicolons[Measure] = ("recall",)
 

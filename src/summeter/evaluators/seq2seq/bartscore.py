@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from pydantic import model_validator
 
-from summeter.evaluators.base import Checkpoint, Evaluator, Prepared, Reduce, Role, Semicolons, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, Prepared, Role, Semicolons, Tools
 from summeter.models.networks import Framing, Network, ScoreTarget
 from summeter.records import Item, Judgment
 
@@ -44,10 +44,9 @@ class BartScore(Evaluator):
     weights), at most 0; mostly -5 to -1. Compare values with each other, not with a fixed mark.
     """
 
-    name: ClassVar[str] = "bartscore"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "how likely the summary is written from document or reference, or back (BARTScore)"
-    aspects: ClassVar[tuple[str, ...]] = tuple(ASPECTS.values())
+    name, version = "bartscore", "1"
+    summary = "how likely the summary is written from document or reference, or back (BARTScore)"
+    aspects = tuple(ASPECTS.values())
     roles: ClassVar[Mapping[str, Role]] = {
         "bartscore": Role(
             "seq2seq",
@@ -58,11 +57,11 @@ class BartScore(Evaluator):
             ),
         )
     }
-    code_licence: ClassVar[str] = "Apache-2.0"
-    reduce: ClassVar[Reduce] = "whole"
-    value_range: ClassVar[tuple[float, float] | None] = None
-    reads_sentences: ClassVar[bool] = False
-    positional_setting: ClassVar[str | None] = "directions"
+    code_licence = "Apache-2.0"
+    reduce = "whole"
+    value_range = None
+    reads_sentences = False
+    positional_setting = "directions"
 
     directions: Semicolons[Direction] = ("src-hyp",)
     references: Literal["mean", "max"] = "mean"

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from summeter.evaluators.base import Checkpoint, Evaluator, Prepared, Reduce, Role, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, Prepared, Role, Tools
 from summeter.models.networks import FirstWord, Framing, Generate
 from summeter.records import Item, Judgment
 
@@ -29,10 +29,9 @@ class TrueTeacher(Evaluator):
     Writes one judgment of the summary, aspect faithfulness, in [0, 1].
     """
 
-    name: ClassVar[str] = "trueteacher"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "whether the document entails the whole summary, by one T5 (TrueTeacher)"
-    aspects: ClassVar[tuple[str, ...]] = (FAITHFULNESS,)
+    name, version = "trueteacher", "1"
+    summary = "whether the document entails the whole summary, by one T5 (TrueTeacher)"
+    aspects = (FAITHFULNESS,)
     roles: ClassVar[Mapping[str, Role]] = {
         "trueteacher": Role(
             "seq2seq",
@@ -40,9 +39,9 @@ class TrueTeacher(Evaluator):
             checkpoints=(Checkpoint("google/t5_11b_trueteacher_and_anli", "CC BY-NC 4.0", commercial=False),),
         )
     }
-    code_licence: ClassVar[str] = "no code released"
-    reduce: ClassVar[Reduce] = "whole"
-    reads_sentences: ClassVar[bool] = False
+    code_licence = "no code released"
+    reduce = "whole"
+    reads_sentences = False
 
     labels: Literal["threshold", "written"] = "threshold"
     threshold: float = Field(default=0.5, ge=0, le=1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Reduce, Role, Semicolons, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Role, Semicolons, Tools
 from summeter.models.networks import FirstWord, Framing, Network
 from summeter.records import Item, Judgment
 from summeter.text.spans import Splitter, SummarySentences, evidence
@@ -66,10 +66,9 @@ class UniEval(Evaluator):
     the document or reference.
     """
 
-    name: ClassVar[str] = "unieval"
-    version: ClassVar[str] = "1"
-    summary: ClassVar[str] = "a network answers Yes or No about coherence, consistency, fluency, relevance (UniEval)"
-    aspects: ClassVar[tuple[str, ...]] = (*_QUESTIONS, OVERALL)
+    name, version = "unieval", "1"
+    summary = "a network answers Yes or No about coherence, consistency, fluency, relevance (UniEval)"
+    aspects = (*_QUESTIONS, OVERALL)
     roles: ClassVar[Mapping[str, Role]] = {
         "unieval": Role(
             "seq2seq",
@@ -82,9 +81,9 @@ class UniEval(Evaluator):
             checkpoints=(Checkpoint("MingZhong/unieval-fact", "none stated"),),
         ),
     }
-    code_licence: ClassVar[str] = "MIT"
-    reduce: ClassVar[Reduce] = "whole"
-    positional_setting: ClassVar[str | None] = "dimensions"
+    code_licence = "MIT"
+    reduce = "whole"
+    positional_setting = "dimensions"
 
     task: Literal["sum", "fact"] = "sum"
     dimensions: Semicolons[Dimension] = ("coherence", "consistency", "fluency", "relevance")

@@ -33,10 +33,9 @@ class Support(Evaluator):
     moves them to another share. `reports/quality.md` shows how far they can be trusted.
     """
 
-    name: ClassVar[str] = "support"
-    version: ClassVar[str] = "3"
-    summary: ClassVar[str] = "embedded local evaluator: evidence, numbers, names and negation checked in the document"
-    aspects: ClassVar[tuple[str, ...]] = ("faithfulness", "completeness", "conciseness")
+    name, version = "support", "3"
+    summary = "embedded local evaluator: evidence, numbers, names and negation checked in the document"
+    aspects = ("faithfulness", "completeness", "conciseness")
     roles: ClassVar[Mapping[str, Role]] = {"support": Role("classifier", default=MODEL)}
 
     network: bool = False
