@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import Field, RootModel, ValidationError
 
+from summeter.data.shipped import shipped_text
 from summeter.records import HASH, Fault, InputError, Record, digest
 
 ASPECTS: dict[str, str] = {
@@ -99,116 +100,19 @@ class AspectDef(Record):
         return digest(self.model_dump(mode="json", exclude=without), HASH)
 
 
-_RATED = (
-    AspectDef(
-        name="coherence",
-        definition="how well the summary holds together: its sentences follow from one another and make one text, "
-        "without leaps and without statements that stand alone",
-        brief="how well the sentences hold together as one text",
-        lowest="no sentence has to do with the others",
-        between=(
-            "most sentences do not follow from what goes before",
-            "some sentences follow from what goes before, others stand alone",
-            "most sentences follow from what goes before",
-        ),
-        highest="every sentence follows from what goes before",
-    ),
-    AspectDef(
-        name="consistency",
-        definition="how far the facts of the summary agree with the document: nothing contradicts it, nothing "
-        "puts it in a false light, nothing is made up",
-        brief="how far the facts agree with those of the document",
-        lowest="nothing it says agrees with the document",
-        between=(
-            "most of what it says does not agree with the document",
-            "some of what it says agrees with the document, some does not",
-            "most of what it says agrees with the document",
-        ),
-        highest="everything it says agrees with the document",
-    ),
-    AspectDef(
-        name="fluency",
-        definition="how well each sentence is written, taken by itself: grammatical, natural and easy to read",
-        brief="how well each sentence is written",
-        lowest="no sentence can be read with ease",
-        between=(
-            "most sentences are badly formed or hard to read",
-            "some sentences are well written, some are not",
-            "most sentences are well written",
-        ),
-        highest="every sentence is well written",
-    ),
-    AspectDef(
-        name="relevance",
-        definition="how well the summary chooses: it gives the main points of the document and is not taken up "
-        "with details of little weight",
-        brief="how well it chooses what matters in the document",
-        lowest="nothing in it matters to the document",
-        between=(
-            "most of it is of little weight, and main points are absent",
-            "some of it is a main point, some is of little weight",
-            "most of it is a main point",
-        ),
-        highest="all of it matters, and the main points are there",
-    ),
-    AspectDef(
-        name="coverage",
-        definition="how much of what is important in the document can be found in the summary",
-        brief="how much of what is important is there",
-        lowest="none of the important points is there",
-        between=(
-            "most of the important points are absent",
-            "about half of the important points are there",
-            "most of the important points are there",
-        ),
-        highest="every important point is there",
-    ),
-    AspectDef(
-        name="completeness",
-        definition="how many of the key facts of the document, those that a reader would miss, the summary tells",
-        brief="how many of the key facts it tells",
-        lowest="it tells no key fact",
-        between=("it tells few of the key facts", "it tells about half of the key facts", "it tells most key facts"),
-        highest="it tells every key fact",
-    ),
-    AspectDef(
-        name="conciseness",
-        definition="how free the summary is of what does not belong in one: repetitions, asides and facts that "
-        "nobody would miss",
-        brief="how free it is of what nobody would miss",
-        lowest="nothing in it would be missed",
-        between=(
-            "most of it would not be missed",
-            "about half of it would not be missed",
-            "most of it is needed",
-        ),
-        highest="all of it is needed",
-    ),
-    AspectDef(
-        name="faithfulness",
-        definition="how far the document supports what the summary says: each statement is stated there or "
-        "follows from it",
-        brief="how far the document supports what it says",
-        lowest="none of its statements is supported",
-        between=(
-            "most of its statements are not supported",
-            "some of its statements are supported, some are not",
-            "most of its statements are supported",
-        ),
-        highest="all of its statements are supported",
-    ),
-    AspectDef(
-        name="overall",
-        definition="how good the summary is all in all: its facts, its choice of content and its writing together",
-        brief="how good it is all in all",
-        lowest="it is of no use",
-        between=("it is bad", "it is fair", "it is good"),
-        highest="it could not well be better",
-    ),
-)
+class _AspectFile(RootModel[tuple[AspectDef, ...]]):
+    """What a file of aspects holds: a list of them."""
 
-RATED: dict[str, AspectDef] = {aspect.name: aspect for aspect in _RATED}
-"""The aspects a rating judge knows without being told. A user's own come from a file: `read_aspects`."""
+
+def _rated() -> dict[str, AspectDef]:
+    import yaml
+
+    shipped = _AspectFile.model_validate(yaml.safe_load(shipped_text(__package__ or "", "aspects.yaml")))
+    return {aspect.name: aspect for aspect in shipped.root}
+
+
+RATED: dict[str, AspectDef] = _rated()
+"""The aspects that rating judges know (`aspects.yaml`). A user's own come from a file: `read_aspects`."""
 
 
 def unknown_aspect(name: str, known: Iterable[str]) -> ValueError:
@@ -217,10 +121,6 @@ def unknown_aspect(name: str, known: Iterable[str]) -> ValueError:
         f"the aspect {name!r} is not known (known: {', '.join(known)}); define it in a YAML file and give that as "
         "aspect_file"
     )
-
-
-class _AspectFile(RootModel[tuple[AspectDef, ...]]):
-    """What a file of aspects holds: a list of them."""
 
 
 def read_aspects(file: Path) -> dict[str, AspectDef]:

@@ -19,7 +19,6 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Final, NamedTuple, NoReturn, TypeVar
 
 from summeter.records import ReplyError
@@ -79,15 +78,6 @@ _REFUSAL = re.compile(
 )
 
 
-class _Stretch(NamedTuple):
-    """A bracketed stretch of a reply. `depth` is how deep it nests; `whole` whether its brackets match."""
-
-    text: str
-    start: int
-    depth: int
-    whole: bool
-
-
 def object_schema(properties: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     """The schema of an object with all these properties and no others.
 
@@ -129,18 +119,15 @@ def list_schema(items: Mapping[str, Any], most: int, least: int | None = 1) -> d
     return {"type": "array", "items": dict(items), **bounds}
 
 
-def _is_dict(value: Any) -> bool:
-    return isinstance(value, dict)
-
-
 def is_object(value: Any) -> bool:
     """An object that is not empty."""
-    return _is_dict(value) and bool(value)
+    return isinstance(value, dict) and bool(value)
 
 
 def is_record(value: Any) -> bool:
     """An object, or a list that holds an object: what a reply with one entry a unit looks like."""
-    return bool(value) and (_is_dict(value) or (isinstance(value, list) and any(map(_is_dict, value))))
+    entries = value if isinstance(value, list) else [value]
+    return bool(value) and any(isinstance(entry, dict) for entry in entries)
 
 
 def read_reply(
@@ -165,37 +152,19 @@ def read_reply(
     >>> read_reply('Sure! ```json\\n{"1": "no error",}\\n```', dict)
     {'1': 'no error'}
     """
-    answers = _values(text, wanted, material, wordless=wordless)
-    answer = read(answers[-1])
-    for value in answers[:-1]:
-        with suppress(ReplyError):
-            if same(read(value)) != same(answer):
-                break
-    else:
-        return answer
-    raise ReplyError(
-        "the reply holds two complete answers that differ, and nothing says which one counts", fault="ambiguous"
-    )
-
-
-def _values(text: str, wanted: Callable[[Any], bool], material: Sequence[str], *, wordless: bool) -> list[Any]:
-    """Every complete top-level JSON value of a reply that is `wanted` and not quoted, in order; at least one.
-
-    Raises ReplyError where there is none, where the text ends inside a value, or where a broken value
-    follows the last good one (the good one might be a draft of it).
-    """
     body = answer_text(text)
     found: list[tuple[str, Any]] = []
     fault: str | None = None
     stray = False
-    for stretch in _stretches(body):
+    for stretch, start, depth, whole in _stretches(body):
         try:
-            value = _parse(stretch)
+            value = _parse(stretch, depth, whole=whole)
         except ValueError as error:
-            fault = f"the JSON at character {stretch.start} of the reply is not valid: {error}"
+            # The good value before a broken one might be a draft of it.
+            fault = f"the JSON at character {start} of the reply is not valid: {error}"
             continue
         if wanted(value):
-            found.append((_squeezed(stretch.text), value))
+            found.append((_squeezed(stretch), value))
             fault = None
         else:
             stray = True
@@ -204,13 +173,29 @@ def _values(text: str, wanted: Callable[[Any], bool], material: Sequence[str], *
     if fault:
         raise ReplyError(fault, fault="no_json")
     if not found:
-        raise _no_answer(body, stray=stray)
+        if not body:
+            raise ReplyError("the reply is empty", fault="no_json")
+        if stray:
+            raise ReplyError("the JSON in the reply is not of the form that was asked for")
+        if is_refusal(body):
+            raise ReplyError(f"the model refused: {show(body, 200)}", kind="refused")
+        raise ReplyError(f"there is no JSON in the reply, which begins {show(body)}", fault="no_json")
     alone = len(found) == 1 and found[0][0] == _squeezed(_FENCE.sub("", body))
     sources = [] if wordless and alone else [_squeezed(source) for source in material if "{" in source]
-    own = [value for words, value in found if not any(words in source for source in sources)]
-    if not own:
+    answers = [value for words, value in found if not any(words in source for source in sources)]
+    if not answers:
         raise ReplyError("the only JSON in the reply is quoted from the text under judgment", fault="no_json")
-    return own
+    answer = read(answers[-1])
+    for value in answers[:-1]:
+        try:
+            differs = same(read(value)) != same(answer)
+        except ReplyError:
+            continue  # no full answer
+        if differs:
+            raise ReplyError(
+                "the reply holds two complete answers that differ, and nothing says which one counts", fault="ambiguous"
+            )
+    return answer
 
 
 def _squeezed(text: str) -> str:
@@ -233,14 +218,14 @@ def read_answer(
     """
     body = answer_text(text)
     if "{" in body:
-        return read_reply(
-            text,
-            lambda value: from_json(_keys(value)),
-            wanted=is_object,
-            same=same,
-            material=material,
-            wordless=wordless,
-        )
+
+        def read(value: Any) -> T:
+            value = unwrap(value)
+            if not isinstance(value, dict):
+                raise ReplyError(f"expected an object, got {show(value)}")
+            return from_json(by_choice(value))
+
+        return read_reply(text, read, wanted=is_object, same=same, material=material, wordless=wordless)
     if not body:
         raise ReplyError("the reply is empty", fault="no_json")
     try:
@@ -249,13 +234,6 @@ def read_answer(
         if is_refusal(body):
             raise ReplyError(f"the model refused: {show(body, 200)}", kind="refused") from None
         raise
-
-
-def _keys(value: Any) -> dict[str, Any]:
-    value = unwrap(value)
-    if not isinstance(value, dict):
-        raise ReplyError(f"expected an object, got {show(value)}")
-    return by_choice(value)
 
 
 def by_choice(value: Mapping[str, Any]) -> dict[str, Any]:
@@ -268,7 +246,7 @@ def by_choice(value: Mapping[str, Any]) -> dict[str, Any]:
 
 def unwrap(value: Any) -> Any:
     """What a one-key object such as {"verdicts": [...]} wraps; a key that is a number is no wrapper."""
-    while _is_dict(value) and len(value) == 1:
+    while isinstance(value, dict) and len(value) == 1:
         key, inner = next(iter(value.items()))
         if number(key) is not None or not isinstance(inner, dict | list):
             break
@@ -290,7 +268,7 @@ def entries(value: Any, count: int, noun: str) -> list[Any]:
     if isinstance(value, dict):
         pairs = list(value.items())
     elif isinstance(value, list):
-        if not all(map(_is_dict, value)):
+        if not all(isinstance(entry, dict) for entry in value):
             raise ReplyError(f"the list holds something other than one object per {noun}")
         id_field = next((name for name in ("id", "statement_id") if any(name in entry for entry in value)), None)
         if id_field is None and len(value) != count:
@@ -342,7 +320,7 @@ def read_entries(
         found = []
         for place, entry in enumerate(entries(value, count, noun)):
             try:
-                if not (_is_dict(entry) or (bare and isinstance(entry, str))):
+                if not isinstance(entry, (dict, str) if bare else dict):
                     raise ReplyError(f"the entry is {show(entry)}, not an object")
                 found.append(read(entry, place))
             except ReplyError as error:
@@ -367,7 +345,7 @@ def read_texts(reply: str, names: Sequence[str], noun: str, material: Sequence[s
 
     def texts(value: Any) -> Texts:
         value = value if any(name in value for name in names) else unwrap(value)
-        listed = field(value, *names) if _is_dict(value) else value
+        listed = field(value, *names) if isinstance(value, dict) else value
         if not isinstance(listed, list) or not listed:
             raise ReplyError(f"expected a list of {noun}s, got {show(listed)}")
         kept: dict[str, str] = {}
@@ -402,10 +380,10 @@ def yes(value: Any) -> bool:
 
 def required_text(entry: Mapping[str, Any], name: str) -> str:
     """The text under a name that must be there; it must not be blank."""
-    value = field(entry, name)
-    if not isinstance(value, str) or not clean(value):
-        raise ReplyError(f"the {name} is {show(value)}, not a text")
-    return clean(value)
+    text = optional_text({name: field(entry, name)}, name)
+    if text is None:
+        raise ReplyError(f"the {name} is {show(entry[name])}, not a text")
+    return text
 
 
 def optional_text(entry: Mapping[str, Any], name: str = "reason") -> str | None:
@@ -472,48 +450,40 @@ def answer_text(text: str) -> str:
     return body[closing.end() :].strip(border)
 
 
-def _stretches(text: str) -> Iterator[_Stretch]:
-    """Top-level bracketed stretches, brackets matched outside strings. Raises where the last is cut off."""
+def _stretches(text: str) -> Iterator[tuple[str, int, int, bool]]:
+    """Top-level bracketed stretches, brackets matched outside strings: the text, where it starts, how deep it nests,
+    whether its brackets match. Raises where the last is cut off."""
     position = 0
     while opening := _OPENING.search(text, position):
-        start = opening.start()
-        closed = _close(text, start)
-        if closed is None:
+        start, depth = opening.start(), 0
+        stack: list[str] = []
+        for token in _TOKEN.finditer(text, start):
+            mark, position = token.group(), token.end()
+            if mark in {"[", "{"}:
+                stack.append("]" if mark == "[" else "}")
+                depth = max(depth, len(stack))
+            elif mark in {"]", "}"}:
+                whole = mark == stack.pop()
+                if not whole or not stack:
+                    yield text[start:position], start, depth, whole
+                    break
+        else:
             raise ReplyError(
                 f"the reply is cut off: the JSON that starts at character {start} never ends", fault="truncated"
             )
-        position, depth, whole = closed
-        yield _Stretch(text[start:position], start, depth, whole)
 
 
-def _close(text: str, start: int) -> tuple[int, int, bool] | None:
-    """Where the value that opens at `start` ends, its depth, and whether its brackets match."""
-    stack: list[str] = []
-    depth = 0
-    for token in _TOKEN.finditer(text, start):
-        mark = token.group()
-        if mark in {"[", "{"}:
-            stack.append("]" if mark == "[" else "}")
-            depth = max(depth, len(stack))
-        elif mark in {"]", "}"}:
-            if mark != stack.pop():
-                return token.end(), depth, False
-            if not stack:
-                return token.end(), depth, True
-    return None
-
-
-def _parse(stretch: _Stretch) -> Any:
+def _parse(text: str, depth: int, *, whole: bool) -> Any:
     """The value of a stretch: as JSON, else as JSON with harmless slips mended. ValueError where neither."""
-    if not stretch.whole:
+    if not whole:
         raise ValueError("its brackets do not match")
-    if stretch.depth > DEPTH:
+    if depth > DEPTH:
         raise ValueError(f"it nests more than {DEPTH} deep")
     try:
-        return _load(stretch.text)
+        return _load(text)
     except ValueError as error:
-        mended = _MENDABLE.sub(_mend, stretch.text)
-        if mended == stretch.text:
+        mended = _MENDABLE.sub(_mend, text)
+        if mended == text:
             raise
         try:
             return _load(mended)
@@ -564,14 +534,3 @@ def _mend_escape(token: re.Match[str]) -> str:
     if escape in set('"\\/bfnrt') or (escape[0] == "u" and len(escape) == 5):
         return "\\" + escape
     return "\\\\" + escape  # as Python reads it: the backslash stands for itself
-
-
-def _no_answer(body: str, *, stray: bool) -> ReplyError:
-    """Why a reply holds no answer."""
-    if not body:
-        return ReplyError("the reply is empty", fault="no_json")
-    if stray:
-        return ReplyError("the JSON in the reply is not of the form that was asked for")
-    if is_refusal(body):
-        return ReplyError(f"the model refused: {show(body, 200)}", kind="refused")
-    return ReplyError(f"there is no JSON in the reply, which begins {show(body)}", fault="no_json")

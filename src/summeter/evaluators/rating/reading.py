@@ -47,6 +47,7 @@ _EXPLANATION = re.compile(
     rf"(?!(?:is|was|gets|earns) (?:an? )?{NUMBER}\b|.*\b(?:score|rating|star|answer|option|letter|deserve|merit)s?\b)",
     re.I,
 )
+_SENTENCE_ENDS = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][\"”])| [-–]) (?=[A-Z(])")
 _MARKUP = re.compile(r"(?<![0-9*_`])[*_`]++|[*_`]++(?![0-9*_`])|^#{1,6} ", re.M)
 
 
@@ -59,7 +60,7 @@ def score_in(text: str, scale: Scale = POINTS, material: Sequence[str] = ()) -> 
     known = _folded("\n".join(material))
     if scale.noun == STARS.noun:
         text = _GLYPHS.sub(lambda row: f"{len(row[1])} stars" if len(row[0]) == 5 or not row[2] else row[0], text)
-    lines = [_sentences(line) for line in _lines(text)]
+    lines = [[_trimmed(part) for part in _SENTENCE_ENDS.split(line)] for line in _lines(text)]
     sentences, alone = [sentence for line in lines for sentence in line], {line[0] for line in lines if len(line) == 1}
     values: list[float | None] = []
     for sentence in sentences:
@@ -67,7 +68,14 @@ def score_in(text: str, scale: Scale = POINTS, material: Sequence[str] = ()) -> 
         if match is None and not _CONDITION.match(sentence):
             match = _CLOSING.search(sentence) or _ADDED.search(sentence)
         quoted = match is not None and match.re is not _BARE and _folded(match[0]) in known
-        values.append(None if match is None or quoted else _value(match, scale))
+        if match is None or quoted:
+            values.append(None)
+            continue
+        if match["of"] and number(match["of"]) != scale.high:
+            raise ReplyError(f"the {scale.noun} is out of {match['of']}, not out of {scale.high:g}")
+        if "star" in match[0].lower() and scale.noun != STARS.noun:
+            raise ReplyError(f"the {scale.noun} is a number of stars: {show(match[0])}")
+        values.append(scale.checked(number(match["value"])))
     if not values or (values[-1] is None and (values[0] is None or not explains(*sentences[1:]))):
         raise ReplyError(f"the reply names no {scale.noun}; it ends {show(text[-50:])}", fault="no_json")
     spoken = {_folded(match[0]): next(filter(None, match.groups())) for match in _SPOKEN.finditer(text)}
@@ -126,20 +134,8 @@ def explains(*texts: str) -> bool:
     return bool(sentences) and all(map(_EXPLANATION.match, sentences))
 
 
-def _value(match: re.Match[str], scale: Scale) -> float:
-    if match["of"] and number(match["of"]) != scale.high:
-        raise ReplyError(f"the {scale.noun} is out of {match['of']}, not out of {scale.high:g}")
-    if "star" in match[0].lower() and scale.noun != STARS.noun:
-        raise ReplyError(f"the {scale.noun} is a number of stars: {show(match[0])}")
-    return scale.checked(number(match["value"]))
-
-
 def _lines(text: str) -> list[str]:
     return [" ".join(line.split()) for line in _MARKUP.sub("", text).splitlines() if line.strip()]
-
-
-def _sentences(line: str) -> list[str]:
-    return list(map(_trimmed, re.split(r"(?:(?<=[.!?])|(?<=[.!?][\"”])| [-–]) (?=[A-Z(])", line)))
 
 
 def _trimmed(text: str) -> str:
