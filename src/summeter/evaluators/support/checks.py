@@ -187,16 +187,6 @@ class Side:
         """What stands for a share of a whole."""
         return shares(self.text)
 
-    @cached_property
-    def number_keys(self) -> frozenset[str]:
-        """The keys of the numbers."""
-        return frozenset(word.key for _, word, _ in self.numbered)
-
-    @cached_property
-    def number_edges(self) -> frozenset[int]:
-        """Where numbers start and end."""
-        return frozenset(edge for _, word, _ in self.numbered for edge in (word.start, word.end))
-
     def quote(self, first: Word, last: Word | None = None) -> str:
         """A stretch of the text as written."""
         return shown(self.text, first.start, (last or first).end)
@@ -351,7 +341,10 @@ def numbers_absent(scene: Scene) -> Iterator[Raw]:
 def _in_other_form(scene: Scene, number: Number) -> bool:
     """Whether the value stands in words that the comparison does not know: twice, eighth, 340m, two in five."""
     evidence, written = scene.evidence, scene.claim.text[number.start : number.end]
-    others = _other_words().get(number.value, ()) if number.kind == "plain" and not _of_score(scene, number) else ()
+    # 3-2: a number that a hyphen joins to another is part of a score.
+    edges = {edge for _, word, _ in scene.claim.numbered for edge in (word.start, word.end)}
+    of_score = not edges.isdisjoint((number.start - 1, number.end + 1))
+    others = _other_words().get(number.value, ()) if number.kind == "plain" and not of_score else ()
     if any(key in evidence.places for key in others):
         return True
     # 123 , 456 in texts that were cut into tokens
@@ -371,11 +364,6 @@ def _is_same_share(scene: Scene, at: int) -> bool:
         for share in mine
         for other in scene.evidence.shares
     )
-
-
-def _of_score(scene: Scene, number: Number) -> bool:
-    """3-2: a number that a hyphen joins to another."""
-    return not scene.claim.number_edges.isdisjoint((number.start - 1, number.end + 1))
 
 
 def _absent_number(scene: Scene, number: Number) -> Raw:
@@ -415,7 +403,7 @@ def _nearest(scene: Scene, at: int) -> Number | None:
                 side.numbered,
                 key=lambda found: (
                     -len(beside & _beside(side, found[0])),
-                    found[1].key in scene.claim.number_keys,
+                    any(found[1].key == word.key for _, word, _ in scene.claim.numbered),
                     found[2].kind != number.kind,
                     abs(found[2].value - number.value),
                 ),
@@ -464,8 +452,16 @@ def negation(scene: Scene) -> Iterator[Raw]:
     denied, denied_there = {about.key for _, about in denials}, {about.key for _, about in denials_there}
     denials = [denial for denial in denials if denial[1].key not in denied_there]
     if scene.is_question:
-        if not denials and not _denies(claim):
-            yield from _answered_no(scene)
+        # The claim says what the source asks, and the answer is no.
+        question = {word.key for word in line.words if word.content}
+        answered = scene.core + 1 < len(scene.evidence.sentences) and 2 * len(question & claim.keys) >= len(question)
+        if answered and not denials and not _denies(claim):
+            answer = scene.part(scene.core + 1, scene.core + 2)
+            for at, word in enumerate(answer.words[:3]):
+                if word.negation:
+                    last = next(answer.ahead(at, 1), word)
+                    yield (f"negated in the {scene.named}: '{answer.quote(word, last)}'", ())
+                    return
         return
     if not denials and not any(word.key in _DENYING for word in claim.words):
         for first, about in denials_there:
@@ -476,21 +472,6 @@ def negation(scene: Scene) -> Iterator[Raw]:
         pool = line if about.key in line.keys else scene.window
         if about.key in pool.keys and not _denies(pool, but=about.key):
             yield (f"negated here, not in the {scene.named}: '{claim.quote(first, about)}'", ())
-            return
-
-
-def _answered_no(scene: Scene) -> Iterator[Raw]:
-    """The claim says what the source asks, and the answer is no."""
-    if scene.core + 1 >= len(scene.evidence.sentences):
-        return
-    question = {word.key for word in scene.line.words if word.content}
-    if 2 * len(question & scene.claim.keys) < len(question):
-        return
-    answer = scene.part(scene.core + 1, scene.core + 2)
-    for at, word in enumerate(answer.words[:3]):
-        if word.negation:
-            last = next(answer.ahead(at, 1), word)
-            yield (f"negated in the {scene.named}: '{answer.quote(word, last)}'", ())
             return
 
 
@@ -506,15 +487,12 @@ def opposite(scene: Scene) -> Iterator[Raw]:
             if key not in present or key in scene.claim.keys:
                 continue
             other = present[key]
-            if other.start not in denied_there and (word.content or _same_next(scene, word, other)):
+            here, there = scene.claim.following(word), scene.line.following(other)
+            same_next = here is not None and there is not None and here.key == there.key
+            if other.start not in denied_there and (word.content or same_next):
                 text = scene.instead(scene.claim.quote(word), scene.line.quote(other))
                 yield (text, (word,))
                 break
-
-
-def _same_next(scene: Scene, word: Word, other: Word) -> bool:
-    here, there = scene.claim.following(word), scene.line.following(other)
-    return bool(here and there and here.key == there.key)
 
 
 # Single words: another one of their kind, or missing.
@@ -554,8 +532,26 @@ def names_missing(scene: Scene) -> Iterator[Raw]:
     for phrase in _phrases(scene, (word for word in scene.missing if word.start not in scene.accounted)):
         # Capitalised inside the sentence; at its start two words must be.
         if phrase[-1].capital and (phrase[0].start != scene.claim.words[0].start or len(phrase) > 1):
-            other = _in_place(scene, phrase) or _like(scene, phrase)
-            yield (scene.absent(scene.claim.quote(phrase[0], phrase[-1]), other), phrase)
+            # The name in its place: beside the same word; else one of the core sentence that begins as it does.
+            claim, line, start = scene.claim, scene.line, scene.claim.lower(phrase[-1])[:2]
+            left = claim.key(claim.places[phrase[0].start] - 1)
+            right = claim.key(claim.places[phrase[-1].start] + 1)
+            other = (
+                _run(scene, left, step=1)
+                or _run(scene, right, step=-1)
+                or next(
+                    (
+                        line.quote(word)
+                        for word in line.words
+                        if word.capital
+                        and word.content
+                        and word.key not in claim.keys
+                        and line.lower(word).startswith(start)
+                    ),
+                    None,
+                )
+            )
+            yield (scene.absent(claim.quote(phrase[0], phrase[-1]), other), phrase)
 
 
 def _phrases(scene: Scene, words: Iterable[Word]) -> Iterator[Phrase]:
@@ -577,18 +573,9 @@ def _phrases(scene: Scene, words: Iterable[Word]) -> Iterator[Phrase]:
         yield tuple(phrase)
 
 
-def _in_place(scene: Scene, phrase: Phrase) -> str | None:
-    """The name that stands where the claim's does: beside the same word."""
-    claim, line = scene.claim, scene.line
-    first, last = claim.places[phrase[0].start], claim.places[phrase[-1].start]
-    left, right = claim.key(first - 1), claim.key(last + 1)
-    return _run(scene, lambda at: at > 0 and line.key(at - 1) == left, step=1) or _run(
-        scene, lambda at: at + 1 < len(line.words) and line.key(at + 1) == right, step=-1
-    )
-
-
-def _run(scene: Scene, fits: Callable[[int], bool], *, step: Literal[1, -1]) -> str | None:
-    """The capitalised words, none of them the claim's, that begin (step 1) or end (step -1) where it fits."""
+def _run(scene: Scene, beside: str | None, *, step: Literal[1, -1]) -> str | None:
+    """The capitalised words, none of them the claim's, that begin behind the word `beside` (step 1) or end before it
+    (step -1)."""
     line = scene.line
 
     def free(at: int) -> bool:
@@ -598,26 +585,13 @@ def _run(scene: Scene, fits: Callable[[int], bool], *, step: Literal[1, -1]) -> 
         return line.lower(word) not in _TITLES
 
     for at in range(len(line.words)):
-        if not (free(at) and fits(at)):
+        if beside is None or line.key(at - step) != beside or not free(at):
             continue
         end = at
         while 0 <= end + step < len(line.words) and free(end + step):
             end += step
         return line.quote(line.words[min(at, end)], line.words[max(at, end)])
     return None
-
-
-def _like(scene: Scene, phrase: Phrase) -> str | None:
-    """A name of the core sentence that begins as the claim's does."""
-    start, line = scene.claim.lower(phrase[-1])[:2], scene.line
-    return next(
-        (
-            line.quote(word)
-            for word in line.words
-            if word.capital and word.content and word.key not in scene.claim.keys and line.lower(word).startswith(start)
-        ),
-        None,
-    )
 
 
 def words_missing(scene: Scene) -> Iterator[Raw]:
@@ -656,22 +630,15 @@ def _is_excused(scene: Scene, word: Word) -> bool:
     return word.key in _DENYING and _denies(scene.line)
 
 
-class Check(NamedTuple):
-    """The kind of what a check finds, and what finds it."""
-
-    kind: Kind
-    find: Callable[[Scene], Iterator[Raw]]
-
-
-CHECKS: Final = (
-    Check("number", numbers_absent),
-    Check("negation", negation),
-    Check("opposite", opposite),
-    Check("sibling", siblings),
-    Check("name", names_missing),
-    Check("missing", words_missing),
-    Check("elsewhere", words_elsewhere),
-)
+CHECKS: Final[dict[Kind, Callable[[Scene], Iterator[Raw]]]] = {
+    "number": numbers_absent,
+    "negation": negation,
+    "opposite": opposite,
+    "sibling": siblings,
+    "name": names_missing,
+    "missing": words_missing,
+    "elsewhere": words_elsewhere,
+}
 """In the order in which they look, which is that of the reasons."""
 CONFLICTS: Final[tuple[Kind, ...]] = ("number", "negation", "opposite", "sibling", "name")
 """Findings that count against a claim; the others say what its overlap lacks."""
@@ -683,11 +650,11 @@ def findings(
     """The scene of a claim with these words, and all that is found against it, the most important first."""
     scene = Scene(Side(claim, tuple(words)), measured, evidence, named)
     against: list[Finding] = []
-    for check in CHECKS:
-        for text, accounted in check.find(scene):
+    for kind, find in CHECKS.items():
+        for text, accounted in find(scene):
             starts = {word.start for word in accounted}
             if not starts or not starts <= scene.accounted:
-                against.append(Finding(check.kind, text, tuple(accounted)))
+                against.append(Finding(kind, text, tuple(accounted)))
                 scene.accounted.update(starts)
     return scene, against
 
@@ -707,7 +674,13 @@ def reasons_for(scene: Scene, against: Sequence[Finding], *, supported: bool) ->
         texts = [finding.text for finding in against] or [_unjoined(scene)]
         return tuple(_short(text) for text in texts[:MOST])
     cautions = [CAUTION + finding.text for finding in against if _worth(finding, scene)]
-    return tuple(_short(text) for text in (*cautions[: MOST - 1], _for(scene.measured, against)))
+    if any(finding.kind in ("number", "sibling", "name", "missing") for finding in against):
+        speaks_for = "the other content words found here"
+    elif scene.measured.overlap.density == 1:
+        speaks_for = "copied word for word from here"
+    else:
+        speaks_for = "all content words found here"
+    return tuple(_short(text) for text in (*cautions[: MOST - 1], speaks_for))
 
 
 def _worth(finding: Finding, scene: Scene) -> bool:
@@ -719,29 +692,23 @@ def _worth(finding: Finding, scene: Scene) -> bool:
     return not all(scene.claim.lower(word) in _LIGHT or word.key in _LIGHT for word in finding.words)
 
 
-def _for(measured: Measured, against: Sequence[Finding]) -> str:
-    """What speaks for a supported claim."""
-    if any(finding.kind in ("number", "sibling", "name", "missing") for finding in against):
-        return "the other content words found here"
-    if measured.overlap.density == 1:
-        return "copied word for word from here"
-    return "all content words found here"
-
-
 def _unjoined(scene: Scene) -> str:
     """Two neighbours of the claim that no sentence of the window has close to each other."""
     content = [word for word in scene.claim.words if word.content and word.key not in _PERCENT]
     lines = [[word.key for word in scene.part(i, i + 1).words] for i in range(*scene.measured.best)]
     for left, right in pairwise(content):
-        if left.key != right.key and not any(_close(left.key, right.key, line) for line in lines):
+        near = (
+            abs(here - there) <= _NEAR
+            for line in lines
+            for here, key in enumerate(line)
+            if key == left.key
+            for there, other in enumerate(line)
+            if other == right.key
+        )
+        if left.key != right.key and not any(near):
             quotes = f"'{scene.claim.quote(left)}' and '{scene.claim.quote(right)}' stand in the {scene.named}"
             return f"{quotes}, but not joined like this"
     return f"its words stand in the {scene.named}, but not joined like this"
-
-
-def _close(first: str, second: str, line: Sequence[str]) -> bool:
-    firsts, seconds = ([at for at, key in enumerate(line) if key == wanted] for wanted in (first, second))
-    return any(abs(here - there) <= _NEAR for here in firsts for there in seconds)
 
 
 def _short(text: str) -> str:

@@ -60,18 +60,16 @@ class Support(Evaluator):
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
         """The key facts the document's summaries are judged by."""
         del tools
-        facts = self._key_facts(document)
+        reference = next((text for text in document.references if text.strip()), None)
+        if document.key_facts:
+            facts = KeyFacts.of(document.key_facts, "given")
+        elif reference is not None:
+            facts = KeyFacts.of([reference[start:end] for start, end in split(reference)], "reference")
+        else:
+            picked = facts_of_document(document.text, _places(document.sentences), self.max_key_facts)
+            facts = KeyFacts.of([document.text[start:end] for start, end in picked], "document")
         data = {"key_facts": list(facts.texts), "origin": facts.origin}
         return Prepared(document_id=document.id, data=data)
-
-    def _key_facts(self, document: Document) -> KeyFacts:
-        if document.key_facts:
-            return KeyFacts.of(document.key_facts, "given")
-        reference = next((text for text in document.references if text.strip()), None)
-        if reference is not None:
-            return KeyFacts.of([reference[start:end] for start, end in split(reference)], "reference")
-        picked = facts_of_document(document.text, _places(document.sentences), self.max_key_facts)
-        return KeyFacts.of([document.text[start:end] for start, end in picked], "document")
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment a sentence (faithfulness), a key fact (completeness), a sentence (conciseness)."""
@@ -84,7 +82,18 @@ class Support(Evaluator):
             _judgment(builder, "faithfulness", ("sentence", place), verdict, "document")
             for place, verdict in enumerate(verdicts)
         ]
-        return [*faithful, *await self._coverage(item, facts, builder, network)]
+        if not facts.facts:
+            why = "no key facts: none given, no reference, and the document has no sentence to take one from"
+            skipped = [builder.failed(aspect, "skipped", why) for aspect in ("completeness", "conciseness")]
+            return [*faithful, *skipped]
+        # Each key fact against the summary; then each sentence by the key fact it carries best.
+        spans = _places(item.summary.sentences)
+        found = await self._verdicts(facts.texts, index(item.summary.text, spans), "summary", network)
+        present = [
+            _judgment(builder, "completeness", ("key_fact", place), verdict, "summary", list_id=facts.id)
+            for place, verdict in enumerate(found)
+        ]
+        return [*faithful, *present, *(self._carries(builder, place, facts, found) for place in range(len(spans)))]
 
     async def _verdicts(
         self, claims: Sequence[str], evidence: Evidence, use: Use, network: Network | None
@@ -93,21 +102,6 @@ class Support(Evaluator):
         if network is None:
             return LexicalScorer(use, base_rate=self.base_rate).score(claims, evidence)
         return await score(claims, evidence, use, network, self.base_rate)
-
-    async def _coverage(
-        self, item: Item, facts: KeyFacts, builder: JudgmentBuilder, network: Network | None
-    ) -> list[Judgment]:
-        """Each key fact against the summary; then each sentence by the key fact it carries best."""
-        if not facts.facts:
-            why = "no key facts: none given, no reference, and the document has no sentence to take one from"
-            return [builder.failed(aspect, "skipped", why) for aspect in ("completeness", "conciseness")]
-        spans = _places(item.summary.sentences)
-        verdicts = await self._verdicts(facts.texts, index(item.summary.text, spans), "summary", network)
-        present = [
-            _judgment(builder, "completeness", ("key_fact", place), verdict, "summary", list_id=facts.id)
-            for place, verdict in enumerate(verdicts)
-        ]
-        return present + [self._carries(builder, place, facts, verdicts) for place in range(len(spans))]
 
     def _carries(self, builder: JudgmentBuilder, place: int, facts: KeyFacts, whole: Sequence[Verdict]) -> Judgment:
         """The key fact a sentence carries best: alone, or as evidence for one that takes several sentences."""
@@ -131,16 +125,12 @@ class Support(Evaluator):
         probability, negative = max(candidates)
         carries = probability >= THRESHOLD
         outcome = f"carries key fact {1 - negative}" if carries else f"carries no key fact; nearest: {1 - negative}"
-        reason = f"{outcome} ({_shortened(facts.texts[-negative], LONGEST - len(outcome) - 3)})"
+        fact, room = facts.texts[-negative], LONGEST - len(outcome) - 3
+        if len(fact) > room:
+            kept = fact[:room]  # one more than fits, to see whether a word ends there
+            fact = (kept[: kept.rfind(" ")] if " " in kept else kept[:-1]).rstrip(" ,;:.") + "…"
+        reason = f"{outcome} ({fact})"
         return builder.ok("conciseness", "sentence", place, value=probability, label=int(carries), reason=reason)
-
-
-def _shortened(text: str, length: int) -> str:
-    """A quote of at most ``length`` characters, cut behind a word; in one long word, or none, anywhere."""
-    if len(text) <= length:
-        return text
-    kept = text[:length]  # one more than fits, to see whether a word ends there
-    return (kept[: kept.rfind(" ")] if " " in kept else kept[:-1]).rstrip(" ,;:.") + "…"
 
 
 def _judgment(

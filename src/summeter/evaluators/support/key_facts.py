@@ -43,7 +43,11 @@ def key_facts(text: str, sentences: Sequence[tuple[int, int]], limit: int) -> li
         if len(bags[i]) >= LEAST_WORDS and not text[start:end].rstrip("\"'”’ ").endswith(("?", "？", "؟"))
     ]
     taking_part = taking_part or [i for i, bag in enumerate(bags) if bag]
-    scores = _scores(bags, taking_part)
+    counts = Counter(key for i in taking_part for key in bags[i])
+    others = max(1, len(taking_part) - 1)
+    central = {i: sum(counts[key] - 1 for key in bags[i]) / others / len(bags[i]) for i in taking_part}
+    top = max(central.values(), default=0.0) or 1.0
+    scores = {i: central[i] / top + LEAD_WEIGHT / (1 + i) for i in taking_part}
     chosen: list[int] = []
     for i in sorted(taking_part, key=lambda i: (-scores[i], i)):
         if len(chosen) == limit:
@@ -51,11 +55,3 @@ def key_facts(text: str, sentences: Sequence[tuple[int, int]], limit: int) -> li
         if all(len(bags[i] & bags[j]) <= REPEATED * len(bags[i]) for j in chosen):
             chosen.append(i)
     return [(sentences[i][0], sentences[i][1]) for i in sorted(chosen)]
-
-
-def _scores(bags: Sequence[frozenset[str]], taking_part: Sequence[int]) -> dict[int, float]:
-    counts = Counter(key for i in taking_part for key in bags[i])
-    others = max(1, len(taking_part) - 1)
-    central = {i: sum(counts[key] - 1 for key in bags[i]) / others / len(bags[i]) for i in taking_part}
-    top = max(central.values(), default=0.0) or 1.0
-    return {i: central[i] / top + LEAD_WEIGHT / (1 + i) for i in taking_part}

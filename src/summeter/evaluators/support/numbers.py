@@ -139,11 +139,6 @@ def _kind(text: str, start: int, end: int) -> Kind:
     return "plain"
 
 
-def _dated(text: str, start: int, end: int) -> bool:
-    """Whether a month stands beside."""
-    return bool(_MONTH_BEFORE.search(text, max(0, start - 15), start) or _MONTH_AFTER.match(text, end))
-
-
 def _scaled(match: re.Match[str], text: str) -> bool:
     """Whether what stands behind the digits multiplies them: "5 m" is more often five metres than five million."""
     scale = (match["scale"] or "").lower()
@@ -164,7 +159,8 @@ def _from_digits(match: re.Match[str], text: str) -> list[Number]:
         matches = re.finditer(r"\d+", written)
         return [Number(float(match.group()), start + match.start(), start + match.end(), "plain") for match in matches]
     value = float(re.sub(r"[,\s]", "", written))
-    if match["ordinal"] and value in (1, 2) and not _dated(text, start, end):
+    dated = _MONTH_BEFORE.search(text, max(0, start - 15), start) or _MONTH_AFTER.match(text, end)
+    if match["ordinal"] and value in (1, 2) and not dated:
         return []  # first and second are words
     if _scaled(match, text):
         value, end = value * _SCALES[match["scale"].lower()], match.end("scale")

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, NamedTuple
 from summeter.data.shipped import shipped_text
 from summeter.evaluators.support.checks import CONFLICTS, Finding, Kind, Scene, findings, reasons_for
 from summeter.evaluators.support.features import Measured, Overlap, measure
-from summeter.evaluators.support.words import Evidence, Word, analyse, prepare
+from summeter.evaluators.support.words import Evidence, analyse, prepare
 from summeter.interrupt import checkpoint
 
 Use = Literal["source", "summary"]
@@ -186,10 +186,8 @@ def _spans(look: Look) -> tuple[tuple[int, int], ...]:
     return tuple(spans)
 
 
-@lru_cache(maxsize=512)
-def _claim_words(claim: str) -> Sequence[Word]:
-    # A key fact is asked of every summary of its document and of every sentence of each: read it once.
-    return analyse(claim)
+# A key fact is asked of every summary of its document and of every sentence of each: read it once.
+_claim_words = lru_cache(maxsize=512)(analyse)
 
 
 def sigmoid(log_odds: float) -> float:

@@ -97,13 +97,6 @@ class Word(NamedTuple):
 _VOWEL = re.compile(r"[aeiouy]")
 
 
-def _undouble(base: str) -> str:
-    """runn -> run; but fall, miss, buzz keep their end."""
-    if len(base) > 3 and base[-1] == base[-2] and base[-1] not in "aeioulsz":
-        return base[:-1]
-    return base
-
-
 def _plural_off(word: str) -> str | None:
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
@@ -121,15 +114,12 @@ def _verb_ending_off(word: str) -> str | None:
             continue
         if word.endswith("eed"):
             return word[:-1]
-        return base[:-1] + "y" if suffix == "ed" and base.endswith("i") else _undouble(base)
+        if suffix == "ed" and base.endswith("i"):
+            return base[:-1] + "y"
+        # runn -> run; but fall, miss, buzz keep their end.
+        doubled = len(base) > 3 and base[-1] == base[-2] and base[-1] not in "aeioulsz"
+        return base[:-1] if doubled else base
     return None
-
-
-def _suffix_off(word: str) -> str:
-    shorter = _plural_off(word) or _verb_ending_off(word)
-    if shorter is None and word.endswith("ly") and len(word) > 5:
-        return word[:-2]
-    return shorter or word
 
 
 @lru_cache(maxsize=65536)
@@ -143,7 +133,9 @@ def stem(word: str) -> str:
         return word
     base = irregular().get(word)
     if base is None:
-        base = _suffix_off(word)
+        base = _plural_off(word) or _verb_ending_off(word)
+        if base is None:
+            base = word[:-2] if word.endswith("ly") and len(word) > 5 else word
         base = irregular().get(base, base)
     # A silent e is lost in moving and kept in moves: drop it everywhere.
     return base[:-1] if base.endswith("e") and len(base) > 3 else base
@@ -179,13 +171,6 @@ def _sign_behind(text: str, number: Number) -> list[Word]:
     return [_plain(sign["half"].lower() + "m", *sign.span("sign"))] if sign else []
 
 
-def _is_negation(tokens: list[TextSpan], i: int) -> bool:
-    token = tokens[i]
-    if token.text in NEGATIONS:
-        return True
-    return token.text == "t" and i > 0 and (tokens[i - 1].text in CONTRACTED or tokens[i - 1].text == "n")
-
-
 _BEFORE_MONTH = frozenset(("in", "of", "last", "since", "by", "early", "late", "until"))
 
 
@@ -204,6 +189,7 @@ def _is_content(tokens: list[TextSpan], i: int, *, capital: bool) -> bool:
 def _word(text: str, tokens: list[TextSpan], i: int) -> Word:
     token = tokens[i]
     capital = text[token.start].isupper()
+    contracted = token.text == "t" and i > 0 and (tokens[i - 1].text in CONTRACTED or tokens[i - 1].text == "n")
     return Word(
         # No number, lest "one" as a pronoun be missed; yet 1 man is one man.
         key="#1" if token.text == "one" else stem(_ORDINALS.get(token.text, token.text)),
@@ -212,17 +198,12 @@ def _word(text: str, tokens: list[TextSpan], i: int) -> Word:
         content=_is_content(tokens, i, capital=capital),
         capital=capital,
         number=None,
-        negation=_is_negation(tokens, i),
+        negation=token.text in NEGATIONS or contracted,
     )
 
 
 def _plain(key: str, start: int, end: int, *, content: bool = True, number: Number | None = None) -> Word:
     return Word(key, start, end, content, capital=False, number=number, negation=False)
-
-
-def _number_word(number: Number) -> Word:
-    key = number_key(number.value) + ("s" if number.kind == "decade" else "")
-    return _plain(key, number.start, number.end, number=number)
 
 
 def analyse(text: str) -> list[Word]:
@@ -247,7 +228,9 @@ def analyse(text: str) -> list[Word]:
                 analysed.append(_word(text, tokens, i))
             continue
         if number is not held:
-            analysed += [*_sign_before(text, number), _number_word(number), *_sign_behind(text, number)]
+            key = number_key(number.value) + ("s" if number.kind == "decade" else "")
+            word = _plain(key, number.start, number.end, number=number)
+            analysed += [*_sign_before(text, number), word, *_sign_behind(text, number)]
             at, held = analysed[-1].end, number
         if token.end > max(at, number.end):  # the kg of 105kg
             unit = "".join(piece.text for piece in words(text[at : token.end]))
