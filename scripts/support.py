@@ -17,13 +17,13 @@ import argparse
 import gzip
 import hashlib
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import yaml
 from scipy.optimize import minimize
 
 from summeter.evaluators.support.checks import CONFLICTS
@@ -133,14 +133,11 @@ def facts() -> Iterator[Claim]:
 
 def planted() -> Iterator[Claim]:
     """The development sentences with planted errors, each behind its faithful twin."""
-    sys.path.insert(0, str(ROOT / "tests"))
-    from evaluators.support.planted import PLANTED
-    from evaluators.support.planted import SOURCES as TEXTS
-
-    for number, pair in enumerate(PLANTED):
-        source = "other words" if pair.paraphrased else "its words"
-        for claim, supported in ((pair.faithful, True), (pair.wrong, False)):
-            yield Claim(source, TEXTS[pair.source], claim, supported, "", f"{number} {supported}")
+    data = yaml.safe_load((ROOT / "tests/evaluators/support/planted.yaml").read_text("utf-8"))
+    for number, (text, _, sound, wrong, paraphrased) in enumerate(data["pairs"]):
+        source = "other words" if paraphrased else "its words"
+        for claim, supported in ((sound, True), (wrong, False)):
+            yield Claim(source, data["sources"][text], claim, supported, "", f"{number} {supported}")
 
 
 def measured(claims: Iterator[Claim], use: Any) -> Table:

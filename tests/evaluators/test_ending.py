@@ -22,7 +22,7 @@ from summeter.evaluators.entailment.summac import SummaC
 from summeter.evaluators.fenice.evaluator import Fenice
 from summeter.evaluators.overlap.rouge import Rouge
 from summeter.evaluators.support.evaluator import Support
-from summeter.interrupt import checked, checkpoint
+from summeter.interrupt import checked
 from summeter.records import Item
 
 
@@ -64,18 +64,6 @@ def test_every_local_judge_looks_at_what_ends_it(judge: Evaluator, tmp_path: Pat
 
     with pytest.raises(Ended):
         asyncio.run(judged())
-
-
-def test_preparing_a_document_ends_too(tmp_path: Path) -> None:
-    data = load(rows(tmp_path / "rows.jsonl", {"a": "The boat sank."}, sentences(5, 2)))
-    ((document, _),) = data.items()
-    bare = document.model_copy(update={"references": ()})
-    with checked(ends), pytest.raises(Ended):
-        asyncio.run(Support().prepare(bare, Tools(signature="s")))
-
-
-def test_nothing_ends_what_nobody_limits() -> None:
-    checkpoint()
 
 
 def test_a_summary_of_100_000_words_keeps_to_its_time(tmp_path: Path) -> None:

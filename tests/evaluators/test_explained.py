@@ -48,10 +48,6 @@ def edges(side: Side) -> set[tuple[int, int]]:
     return stretches | {(0, len(text.text))}
 
 
-def test_the_local_ones_are_all_here() -> None:
-    assert {"support", "summac", "fenice", "similarity", "bertscore", "rouge", "abstractiveness"} <= set(LOCAL)
-
-
 @pytest.mark.parametrize("name", LOCAL)
 def test_every_verdict_against_has_a_reason(name: str) -> None:
     found = told(name)
@@ -91,8 +87,3 @@ def test_support_names_the_culprit_and_its_passage() -> None:
     assert any(span.cut(DOCUMENT).startswith("It is 14 metres wide") for span in found[0].evidence)
     assert "negated in the source: 'did not approve'" in (found[2].reason or "")
     assert "'Penguins', 'sang quarterly' have no support in the source" in (found[3].reason or "")
-
-
-def test_similarity_gives_the_cosine_with_the_nearest_sentence() -> None:
-    found = [one for one in told("similarity") if one.target.unit == "sentence"]
-    assert re.fullmatch(r"cosine -?\d\.\d\d with the nearest sentence", found[0].reason or "")

@@ -38,16 +38,6 @@ def test_the_reason_shows_the_interval_on_the_scale_and_what_moves_it(tmp_path: 
     )
 
 
-def test_calibration_stretches_values_and_contributions(tmp_path: Path) -> None:
-    plain = by_hand().aspects["coherence"]
-    stretched = by_hand(aspects={"coherence": plain.model_copy(update={"shift": -1.5, "slope": 1.5})})
-    folder = written(tmp_path / "judge", stretched)
-    run = sm.evaluate(ROWS, [f"fused[{folder}]"])
-    (b,) = (row for row in run.judgments() if row.judge == "fused" and row.target.system == "b")
-    assert b.value == pytest.approx(-1.5 + 1.5 * 1.9)
-    assert "length words 4 (-0.90)" in (b.reason or "")
-
-
 def test_yes_and_no_is_a_probability_with_a_label(tmp_path: Path) -> None:
     yes = Combination(
         link="logistic", scale=(0, 1), intercept=0.0, weights=(2.0, 0.0), means=(5.0, 0.0), deviations=(1.0, 1.0)
@@ -91,15 +81,6 @@ def test_values_of_units_are_inputs(tmp_path: Path) -> None:
     }
     assert len(values) == 2
     assert fused == {"mean": pytest.approx(sum(values) / 2), "least": min(values)}
-
-
-def test_many_items_are_the_same_as_each_alone(tmp_path: Path) -> None:
-    folder = written(tmp_path / "judge")
-    rows = [{**ROWS[0], "doc_id": f"d{number}", "summary": "Rain fell. " * (number % 7 + 1)} for number in range(300)]
-    values = [row.value for row in sm.evaluate(rows, [f"fused[{folder}]"]).judgments() if row.judge == "fused"]
-    alone = [row.value for row in sm.evaluate([rows[298]], [f"fused[{folder}]"]).judgments() if row.judge == "fused"]
-    assert len(values) == 300
-    assert values[298:299] == alone
 
 
 def test_other_settings_or_sentences_are_refused_before_any_work(tmp_path: Path) -> None:
@@ -154,13 +135,3 @@ def test_the_signature_names_the_model_and_the_run_keeps_its_text(tmp_path: Path
     sm.evaluate(ROWS, [fused], out=tmp_path / "run")
     kept = [file.read_text("utf-8") for file in (tmp_path / "run" / "files").iterdir()]
     assert kept == [(folder / FILE).read_text("utf-8")]
-
-
-def test_inputs_are_named_apart() -> None:
-    members = (
-        FusedMember(name="rts", settings={"aspect": "fluency"}, signature="1"),
-        FusedMember(name="rts", settings={"aspect": "coherence"}, signature="2"),
-        FusedMember(name="rts", role="second", signature="3"),
-    )
-    names = [Input(member=number, aspect="fluency").name(members) for number in range(3)]
-    assert names == ["rts[aspect=fluency].fluency", "rts[aspect=coherence].fluency", "rts@second.fluency"]

@@ -75,23 +75,7 @@ def test_a_reply_becomes_judgments_and_a_bad_one_a_failure() -> None:
     assert (bad.status, bad.value, len(bad.calls)) == ("unparsed", None, 2)
 
 
-def test_where_preparing_failed_nothing_is_asked() -> None:
-    prepared = Prepared(document_id="d", status="refused", reason="no list", calls=("c",))
-    found = judge("never asked", prepared)
-    assert (found.status, found.reason, found.calls) == ("refused", "no list", ("c",))
-    assert found.prepared == prepared.id
-    assert judge({"rain": "no"}, Prepared(document_id="d", data={"a": 1})).prepared is not None
-
-
 def test_stored_replies_are_read_alike_by_both_parsers_where_nothing_was_released() -> None:
     for parser in get_args(Parser):
         (found,) = Rainy().read('{"rain": "no"}', ITEM, parser, "sig")
         assert (found.value, found.signature) == (0.0, "sig")
-
-
-def test_what_is_cut_off_a_long_document_is_said() -> None:
-    text = " ".join(f"On day {day} it rained." for day in range(400))
-    one = ITEM.model_copy(update={"document": Document(id="d", text=text)})
-    tools = Tools("sig", {"judge": BoundLLM(Scripted([{"reply": {"rain": "yes"}}]), Settings(context=900))})
-    (found,) = asyncio.run(judgments_of(Rainy(), one, Prepared(document_id="d"), tools))
-    assert (found.value, bool(found.truncated_tokens)) == (1.0, True)

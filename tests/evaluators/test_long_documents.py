@@ -18,12 +18,11 @@ from summeter.engine.dry import dry_run
 from summeter.evaluators.base import Prepared, Tools
 from summeter.evaluators.claims.factscore import FactScore
 from summeter.evaluators.finesure.fact_check import FactCheck
-from summeter.evaluators.finesure.key_facts import KeyFactExtraction, _merged
+from summeter.evaluators.finesure.key_facts import KeyFactExtraction
 from summeter.evaluators.llm import NoVerdict
 from summeter.evaluators.rating.rts import ReasonThenScore
-from summeter.evaluators.replies import Texts
 from summeter.evaluators.supported import SupportVerdict, decide
-from summeter.evaluators.windows import GAP, LEAST, DocumentView, DocumentViews, closest, document_views
+from summeter.evaluators.windows import GAP, LEAST, DocumentView, document_views
 from summeter.models.base import Message
 from summeter.models.prompts import Prompt
 from summeter.models.structured import Answer, BoundLLM, Overflow, Settings
@@ -45,12 +44,6 @@ def small(text: str) -> Document:
 
 
 class TestWhatIsShown:
-    def test_a_document_that_fits_is_shown_as_it_is(self) -> None:
-        for llm in (bound(None), bound(100_000)):
-            got = document_views(LONG, llm, FRAME, 200)
-            assert got == DocumentViews((DocumentView(LONG.text, 0),))
-            assert got.whole
-
     def test_windows_cover_everything_and_fit(self) -> None:
         got = document_views(LONG, bound(8192), FRAME, 200)
         # 8192 x 0.9 = 7372, less 200 for the reply and some 130 for 40 times "Is it so?": room for about 7,040 tokens,
@@ -65,11 +58,6 @@ class TestWhatIsShown:
             assert tokens(view.text) + 200 + 100 <= 8192 * 0.9
             covered = view.start + len(view.text)
         assert covered == len(LONG.text)
-
-    def test_the_longest_reply_of_the_run_goes_before_the_expected_one(self) -> None:
-        few = document_views(LONG, bound(8192, max_tokens=10), FRAME, 200).views
-        many = document_views(LONG, bound(8192, max_tokens=4000), FRAME, 200).views
-        assert len(few) < len(many)
 
     def test_truncating_says_how_much_is_left_out(self) -> None:
         got = document_views(LONG, bound(8192, "truncate"), FRAME, 200)
@@ -91,11 +79,6 @@ class TestWhatIsShown:
     def test_error_names_the_sizes_and_the_way_out(self) -> None:
         with pytest.raises(ContextError, match=r"about 5\d,\d{3} tokens; test/reader reads 8,192.*on_overflow=window"):
             document_views(LONG, bound(8192, "error"), FRAME, 200)
-
-    @pytest.mark.parametrize("overflow", ["window", "truncate", "error"])
-    def test_no_room_at_all_is_an_error(self, overflow: Overflow) -> None:
-        with pytest.raises(ContextError, match="no room is left"):
-            document_views(LONG, bound(LEAST + 100, overflow), FRAME, 200)
 
     @given(st.text(max_size=400), st.integers(400, 900))
     def test_windows_leave_nothing_out_whatever_the_text(self, text: str, context: int) -> None:
@@ -132,17 +115,6 @@ class TestPassages:
         assert places[0] == 0
         assert places[-1] > 0.9
         assert any(0.4 < place < 0.6 for place in places)
-
-
-def test_the_closest_view_shares_the_rarest_words() -> None:
-    views = [
-        DocumentView("The cat sat there.", 0),
-        DocumentView("The dog and the zeppelin.", 18),
-        DocumentView("The cat, the dog.", 44),
-    ]
-    assert closest("The zeppelin.", views) == 1
-    assert closest("The cat.", views) == 0
-    assert closest("The cat.", views, [1, 2]) == 2
 
 
 def run(evaluator: FactScore, llm: BoundLLM, *sentences: str) -> list[Judgment]:
@@ -214,12 +186,6 @@ class TestFineSurE:
         assert prepared.data["windows"] in WINDOWS
         assert prepared.data["repeated"] == 2 * prepared.data["windows"] - 3
         assert "truncated_tokens" not in prepared.data
-
-    def test_too_many_key_facts_are_cut_from_each_window_alike(self) -> None:
-        found = [Texts(("A1.", "A2.", "A3."), 0), Texts(("B1.", "a1", "B2."), 1), Texts(("C1.",), 0)]
-        got = _merged(found, 4)
-        # Firsts of A, B, C, then the seconds of A (B's second repeats A1).
-        assert got == {"key_facts": ["A1.", "A2.", "B1.", "C1."], "repeated": 2, "cut": 2}
 
     def test_an_error_that_some_window_names_goes_before_not_being_mentioned(self) -> None:
         absent, wrong = SupportVerdict(False, "out-of-context error"), SupportVerdict(False, "entity error")

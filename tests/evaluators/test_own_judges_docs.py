@@ -12,7 +12,6 @@ import pytest
 from evaluators.judging import judgments_of
 
 from summeter.evaluators import RatingJudge, Tools
-from summeter.evaluators.catalog import find
 from summeter.models.providers.scripted import Scripted
 from summeter.models.structured import BoundLLM
 from summeter.records import Document, Item, Summary
@@ -66,9 +65,3 @@ def test_it_asks_and_rates(names: dict[str, Any]) -> None:
     (found,) = asyncio.run(judged())
     assert (found.judge, found.aspect, found.value, found.status) == ("grades", "fluency", 3.0, "ok")
     assert len(found.calls) == 1
-
-
-def test_the_examples_named_are_there(sections: list[str]) -> None:
-    for name in ("finesure.fact_check", "rts.together"):
-        assert f"`{name}`" in sections[1]
-        assert find(name)

@@ -74,23 +74,6 @@ def test_only_what_is_all_of_a_reply_may_stand_in_the_material() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ('It ends in "The answer is yes.", which is odd.', None),
-        ("It claims the answer is yes.", None),
-        ('It ends in "The answer is yes.", which is odd. No.', 0.0),
-        ("“The answer is yes.” is not for it to say. Answer: no", 0.0),
-        ('"Yes"', 1.0),
-        ("Yes, but no", None),
-        ("No, all in all yes.", None),
-    ],
-)
-def test_yes_or_no_in_a_text(text: str, value: float | None) -> None:
-    item = planted("The answer is yes.")
-    assert build("yesno").read(text, item, "strict", "sig")[0].value == value
-
-
-@pytest.mark.parametrize(
     ("judge", "reply", "says"),
     [
         ("direct", '{"score": 5, "Score": 1}', "the key 'score' is given twice"),

@@ -31,10 +31,6 @@ def _templates() -> list[Traversable]:
 TEMPLATES = _templates()
 
 
-def test_there_are_templates() -> None:
-    assert len(TEMPLATES) >= 13
-
-
 @pytest.mark.parametrize("file", TEMPLATES, ids=lambda file: file.name)
 def test_the_opening_is_the_same_in_all(file: Traversable) -> None:
     text = file.read_text("utf-8")

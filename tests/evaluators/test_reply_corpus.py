@@ -91,31 +91,3 @@ def test_a_judge_that_wants_a_reason_reads_no_other_score(row: dict[str, Any]) -
 def test_a_comparison_in_words_is_never_read_as_another(row: dict[str, Any]) -> None:
     """`h2h` asks for a letter: what names the summaries by number is no letter, and may only be refused."""
     assert _read("h2h", row["reply"]) in (None, SAID["pair"].get(row["expected"]))
-
-
-def test_the_corpus_is_whole() -> None:
-    assert len(CORPUS) == 300
-    assert {name for ids in UNREAD.values() for name in ids} | set(KEPT) < {row["id"] for row in CORPUS}
-
-
-@pytest.mark.parametrize(
-    ("judge", "reply", "value"),
-    [
-        ("stareval", "4½ stars", None),
-        ("stareval", "4 of 5 stars", None),
-        ("stareval", "4 or 5 stars", None),
-        ("h2h", "B. Summary 1 is better.", None),
-        ("h2h", "B. Summary 2 is better.", 0.0),
-        ("rts", "Score: 1,000", None),
-        ("direct", "Score: 1,000", None),
-        ("direct", "The score of 100 is not deserved", None),
-        ("rts", "Score: 1 (worst) to 5 (best)", None),
-        ("rts", "It is far from a score of 5", None),
-        ("rts", "2 out of 5 points are covered", None),
-        ("rts", "Others would give it a score of 5; I disagree.", None),
-        ("rts", "The reviewers' score: 5", None),
-        ("rts", "If the date were right, it would be fine, earning a score of 5.", None),
-    ],
-)
-def test_a_number_that_is_merely_spoken_of_is_none(judge: str, reply: str, value: float | None) -> None:
-    assert _read(judge, reply) == value

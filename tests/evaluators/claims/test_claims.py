@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from summeter.evaluators.claims.extract import PACKAGE, SCHEMA, TEMPLATE, anchored, extract_claims, prompt, read_claims
-from summeter.models.prompts import Template
+from summeter.evaluators.claims.extract import anchored, extract_claims, read_claims
 from summeter.models.providers.scripted import Scripted
 from summeter.models.structured import BoundLLM, Settings
 from summeter.records import Claim, ReplyError, Span, Summary
@@ -28,11 +27,6 @@ def extract(reply: Any, **settings: Any) -> Any:
 
 
 class TestReading:
-    def test_a_list_under_claims(self) -> None:
-        got = read_claims('{"claims": [" The Aldis\\n sank. ", "the aldis sank", "Nine were saved."]}')
-        # The second says the first again, but for letter case and the full stop.
-        assert got == (("The Aldis sank.", "Nine were saved."), 1)
-
     @pytest.mark.parametrize(
         "reply",
         [
@@ -88,18 +82,3 @@ class TestAsking:
     def test_the_list_is_cut_at_the_limit(self) -> None:
         got = extract({"claims": [f"Claim number {number}." for number in range(9)]}, at_most=4)
         assert got.texts == tuple(f"Claim number {number}." for number in range(4))
-
-    def test_a_bad_reply_is_a_status(self) -> None:
-        got = extract("I'm sorry, I can't do that.")
-        assert (got.claims, got.status) == ((), "refused")
-        assert got.reason.startswith("claims of the summary: ")
-
-    def test_the_summary_stands_in_a_fence_it_cannot_forge(self) -> None:
-        asked = prompt(SUMMARY, Template.load(PACKAGE, TEMPLATE)).messages[-1].content
-        assert asked.startswith("<<<summary ")
-        assert asked.count(TEXT) == 1
-
-    def test_the_schema_bounds_every_text_and_list(self) -> None:
-        claims = SCHEMA["properties"]["claims"]
-        assert 0 < claims["items"]["maxLength"] <= 2000
-        assert 0 < claims["minItems"] < claims["maxItems"] <= 100

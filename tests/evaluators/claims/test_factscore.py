@@ -12,12 +12,11 @@ from evaluators.judging import judgments_of
 from evaluators.long_items import Reader, document, item
 
 from summeter.evaluators.base import Tools
-from summeter.evaluators.catalog import build
-from summeter.evaluators.claims.factscore import FactScore, form
+from summeter.evaluators.claims.factscore import FactScore
 from summeter.models.base import Completion, Request
 from summeter.models.providers.scripted import Scripted
 from summeter.models.structured import BoundLLM, Settings
-from summeter.records import Document, Judgment, UsageError
+from summeter.records import Document, Judgment
 from summeter.scoring import summary_scores
 
 SOURCE = Document(id="d", text="Ada sold the mill in May. The mill burnt down. Nobody was hurt.")
@@ -101,25 +100,3 @@ def test_the_window_told_of_quotes_something() -> None:
 def test_claims_that_cannot_be_had_are_one_failure() -> None:
     found = judge(FactScore(), Scripted(lambda _: Completion(text="", refusal="no")))
     assert [(one.status, one.target.unit) for one in found] == [("refused", "summary")]
-
-
-def test_one_model_will_do_where_the_judge_draws_the_claims() -> None:
-    assert FactScore().required_roles == ("judge", "extractor")
-    alone = build("factscore[extractor=judge]")
-    assert alone.required_roles == ("judge",)
-    assert "extractor:judge" in alone.sign({"judge": "a/b"})
-    with pytest.raises(UsageError, match="batch"):
-        build("factscore[batch=0]")
-
-
-def test_equal_documents_begin_equal_prompts() -> None:
-    one, two = (FactScore().prompt(SOURCE.text, claims).messages for claims in (["A."], ["B.", "C."]))
-    shared = len(SOURCE.text) + 60
-    assert one[0] == two[0]
-    assert one[1].content[:shared] == two[1].content[:shared]
-
-
-def test_the_schema_asks_for_every_claim_once() -> None:
-    schema = form(["A.", "B."], "").schema
-    assert schema["required"] == ["1", "2"]
-    assert list(schema["$defs"]["verdict"]["properties"]) == ["quote", "reason", "supported"]

@@ -62,11 +62,6 @@ def test_chunks_are_those_of_the_released_code(count: int, words: int, sizes: li
     assert [source.text[chunk.start : chunk.end] for chunk in made] == [chunk.text for chunk in made]
 
 
-def test_sentences_of_a_chunk_are_joined_by_one_blank() -> None:
-    (chunk,) = document_chunks(document("A b.", "C d.", text="A b.\n\n  C d."))
-    assert (chunk.text, chunk.start, chunk.end) == ("A b. C d.", 0, 12)
-
-
 def test_the_score_is_the_mean_over_sentences_of_the_best_chunk() -> None:
     source = sentences(10, 350)
     first, second = (chunk.text for chunk in document_chunks(source))
@@ -100,13 +95,6 @@ def test_whole_texts_are_one_pass() -> None:
     assert several.reason == "mean over 2 sentences, each at the best of 1 chunk; the weakest has .33"
     assert len(table.asked) == 1
     assert whole.value == pytest.approx(np.e / (np.e + 2))
-
-
-def test_a_chunk_longer_than_the_network_reads_is_counted() -> None:
-    whole, *_ = run(AlignScore(), table_of(limit=6))
-    assert whole.truncated_tokens == 8 + 3 - 6
-    whole, *_ = run(AlignScore(), table_of())
-    assert whole.truncated_tokens is None
 
 
 def test_released_code_cuts_what_stands_beside_a_long_claim_longest_first() -> None:

@@ -17,7 +17,7 @@ from summeter.evaluators.base import Tools
 from summeter.evaluators.entailment.dae import DAE
 from summeter.models.local.tokens import cut_sizes
 from summeter.models.networks import ClassifyTokens, FindTokens, TokenLogits
-from summeter.records import HASH, InputError, Judgment, UsageError, digest
+from summeter.records import InputError, Judgment, UsageError
 
 DOCUMENT = "Ada sold the mill. It rained."
 SUMMARY = "Ada sold mills. It burnt."
@@ -87,11 +87,6 @@ def test_one_bad_arc_makes_the_summary_bad_and_its_sentence(tmp_path: Path) -> N
     assert [found["faithfulness", "sentence", place].label for place in (0, 1)] == [1, 0]
 
 
-def test_a_word_is_read_at_its_last_piece(tmp_path: Path) -> None:
-    assert rows(tmp_path, "mill")["faithfulness", "summary", None].label == 1
-    assert rows(tmp_path, "s")["faithfulness", "summary", None].label == 0
-
-
 def test_only_the_first_twenty_arcs_are_read(tmp_path: Path) -> None:
     arcs = [*[("nsubj", 1, 2)] * 20, ("nsubj", 5, 6)]
     found = rows(tmp_path, "burnt", arcs=arcs)
@@ -99,14 +94,6 @@ def test_only_the_first_twenty_arcs_are_read(tmp_path: Path) -> None:
     assert len([key for key in found if key[1] == "claim"]) == 20
     last = found["faithfulness", "sentence", 1]
     assert (last.status, last.reason) == ("skipped", "no arc of this sentence was read (the first 20 are)")
-
-
-def test_marks_and_roots_are_no_arcs(tmp_path: Path) -> None:
-    ignored = ["punct", "root", "det", "case", "aux", "auxpass", "dep", "cop", "mark"]
-    arcs = [*((name, 1, 2) for name in ignored), ("ROOT", 2, 0), ("nsubj", 2, 0)]
-    found = rows(tmp_path, arcs=arcs)
-    assert {row.status for row in found.values()} == {"skipped"}
-    assert {row.reason for row in found.values()} == {"the summary has no arc to judge"}
 
 
 def test_sentences_by_themselves_give_the_share_of_good_ones(tmp_path: Path) -> None:
@@ -140,16 +127,6 @@ def test_a_long_document_is_cut_and_the_summary_never(tmp_path: Path) -> None:
         assert found[0].truncated_tokens == 600 - room
 
 
-def test_what_is_cut_of_a_summary_that_fills_the_input_is_counted(tmp_path: Path) -> None:
-    text, summary = "mill " * 40, "Ada sold " + "it " * 598
-    file = tmp_path / "arcs.jsonl"
-    arcs = [("nsubj", 1, 2)]
-    file.write_text("\n".join([reply(text.strip()), reply(summary.strip(), arcs)]), "utf-8")
-    tools = Tools("s", networks={"arcs": pieces()})
-    (found,) = judge(DAE(corenlp=file), document(text.strip()), summary.strip(), tools=tools)
-    assert found[0].truncated_tokens == 40 + 600 - 509
-
-
 def test_a_file_that_is_none_is_named_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no file of dependency arcs"):
         DAE(corenlp=tmp_path / "none.jsonl")
@@ -158,14 +135,6 @@ def test_a_file_that_is_none_is_named_with_its_line(tmp_path: Path) -> None:
         file.write_text(f"{reply('a b')}\n{bad}\n", "utf-8")
         with pytest.raises(InputError, match=r"arcs\.jsonl:2"):
             DAE(corenlp=file)
-
-
-def test_the_signature_holds_the_file(tmp_path: Path) -> None:
-    file = tmp_path / "arcs.jsonl"
-    file.write_text(reply("a b"), "utf-8")
-    signed = DAE(corenlp=file).sign({"arcs": "p/m"}, "rules-1")
-    assert signed == f"dae|arcs:p/m|corenlp:{digest(file.read_text('utf-8'), HASH)}|split:rules-1|v:1"
-    assert DAE(corenlp=file).kept_files().keys()
 
 
 def test_the_file_is_parsed_once_and_not_for_every_document(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from evaluators.networks import FakeNetwork, judge
 from summeter.evaluators.base import Tools
 from summeter.evaluators.catalog import build
 from summeter.evaluators.entailment.lite2pyramid import Lite2Pyramid, Lite3Pyramid, read_units, values
-from summeter.models.networks import Classify, Framing
 from summeter.records import Document, InputError, Judgment, UsageError
 
 TEXT = "Ada sold the mill."
@@ -62,14 +61,6 @@ def test_p2c_is_of_the_logits_and_not_of_the_probabilities() -> None:
     assert values(np.array([[1.0, 0.5, 0.5]]), "l2c").tolist() == [1.0], "a tie is present"
 
 
-def test_pairs_are_cut_at_400_tokens_the_longer_first() -> None:
-    table = table_of(LOGITS)
-    run(Lite2Pyramid(), table=table)
-    assert table.asked == [Classify((TEXT, fact), "nli", Framing(limit=400)) for fact in FACTS]
-    whole, *_ = run(Lite2Pyramid(), text="word " * 500)
-    assert whole.truncated_tokens == 500 + 3 - 400
-
-
 def test_units_of_a_file_have_weights(tmp_path: Path) -> None:
     file = tmp_path / "units.json"
     file.write_text(json.dumps({"d": [{"text": FACTS[0], "weight": 3}, FACTS[1]], "e": []}))
@@ -103,15 +94,6 @@ def test_a_file_that_holds_no_units_is_refused_when_it_is_named(tmp_path: Path, 
     (tmp_path / "units.json").write_text(text)
     with pytest.raises((InputError, UsageError), match=message):
         Lite2Pyramid(units=tmp_path / "units.json")
-
-
-def test_a_missing_file_and_missing_units_are_said(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no file of content units"):
-        Lite2Pyramid(units=tmp_path / "none.json")
-    (row,) = run(Lite2Pyramid(), source=Document(id="d", text="Anything."))
-    assert (row.status, row.reason) == ("skipped", "there are no key facts")
-    (row,) = run(Lite2Pyramid(), text=" ")
-    assert (row.status, row.value) == ("skipped", None)
 
 
 @pytest.mark.shared

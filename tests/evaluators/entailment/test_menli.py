@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from evaluators.networks import judge, table_nli
 
-from summeter.engine.api import evaluate
 from summeter.evaluators.base import Tools
 from summeter.evaluators.derived import MemberJudgments
 from summeter.evaluators.entailment.menli import Menli, MenliCombined
@@ -53,16 +51,6 @@ def test_the_best_of_several_references_counts_and_blank_ones_do_not() -> None:
     assert row.value == pytest.approx(0.8)
     assert row.reason is not None
     assert "best of 2 references" in row.reason
-
-
-def test_what_was_cut_is_counted() -> None:
-    assert value(Menli(), nli=table_nli(TABLE, limit=5)).truncated_tokens == 3
-
-
-def test_without_a_reference_it_says_what_to_do() -> None:
-    row = value(Menli(), " ")
-    assert (row.status, row.value) == ("skipped", None)
-    assert row.reason == "there is no reference summary; menli[source=true] compares with the document"
 
 
 # ---- joined with another evaluator ----
@@ -128,23 +116,3 @@ def test_nothing_to_scale_by_is_a_status_and_never_a_number_that_is_none() -> No
 def test_what_cannot_be_joined_is_named(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         MenliCombined(**settings)
-
-
-def test_only_a_member_that_asks_an_llm_has_its_draws_signed() -> None:
-    network = MenliCombined(other="summac", aspect="faithfulness").sign({"nli": "p/m"}, sampling={"t": 0})
-    llm = MenliCombined(other="rts[aspect=fluency]", aspect="fluency")
-    assert "|t:0|" not in network
-    assert "|t:0|" in llm.sign({"nli": "p/m", "judge": "p/j"}, sampling={"t": 0})
-    other = MenliCombined(other="alignscore", aspect="faithfulness").sign({}, sampling={"t": 0})
-    assert "|t:0|" not in other
-
-
-def test_a_run_joins_with_a_judge_without_a_model(tmp_path: Path) -> None:
-    """Members are judges of the run; the signature holds their settings and the NLI model."""
-    assert MenliCombined(other="rouge", aspect="rouge1").required_roles == ("nli",)
-    one = MenliCombined(other="rouge", aspect="rouge1").sign({"nli": "p/m"})
-    two = MenliCombined(other="rouge[stemmer=true]", aspect="rouge1").sign({"nli": "p/m"})
-    assert one != two
-    rows = [{"document": "It rained.", "reference": "It rained.", "system": s, "summary": "Rain."} for s in "ab"]
-    with pytest.raises(UsageError, match="'nli'"):
-        evaluate(rows, ["menli.combined[other=rouge,aspect=rouge1]"], out=tmp_path / "run")

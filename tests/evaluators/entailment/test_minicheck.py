@@ -22,7 +22,7 @@ from summeter.models.networks import FirstWord, Framing
 from summeter.models.providers.scripted import Scripted
 from summeter.models.structured import BoundLLM, Settings
 from summeter.models.tokens import tokens
-from summeter.records import CapabilityError, ContextError, Document, Judgment, UsageError
+from summeter.records import CapabilityError, ContextError, Document, Judgment
 from summeter.text.chunks import runs
 from summeter.text.split import split
 
@@ -62,15 +62,6 @@ def test_chunks_join_lines_and_drop_blank_ones() -> None:
     assert texts(plain("One.\n\n\n" + "w " * 9 + "end."), 5) == ["One.", "w " * 9 + "end."]
 
 
-def test_a_longer_sentence_is_a_chunk_of_its_own() -> None:
-    assert texts(plain("One two three four five six. Seven."), 3) == ["One two three four five six.", "Seven."]
-
-
-def test_what_stands_between_given_sentences_is_read_too() -> None:
-    source = document("B c.", text="Title\nB c. rest")
-    assert [piece.text for piece in pieces(source, "stored")] == ["Title", "\n", "B c.", "rest"]
-
-
 def test_each_sentence_has_its_best_chunk_and_the_summary_their_mean() -> None:
     source = document(
         *split_texts("Ada sold the mill to her brother Bo. It rained in all of May and in June. The end.")
@@ -101,18 +92,6 @@ def test_released_code_cuts_the_end_and_reads_marks() -> None:
     table = table_of()
     run(MiniCheck(variant="legacy"), table)
     assert table.framings == {Framing("longest_first", "{0}{eos}{1}", marks=True, limit=2048)}
-
-
-def test_summaries_share_the_chunks_that_were_prepared() -> None:
-    table = table_of()
-    tools = Tools("s", networks={"minicheck": table})
-    first, second = judge(MiniCheck(), SOURCE, TEXT, "It rained.", tools=tools)
-    assert first[0].prepared == second[0].prepared is not None
-
-
-def test_an_unread_end_is_counted() -> None:
-    whole, *_ = run(MiniCheck(), table_of(limit=9))
-    assert whole.truncated_tokens == 8 + 3 - 9
 
 
 def test_t5_is_asked_for_its_first_word_and_chunks_are_counted_in_words() -> None:
@@ -175,13 +154,6 @@ def test_an_llm_is_asked_in_the_words_of_its_training_for_one_token() -> None:
     assert [span.cut(SOURCE.text) for span in row.evidence] == [SOURCE.text]
 
 
-def test_no_alone_is_0_by_a_rule_that_the_reason_states() -> None:
-    (row,), _ = ask(lambda _: first(("No", 0.9), ("False", 0.05)))
-    assert (row.value, row.label, row.status) == (0.0, 0, "ok")
-    assert row.reason is not None
-    assert row.reason.endswith("stands no, and yes has no weight")
-
-
 @pytest.mark.parametrize(
     ("reply", "status", "why"),
     [
@@ -228,16 +200,6 @@ def test_the_best_chunk_decides_and_sentences_may_be_claims() -> None:
     assert whole.calls == tuple(request.key for request in requests)
 
 
-def test_a_sentence_without_an_answer_leaves_the_summary_without_a_score() -> None:
-    def reply(request: Request) -> Completion:
-        return first(("Well", 1.0)) if "snowed" in request.prompt else first(("Yes", 1.0))
-
-    (whole, ada, snow), _ = ask(reply, claims="sentence")
-    assert (whole.status, whole.value, ada.value, snow.status) == ("unparsed", None, 1.0, "unparsed")
-    assert whole.reason is not None
-    assert whole.reason.startswith("sentence 2 of 2: meaningless: neither yes nor no")
-
-
 def test_a_long_document_is_cut_before_the_claim_and_counted() -> None:
     sentence = "word " * 2000 + "end."
     claim = "The end is near. " * 20
@@ -259,18 +221,6 @@ def test_a_chunk_is_as_long_as_in_training_or_as_the_server_reads() -> None:
     assert len(requests) == len(runs(lengths, 32468)) == 2
     _, requests = ask(lambda _: first(*YES), source, settings=Settings(context=8192))
     assert len(requests) == len(runs(lengths, 8192 * 9 // 10 - 300)) > 4
-
-
-def test_the_signature_names_claims_that_are_not_the_usual_ones() -> None:
-    def signed(**set_to: Any) -> str:
-        return MiniCheck(**set_to).sign({})
-
-    assert signed(claims="sentence") == signed()
-    assert signed(network="llm", claims="summary") == signed(network="llm")
-    assert "claims:sentence" in signed(network="llm", claims="sentence")
-    assert "claims:summary" in signed(claims="summary")
-    with pytest.raises(UsageError, match="variant=legacy is of the encoders"):
-        MiniCheck(network="llm", variant="legacy")
 
 
 def test_a_run_on_a_server_is_replayed_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from evaluators.networks import judge, table_seq2seq, word_classifier
 
 from summeter.evaluators.base import Tools
 from summeter.evaluators.catalog import build
-from summeter.records import Document, SettingError
+from summeter.records import Document
 
 DIALOGUE = Document(id="d", text="Ana: did you sell the mill\nBo: yes, in May. It rained!!!\n\n  Ana: and the boat")
 # Without a full stop, a line ends no sentence of Punkt's; stored are the lines.
@@ -55,14 +55,6 @@ def test_released_sentences_make_the_score_and_stored_ones_have_judgments(writte
     if found == asked(stored)[0]:  # the same premises: only the score differs
         assert values == parts
         assert mean != whole
-
-
-@pytest.mark.parametrize("name", list(ROLES))
-def test_the_signature_names_sentences_that_are_not_the_released_ones(name: str) -> None:
-    released, stored = (build(written).sign({}, "rules-1") for written in (name, f"{name}[sentences=stored]"))
-    assert released == stored.replace("|sentences:stored", "") != stored
-    with pytest.raises(SettingError, match="sentences"):
-        build(f"{name}[sentences=lines]")
 
 
 def test_pairs_of_sentences_keep_their_lines_and_leave_out_short_ones() -> None:

@@ -77,21 +77,6 @@ def test_a_file_of_roles_is_read_as_in_the_released_code_with_legacy(tmp_path: P
     assert texts == ["The mill was sold off today", "The mill sold off today"]
 
 
-def test_prepositional_phrases_of_a_tree_stay_apart() -> None:
-    """A tree does not show their roles, so they are not taken for two arguments of one role."""
-    parsed = tree(
-        ("Ada", 1, "nsubj", "NNP"), ("walked", 1, "ROOT", "VBD"), ("in", 1, "prep", "IN"), ("May", 2, "pobj", "NNP"),
-        ("in", 1, "prep", "IN"), ("Bern", 4, "pobj", "NNP"),
-    )  # fmt: skip
-    (sentence,) = role_sentences(parsed)
-    assert units_of(sentence) == ["Ada walked in May", "Ada walked in Bern"]
-
-
-def test_a_bare_modal_gives_no_unit_beside_another_verb() -> None:
-    frames = ["B-ARG0 B-V B-ARG1 I-ARG1 I-ARG1 I-ARG1", "B-ARG0 O B-V B-ARG1 B-ARGM-TMP I-ARGM-TMP"]
-    assert drawn("Ada will sell it in May", *frames) == ["Ada sell it", "Ada sell in May"]
-
-
 def tree(*words: tuple[str, int, str, str]) -> Tree:
     return Tree([Word(*word) for word in words])
 
@@ -114,10 +99,6 @@ def test_a_relative_clause_has_its_noun_in_place_of_the_pronoun() -> None:
         ("banks", 3, "dobj", "NNS"), (",", 3, "punct", ","),
     )  # fmt: skip
     assert [units_of(sentence) for sentence in role_sentences(parsed)] == [["The man robbed banks"]]
-
-
-def test_marks_alone_are_no_sentence() -> None:
-    assert role_sentences(tree((".", 0, "ROOT", "."))) == []
 
 
 def test_a_file_of_semantic_roles_gives_units(tmp_path: Path) -> None:

@@ -11,16 +11,15 @@ import pytest
 from evaluators.networks import FakeNetwork, document, judge, table_nli
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.linear_model import LogisticRegression
 
 from summeter.evaluators.base import Tools
 from summeter.evaluators.catalog import build
-from summeter.evaluators.entailment.convolution import EVEN50, Convolution, fit, histogram, load, released
+from summeter.evaluators.entailment.convolution import EVEN50, Convolution, histogram, load, released
 from summeter.evaluators.entailment.premises import fitted
 from summeter.evaluators.entailment.summac import SummaC, passages_of
 from summeter.records import InputError, Judgment, UsageError
 from summeter.scoring import summary_scores
-from summeter.text.spans import TextSpan, paragraph_spans, sentence_spans
+from summeter.text.spans import TextSpan, sentence_spans
 
 ONE, TWO, THREE = "Ada sold her mill.", "It rained in May.", "Nobody saw the boat."
 SOURCE = document(ONE, TWO, THREE)
@@ -124,28 +123,12 @@ class TestGrains:
         assert [one.text for one in found] == expected
         assert all(" ".join(self.TEXT[one.start : one.end].split()) == " ".join(one.text.split()) for one in found)
 
-    def test_lines_are_paragraphs_where_no_line_is_blank(self) -> None:
-        assert [one.text for one in paragraph_spans("\n A b.\nC d. \n")] == ["A b.", "C d."]
-        # Released: only "\n\n" is a blank line.
-        assert [one.text for one in paragraph_spans("A b.\n \t\nC d.\nE")] == ["A b.", "C d.", "E"]
-        assert [one.text for one in paragraph_spans("A b.\n\n\nC d.\nE\n")] == ["A b.", "C d.\nE"]
-
     def test_a_passage_too_long_is_cut_at_sentences(self) -> None:
         # The network reads 12 tokens, a quarter of them for the hypothesis: 9, two sentences of four words.
         source = document(ONE, TWO, THREE)
         whole, sentences = [TextSpan.of(source.text)], sentence_spans(source)
         found = asyncio.run(fitted(source.text, whole, sentences, table_nli(limit=12)))
         assert [one.text for one in found] == [f"{ONE} {TWO}", THREE]
-
-    def test_the_document_as_one_passage(self) -> None:
-        nli = table_nli({(SOURCE.text, FIRST): (0.7, 0.3, 0.0)})
-        whole, first, _ = run(SummaC(granularity="document-sentence"), nli=nli)
-        assert (first.value, whole.value) == (0.7, pytest.approx(0.35))
-        assert whole.prepared == first.prepared
-
-    def test_the_summary_as_one_passage_has_no_sentences(self) -> None:
-        (whole,) = run(SummaC(granularity="document"), nli=table_nli({(SOURCE.text, SUMMARY): (0.7, 0.3, 0.0)}))
-        assert (whole.target.unit, whole.value) == ("summary", 0.7)
 
 
 # Three bins: [0, .2), [.2, .8), [.8, 1]; a sentence's score is -1, 0 or 2 a passage, and -.5.
@@ -171,16 +154,6 @@ class TestConvolution:
         # The mean of the scores is -1.5; the mean of the probabilities would be another number.
         assert whole.value == pytest.approx(sigmoid(-1.5))
         assert score([whole, first, second]) == whole.value
-
-    def test_the_weights_are_signed(self, weights: Path, tmp_path: Path) -> None:
-        one = SummaC(variant="conv", weights=weights).sign({"nli": "a/b"})
-        assert f"weights:{SMALL.id}" in one
-        other = tmp_path / "other.json"
-        Convolution(SMALL.bins, "e", (-1.0, 0.0, 2.5), -0.5).save(other)
-        assert SummaC(variant="conv", weights=other).sign({"nli": "a/b"}) != one
-
-    def test_a_file_gives_back_what_was_saved(self, weights: Path) -> None:
-        assert load(weights) == SMALL
 
     def test_faults_are_told_of(self, tmp_path: Path) -> None:
         with pytest.raises(UsageError, match=r"conv needs its trained weights.*train_summac"):
@@ -228,47 +201,3 @@ class TestConvolution:
             logits = final @ seen + final_bias
             logits -= logits.max()
             assert got == pytest.approx(float(np.exp(logits[1]) / np.exp(logits).sum()), abs=1e-9)
-
-
-class TestTraining:
-    @staticmethod
-    def rows(count: int, seed: int = 7) -> tuple[list[list[np.ndarray]], list[int]]:  # type: ignore[type-arg]
-        """Consistent summaries have one passage that entails each sentence; the others none."""
-        rng = np.random.default_rng(seed)
-        made, labels = [], []
-        for place in range(count):
-            label = place % 2
-            tables = []
-            for _ in range(int(rng.integers(1, 4))):
-                table = rng.dirichlet([0.5, 6, 0.5], size=8)
-                if label and rng.random() < 0.9:
-                    table[0] = (0.95, 0.04, 0.01)
-                tables.append(table)
-            made.append(tables)
-            labels.append(label)
-        return made, labels
-
-    def test_it_is_the_optimum_that_scikit_learn_finds(self) -> None:
-        made, labels = self.rows(120)
-        mine = fit(made, labels, ridge=0.5)
-        means = np.array([np.mean([histogram(one, EVEN50, "e") for one in some], axis=0) for some in made])
-        theirs = LogisticRegression(C=2.0, tol=1e-12, max_iter=100_000).fit(means, labels)
-        np.testing.assert_allclose(mine.weights, theirs.coef_[0], atol=1e-5)
-        assert mine.bias == pytest.approx(float(theirs.intercept_[0]), abs=1e-5)
-        told = [mine.probability([mine.score(one) for one in some]) for some in made]
-        np.testing.assert_allclose(told, theirs.predict_proba(means)[:, 1], atol=1e-6)
-
-    def test_it_learns(self) -> None:
-        mine = fit(*self.rows(200))
-        made, labels = self.rows(100, seed=8)
-        told = [mine.probability([mine.score(one) for one in some]) >= 0.5 for some in made]
-        assert np.mean(np.array(told) == np.array(labels)) > 0.85
-        assert mine.card == {"summaries": 200, "consistent": 100, "ridge": 1.0}
-
-    def test_one_kind_alone_teaches_nothing(self) -> None:
-        made, _ = self.rows(4)
-        for labels in ([1, 1, 1, 1], [1, 0, 1], [1, 0, 2, 0]):
-            with pytest.raises(UsageError, match="both kinds"):
-                fit(made, labels)
-        with pytest.raises(UsageError, match="above 0"):
-            fit(*self.rows(4), ridge=0.0)

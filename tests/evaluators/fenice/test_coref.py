@@ -35,12 +35,6 @@ def test_a_possessive_is_replaced_by_a_possessive() -> None:
     assert texts(versions(text, TextSpan.of(text, 17, 26), [[(0, 5), (17, 20)]])) == ["Ana wept."]
 
 
-def test_pronouns_and_the_same_name_replace_nothing() -> None:
-    assert versions(TEXT, SENTENCE, [[HER, HER_AGAIN]]) == []
-    assert versions("Ana ran. ANA won.", TextSpan("ANA won.", 9, 17), [[(0, 3), (9, 12)]]) == []
-    assert versions(TEXT, SENTENCE, []) == []
-
-
 def test_a_mention_that_ends_with_the_sentence_counts() -> None:
     text = "Ana ran. Bo saw her"
     assert texts(versions(text, TextSpan.of(text, 9, 19), [[(0, 3), (16, 19)]])) == ["Bo saw Ana"]
@@ -55,10 +49,6 @@ class TestReleased:
         # A full stop behind it is enough for it to count.
         assert texts(released(text + ".", "Bo saw her.", [[(0, 3), (16, 19)]])) == ["Bo saw Ana."]
 
-    def test_a_possessive_is_not_made_one(self) -> None:
-        text = "Ana ran. Bo saw his dog."
-        assert texts(released(text, "Bo saw his dog.", [[(0, 3), (16, 19)]])) == ["Bo saw Ana dog."]
-
     def test_what_stands_in_the_sentence_replaces_nothing(self) -> None:
         text = "Ana ran. Bo said she won."
         assert released(text, "Bo said she won.", [[(9, 11), (17, 20)]]) == []
@@ -68,7 +58,3 @@ class TestReleased:
         text = "Ana ran. He saw her, and her dog."
         found = released(text, "He saw her, and her dog.", [[(0, 3), (16, 19), (25, 28)]])
         assert texts(found) == ["He saw Ana, and her dog.", "He saw her, and Ana dog."]
-
-    def test_capitals_alone_make_another_mention(self) -> None:
-        text = "Ana ran. ANA won."
-        assert texts(released(text, "ANA won.", [[(0, 3), (9, 12)]])) == ["Ana won."]

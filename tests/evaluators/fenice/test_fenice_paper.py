@@ -9,7 +9,6 @@ from evaluators.networks import Row, document, judge, table_coreference, table_n
 
 from summeter.evaluators.base import Tools
 from summeter.evaluators.catalog import build
-from summeter.evaluators.fenice.align import Rules, sentence_windows
 from summeter.evaluators.fenice.evaluator import Fenice
 from summeter.records import Document, Judgment, UsageError
 from summeter.scoring import summary_scores
@@ -75,13 +74,6 @@ def test_they_replace_it_even_where_they_are_lower() -> None:
     assert "; sentence 1 (of 6) has .70, which is under the gate of .80 and so does not decide" in found.reason
 
 
-def test_at_the_gate_itself_the_sentence_decides() -> None:
-    assert one({SENTENCES[0]: (0.8, 0.2, 0.0), window(0): (1.0, 0.0, 0.0)}).value == pytest.approx(0.8)
-    # A higher gate lets the window in.
-    wide = one({SENTENCES[0]: (0.8, 0.2, 0.0), window(0): (1.0, 0.0, 0.0)}, fenice(gate=0.81))
-    assert wide.value == pytest.approx(1.0)
-
-
 def test_a_contradicted_claim_is_below_an_unrelated_one_in_each_pair_but_the_maximum_hides_it() -> None:
     # One sentence contradicts (-.9), the others are unrelated (0): the maximum is 0, and the reason tells of the other.
     found = one({SENTENCES[2]: (0.05, 0.0, 0.95)})
@@ -130,13 +122,6 @@ def test_a_document_of_one_sentence_is_read_once_as_a_sentence_and_once_as_the_w
     assert "is supported by sentence 1 (of 1): score .90" in high.reason
 
 
-def test_windows_are_all_stretches_of_j_sentences_one_sentence_apart() -> None:
-    # i = 1 .. n - j + 1: for n = 7, j = 5 three windows.
-    assert sentence_windows(7, Rules()) == [(0, 5), (1, 6), (2, 7)]
-    assert sentence_windows(5, Rules()) == [(0, 5)]
-    assert sentence_windows(4, Rules()) == []
-
-
 BILES = document("Simone Biles came home.", "She won gold.")
 
 
@@ -152,11 +137,6 @@ class TestCoreference:
         assert found.reason.startswith(
             f"\"{CLAIM}\" is supported by sentence 2 (of 2) with 'She' read as 'Simone Biles': score .95"
         )
-
-    def test_it_is_tried_on_the_best_sentence_alone_and_never_makes_it_worse(self) -> None:
-        table = {"She won gold.": (0.9, 0.1, 0.0), "Simone Biles won gold.": (0.2, 0.8, 0.0)}
-        found = one(table, fenice(coref=True), BILES, coref=table_coreference(["Simone Biles", "She"]))
-        assert (found.value, cut(found, BILES)) == (pytest.approx(0.9), ["She won gold."])
 
     def test_one_mention_at_a_time_is_replaced_and_never_two_of_two_clusters(self) -> None:
         source = document("Ana met Bo.", "She saw him there.")
@@ -174,13 +154,6 @@ class TestCoreference:
         assert found.value == pytest.approx(0.6)
         versions = {premise for premise, _ in nli.texts} - set(source.sentence_texts)
         assert versions == {"Ana saw him there.", "She saw Bo there."}
-
-    def test_it_is_off_unless_asked_for(self) -> None:
-        coref = table_coreference(["Simone Biles", "She"])
-        one({}, fenice(), BILES, coref=coref)
-        assert not coref.asked
-        assert fenice().required_roles == ("nli",)
-        assert fenice(coref=True).required_roles == ("nli", "coref")
 
     def test_clusters_are_found_once_a_document_and_stored(self) -> None:
         coref = table_coreference(["Simone Biles", "She"])
@@ -263,12 +236,6 @@ class TestClaims:
         assert usable.status == "ok"
         assert found.prepared == usable.prepared is not None
 
-    def test_each_source_asks_its_own_role(self) -> None:
-        assert Fenice().required_roles == ("nli", "seq2seq")
-        assert Fenice(claims="llm").required_roles == ("nli", "extractor")
-        assert "prompt:" in Fenice(claims="llm").sign({"nli": "a/b", "extractor": "c/d"})
-        assert "prompt:" not in fenice().sign({"nli": "a/b"})
-
 
 class TestLongDocuments:
     STORY = document(*(f"Chapter {at} tells of day {at}." for at in range(664)))
@@ -299,24 +266,3 @@ class TestLongDocuments:
         assert len(nli.texts) == 3 + 3  # sentences; windows and stretches
         assert self.STORY.sentence_texts[500] in {premise for premise, _ in nli.texts}
         assert found.value == 0.0
-
-    def test_equal_sentences_are_asked_about_once(self) -> None:
-        refrain = document(*["It rained."] * 20, *SENTENCES)
-        nli = table_nli()
-        judge(fenice(step="nli_claim"), refrain, CLAIM, tools=Tools("sig", networks={"nli": nli}))
-        assert len(nli.texts) == 7
-
-
-def test_a_reason_says_what_the_alignment_found() -> None:
-    source = document("Profits rose 14 percent in May.", "Staff numbers fell.")
-    ((found,),) = judge(fenice(), source, "Profits rose 41 percent.", tools=Tools("sig", networks={"nli": table_nli()}))
-    assert found.reason == (
-        '"Profits rose 41 percent." is supported by no passage; the best is the whole document: score .00 '
-        "(entailment .00, contradiction .00); needed: .50"
-    )
-
-
-def test_a_document_without_stored_sentences_is_split() -> None:
-    bare = Document(id="d", text=SOURCE.text)
-    found = one({SENTENCES[3]: (0.97, 0.01, 0.02)}, source=bare)
-    assert cut(found, bare) == [SENTENCES[3]]

@@ -78,16 +78,6 @@ def test_a_reply_that_cannot_be_used_is_asked_about_once_more(tmp_path: Path) ->
     assert (found.claim.text, found.value, len(found.calls)) == (CLAIMS[0], 1.0, 2)
 
 
-def test_without_claims_there_is_no_number(tmp_path: Path) -> None:
-    made = run(tmp_path, {"reply": "I would rather not."})
-    (found,) = made.judgments()
-    assert (found.status, found.value, found.target.unit) == ("unparsed", None, "summary")
-    assert found.reason is not None
-    assert found.reason.startswith("claims of the summary: ")
-    (score,) = made.scores()
-    assert (score.value, score.n, score.missing) == (None, 0, 1)
-
-
 def test_every_role_without_a_model_is_named_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(UsageError) as caught:
         evaluate([ROW], ["fenice[coref=true]"], out=tmp_path / "run")
@@ -99,16 +89,3 @@ def test_every_role_without_a_model_is_named_before_anything_runs(tmp_path: Path
     assert "examples/train_claims.py" in message
     assert "fenice[claims=sentence]" in message
     assert not (tmp_path / "run").exists()
-
-
-def test_a_bound_role_is_not_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as caught:
-        evaluate([ROW], ["fenice"], models={"nli": "words/nli"}, out=tmp_path / "run")
-    assert "'seq2seq'" in str(caught.value)
-    assert "'nli'" not in str(caught.value)
-
-
-def test_sentences_are_claims_without_another_model(tmp_path: Path) -> None:
-    run = evaluate([ROW], ["fenice[claims=sentence]"], models={"nli": "words/nli"}, out=tmp_path / "run")
-    claims = [row.claim.text for row in run.judgments() if row.claim]
-    assert claims == ["Ada sold the mill and bought a boat.", "She lives in Rome."]

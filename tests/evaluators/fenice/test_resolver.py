@@ -11,12 +11,10 @@ from evaluators.networks import FakeNetwork, document, judge, table_nli
 
 from summeter.evaluators.base import Tools
 from summeter.evaluators.fenice.evaluator import Fenice
-from summeter.evaluators.fenice.resolver import Quote, joined, locate
-from summeter.models.local.names import locate as locate_model
-from summeter.models.local.names import parse
+from summeter.evaluators.fenice.resolver import Quote, locate
 from summeter.models.providers.scripted import Scripted
 from summeter.models.structured import BoundLLM, Settings
-from summeter.records import Judgment, UsageError
+from summeter.records import Judgment
 
 SOURCE = document("Ana Ruiz came home.", "She won gold.", "Then she slept.")
 REPLY = {
@@ -76,10 +74,6 @@ def test_what_stands_twice_has_no_place() -> None:
     assert locate((quotes,), text) == ([], 2)
 
 
-def test_windows_that_overlap_join_their_clusters() -> None:
-    assert joined([[(0, 1), (2, 3)], [(4, 5), (6, 7)], [(2, 3), (4, 5)]]) == [[(0, 1), (2, 3), (4, 5), (6, 7)]]
-
-
 @pytest.mark.parametrize("reply", ["no idea", {"clusters": "none"}, {"clusters": [[{"mention": "She"}]]}, {"a": 1}])
 def test_a_reply_that_cannot_be_used_is_a_status(reply: Any) -> None:
     llm = Scripted([{"reply": reply}])
@@ -89,11 +83,6 @@ def test_a_reply_that_cannot_be_used_is_a_status(reply: Any) -> None:
     assert (row.reason or "").startswith("mentions of the document: ")
     assert len(row.calls) == len(llm.requests) == 2, "and one repair turn"
     assert not nli.texts
-
-
-def test_no_clusters_are_an_answer() -> None:
-    (rows,), _ = run(Scripted([{"reply": {"clusters": []}}]), "Ana Ruiz won gold.")
-    assert (rows[0].status, rows[0].value) == ("ok", 0.0)
 
 
 def test_a_long_document_is_read_in_windows() -> None:
@@ -119,10 +108,3 @@ def test_a_long_document_is_read_in_windows() -> None:
     assert prepared.data["dropped"] == 0
     found = [[source.text[start:end] for start, end in cluster] for cluster in prepared.data["clusters"]]
     assert sorted(found) == sorted([f"Ana number {number}", f"she{number}"] for number in range(60))
-
-
-def test_a_model_that_summeter_brings_may_be_pinned() -> None:
-    digest = locate_model(parse("embedded/support")).digest
-    assert locate_model(parse(f"embedded/support@{digest[:16]}")).name == "embedded/support"
-    with pytest.raises(UsageError, match="pinned to 0123456"):
-        locate_model(parse("embedded/support@0123456"))

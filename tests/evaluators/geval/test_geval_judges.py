@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from pathlib import Path
 
 import pytest
 from evaluators.judging import judgments_of
@@ -15,7 +14,7 @@ from summeter.evaluators.base import Prepared, Tools
 from summeter.evaluators.catalog import build, rebuild
 from summeter.evaluators.geval import geval
 from summeter.evaluators.geval.common import ScoreForm
-from summeter.evaluators.geval.geval import TUNED, GEval, prompt_template, read_steps
+from summeter.evaluators.geval.geval import GEval, prompt_template, read_steps
 from summeter.evaluators.geval.plus import GEvalPlus, GEvalPlusFaithfulness, GEvalPlusRating
 from summeter.models.base import Completion, Request, TokenLogprobs
 from summeter.models.prompts import fence_codes
@@ -303,10 +302,6 @@ class TestPlus:
         assert scores == {("faithfulness", 0.5), ("completeness", 4.0), ("conciseness", 4.0)}
 
 
-def test_tuned_steps_are_of_finesures_aspects() -> None:
-    assert set(TUNED) == {"faithfulness", "completeness", "conciseness"}
-
-
 def test_a_long_document_is_shown_in_passages_and_what_is_left_out_is_counted() -> None:
     one = item("d1", " ".join(f"Sentence {place} tells nothing of it." for place in range(300)) + " Ana sold the boat.")
     llm = Scripted(weighed)
@@ -314,14 +309,6 @@ def test_a_long_document_is_shown_in_passages_and_what_is_left_out_is_counted() 
     assert found.value == 4.0
     assert found.truncated_tokens
     assert "Ana sold the boat." in llm.requests[0].prompt.split("<<<end of document")[0]
-
-
-def test_a_template_of_ones_own(tmp_path: Path) -> None:
-    (tmp_path / "geval.txt").write_text("{{ aspect.name }}: {{ steps|join(' ') }}")
-    judge = GEval(steps=("Score it.",), prompts=tmp_path)
-    assert judge.prompt(item()).messages[0].content == "coherence: Score it."
-    with pytest.raises(UsageError, match="does not exist"):
-        GEval(prompts=tmp_path / "none").sign({})
 
 
 @pytest.mark.parametrize("judge", ["geval[logprob,draws=5]", "geval[single,draws=5]", "geval_plus[single,draws=3]"])

@@ -80,8 +80,3 @@ def test_short_texts_and_cuts_are_said() -> None:
     assert rows[0].truncated_tokens == 300 - 254
     rows, _ = run({(TEXT, long): 0.6, (long, TEXT): 0.4}, long)
     assert rows[0].truncated_tokens == 300 - 254, "a reference that is cut counts too"
-
-
-def test_without_a_reference_there_is_no_number() -> None:
-    rows, _ = run({}, " ")
-    assert [(row.status, row.reason) for row in rows] == [("skipped", "there is no reference summary")] * 3

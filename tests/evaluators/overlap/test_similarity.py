@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from math import sqrt
 
 import numpy as np
 import pytest
-from evaluators.judging import judgments_of
-from evaluators.networks import FakeNetwork, document, item, judge
+from evaluators.networks import FakeNetwork, document, judge
 
 from summeter.evaluators.base import Tools
 from summeter.evaluators.overlap.similarity import Similarity
 from summeter.models.networks import Embed
-from summeter.records import Document, UsageError
+from summeter.records import Document
 from summeter.scoring import summary_scores
 
 ONE, TWO = "Ada sold the mill.", "It rained."
@@ -60,8 +58,3 @@ def test_the_document_is_embedded_once() -> None:
     network = table()
     judge(Similarity(), SOURCE, TEXT, TEXT, tools=Tools("sig", networks={"embed": network}))
     assert network.texts.count(SOURCE.text) == network.texts.count(ONE) == 1
-
-
-def test_a_missing_model_is_named() -> None:
-    with pytest.raises(UsageError, match=r"models=\{'embed': "):
-        asyncio.run(judgments_of(Similarity(), item(SOURCE, TEXT), None, Tools("sig")))  # type: ignore[arg-type]

@@ -73,14 +73,6 @@ def test_questions_that_the_document_does_not_answer_count_as_zero() -> None:
     assert reason.startswith("3 of 3 questions kept; the document leaves 1 of them unanswered; lowest: 'the mill'")
 
 
-def test_evidence_is_the_phrase_and_the_documents_answer() -> None:
-    found, _ = rows()
-    texts = {"document": DOCUMENT, "summary": SUMMARY}
-    cut = [(span.of, texts[span.of][span.start : span.end]) for span in found["faithfulness", "claim", 2].evidence]
-    assert cut == [("summary", "Bo"), ("document", "Bo")]
-    assert [span.of for span in found["faithfulness", "claim", 1].evidence] == ["summary"]
-
-
 def test_a_question_that_the_summary_answers_otherwise_is_dropped() -> None:
     found, _ = rows(reader=answering(Bo="mill"))
     assert found["answered", "summary", None].reason is not None
@@ -118,18 +110,3 @@ def test_marks_of_the_template_in_a_document_are_no_marks() -> None:
     networks = {"asker": asker(), "reader": answering(), "lerc": lerc()}
     judge(QAFactEval(), source, "Ada sold.", tools=Tools("s", networks=networks))
     assert networks["lerc"].texts == [("Ada", "Ada", "Ada", "Ada <c> sold </m> it.")]
-
-
-@pytest.mark.parametrize(("variant", "search"), [("paper", "plain_sum"), ("legacy", "qaeval")])
-def test_questions_are_searched_for_as_allennlp_does(variant: str, search: str) -> None:
-    _, networks = rows(variant=variant)
-    (how,) = {one.how for one in networks["asker"].asked}
-    assert (how.max_new_tokens, how.num_beams, how.start, how.search) == (100, 4, "<s>", search)
-
-
-def test_a_question_has_no_blank_before_its_mark() -> None:
-    """As transformers 3 decodes it, so that the answering network reads the question that QAEval gives it."""
-
-    networks = {"asker": asker("Was n't it {} ?"), "reader": answering(**{"Wasn't_it_Ada?": "Ada"}), "lerc": lerc()}
-    (found,) = judge(QAFactEval(), document(text=DOCUMENT), "Ada won.", tools=Tools("s", networks=networks))
-    assert [row.claim.text for row in found if row.claim] == ["Wasn't it Ada? Ada"]

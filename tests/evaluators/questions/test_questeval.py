@@ -15,7 +15,7 @@ from summeter.evaluators.base import Tools
 from summeter.evaluators.questions.questeval import Asked, Compared, Formula, QuestEval, _first_sentences
 from summeter.evaluators.questions.squad import token_f1
 from summeter.models.networks import FirstWord, Generate
-from summeter.records import Document, Judgment, UsageError
+from summeter.records import Document, Judgment
 from summeter.text.english.dependency import Word
 from summeter.text.english.phrases import phrases
 from summeter.text.spans import TextSpan
@@ -138,13 +138,6 @@ def test_evidence_stands_where_the_phrase_is() -> None:
     assert len({span.start for span in spans}) == 6
 
 
-def test_a_phrase_that_is_an_entity_too_counts_twice() -> None:
-    found, networks = rows("The boat of Ada sank.", "The boat of Ada sank.")
-    assert [row[0] for row in networks["questions"].texts] == ["Ada", "The boat"]  # asked once
-    assert found["faithfulness", "summary", None].value == pytest.approx(1.0)
-    assert len([key for key in found if key[:2] == ("questeval_precision", "claim")]) == 3
-
-
 def test_the_best_of_source_and_references_counts() -> None:
     found, _ = rows(references=("Nobody came.", SUMMARY), compare="source;reference")
     assert found["questeval", "summary", None].value == pytest.approx(1.0)
@@ -188,23 +181,6 @@ def test_the_papers_formula_by_hand() -> None:
     assert uniform["faithfulness", "summary", None].value == pytest.approx(1 / 3)
 
 
-def test_the_papers_score_is_zero_where_both_directions_are() -> None:
-    asked = Asked(TextSpan("Bo", 0, 2), "Who?", "Ada", 0.0, 0.0, 0.9)
-    assert PAPER.score(Compared("source", (asked,), (asked,))) == 0.0
-    assert PAPER.score(Compared("source", (asked,), ())) is None
-
-
-def test_the_signature_names_the_formula() -> None:
-    released, paper = QuestEval().sign({}), QuestEval(formula="paper").sign({})
-    assert ["|formula:0.2.4|" in released, "|formula:paper|" in paper] == [True, True]
-    assert QuestEval(weighter=False).sign({}) == released
-    assert QuestEval(formula="paper", weighter=True).sign({}) == paper
-    assert QuestEval(formula="paper").required_roles == ("questions", "answers", "weighter")
-    for extra in ({"scores": "f1"}, {"variant": "legacy"}):
-        with pytest.raises(UsageError, match="leave one of both out"):
-            QuestEval(formula="paper", **extra)
-
-
 def test_without_questions_it_is_a_status_and_in_legacy_zero() -> None:
     found, _ = rows(text="it rained.")
     assert {row.status for row in found.values()} == {"skipped"}
@@ -213,21 +189,6 @@ def test_without_questions_it_is_a_status_and_in_legacy_zero() -> None:
     found, _ = rows(text="it rained.", variant="legacy", scores="answerability")
     assert found["questeval_recall", "summary", None].value == 0.0
     assert found["faithfulness", "summary", None].value == pytest.approx(0.05)
-
-
-def test_references_alone_are_compared_where_there_are_some() -> None:
-    found, _ = rows(compare="reference")
-    assert {row.status for row in found.values()} == {"skipped"}
-
-
-def test_other_settings_are_other_judges() -> None:
-    """The released cache reused answers under other sentence limits."""
-    signatures = {QuestEval(sentences=limit).sign({}) for limit in (1, 5)}
-    assert len(signatures) == 2
-    assert QuestEval(scores="f1").required_roles == ("questions", "answers")
-    for bad in ({"compare": ""}, {"scores": "f1;f1"}, {"compare": "document"}):
-        with pytest.raises(UsageError, match=next(iter(bad))):
-            QuestEval(**bad)
 
 
 def test_sentences_end_before_the_first_word_behind_a_stop() -> None:

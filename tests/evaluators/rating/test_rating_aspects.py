@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from summeter.evaluators.aspects import ASPECTS, RATED, AspectDef, read_aspects
+from summeter.evaluators.aspects import RATED, AspectDef, read_aspects
 from summeter.evaluators.catalog import build, rebuild
 from summeter.evaluators.rating.mcq import MultipleChoice
 from summeter.evaluators.rating.rts import ReasonThenScore
-from summeter.records import InputError, UsageError, digest
+from summeter.records import InputError, digest
 
 TONE = (
     "name: tone\ndefinition: how far it keeps the tone\nlowest: its tone is the opposite\nhighest: its tone is kept\n"
@@ -25,14 +25,6 @@ def tone(tmp_path: Path) -> Path:
 
 
 class TestRegistry:
-    def test_it_holds_the_fields_aspects_and_list_shows_them(self) -> None:
-        assert set(RATED) == {
-            "coherence", "consistency", "fluency", "relevance", "coverage", "overall", "completeness",
-            "conciseness", "faithfulness",
-        }  # fmt: skip
-        assert set(RATED) <= set(ASPECTS)
-        assert all(name == one.name for name, one in RATED.items())
-
     @pytest.mark.parametrize("one", RATED.values(), ids=RATED)
     def test_every_aspect_has_five_different_levels_that_end_without_a_full_stop(self, one: AspectDef) -> None:
         texts = [one.definition, one.short, *one.levels]
@@ -49,18 +41,6 @@ class TestRegistry:
 
 
 class TestOwnAspect:
-    def test_a_file_defines_one(self, tone: Path) -> None:
-        (found,) = read_aspects(tone).values()
-        assert found.name == "tone"
-        assert found.short == found.definition
-        assert found.levels[0] == "its tone is the opposite"
-        assert "halfway" in found.levels[2]
-
-    def test_the_judge_takes_its_name_from_a_file_with_one_aspect(self, tone: Path) -> None:
-        judge = ReasonThenScore(aspect_file=tone)
-        assert judge.active_aspects == ("tone",)
-        assert judge.about.highest == "its tone is kept"
-
     def test_its_wording_is_signed_and_a_shipped_one_is_not(self, tone: Path) -> None:
         own = ReasonThenScore(aspect_file=tone)
         assert f"|aspect:tone|def:{own.about.hash}|" in own.sign({"judge": "p/m"})
@@ -121,10 +101,6 @@ class TestOwnAspect:
         (tmp_path / "latin.yaml").write_bytes(b"name: caf\xe9")
         with pytest.raises(InputError, match="is not UTF-8 text"):
             ReasonThenScore(aspect_file=tmp_path / "latin.yaml")
-
-    def test_an_unknown_aspect_says_what_to_do(self) -> None:
-        with pytest.raises(UsageError, match=r"'cohesion' is not known \(known: coherence, .*define it in a YAML file"):
-            build("rts[aspect=cohesion]")
 
     def test_a_definition_of_another_aspect_and_two_sources_are_refused(self, tone: Path) -> None:
         own = read_aspects(tone)["tone"]

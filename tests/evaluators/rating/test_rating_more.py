@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from importlib import resources
 from pathlib import Path
 
 import pytest
 from evaluators.judging import judgments_of
 
-from summeter.evaluators.aspects import RATED
 from summeter.evaluators.base import Evaluator, Tools
 from summeter.evaluators.catalog import build, rebuild
-from summeter.evaluators.rating.direct import DirectAssessment
 from summeter.evaluators.rating.rts import ReasonThenScore
 from summeter.evaluators.rating.together import RatedTogether
 from summeter.evaluators.rating.yesno import YesNo
-from summeter.models.base import Completion, Request
 from summeter.models.providers.scripted import Scripted
 from summeter.models.structured import BoundLLM, Settings
 from summeter.records import Document, InputError, Item, Judgment, ReplyError, Summary, UsageError
@@ -28,9 +24,6 @@ ITEM = Item(
     summary=Summary(document_id="d1", system="s1", text="Ana sold the boat.", splitter="given"),
 )
 GOOD = {"coherence": {"reason": "It leaps.", "score": 2}, "fluency": {"reason": "It reads well.", "score": 5}}
-OPENING = "\n".join(
-    (resources.files("summeter.evaluators.rating") / "prompts" / "rts.txt").read_text("utf-8").splitlines()[:8]
-)
 
 
 def ask(judge: Evaluator, llm: Scripted, settings: Settings | None = None) -> list[Judgment]:
@@ -40,17 +33,6 @@ def ask(judge: Evaluator, llm: Scripted, settings: Settings | None = None) -> li
         return await judgments_of(judge, ITEM, await judge.prepare(ITEM.document, tools), tools)
 
     return asyncio.run(both())
-
-
-@pytest.mark.parametrize("family", ["rating", "geval"])
-def test_every_template_that_shows_a_document_opens_alike(family: str) -> None:
-    assert OPENING.endswith("<<<end of document {{ document_code }}>>>")
-    for file in (resources.files(f"summeter.evaluators.{family}") / "prompts").iterdir():
-        text = file.read_text("utf-8")
-        if "{{ document }}" in text:
-            assert text.startswith(OPENING + "\n"), file.name
-        else:
-            assert text.startswith(OPENING.split("--- user ---")[0]), file.name
 
 
 class TestTogether:
@@ -70,16 +52,6 @@ class TestTogether:
         assert signed.startswith("rts.together|judge:p/m|aspects:coherence,fluency|prompt:")
         assert RatedTogether(rated=("fluency", "coherence")).sign({"judge": "p/m"}) != signed
         assert build("rts.together[rated=coherence;fluency]") == self.judge
-
-    def test_the_prompt_tells_of_each_aspect(self) -> None:
-        user = self.judge.prompt(ITEM).messages[1].content
-        for name in self.judge.rated:
-            assert RATED[name].definition in user
-        assert user.index(RATED["coherence"].definition) < user.index(RATED["fluency"].definition)
-        form = user.splitlines()[-1]
-        assert form.startswith('{"coherence": {"reason": "...", "score": a whole number from 1 to 5}, "fluency": {')
-        assert form.endswith("}}")
-        assert list(self.judge.reply_schema(ITEM)["properties"]) == ["coherence", "fluency"]
 
     @pytest.mark.parametrize(
         ("lacking", "says"),
@@ -106,11 +78,6 @@ class TestTogether:
         llm = Scripted([{"reply": {"coherence": GOOD["coherence"]}, "times": 1}, {"reply": GOOD}])
         assert [one.value for one in ask(self.judge, llm)] == [2.0, 5.0]
 
-    def test_a_cut_reply_fails_for_all(self) -> None:
-        whole = json.dumps(GOOD)
-        llm = Scripted(lambda request: Completion(text=whole[:-3], finish_reason="length"))
-        assert {one.status for one in ask(self.judge, llm)} == {"unparsed"}
-
     def test_aspects_of_ones_own(self, tmp_path: Path) -> None:
         file = tmp_path / "own.yaml"
         file.write_text(
@@ -133,22 +100,6 @@ class TestTogether:
 
 
 class TestYesNo:
-    @pytest.mark.parametrize(
-        ("text", "value"),
-        [
-            ('{"answer": "yes"}', 1.0), ('{"answer": "No."}', 0.0), ("Yes", 1.0), ("no.", 0.0), ("**No**", 0.0),
-            ("Yes, it is.", 1.0), ("Answer: no", 0.0), ("The answer is yes.", 1.0), ("Answer (yes or no): no", None),
-            ("It says so.\nYes", 1.0), ("It differs in the date. No.", 0.0),
-            ("Yes. Well, no.", None), ("No errors were found.", None), ("yes or no", None), ("Maybe.", None),
-            ("Yes: all is there. Answer: no", None), ("My answer is no longer certain", None),
-            ('{"answer": true}', 1.0), ("consistent: yes", None), ("It knows.", None), ("", None),
-        ],
-    )  # fmt: skip
-    def test_what_counts_as_an_answer(self, text: str, value: float | None) -> None:
-        (found,) = YesNo().read(text, ITEM, "strict", "sig")
-        assert found.value == value
-        assert found.label == (None if value is None else int(value))
-
     def test_a_chain_of_thought_needs_its_thoughts(self) -> None:
         judge = YesNo(cot=True)
         (found,) = ask(judge, Scripted([{"reply": {"reasoning": "All is there.", "answer": "yes"}}]))
@@ -164,26 +115,6 @@ class TestYesNo:
         assert "cot:yes" in YesNo(cot=True).sign({})
 
 
-class TestDirect:
-    @pytest.mark.parametrize(
-        ("text", "value"),
-        [
-            ('{"score": 85}', 85), ('{"score": "85/100"}', 85), ('{"score": 0}', 0), ("100", 100), ("Score: 70", 70),
-            ("It is dull, with a score of 70 out of 100.", 70), ("Score (0-100): 70.", 70), ("85/100", 85),
-            ('{"score": 101}', None), ('{"score": -1}', None), ('{"score": 85.5}', None), ('{"score": true}', None),
-            ("0.87", None), ("Score: 8/10", None), ("Score: 70-80", None), ("Score: 70. Score: 80", None),
-            ("Score: 150", None), ("85%", None), ("It is good.", None), ("9" * 5000, None), ("Score: 0.5", None),
-        ],
-    )  # fmt: skip
-    def test_what_counts_as_a_score(self, text: str, value: float | None) -> None:
-        (found,) = DirectAssessment().read(text, ITEM, "strict", "sig")
-        assert found.value == value
-
-    def test_any_aspect_can_be_assessed(self) -> None:
-        assert DirectAssessment().aspect == "faithfulness"
-        assert RATED["fluency"].definition in DirectAssessment(aspect="fluency").prompt(ITEM).messages[1].content
-
-
 def test_ratings_of_the_three_aspects_make_no_composite() -> None:
     """A mark from 1 to 5 for faithfulness is no share of sentences, whoever gives it."""
     llm = Scripted([{"reply": {"reason": "So.", "score": 4}}])
@@ -191,26 +122,3 @@ def test_ratings_of_the_three_aspects_make_no_composite() -> None:
     scores = summary_scores(found, {})
     assert [score.aspect for score in scores] == list(COMPOSED)
     assert list(composites(scores)) == []
-
-
-def test_a_long_document_is_shown_in_passages() -> None:
-    text = " ".join(f"Sentence {place} tells nothing of it." for place in range(300)) + " Ana sold the boat."
-    long = ITEM.model_copy(update={"document": Document(id="d1", text=text)})
-    seen: list[Request] = []
-
-    def answer(request: Request) -> Completion:
-        seen.append(request)
-        return Completion(text='{"reason": "So.", "score": 4}', finish_reason="stop")
-
-    judge, llm = ReasonThenScore(), Scripted(answer)
-    tools = Tools("sig", {"judge": BoundLLM(llm, Settings(context=1200))})
-
-    async def judged() -> list[Judgment]:
-        return await judgments_of(judge, long, await judge.prepare(long.document, tools), tools)
-
-    (found,) = asyncio.run(judged())
-    assert (found.value, found.status) == (4.0, "ok")
-    assert found.truncated_tokens
-    shown = seen[0].prompt.split("<<<end of document")[0]
-    assert "Sentence 0 tells" in shown
-    assert "Ana sold the boat." in shown

@@ -73,31 +73,8 @@ class TestWhichPairs:
         with pytest.raises(UsageError, match="two or more different systems"):
             build("h2h[systems=a;a]")
 
-    def test_a_document_with_one_summary_is_passed_over(self, tmp_path: Path) -> None:
-        data = [*rows(1), {"doc_id": "d9", "system": "a", "document": "Sun.", "summary": "Sun."}]
-        run = evaluate(data, ["h2h"], models=script(tmp_path, FIRST_WINS), out=tmp_path / "run")
-        assert {document for document, _, _ in pairs(run)} == {"d0"}
-
-    def test_an_empty_summary_skips_its_pairs(self, tmp_path: Path) -> None:
-        data = rows(1)
-        data[2]["summary"] = ""
-        run = evaluate(data, ["h2h"], models=script(tmp_path, FIRST_WINS), out=tmp_path / "run")
-        reasons = {one.target.item[1:]: one.reason for one in run.judgments() if one.status == "skipped"}
-        assert reasons == {
-            ("a", "c"): "the second summary is empty", ("b", "c"): "the second summary is empty",
-            ("c", "a"): "the summary is empty", ("c", "b"): "the summary is empty",
-        }  # fmt: skip
-        assert {one.target.unit for one in run.judgments()} == {"pair"}
-
 
 class TestInARun:
-    def test_beside_an_evaluator_of_single_summaries(self, tmp_path: Path) -> None:
-        judges = ["h2h[aspect=fluency]", "abstractiveness"]
-        run = evaluate(rows(), judges, models=script(tmp_path, FIRST_WINS), out=tmp_path / "run")
-        assert run.manifest.counts["ok"] == 2 * 6 + 6
-        assert {score.judge for score in run.scores()} == {"abstractiveness"}  # pairs have no score of one summary
-        assert {one.aspect for one in preferences(run.judgments())} == {"fluency"}
-
     def test_more_systems_are_added_to_a_run_without_asking_again(self, tmp_path: Path) -> None:
         model = script(tmp_path, FIRST_WINS)
         evaluate(rows(), ["h2h[systems=a;b]"], models=model, out=tmp_path / "run")
@@ -120,14 +97,6 @@ class TestInARun:
         script(tmp_path, FIRST_WINS)
         run = evaluate(rows(1, "ab"), ["h2h"], models=model, out=tmp_path / "run")
         assert [one.status for one in run.judgments()] == ["ok", "ok"]
-
-    def test_a_judge_that_always_favours_the_first_place_prefers_nobody(self, tmp_path: Path) -> None:
-        run = evaluate(rows(1), ["h2h"], models=script(tmp_path, FIRST_WINS), out=tmp_path / "run")
-        # (a, b): a wins; (b, a): b wins, that is 1 - 1 = 0 for a; the mean is 0.5, and the verdict has turned.
-        found = preferences(run.judgments())
-        assert [(one.system, one.rival, one.value, one.flipped) for one in found] == [
-            ("a", "b", 0.5, True), ("a", "c", 0.5, True), ("b", "c", 0.5, True),
-        ]  # fmt: skip
 
     def test_a_replay_asks_nobody(self, tmp_path: Path) -> None:
         model = script(tmp_path, FIRST_WINS)
@@ -182,28 +151,6 @@ class TestImport:
         with pytest.raises(InputError, match=r"raw\.jsonl:1: doc_id: .* by system 'z'"):
             import_outputs(load(rows(1)), self.raw(tmp_path, rival="z"), tmp_path / "run", "strict")
 
-    def test_ratings_of_several_aspects_become_scores_of_each(self, tmp_path: Path) -> None:
-        asked = {"evaluator": "rts", "model": "m", "doc_id": "d0", "system": "a"}
-        raw = write(
-            tmp_path / "raw.jsonl",
-            [
-                {**asked, "aspect": "coherence", "output": "Score: 2"},
-                {**asked, "aspect": "fluency", "output": "Score: 4.5"},
-                {**asked, "aspect": "fluency", "output": "no idea", "system": "b"},
-            ],
-        )
-        import_outputs(load(rows(1)), raw, tmp_path / "run", "strict")
-        found = {(one.system, one.aspect): (one.value, one.status) for one in Run(tmp_path / "run").scores()}
-        assert found["a", "coherence"] == (2.0, "ok")
-        assert found["a", "fluency"] == (4.5, "ok")
-        assert found["b", "fluency"] == (None, "unparsed")
-
-
-def test_settings_of_a_run_make_the_same_judge_again(tmp_path: Path) -> None:
-    judge = HeadToHead(aspect="relevance", systems=("c", "a"), order="ab")
-    run = evaluate(rows(1), [judge], models=script(tmp_path, FIRST_WINS), out=tmp_path / "run")
-    assert run.specs == [judge]
-
 
 class TestSelections:
     def asked(self, judge: str) -> list[tuple[str, str]]:
@@ -232,10 +179,6 @@ class TestSelections:
     def test_pairs_that_make_no_sense(self, text: str, says: str) -> None:
         with pytest.raises(UsageError, match=says):
             build(text)
-
-    def test_a_pair_of_an_unknown_system_is_named(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="hold no summaries by z"):
-            evaluate(rows(), ["h2h[pairs=a:b;b:z]"], models=script(tmp_path, FIRST_WINS))
 
     @pytest.mark.parametrize(
         ("judges", "expected"),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from summeter.evaluators.base import Tools
 from summeter.evaluators.seq2seq.a2cu import A2CU
 from summeter.models.networks import Classify, Framing, Generation
-from summeter.records import Judgment, SettingError
+from summeter.records import Judgment
 
 SUMMARY, REFERENCE, OTHER = "Ada sold it.", "Ada sold the mill.", "It burned."
 
@@ -83,13 +83,3 @@ def test_a_reference_without_units_is_left_out_of_recall_and_f1() -> None:
     rows = judged(every, writer, matching(HELD), OTHER, REFERENCE)
     values = {row.aspect: row.value for row in rows if row.target.unit == "summary"}
     assert values == {"a2cu_recall": 0.5, "a2cu_precision": 0.5, "a2cu_f1": pytest.approx(2 * 0.5 / 1.5)}
-
-
-def test_no_unit_is_no_score() -> None:
-    (row,) = judged(A2CU(), table_seq2seq({REFERENCE: " ||| "}), matching({}), REFERENCE)
-    assert (row.status, row.reason) == ("skipped", "the network wrote no unit of the reference")
-
-
-def test_a_measure_is_named_once() -> None:
-    with pytest.raises(SettingError, match="measures: name some of recall, precision, f1"):
-        A2CU(measures=())

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from evaluators.networks import Answers, FakeNetwork, document, item, judge
+from evaluators.networks import Answers, FakeNetwork, document, judge
 
 from summeter.evaluators.base import Evaluator, Tools
 from summeter.evaluators.catalog import build
@@ -76,16 +76,6 @@ class TestBartScore:
         assert [(row.status, row.value) for row in rows] == [("ok", -2.0), ("skipped", None)]
         assert rows[1].reason == "there is no reference summary"
 
-    def test_certainty_of_every_token_has_a_harmonic_mean(self) -> None:
-        network = answering({("R", SUMMARY): 0.0, (SUMMARY, "R"): 0.0})
-        (row,) = judged(BartScore(directions=("harm",)), network, with_references("R"))
-        assert row.value == 0.0
-
-    def test_legacy_reads_marks_inside_texts(self) -> None:
-        network = answering({(SOURCE, SUMMARY): -2.0})
-        judged(BartScore(variant="legacy"), network, document(text=SOURCE))
-        assert network.framings == {Framing(limit=1024, marks=True)}
-
     def test_directions_are_named_on_the_command_line(self) -> None:
         assert build("bartscore[src-hyp;avg]").active_aspects == ("bartscore_faithfulness", "bartscore_f1")
         for wrong in ("up", "", "avg;avg"):
@@ -153,9 +143,6 @@ class TestUniEval:
         with pytest.raises(SettingError, match="leave dimensions out"):
             UniEval(task="fact", dimensions=("fluency",))
 
-    def test_one_dimension_has_no_overall(self) -> None:
-        assert UniEval(dimensions=("coherence",)).active_aspects == ("coherence",)
-
 
 class TestTrueTeacher:
     ROW = (SOURCE, SUMMARY)
@@ -179,9 +166,3 @@ class TestTrueTeacher:
         network = answering(first={self.ROW: (math.nextafter(1.0, 2.0), 1e-9)})
         (row,) = judged(TrueTeacher(), network, document(text=SOURCE))
         assert row.value == 1.0
-
-
-def test_no_text_is_looked_at_where_there_is_none() -> None:
-    for evaluator in (BartScore(), UniEval(), TrueTeacher()):
-        assert evaluator.skip_reason(item(document(text=" "), SUMMARY)) == "the document is empty"
-    assert BartScore(directions=("hyp",)).skip_reason(item(document(text=" "), SUMMARY)) is None

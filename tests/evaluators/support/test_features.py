@@ -31,15 +31,6 @@ def test_the_best_sentence_is_one_sentence():
     assert found.sentence == pytest.approx(2 / 3)
 
 
-def test_a_relative_counts_half():
-    # "mayoral" shares "mayor" with mayor: .5 of 1
-    assert measured("mayoral", SOURCE).overlap.words == pytest.approx(0.5)
-
-
-def test_a_copy_is_perfect():
-    assert measured("It cost 14 million dollars.", SOURCE).overlap == pytest.approx((1, 1, 1))
-
-
 def test_number_found_only_as_another_quantity_is_missing():
     def gone(claim, text):
         return [number.value for number in measured(claim, text).numbers]

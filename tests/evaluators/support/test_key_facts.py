@@ -36,12 +36,6 @@ def test_scores_by_hand():
     assert picked(sentences, 9) == [FIRST, SECOND]
 
 
-def test_without_recurring_words_the_lead_decides():
-    # All centralities 0: scores are the lead alone.
-    sentences = ["Alpha beta gamma.", "Delta epsilon zeta.", "Eta theta iota."]
-    assert picked(sentences, 2) == sentences[:2]
-
-
 def test_short_sentences_only_when_there_is_nothing_else():
     assert picked(["Yes.", "Rain fell."], 3) == ["Rain fell."]
     assert picked(["Rain fell.", "Rangers fenced glaciers."], 3) == ["Rangers fenced glaciers."]

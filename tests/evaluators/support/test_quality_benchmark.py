@@ -29,13 +29,6 @@ def test_majority_and_ties(quality):
     assert quality.majority(None) is None
 
 
-def test_rouge_precision_is_of_the_claim(quality):
-    case = quality.Case("x", [("The cat sat on the mat.", ((0, 23),))], [quality.Unit(0, "d", "the cat ran", 1)])
-    # the, cat of 3 words; "the cat" of 2 pairs
-    assert quality.rouge_scores(case, 1) == [pytest.approx(2 / 3)]
-    assert quality.rouge_scores(case, 2) == [pytest.approx(1 / 2)]
-
-
 def test_bootstrap_draws_whole_documents_and_repeats(quality):
     units = [quality.Unit(0, f"d{i // 2}", "", i % 2) for i in range(20)]
     case = quality.Case("x", [], units)

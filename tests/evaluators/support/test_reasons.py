@@ -1,23 +1,14 @@
-"""Reasons against the tables of `explained.py`: the planted error first, no false alarm, true quotations, few words."""
+"""Reasons against the tables of `explained.yaml`: the planted error first, no false alarm, true quotations."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
-from evaluators.support.explained import (
-    COPIED,
-    FAITHFUL,
-    LATER_FAITHFUL,
-    LATER_PLANTED,
-    LATER_SOURCES,
-    PLANTED,
-    REWORDED,
-    REWORDED_SOURCES,
-    SOURCES,
-    Case,
-)
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,9 +18,21 @@ from summeter.evaluators.support.scorer import LexicalScorer, Support
 from summeter.evaluators.support.words import Evidence, analyse
 from summeter.text.split import split
 
-TEXTS = {**SOURCES, **LATER_SOURCES, **REWORDED_SOURCES}
-SOUND = (*FAITHFUL, *LATER_FAITHFUL)
-WRONG = (*PLANTED, *LATER_PLANTED, *COPIED, *REWORDED)
+
+class Case(NamedTuple):
+    """A sentence against a source; `wanted` are the texts that its first reason must hold."""
+
+    source: str
+    kind: str
+    claim: str
+    wanted: tuple[str, ...]
+
+
+DATA = yaml.safe_load((Path(__file__).parent / "explained.yaml").read_text("utf-8"))
+TEXTS = DATA["sources"]
+CASES = {name: [Case(*row[:3], tuple(row[3:])) for row in rows] for name, rows in DATA.items() if name != "sources"}
+SOUND = CASES["sound"]
+WRONG = [case for name, cases in CASES.items() if name != "sound" for case in cases]
 SCORER = LexicalScorer("source")
 
 
@@ -52,20 +55,11 @@ def named_first(case: Case) -> bool:
     return all(text.casefold() in first for text in case.wanted)
 
 
-def test_the_tables_are_large_enough_to_mean_something() -> None:
-    assert len(PLANTED) >= 60
-    assert len(LATER_PLANTED) >= 40
-    assert len(SOUND) >= 60
-    assert all(case.wanted for case in WRONG)
-    assert not any(case.wanted for case in SOUND)
-
-
 def test_the_first_reason_names_the_planted_error() -> None:
     # The rest are errors that no check looks for: roles, units, quantifiers, moods.
-    assert sum(map(named_first, PLANTED)) >= 57
-    assert sum(map(named_first, LATER_PLANTED)) >= 30
-    assert sum(map(named_first, COPIED)) >= 21
-    assert sum(map(named_first, REWORDED)) >= 18
+    least = {"planted": 57, "later planted": 30, "copied": 21, "reworded": 18}
+    named = {name: sum(map(named_first, CASES[name])) for name in least}
+    assert [name for name in least if named[name] < least[name]] == []
 
 
 @pytest.mark.parametrize("case", SOUND, ids=lambda case: case.claim)
@@ -125,19 +119,6 @@ def test_key_facts_are_looked_for_in_the_summary() -> None:
     wrong, absent = scorer.score(["Rain flooded Marlow on Friday.", "The mayor thanked volunteers."], evidence)
     assert wrong.reasons[0] == "'Friday' is not in the summary; nearest: 'Tuesday'"
     assert absent.reasons[0] == "'mayor thanked volunteers' has no support in the summary"
-
-
-def test_more_words_than_are_shown_are_counted() -> None:
-    text = "The cat sat."
-    evidence = SCORER.prepare(text, split(text))
-    (found,) = SCORER.score(["Bees or wasps or ants or flies bit it."], evidence)
-    assert found.reasons == ("'Bees', 'wasps', 'ants' and 1 more have no support in the source",)
-
-
-def test_words_without_end_are_cut() -> None:
-    evidence = SCORER.prepare("The cat sat.", split("The cat sat."))
-    (found,) = SCORER.score(["Un" + "believ" * 60 + "able, " + "so" * 90 + ", " + "la" * 90 + " cats sat."], evidence)
-    assert all(len(reason) <= LONGEST for reason in found.reasons)
 
 
 WORDS = st.sampled_from(
