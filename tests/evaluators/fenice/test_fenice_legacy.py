@@ -10,8 +10,7 @@ import pytest
 from evaluators.networks import Row, document, judge, table_coreference, table_nli
 
 from summeter.evaluators.base import Tools
-from summeter.evaluators.fenice.align import Rules, sentence_windows
-from summeter.evaluators.fenice.evaluator import Fenice
+from summeter.evaluators.fenice.evaluator import Fenice, sentence_windows
 from summeter.records import Document, Judgment
 
 SENTENCES = tuple(f"Sentence {name} is here." for name in ("one", "two", "three", "four", "five", "six"))
@@ -160,7 +159,7 @@ class TestSentences:
         assert one(rows, fenice(variant="legacy", coref=True), source, coref=coref).value == pytest.approx(0.4)
 
     def test_fewer_sentences_than_a_window_make_one_window_of_all_that_is_never_used(self) -> None:
-        assert sentence_windows(3, Rules(variant="legacy")) == [(0, 3)]
+        assert sentence_windows(3, 5, 1, "legacy") == [(0, 3)]
         nli = table_nli()
         judge(LEGACY, document(*SENTENCES[:3]), CLAIM, tools=Tools("sig", networks={"nli": nli}))
         # There the window and the document are computed for nothing; here they are not asked about.
@@ -168,7 +167,7 @@ class TestSentences:
 
     def test_a_stride_may_leave_one_window_and_then_neither_it_nor_the_document_counts(self) -> None:
         # n = 6, j = 5: starts 0 and 1, of which 0 alone is a multiple of 5.
-        assert sentence_windows(6, Rules(variant="legacy", stride=5)) == [(0, 5)]
+        assert sentence_windows(6, 5, 5, "legacy") == [(0, 5)]
         everything = {window(0): (1.0, 0.0, 0.0), SOURCE.text: (1.0, 0.0, 0.0)}
         assert one(everything, fenice(variant="legacy", stride=5)).value == -1.0
         assert one(everything).value == 1.0

@@ -1,33 +1,42 @@
-"""`fenice`: claims of the summary, each aligned with the passages of the document by a network."""
+"""`fenice`: claims of the summary, each aligned with the passages of the document by a network.
+
+A passage's score for a claim comes from the network's probabilities of the claim given the passage. The paper (Scirè et
+al., Findings of ACL 2024, section 3.2): score = p_entail - p_contradict; the best sentence, with its coreferences
+resolved, decides unless it stays under T, and then the best window or the whole document does. The released code:
+p_entail - p_neutral, and the best passage of all levels, without a gate.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Prepared, PromptedEvaluator, Role, Tools
 from summeter.evaluators.claims.extract import (
     PACKAGE,
     TEMPLATE,
-    Claims,
     extract_claims,
     generate_claims,
     sentence_claims,
 )
-from summeter.evaluators.entailment.premises import fitted
+from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats, Premises, fitted
 from summeter.evaluators.fenice import resolver
-from summeter.evaluators.fenice.align import Aligner, Rules, Variant
-from summeter.evaluators.fenice.reasons import explanation, opposed
-from summeter.models.networks import FindCoreference
+from summeter.evaluators.fenice.coref import Clusters, Version, legacy_versions, versions
+from summeter.evaluators.fenice.reasons import Best, LevelName, Verdict, explanation, opposed
+from summeter.interrupt import checkpoint
+from summeter.models.networks import FindCoreference, Network, entailments
 from summeter.models.prompts import Template
-from summeter.records import Document, Item, Judgment, Status, Summary, Unit
+from summeter.records import Document, Item, Judgment, Status, Unit
+from summeter.text.chunks import windows
 from summeter.text.spans import TextSpan, evidence, sentence_spans
 
 FAITHFULNESS = "faithfulness"
 
+Variant = Literal["paper", "legacy"]
 Step = Literal["full", "nli_coref", "nli_claim", "nli_sent"]
 
 
@@ -124,17 +133,21 @@ class Fenice(PromptedEvaluator):
         """The user's own, else the shipped one; that of the claims is the one that `factscore` draws claims with."""
         return Template.load(PACKAGE, name, self.prompts) if name == TEMPLATE else super().load_template(name)
 
-    @property
-    def rules(self) -> Rules:
-        """What is compared with what."""
-        return Rules(
-            self.variant, self.window, self.stride, self.gate, self.resolves, self.step == "full", self.nearest
-        )
+    def score(self, table: Floats) -> Floats:
+        """Scores of passages, from -1 to 1, of probabilities (..., 3).
+
+        >>> Fenice().score(np.array([[0.5, 0.1, 0.4]])).round(9).tolist()
+        [0.1]
+        >>> Fenice(variant="legacy").score(np.array([[0.5, 0.1, 0.4]])).round(9).tolist()
+        [0.4]
+        """
+        scores: Floats = table[..., ENTAIL] - table[..., {"paper": CONTRADICT, "legacy": NEUTRAL}[self.variant]]
+        return scores
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
         """The stretches that stand for the whole document, and the clusters of mentions."""
         data: dict[str, object] = {}
-        if self.rules.levels and self.variant == "paper":
+        if self.step == "full" and self.variant == "paper":
             text, sentences = document.text, sentence_spans(document)
             whole = await fitted(text, [TextSpan.of(text)], sentences, tools.network("nli"))
             data["whole"] = [span.offsets for span in whole]
@@ -151,18 +164,27 @@ class Fenice(PromptedEvaluator):
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """All passages and claims go to the network at once; what another summary asked about is known."""
         builder = self.builder(item, prepared, tools)
-        drawn = await self._claims(item.summary, tools)
+        if self.step == "nli_sent" or self.claims == "sentence":
+            drawn = sentence_claims(item.summary)
+        elif self.claims == "seq2seq":
+            drawn = await generate_claims(item.summary, tools.network("seq2seq"))
+        else:
+            drawn = await extract_claims(item.summary, tools.llm("extractor"), self.load_template(TEMPLATE))
         if not drawn.claims:
             builder = replace(builder, model=drawn.model, calls=drawn.calls)
             status: Status = "skipped" if drawn.status == "ok" else drawn.status
             return [builder.failed(FAITHFULNESS, status, drawn.reason or "the summary holds no claim")]
         builder = replace(builder, model=tools.network("nli").id, calls=drawn.calls)
-        aligner = tools.once("aligner", lambda: self._aligner(item.document, prepared, tools))
+        whole = [TextSpan.of(item.document.text, *offsets) for offsets in prepared.data.get("whole") or [()]]
+        clusters = [[(start, end) for start, end in cluster] for cluster in prepared.data.get("clusters") or []]
+        aligner = tools.once("aligner", lambda: Aligner(item.document, tools.network("nli"), self, whole, clusters))
         verdicts = await aligner.verdicts([claim.text for claim in drawn.claims])
         judgments = []
         for place, (claim, verdict) in enumerate(zip(drawn.claims, verdicts, strict=True)):
             best, supported = verdict.best, verdict.best.score >= self.threshold
-            reason = explanation(claim.text, verdict, aligner.sentences, self.rules, self.threshold)
+            neutral = self.variant == "legacy"
+            where = aligner.sentences
+            reason = explanation(claim.text, verdict, where, self.threshold, self.gate, neutral=neutral)
             worst = opposed(verdict, aligner.sentences, self.threshold)
             shown = [*best.spans, *([] if worst is None else [aligner.sentences[worst]])]
             unit: Unit = "sentence" if self.step == "nli_sent" else "claim"
@@ -181,15 +203,104 @@ class Fenice(PromptedEvaluator):
             )
         return judgments
 
-    async def _claims(self, summary: Summary, tools: Tools) -> Claims:
-        if self.step == "nli_sent" or self.claims == "sentence":
-            return sentence_claims(summary)
-        if self.claims == "seq2seq":
-            return await generate_claims(summary, tools.network("seq2seq"))
-        return await extract_claims(summary, tools.llm("extractor"), self.load_template(TEMPLATE))
 
-    def _aligner(self, document: Document, prepared: Prepared, tools: Tools) -> Aligner:
-        """The document made ready, once for all its summaries."""
-        whole = [TextSpan.of(document.text, *offsets) for offsets in prepared.data.get("whole") or [()]]
-        clusters = [[(start, end) for start, end in cluster] for cluster in prepared.data.get("clusters") or []]
-        return Aligner(document, tools.network("nli"), self.rules, whole, clusters)
+def sentence_windows(count: int, size: int, stride: int = 1, variant: Variant = "paper") -> list[tuple[int, int]]:
+    """Windows of neighbouring sentences as (first, behind last).
+
+    Paper: i = 1..n-j+1, so a document of fewer than j sentences has none; with a stride, the last one still ends with
+    the document. Legacy: one window of everything there, which is then never used, and a stride loses the tail.
+
+    >>> sentence_windows(12, 5, 5, "legacy")
+    [(0, 5), (5, 10)]
+    >>> sentence_windows(12, 5, 5)
+    [(0, 5), (5, 10), (7, 12)]
+    """
+    if variant == "legacy":
+        return [(first, first + size) for first in range(0, count - size + 1, stride)] or [(0, count)]
+    return windows(count, size, stride) if count >= size else []
+
+
+class Aligner:
+    """A document made ready for the claims of all its summaries.
+
+    `whole` are the spans that stand for the whole document (one, where the network reads it in one), `clusters`
+    the mentions that mean the same.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        network: Network,
+        judge: Fenice,
+        whole: Sequence[TextSpan],
+        clusters: Clusters = (),
+    ) -> None:
+        self.judge = judge
+        self.text = document.text
+        self.sentences = sentence_spans(document)
+        self.clusters = clusters
+        self._network = network
+        self._premises = Premises(network, [sentence.text for sentence in self.sentences], judge.nearest)
+        self._larger: list[tuple[LevelName, TextSpan]] = []
+        cut = sentence_windows(len(self.sentences), judge.window, judge.stride, judge.variant)
+        # The released code reads windows and document only where there are two windows.
+        if judge.step == "full" and (judge.variant == "paper" or len(cut) > 1):
+            self._larger += [("window", TextSpan.joined(self.sentences[first:last])) for first, last in cut]
+            self._larger += [("document", span) for span in whole]
+        self._wide = Premises(network, [span.text for _, span in self._larger], judge.nearest)
+
+    async def verdicts(self, claims: Sequence[str]) -> list[Verdict]:
+        """What decides on each claim."""
+        tables = await self._premises.against(claims)
+        best = [self._sentence(table) for table in tables]
+        if self.judge.resolves:
+            best = await self._resolved(claims, best)
+        last = await self._widened(claims, best) if self._larger else best
+        return [
+            Verdict(decisive, table, None if decisive is narrow else narrow)
+            for decisive, table, narrow in zip(last, tables, best, strict=True)
+        ]
+
+    def _sentence(self, table: Floats) -> Best:
+        scores = self.judge.score(table)
+        at = int(np.nanargmax(scores))  # the first of equals, as everywhere here
+        return Best("sentence", float(scores[at]), table[at], (self.sentences[at],))
+
+    async def _resolved(self, claims: Sequence[str], best: Sequence[Best]) -> list[Best]:
+        """The best version of each claim's best sentence, where one is better than the sentence itself."""
+        by_claim = [self._versions(current.spans[0]) for current in best]
+        pairs = [
+            (version.text, claim) for claim, candidates in zip(claims, by_claim, strict=True) for version in candidates
+        ]
+        rows = dict(zip(pairs, await entailments(self._network, pairs), strict=True))
+        resolved = []
+        for claim, current, candidates in zip(claims, best, by_claim, strict=True):
+            for version in candidates:
+                checkpoint()
+                row = np.array(rows[version.text, claim])
+                score = float(self.judge.score(row))
+                if score > current.score:
+                    current = Best("coref", score, row, (current.spans[0], version.name), version)  # noqa: PLW2901
+            resolved.append(current)
+        return resolved
+
+    def _versions(self, sentence: TextSpan) -> list[Version]:
+        if self.judge.variant == "legacy":
+            # The released code looks for the sentence by its text, and finds the first that reads the same.
+            first = next(span for span in self.sentences if span.text.strip() == sentence.text.strip())
+            return legacy_versions(self.text, first, self.clusters)
+        return versions(self.text, sentence, self.clusters)
+
+    async def _widened(self, claims: Sequence[str], best: Sequence[Best]) -> list[Best]:
+        """The best larger passage: instead of a sentence under the gate (paper), or where it is better (legacy)."""
+        gated = self.judge.variant == "paper"
+        open_places = [at for at, current in enumerate(best) if not gated or current.score < self.judge.gate]
+        tables = await self._wide.against([claims[at] for at in open_places])
+        widened = list(best)
+        for at, table in zip(open_places, tables, strict=True):
+            scores = self.judge.score(table)
+            place = int(np.nanargmax(scores))
+            if gated or scores[place] > best[at].score:
+                level, span = self._larger[place]
+                widened[at] = Best(level, float(scores[place]), table[place], (span,))
+        return widened

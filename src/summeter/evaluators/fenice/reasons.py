@@ -5,23 +5,49 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from operator import attrgetter
+from typing import Literal, NamedTuple
 
-from summeter.evaluators.entailment.premises import CONTRADICT, NEUTRAL
+from summeter.evaluators.entailment.premises import CONTRADICT, Floats
 from summeter.evaluators.entailment.reasons import TELLING, against, beside, shares, short
-from summeter.evaluators.fenice.align import Best, Rules, Verdict
+from summeter.evaluators.fenice.coref import Version
 from summeter.text.spans import TextSpan
 
 LONGEST = 120
 """A claim of more characters is quoted by its beginning."""
 
 
-def explanation(claim: str, verdict: Verdict, sentences: Sequence[TextSpan], rules: Rules, threshold: float) -> str:
+LevelName = Literal["sentence", "coref", "window", "document"]
+
+
+class Best(NamedTuple):
+    """The passage that decides: its level, its score, the network's probabilities, and the spans of the document it
+    is made of."""
+
+    level: LevelName
+    score: float
+    row: Floats
+    spans: tuple[TextSpan, ...]
+    version: Version | None = None
+
+
+class Verdict(NamedTuple):
+    """What decides on a claim, the network's rows of all sentences, and, where a larger passage decides, the sentence
+    it came before or replaced."""
+
+    best: Best
+    sentences: Floats
+    narrow: Best | None = None
+
+
+def explanation(
+    claim: str, verdict: Verdict, sentences: Sequence[TextSpan], threshold: float, gate: float, *, neutral: bool
+) -> str:
     """What the alignment found for a claim: the deciding passage with its score and level, a better sentence below the
     gate, and the sentence that contradicts the claim most.
 
-    `sentences` are the document's, counted from 1.
+    `sentences` are the document's, counted from 1; `neutral` shows the probability of that class too.
     """
-    best, neutral = verdict.best, rules.subtracted == NEUTRAL
+    best = verdict.best
     where, much = place(best, sentences), f"score {beside(best.score, threshold)} ({shares(best.row, neutral=neutral)})"
     if best.score >= threshold:
         parts = [f"{quoted(claim)} is supported by {where}: {much}"]
@@ -31,7 +57,7 @@ def explanation(claim: str, verdict: Verdict, sentences: Sequence[TextSpan], rul
         parts = [f"{quoted(claim)} is supported by no passage; the best is {where}: {much}; needed: {short(threshold)}"]
     if verdict.narrow is not None and verdict.narrow.score > best.score:
         higher = f"{place(verdict.narrow, sentences)} has {short(verdict.narrow.score)}"
-        parts.append(f"{higher}, which is under the gate of {short(rules.gate)} and so does not decide")
+        parts.append(f"{higher}, which is under the gate of {short(gate)} and so does not decide")
     worst = opposed(verdict, sentences, threshold)
     if worst is not None:
         parts.append(f"sentence {worst + 1} contradicts it ({shares(verdict.sentences[worst], neutral=neutral)})")
