@@ -267,9 +267,9 @@ class Cascade(DerivedEvaluator):
                 kind.update(row.target.unit for row in own if row.status == "ok")
             if rows:
                 first.add(item)
-                numbers = [_number(row) for row in rows]
-                known = [number for number in numbers if number is not None]
-                if len(known) == len(numbers):
+                numbers = [row.label if row.value is None else row.value for row in rows if row.status == "ok"]
+                known = [float(number) for number in numbers if isinstance(number, int | float)]
+                if len(known) == len(rows):
                     values[item] = known
                 else:
                     passed_on.add(item)
@@ -312,7 +312,10 @@ class Cascade(DerivedEvaluator):
             pairs = [(value, losses[item]) for item in chosen if item in values for value in values[item]]
             sureness = _by_loss(pairs, [value for own in values.values() for value in own])
         least = {item: min(map(sureness, own)) for item, own in values.items()}
-        marks = _marks(np.sort(np.fromiter(least.values(), np.float64)))
+        # The sureness up to which items are passed on, from the widest band to none; each step decides a percent more.
+        ordered = np.sort(np.fromiter(least.values(), np.float64))
+        passed = (len(ordered) - math.floor(len(ordered) * step / STEPS) for step in range(1, STEPS + 1))
+        marks = list(dict.fromkeys(float(ordered[count - 1]) if count else -math.inf for count in passed))
         on_sample = np.array([least.get(item, -math.inf) for item in testing])
         on_losses = np.array([losses[item] for item in testing], np.float64)
 
@@ -339,13 +342,6 @@ class Cascade(DerivedEvaluator):
             elif value is not None and standard is not None:
                 losses.append(min(1.0, abs(value - standard)))
         return math.fsum(losses) / len(losses) if losses else None
-
-
-def _number(row: Judgment) -> float | None:
-    if row.status != "ok":
-        return None
-    number = row.label if row.value is None else row.value
-    return float(number) if isinstance(number, int | float) else None
 
 
 def _by_distance(member: Member, values: Values) -> Sureness:
@@ -388,17 +384,6 @@ def _by_loss(pairs: Sequence[tuple[float, float]], values: Sequence[float]) -> S
         sureness[at] = float(right - left)
         left, right = (left + 1, right) if at == left else (left, right - 1)
     return lambda value: sureness[bin_of(value)]
-
-
-def _marks(least: Floats) -> list[float]:
-    """The sureness up to which items are passed on, from the widest band to none; each step decides a percent more."""
-    marks: list[float] = []
-    for step in range(1, STEPS + 1):
-        on = len(least) - math.floor(len(least) * step / STEPS)
-        mark = float(least[on - 1]) if on else -math.inf
-        if not marks or mark < marks[-1]:
-            marks.append(mark)
-    return marks
 
 
 def _band(sureness: Sureness, values: Values, mark: float) -> Band | None:

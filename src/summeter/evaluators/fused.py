@@ -176,29 +176,25 @@ def measure(
             if score.value is None:
                 reason: tuple[Status, str] = (score.status, score.reason or score.status)
                 why |= {(row, at): reason for (aspect, _), at in columns.items() if aspect == score.aspect}
-        for document, system, aspect, mean, least in _unit_values(table):
+        # Mean and least of the values of sentences, key facts or claims.
+        graded = table.where(unit=UNITS)
+        graded = graded.take(~np.isnan(graded.value))
+        groups: Groups = graded.groups("document", "system", "aspect")
+        sums = np.bincount(groups.of, weights=graded.value, minlength=len(groups))
+        means = sums / np.bincount(groups.of, minlength=len(groups))
+        least = np.full(len(groups), np.inf)
+        np.minimum.at(least, groups.of, graded.value)
+        first = graded.take(groups.first)
+        names = zip(first.document.labels(), first.system.labels(), first.aspect.labels(), strict=True)
+        for at, (document, system, aspect) in enumerate(names):
             row = row_of.get((document, system))
-            of_units: tuple[tuple[Statistic, float], ...] = (("mean", mean), ("least", least))
+            of_units: tuple[tuple[Statistic, float], ...] = (("mean", means[at]), ("least", least[at]))
             for statistic, value in of_units:
                 if row is not None and (column := columns.get((aspect, statistic))) is not None:
                     values[row, column] = value
     for row, column in np.argwhere(np.isnan(values)).tolist():
         why.setdefault((row, column), ("skipped", f"no judgment of {inputs[column].aspect}"))
     return Measured(values, why)
-
-
-def _unit_values(table: JudgmentTable) -> Iterator[tuple[str, str, str, float, float]]:
-    """(document, system, aspect, mean, least) of the values of sentences, key facts or claims."""
-    rows = table.where(unit=UNITS)
-    rows = rows.take(~np.isnan(rows.value))
-    groups: Groups = rows.groups("document", "system", "aspect")
-    sums = np.bincount(groups.of, weights=rows.value, minlength=len(groups))
-    counts = np.bincount(groups.of, minlength=len(groups))
-    least = np.full(len(groups), np.inf)
-    np.minimum.at(least, groups.of, rows.value)
-    first = rows.take(groups.first)
-    columns = (first.document.labels(), first.system.labels(), first.aspect.labels(), sums / counts, least)
-    yield from zip(*columns, strict=True)
 
 
 def inputs_of(members: Sequence[Evaluator], judgments: Sequence[Iterable[Judgment] | JudgmentTable]) -> list[Input]:
@@ -303,15 +299,23 @@ class Fused(DerivedEvaluator):
             judgments = [[each for _, own in rows for each in own[number]] for number in range(len(members))]
             measured = measure(fitted.inputs, members, [item for item, _ in rows], judgments)
             values = {aspect: each.values(measured.values) for aspect, each in fitted.aspects.items()}
-            incomplete = {row for row, _ in measured.why}
             for row, (item, by_member) in enumerate(rows):
                 behind = [each for own in by_member for each in own]
+                # Where inputs are missing: the worst of their statuses, and the first input of each member.
+                lacks: dict[int, tuple[Status, str]] = {}
+                missing: dict[str, Any] = {}
+                for column, each in enumerate(fitted.inputs):
+                    if (row, column) in measured.why and each.member not in lacks:
+                        status, reason = measured.why[row, column]
+                        lacks[each.member] = status, f"no {each.words(fitted.members)} ({status}: {reason})"
+                if lacks:
+                    worst = min((status for status, _ in lacks.values()), key=GRAVITY.index)
+                    missing = {"status": worst, "reason": "; ".join(reason for _, reason in lacks.values())}
                 for aspect, combination in fitted.aspects.items():
-                    verdict = (
-                        _missing(measured, row, fitted)
-                        if row in incomplete
-                        else _verdict(combination, float(values[aspect][row]), measured.values[row], fitted)
-                    )
+                    if lacks:
+                        verdict = missing
+                    else:
+                        verdict = _verdict(combination, float(values[aspect][row]), measured.values[row], fitted)
                     yield self.judgment(item, signature, aspect, behind=behind, **verdict)
 
 
@@ -329,17 +333,6 @@ def load(file: DataFile) -> FusedModel:
 def dumped(model: FusedModel) -> str:
     """A fused judge as the text of its file."""
     return json.dumps({"schema": SCHEMA, **model.model_dump(mode="json")}, ensure_ascii=False, indent=1) + "\n"
-
-
-def _missing(measured: Measured, row: int, fitted: FusedModel) -> dict[str, Any]:
-    """The fields of a judgment that lacks inputs: the worst of their statuses, and the first input of each member."""
-    first: dict[int, tuple[Status, str]] = {}
-    for column, each in enumerate(fitted.inputs):
-        if (row, column) in measured.why and each.member not in first:
-            status, reason = measured.why[row, column]
-            first[each.member] = status, f"no {each.words(fitted.members)} ({status}: {reason})"
-    worst = min((status for status, _ in first.values()), key=GRAVITY.index)
-    return {"status": worst, "reason": "; ".join(reason for _, reason in first.values())}
 
 
 def _verdict(combination: Combination, value: float, inputs: Floats, fitted: FusedModel) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -92,9 +92,17 @@ class BertScore(Evaluator):
         if not matches:
             side = "the summary or every reference has no token that weighs anything"
             return [builder.failed(aspect, "skipped", side) for aspect in ASPECTS]
-        cut = candidate.truncated or any(reference.truncated for reference in references)
+        scores = [(match.precision, match.recall, match.f1) for match in matches]
+        if base is not None:
+            scores = [base.rescaled(score) for score in scores]
+        reason = "best of 1 reference" if len(matches) == 1 else f"best of {len(matches)} references"
+        if candidate.truncated or any(reference.truncated for reference in references):
+            reason += "; what is longer than the encoder reads was cut"
         return [
-            *_whole(builder, matches, base, cut=cut),
+            *(
+                builder.ok(aspect, value=max(column), reason=reason)
+                for aspect, column in zip(ASPECTS, zip(*scores, strict=True), strict=True)
+            ),
             *_sentences(builder, candidate, max(matches, key=lambda match: match.f1), base),
         ]
 
@@ -112,16 +120,6 @@ class BertScore(Evaluator):
             tools.scratch["references"] = await encoder.ask([Encode(text, layer) for text in texts])
         references: list[TokenStates] = tools.scratch["references"]
         return references
-
-
-def _whole(builder: JudgmentBuilder, matches: Sequence[Greedy], base: Baseline | None, *, cut: bool) -> list[Judgment]:
-    scores = [(match.precision, match.recall, match.f1) for match in matches]
-    if base is not None:
-        scores = [base.rescaled(score) for score in scores]
-    best = [max(score[place] for score in scores) for place in range(3)]
-    reason = "best of 1 reference" if len(matches) == 1 else f"best of {len(matches)} references"
-    reason += "; what is longer than the encoder reads was cut" if cut else ""
-    return [builder.ok(aspect, value=value, reason=reason) for aspect, value in zip(ASPECTS, best, strict=True)]
 
 
 def _sentences(

@@ -12,6 +12,7 @@ from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Role,
 from summeter.models.networks import Embed, Network
 from summeter.records import Document, Item, Judgment
 from summeter.text.spans import TextSpan, evidence, sentence_spans
+from summeter.text.split import split
 
 SIMILARITY = "similarity"
 Floats = NDArray[np.float64]
@@ -72,7 +73,8 @@ class Similarity(Evaluator):
         own = await _vectors(network, [item.summary.text, *cut])
         vector = own[0] if self.pool == "whole" else _mean(own[1:])
         near = other.texts @ vector
-        reason = "cosine with the document" if self.against == "document" else _nearest(near)
+        to = "the reference" if len(near) == 1 else f"the nearest of {len(near)} references"
+        reason = f"cosine with {'the document' if self.against == 'document' else to}"
         whole = builder.ok(SIMILARITY, value=_clipped(near.max()), reason=reason)
         if other.sentences is None:
             return [whole]
@@ -80,22 +82,19 @@ class Similarity(Evaluator):
 
     async def _other(self, document: Document, tools: Tools) -> _Against:
         if "against" not in tools.scratch:
-            tools.scratch["against"] = await self._embedded(document, tools.network("embed"))
+            network, texts = tools.network("embed"), _references(document)
+            if self.against == "document":
+                cut = [sentence.text for sentence in sentence_spans(document)] or [document.text]
+                vectors = await _vectors(network, [document.text, *cut])
+                of_texts = vectors[:1] if self.pool == "whole" else _mean(vectors[1:])[None]
+                tools.scratch["against"] = _Against(of_texts, vectors[1:])
+            elif self.pool == "whole" or not texts:
+                tools.scratch["against"] = _Against(await _vectors(network, texts) if texts else np.zeros((0, 0)))
+            else:
+                cuts = [[text[start:end] for start, end in split(text)] for text in texts]
+                tools.scratch["against"] = _Against(np.stack([_mean(await _vectors(network, cut)) for cut in cuts]))
         other: _Against = tools.scratch["against"]
         return other
-
-    async def _embedded(self, document: Document, network: Network) -> _Against:
-        if self.against == "document":
-            cut = [sentence.text for sentence in sentence_spans(document)] or [document.text]
-            vectors = await _vectors(network, [document.text, *cut])
-            return _Against(vectors[:1] if self.pool == "whole" else _mean(vectors[1:])[None], vectors[1:])
-        texts = _references(document)
-        if self.pool == "whole" or not texts:
-            return _Against(await _vectors(network, texts) if texts else np.zeros((0, 0)))
-        from summeter.text.split import split
-
-        means = [_mean(await _vectors(network, [text[start:end] for start, end in split(text)])) for text in texts]
-        return _Against(np.stack(means))
 
 
 def _references(document: Document) -> list[str]:
@@ -116,10 +115,6 @@ def _mean(vectors: Floats) -> Floats:
 
 def _clipped(cosine: Any) -> float:
     return float(np.clip(cosine, -1.0, 1.0))
-
-
-def _nearest(near: Floats) -> str:
-    return "cosine with the reference" if len(near) == 1 else f"cosine with the nearest of {len(near)} references"
 
 
 def _parts(builder: JudgmentBuilder, own: Floats, document: Floats) -> list[Judgment]:

@@ -161,12 +161,8 @@ class QAFactEval(Evaluator):
             },
             missing="no kept question is about this sentence",
         )
-        return [*whole, *sentences, *self._questions(builder, asked)]
-
-    @staticmethod
-    def _questions(builder: JudgmentBuilder, asked: Sequence[Asked]) -> list[Judgment]:
         list_id = digest([[one.question, one.phrase.text, one.phrase.start] for one in asked], 12)
-        return [
+        questions = [
             builder.ok(
                 FAITHFULNESS,
                 "claim",
@@ -175,13 +171,11 @@ class QAFactEval(Evaluator):
                 list_id=list_id,
                 reason=_shown(one),
                 evidence=_evidence(one),
-                claim=Claim(
-                    text=f"{one.question} {one.phrase.text}",
-                    span=one.phrase.as_span("summary"),
-                ),
+                claim=Claim(text=f"{one.question} {one.phrase.text}", span=one.phrase.as_span("summary")),
             )
             for place, one in enumerate(asked)
         ]
+        return [*whole, *sentences, *questions]
 
 
 def _evidence(one: Asked) -> tuple[Span, ...]:

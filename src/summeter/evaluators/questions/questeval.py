@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from math import exp
 from statistics import fmean
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -231,17 +232,24 @@ class QuestEval(Evaluator):
     async def _compared(self, summary: str, texts: Sequence[tuple[Text, str]], tools: Tools) -> list[Compared]:
         """The summary beside each text, all questions asked."""
         every = list(dict.fromkeys([summary, *(text for _, text in texts)]))
-        found = {text: self._known_phrases(text, tools) for text in every}
+        # A text is parsed once a document.
+        found = {text: tools.once(f"phrases of {text}", partial(self._phrases, text)) for text in every}
         rows = list(dict.fromkeys((phrase.text, text) for text in every for phrase in found[text]))
         framing = Framing(template=QUESTION, marks=self.variant == "legacy", limit=MOST)
         generated = await tools.network("questions").ask([Generate(row, HOW, framing) for row in rows])
-        written = [without_loose_blanks(text) for text in generated]
-        questions = dict(zip(rows, written, strict=True))
+        questions = dict(zip(rows, map(without_loose_blanks, generated), strict=True))
         # Equal texts ask each other once.
         pairs = dict.fromkeys(pair for _, text in texts for pair in ((summary, text), (text, summary)))
         asked = [(of, on, phrase, questions[phrase.text, of]) for of, on in pairs for phrase in found[of]]
         weights = await self._weights(texts, asked, tools)
-        answered = await self._answers([(question, on) for _, on, _, question in asked], tools)
+        # Each question's answer from a text, and how answerable it is there.
+        network, put = tools.network("answers"), [(question, on) for _, on, _, question in asked]
+        framing = Framing(template=ANSWER, marks=self.variant == "legacy", limit=MOST)
+        written = await network.ask([Generate(row, HOW, framing) for row in put])
+        logs = await network.ask([FirstWord(row, (UNANSWERABLE,), framing) for row in put])
+        answered = [
+            (without_loose_blanks(reply), 1 - exp(float(log))) for reply, (log,) in zip(written, logs, strict=True)
+        ]
         pairs_to_compare = [(reply, phrase.text) for (_, _, phrase, _), (reply, _) in zip(asked, answered, strict=True)]
         similar = await self._similar(pairs_to_compare, tools)
         replies: dict[tuple[str, str], list[Asked]] = {}
@@ -270,14 +278,6 @@ class QuestEval(Evaluator):
             shares = {row: 1 - share for row, share in shares.items()}
         return [shares.get((phrase.text, question, of), 1.0) for of, _, phrase, question in asked]
 
-    async def _answers(self, rows: Sequence[tuple[str, str]], tools: Tools) -> list[tuple[str, float]]:
-        """Each question's answer from a text, and how answerable it is there."""
-        network = tools.network("answers")
-        framing = Framing(template=ANSWER, marks=self.variant == "legacy", limit=MOST)
-        replies = await network.ask([Generate(row, HOW, framing) for row in rows])
-        logs = await network.ask([FirstWord(row, (UNANSWERABLE,), framing) for row in rows])
-        return [(without_loose_blanks(reply), 1 - exp(float(log))) for reply, (log,) in zip(replies, logs, strict=True)]
-
     async def _similar(self, pairs: Sequence[tuple[str, str]], tools: Tools) -> list[float]:
         """BERTScore's F1 of each (answer, expected answer); 0 where one has no token."""
         if "bertscore" not in self.arithmetic.recall:
@@ -288,10 +288,6 @@ class QuestEval(Evaluator):
         values = await tools.network("answer_encoder").ask(requests)
         by_pair = dict(zip(wanted, values, strict=True))
         return [by_pair.get(pair, 0.0) for pair in stripped]
-
-    def _known_phrases(self, text: str, tools: Tools) -> list[TextSpan]:
-        """Those of a text, which is parsed once a document."""
-        return tools.once(f"phrases of {text}", lambda: self._phrases(text))
 
     def _phrases(self, text: str) -> list[TextSpan]:
         """Entities, then noun chunks, of the first sentences."""
@@ -324,7 +320,12 @@ class QuestEval(Evaluator):
         sentences = builder.by_sentence(
             PRECISION,
             [(one.phrase.start, one) for one in best.precision],
-            self._of_sentence,
+            lambda asked: {
+                "value": fmean(self._value(one, PRECISION) for one in asked),
+                "evidence": evidence((one.phrase for one in asked), "summary"),
+                "reason": f"{len(asked)} questions; lowest: "
+                + _shown(min(asked, key=lambda one: self._value(one, PRECISION))),
+            },
             missing=f"no question is about this sentence (the first {self.sentences} are asked about)",
         )
         return [*whole, *sentences, *parts]
@@ -349,15 +350,6 @@ class QuestEval(Evaluator):
             evidence=() if span is None else (span,),
             claim=Claim(text=f"{one.question} {one.phrase.text}", span=span if side == "summary" else None),
         )
-
-    def _of_sentence(self, asked: Sequence[Asked]) -> Mapping[str, Any]:
-        """The fields of a sentence's judgment, from the questions about it."""
-        lowest = min(asked, key=lambda one: self._value(one, PRECISION))
-        return {
-            "value": fmean(self._value(one, PRECISION) for one in asked),
-            "evidence": evidence((one.phrase for one in asked), "summary"),
-            "reason": f"{len(asked)} questions; lowest: {_shown(lowest)}",
-        }
 
 
 def _shown(one: Asked) -> str:

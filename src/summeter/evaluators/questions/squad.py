@@ -208,7 +208,12 @@ async def answer_all(
         room = reading.length - asked - MARKS
         # SQuAD's windows: the last one may be shorter, and an empty text is one.
         spans = windows(len(offsets[text]), room, reading.stride, tail="short") or [(0, 0)]
-        spans = _whole_words(spans, offsets[text])
+        # Each begins where a word does: a word's tail would be read as another word.
+        for number, (begin, last) in enumerate(spans):
+            first, known = begin, offsets[text]
+            while 0 < first < len(known) and known[first - 1][1] == known[first][0]:
+                first += 1
+            spans[number] = (first if first < last else begin, last)
         spans_of.append(spans)
         framing = Framing(cut=(asked, room))
         parts = [text[slice(*_covered(span, offsets[text]))] for span in spans]
@@ -219,17 +224,6 @@ async def answer_all(
         own = [next(logits) for _ in spans]
         answers.append(_decoded(text, offsets[text], spans, own, nonce))
     return answers
-
-
-def _whole_words(spans: Sequence[tuple[int, int]], offsets: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Windows that begin where a word does: a word's tail would be read as another word."""
-    moved = []
-    for begin, last in spans:
-        first = begin
-        while 0 < first < len(offsets) and offsets[first - 1][1] == offsets[first][0]:
-            first += 1
-        moved.append((first if first < last else begin, last))
-    return moved
 
 
 def _covered(span: tuple[int, int], offsets: Sequence[tuple[int, int]]) -> tuple[int, int]:
