@@ -113,47 +113,35 @@ class DAE(Evaluator):
         network = tools.network("arcs")
         builder = self.builder(item, prepared, tools, model=network.id)
         given = None if self.corenlp is None else read_arcs(self.corenlp)
-        source = tools.once("words", lambda: self._source(item.document.text, given))
-        if source is None:
-            return builder.skipped(f"{self._file} holds no reply for the document")
-        readings = self._readings(item, given)
-        if readings is None:
-            return builder.skipped(f"{self._file} holds no reply for the {self.by}")
+        file = "" if self.corenlp is None else self.corenlp.path.name
+        if given is None:
+            source = tools.once("words", lambda: words(item.document.text))
+        elif item.document.text in given:
+            source = given[item.document.text].words
+        else:
+            return builder.skipped(f"{file} holds no reply for the document")
+        readings = []
+        for span in [TextSpan.of(item.summary.text)] if self.by == "summary" else sentence_spans(item.summary):
+            arcs = parsed(span.text) if given is None else given.get(span.text)
+            if arcs is None:
+                return builder.skipped(f"{file} holds no reply for the {self.by}")
+            readings.append(arcs.shifted(span.start))
         verdicts, missing = await self._verdicts(network, " ".join(source), readings)
         builder = replace(builder, truncated_tokens=missing or None)
         if not verdicts:
             return builder.skipped("the summary has no arc to judge")
         return self._judgments(builder, verdicts)
 
-    @property
-    def _file(self) -> str:
-        return "" if self.corenlp is None else self.corenlp.path.name
-
-    @staticmethod
-    def _source(text: str, given: Mapping[str, Arcs] | None) -> tuple[str, ...] | None:
-        if given is None:
-            return words(text)
-        arcs = given.get(text)
-        return None if arcs is None else arcs.words
-
-    def _readings(self, item: Item, given: Mapping[str, Arcs] | None) -> list[Arcs] | None:
-        readings = []
-        for span in [TextSpan.of(item.summary.text)] if self.by == "summary" else sentence_spans(item.summary):
-            arcs = parsed(span.text) if given is None else given.get(span.text)
-            if arcs is None:
-                return None
-            readings.append(arcs.shifted(span.start))
-        return readings
-
     async def _verdicts(self, network: Network, source: str, readings: Sequence[Arcs]) -> tuple[list[Verdict], int]:
         """The verdicts on all arcs, and how many tokens of document and text were not read, at most."""
         texts = [" ".join(reading.words) for reading in readings]
         lengths = [len(places) for places in await network.ask([FindTokens(text) for text in (source, *texts)])]
-        asked = [
-            (reading, text, self._cut(lengths[0], length))
-            for reading, text, length in zip(readings, texts, lengths[1:], strict=True)
-            if reading.arcs
-        ]
+        asked: list[tuple[Arcs, str, Cut]] = []
+        for reading, text, length in zip(readings, texts, lengths[1:], strict=True):
+            if reading.arcs:
+                over = lengths[0] + length + MARKS > LENGTH
+                room = (CUT_TO if over and self.variant == "legacy" else LENGTH) - MARKS - length
+                asked.append((reading, text, (room, length) if room > 0 else "only_first"))
         rows = await network.ask(
             [ClassifyTokens((source, text), 4, Framing(cut=cut, segments=False)) for _, text, cut in asked]
         )
@@ -164,12 +152,6 @@ class DAE(Evaluator):
         # What is of a text and no mark was read; a network may have fewer places than the method's.
         missing = [size - int((row.text >= 0).sum()) for size, row in zip(wanted, rows, strict=True)]
         return verdicts, max([0, *missing])
-
-    def _cut(self, source: int, text: int) -> Cut:
-        """How much of the document is read beside a text of so many tokens."""
-        over = source + text + MARKS > LENGTH
-        room = (CUT_TO if over and self.variant == "legacy" else LENGTH) - MARKS - text
-        return (room, text) if room > 0 else "only_first"
 
     def _judgments(self, builder: JudgmentBuilder, verdicts: Sequence[Verdict]) -> list[Judgment]:
         bad = [verdict for verdict in verdicts if not verdict.entailed]

@@ -3,17 +3,15 @@ Lite3Pyramid: Zhang and Bansal, EMNLP 2021)."""
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-from pydantic import field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
-from summeter.evaluators.base import Checkpoint, Evaluator, JudgmentBuilder, Prepared, Role, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, Prepared, Role, Tools
 from summeter.evaluators.entailment.classified import unread
 from summeter.evaluators.entailment.premises import ENTAIL, Floats
 from summeter.evaluators.entailment.reasons import beside
@@ -118,12 +116,14 @@ class Lite2Pyramid(Evaluator):
         reason = f"{count} of {len(units)} units present ({self.score})"
         whole = builder.ok(COMPLETENESS, value=value, label=int(value >= LINE), reason=reason)
         list_id = KeyFacts.of(texts, "given").id
-        return [whole, *(self._part(builder, at, float(one), list_id) for at, one in enumerate(present))]
-
-    def _part(self, builder: JudgmentBuilder, at: int, value: float, list_id: str) -> Judgment:
-        label = int(value >= LINE)
-        reason = f"{'present' if label else 'not present'} ({self.score} {beside(value, LINE)})"
-        return builder.ok(COMPLETENESS, "key_fact", at, value=value, label=label, reason=reason, list_id=list_id)
+        parts = []
+        for at, share in enumerate(map(float, present)):
+            label = int(share >= LINE)
+            reason = f"{'present' if label else 'not present'} ({self.score} {beside(share, LINE)})"
+            parts.append(
+                builder.ok(COMPLETENESS, "key_fact", at, value=share, label=label, reason=reason, list_id=list_id)
+            )
+        return [whole, *parts]
 
     def _units(self, item: Item) -> list[Unit]:
         if self.units is None:
@@ -194,55 +194,56 @@ def values(logits: Floats, score: Score) -> Floats:
             return np.asarray(logits.argmax(axis=1) == ENTAIL, dtype=np.float64)
 
 
+class _Weighted(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    text: str
+    weight: float = Field(default=1.0, gt=0, allow_inf_nan=False)
+
+
+class _Roles(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    words: list[str] = Field(min_length=1)
+    frames: list[list[str]]
+
+    @model_validator(mode="after")
+    def _one_tag_a_word(self) -> Self:
+        if any(len(tags) != len(self.words) for tags in self.frames):
+            raise ValueError("one tag a word")
+        return self
+
+
+_LISTS: TypeAdapter[dict[str, list[str | _Weighted | _Roles]]] = TypeAdapter(dict[str, list[str | _Weighted | _Roles]])
+
+
 @lru_cache(maxsize=8)
 def read_units(file: DataFile, *, legacy: bool = False) -> Mapping[str, list[Unit]]:
     """The units of each document; `legacy` as in `units_of`. A file is read once. InputError for an invalid entry."""
     try:
-        lists = json.loads(file.text)
-    except ValueError as error:
-        raise InputError.at(file.path, None, None, f"cannot be read as content units: {error}") from error
-    if not isinstance(lists, dict):
-        raise InputError.at(file.path, None, None, "is no JSON object with a list of units for each document id")
-    return {
-        str(document): _units_of(file, str(document), entries, legacy=legacy) for document, entries in lists.items()
-    }
-
-
-def _units_of(file: DataFile, document: str, entries: Any, *, legacy: bool) -> list[Unit]:
-    wrong = (
-        'is no list of units: texts, {"text": ..., "weight": a number above 0}, or {"words": [...], "frames": lists of '
-        "one tag a word}"
-    )
-    if not isinstance(entries, list):
-        raise InputError.at(file.path, None, document, wrong)
-    units = []
-    for entry in entries:
-        if isinstance(entry, dict) and set(entry) == {"words", "frames"}:
-            if not _is_sentence(entry):
-                raise InputError.at(file.path, None, document, wrong)
-            sentence = RoleSentence(entry["words"], entry["frames"])
-            units += [Unit(text) for text in units_of(sentence, legacy=legacy)]
-            continue
-        given = {"text": entry} if isinstance(entry, str) else entry
-        if not isinstance(given, dict) or not set(given) <= {"text", "weight"}:
-            raise InputError.at(file.path, None, document, wrong)
-        text, weight = given.get("text"), given.get("weight", 1)
-        number = isinstance(weight, int | float) and not isinstance(weight, bool) and 0 < weight < math.inf
-        if not isinstance(text, str) or not number:
-            raise InputError.at(file.path, None, document, wrong)
-        if text.strip():
-            units.append(Unit(text, float(weight)))
+        lists = _LISTS.validate_json(file.text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        if first["type"] == "json_invalid":
+            raise InputError.at(file.path, None, None, f"cannot be read as content units: {first['msg']}") from error
+        if not first["loc"]:
+            why = "is no JSON object with a list of units for each document id"
+            raise InputError.at(file.path, None, None, why) from error
+        why = (
+            'is no list of units: texts, {"text": ..., "weight": a number above 0}, or {"words": [...], "frames": '
+            "lists of one tag a word}"
+        )
+        raise InputError.at(file.path, None, str(first["loc"][0]), why) from error
+    units: dict[str, list[Unit]] = {}
+    for document, entries in lists.items():
+        of_document = units.setdefault(document, [])
+        for entry in entries:
+            match entry:
+                case _Roles():
+                    drawn = units_of(RoleSentence(entry.words, entry.frames), legacy=legacy)
+                    of_document += map(Unit, drawn)
+                case _Weighted(text=text, weight=weight) if text.strip():
+                    of_document.append(Unit(text, weight))
+                case str() if entry.strip():
+                    of_document.append(Unit(entry))
     return units
-
-
-def _is_sentence(entry: Mapping[str, Any]) -> bool:
-    """Whether an entry is a sentence with one tag a word in each frame."""
-    words, frames = entry["words"], entry["frames"]
-    return (
-        _are_texts(words) and bool(words) and isinstance(frames, list)
-        and all(_are_texts(tags) and len(tags) == len(words) for tags in frames)
-    )  # fmt: skip
-
-
-def _are_texts(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(value, str) for value in values)

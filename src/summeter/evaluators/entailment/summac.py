@@ -120,7 +120,14 @@ class SummaC(Evaluator):
         """One judgment a sentence, one of the summary."""
         nli = tools.network("nli")
         builder = self.builder(item, prepared, tools, model=nli.id)
-        passages = self._passages(item.document, prepared)
+        text = item.document.text
+        passages = passages_of(text, sentence_spans(item.document, self.sentences), "sentence", self.least)
+        if "passages" in prepared.data:
+            passages = [
+                TextSpan(joined[0] if joined else text[start:end], start, end)
+                for start, end, *joined in prepared.data["passages"]
+            ]
+        passages = passages[: self.most]
         text = item.summary.text
         scored = passages_of(text, sentence_spans(item.summary, self.sentences), self._grains[1], self.least)
         if not passages or not scored:
@@ -136,18 +143,21 @@ class SummaC(Evaluator):
             self._part(builder, index, table, self._value(table, convolution), passages)
             for index, table in zip(judged, tables[len(scored) :], strict=True)
         ]
-        return [self._whole(builder, scored, tables[: len(scored)], convolution), *parts]
-
-    def _passages(self, document: Document, prepared: Prepared) -> list[TextSpan]:
-        text = document.text
-        if "passages" in prepared.data:
-            passages = [
-                TextSpan(joined[0] if joined else text[start:end], start, end)
-                for start, end, *joined in prepared.data["passages"]
-            ]
+        values = [self._value(table, convolution) for table in tables[: len(scored)]]
+        if convolution is None:
+            value = float(np.mean(values))
         else:
-            passages = passages_of(text, sentence_spans(document, self.sentences), "sentence", self.least)
-        return passages[: self.most]
+            value = convolution.probability(list(map(convolution.score, tables[: len(scored)])))
+        weakest = values.index(min(values))
+        count = "1 passage" if len(scored) == 1 else f"{len(scored)} passages"
+        whole = builder.ok(
+            FAITHFULNESS,
+            value=value,
+            label=int(value >= self.threshold),
+            reason=f"{count} of the summary judged; the weakest has {values[weakest]:.2f}",
+            evidence=evidence([scored[weakest]], "summary"),
+        )
+        return [whole, *parts]
 
     def _value(self, table: Floats, convolution: Convolution | None) -> float:
         """A sentence's value: for conv what the summary's would be if it were this sentence alone."""
@@ -178,29 +188,6 @@ class SummaC(Evaluator):
             label=int(supported),
             reason=reason,
             evidence=evidence([passages[number] for number in shown]),
-        )
-
-    def _whole(
-        self,
-        builder: JudgmentBuilder,
-        passages: Sequence[TextSpan],
-        tables: Sequence[Floats],
-        convolution: Convolution | None,
-    ) -> Judgment:
-        values = [self._value(table, convolution) for table in tables]
-        if convolution is None:
-            value = float(np.mean(values))
-        else:
-            value = convolution.probability(list(map(convolution.score, tables)))
-        weakest = values.index(min(values))
-        count = "1 passage" if len(passages) == 1 else f"{len(passages)} passages"
-        reason = f"{count} of the summary judged; the weakest has {values[weakest]:.2f}"
-        return builder.ok(
-            FAITHFULNESS,
-            value=value,
-            label=int(value >= self.threshold),
-            reason=reason,
-            evidence=evidence([passages[weakest]], "summary"),
         )
 
 

@@ -4,7 +4,8 @@ EMNLP 2023)."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal, Self
+from itertools import islice
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,18 +100,30 @@ class A2CU(Evaluator):
         """One judgment of the summary a measure, one of each unit."""
         matcher = tools.network("acu_matcher")
         builder = self.builder(item, prepared, tools, model=matcher.id)
-        units = _parted(prepared.data["key_facts"], prepared.data["units"])
-        held = [await self._held(item.summary.text, own, tools) for own in units]
+        units = iter(prepared.data["key_facts"])
+        by_text = [list(islice(units, size)) for size in prepared.data["units"]]
+        held = [await self._held(item.summary.text, own, tools) for own in by_text]
         values: dict[Measure, list[float]] = {"recall": [_share(own) for own in held if len(own)]}
-        judgments = self._facts(builder, prepared.data["key_facts"], np.concatenate(held))
+        judgments = []
+        if "recall" in self.measures:
+            list_id = KeyFacts.of(prepared.data["key_facts"], "reference").id
+            for at, share in enumerate(np.concatenate(held)):
+                fields: dict[str, Any] = {"value": float(share), "label": int(share > LINE), "reason": _says(share)}
+                judgments.append(builder.ok(RECALL, "key_fact", at, list_id=list_id, **fields))
         if {"precision", "f1"} & set(self.measures):
-            claims, by_reference = await self._claims(item, tools)
+            (claims,) = await self._written([item.summary.text], tools)
+            references = [text for text in item.references if text.strip()]
+            by_reference = [await self._held(reference, claims, tools) for reference in references]
             values["precision"] = [_share(own) for own in by_reference if len(own)]
             both = [
                 (_share(one), _share(two)) for one, two in zip(by_reference, held, strict=True) if len(one) and len(two)
             ]
             values["f1"] = [2 * precision * recall / (precision + recall + 1e-10) for precision, recall in both]
-            judgments += _of_claims(builder, claims, by_reference)
+            # Each unit of the summary, at the reference that holds it best.
+            for at, (text, share) in enumerate(zip(claims, np.max(np.stack(by_reference), axis=0), strict=True)):
+                fields = {"value": float(share), "label": int(share > LINE), "reason": _says(share)}
+                about = {"list_id": digest(claims, 12), "claim": Claim(text=text)}
+                judgments.append(builder.ok(PRECISION, "claim", at, **fields, **about))
         return [*(self._whole(builder, measure, values[measure]) for measure in self.measures), *judgments]
 
     async def _written(self, texts: Sequence[str], tools: Tools) -> list[list[str]]:
@@ -125,12 +138,6 @@ class A2CU(Evaluator):
         logits = await tools.network("acu_matcher").ask([Classify((text, unit), 3, how) for unit in units])
         return softmax(np.array(logits, dtype=np.float64).reshape(-1, 3))[:, HELD]
 
-    async def _claims(self, item: Item, tools: Tools) -> tuple[list[str], list[NDArray[np.float64]]]:
-        """The summary's units, and for each reference the probabilities that it holds them."""
-        (claims,) = await self._written([item.summary.text], tools)
-        references = [text for text in item.references if text.strip()]
-        return claims, [await self._held(reference, claims, tools) for reference in references]
-
     def _whole(self, builder: JudgmentBuilder, measure: Measure, values: Sequence[float]) -> Judgment:
         aspect = ASPECTS[measure]
         if not values:
@@ -142,45 +149,6 @@ class A2CU(Evaluator):
         ]
         return builder.ok(aspect, value=float(np.mean(values)), reason=f"share of {what} that is held{several}")
 
-    def _facts(self, builder: JudgmentBuilder, units: Sequence[str], held: NDArray[np.float64]) -> list[Judgment]:
-        if "recall" not in self.measures or not units:
-            return []
-        list_id = KeyFacts.of(units, "reference").id
-        return [
-            builder.ok(
-                RECALL,
-                "key_fact",
-                at,
-                value=float(share),
-                label=int(share > LINE),
-                list_id=list_id,
-                reason=_says(share),
-            )
-            for at, share in enumerate(held)
-        ]
-
-
-def _of_claims(
-    builder: JudgmentBuilder, claims: Sequence[str], by_reference: Sequence[NDArray[np.float64]]
-) -> list[Judgment]:
-    """Each unit of the summary, at the reference that holds it best."""
-    if not claims:
-        return []
-    best = np.max(np.stack(list(by_reference)), axis=0)
-    return [
-        builder.ok(
-            PRECISION,
-            "claim",
-            at,
-            value=float(share),
-            label=int(share > LINE),
-            list_id=digest(list(claims), 12),
-            claim=Claim(text=text),
-            reason=_says(share),
-        )
-        for at, (text, share) in enumerate(zip(claims, best, strict=True))
-    ]
-
 
 def _share(held: NDArray[np.float64]) -> float:
     return float(np.mean(held > LINE))
@@ -188,11 +156,3 @@ def _share(held: NDArray[np.float64]) -> float:
 
 def _says(share: float) -> str:
     return f"{'held' if share > LINE else 'not held'} (probability {share:.2f})"
-
-
-def _parted(units: Sequence[str], sizes: Sequence[int]) -> list[list[str]]:
-    parts, at = [], 0
-    for size in sizes:
-        parts.append(list(units[at : at + size]))
-        at += size
-    return parts

@@ -138,10 +138,32 @@ class UniEval(Evaluator):
                 judgments.append(self._answer(builder, dimension, values[dimension]))
                 continue
             answers = await self._answers(network, question, sentences.texts, other)
-            values[dimension] = float(answers[: sentences.scored].mean())
-            judgments += self._by_sentence(builder, dimension, answers, sentences)
-        if len(self._asked) > 1:
-            judgments.append(self._overall(builder, values))
+            scored = answers[: sentences.scored]
+            value, weakest = float(scored.mean()), int(scored.argmin())
+            values[dimension] = value
+            count = "1 sentence" if len(scored) == 1 else f"{len(scored)} sentences"
+            judgments.append(
+                builder.ok(
+                    dimension,
+                    value=value,
+                    label=int(value >= self.threshold),
+                    reason=f"mean of {count}; the lowest has {scored[weakest]:.2f}",
+                    evidence=evidence([sentences.spans[weakest]], "summary"),
+                )
+            )
+            judgments += [
+                self._answer(builder, dimension, float(answers[claim]), place)
+                for place, claim in enumerate(sentences.judged)
+            ]
+        missing = [dimension for dimension in self._asked if dimension not in values]
+        if len(self._asked) > 1 and missing:
+            why = f"there is no {missing[0]}: there is no reference summary"
+            judgments.append(builder.failed(OVERALL, "skipped", why))
+        elif len(self._asked) > 1:
+            value = float(np.mean(list(values.values())))
+            shown = ", ".join(f"{dimension} {one:.2f}" for dimension, one in values.items())
+            label = int(value >= self.threshold)
+            judgments.append(builder.ok(OVERALL, value=value, label=label, reason=f"mean of {shown}"))
         return judgments
 
     async def _answers(
@@ -154,36 +176,9 @@ class UniEval(Evaluator):
         values: NDArray[np.float64] = 1 / (1 + np.exp(first[:, 1] - first[:, 0]))
         return values
 
-    def _by_sentence(
-        self, builder: JudgmentBuilder, dimension: Dimension, answers: NDArray[np.float64], sentences: SummarySentences
-    ) -> list[Judgment]:
-        scored = answers[: sentences.scored]
-        value, weakest = float(scored.mean()), int(scored.argmin())
-        count = "1 sentence" if len(scored) == 1 else f"{len(scored)} sentences"
-        whole = builder.ok(
-            dimension,
-            value=value,
-            label=int(value >= self.threshold),
-            reason=f"mean of {count}; the lowest has {scored[weakest]:.2f}",
-            evidence=evidence([sentences.spans[weakest]], "summary"),
-        )
-        parts = [
-            self._answer(builder, dimension, float(answers[claim]), place)
-            for place, claim in enumerate(sentences.judged)
-        ]
-        return [whole, *parts]
-
     def _answer(
         self, builder: JudgmentBuilder, dimension: Dimension, value: float, place: int | None = None
     ) -> Judgment:
         reason = f"the network answers Yes with {value:.2f} to whether {_WORDS[dimension]}"
         unit: Literal["summary", "sentence"] = "summary" if place is None else "sentence"
         return builder.ok(dimension, unit, place, value=value, label=int(value >= self.threshold), reason=reason)
-
-    def _overall(self, builder: JudgmentBuilder, values: Mapping[Dimension, float]) -> Judgment:
-        missing = [dimension for dimension in self._asked if dimension not in values]
-        if missing:
-            return builder.failed(OVERALL, "skipped", f"there is no {missing[0]}: there is no reference summary")
-        value = float(np.mean(list(values.values())))
-        shown = ", ".join(f"{dimension} {value:.2f}" for dimension, value in values.items())
-        return builder.ok(OVERALL, value=value, label=int(value >= self.threshold), reason=f"mean of {shown}")
