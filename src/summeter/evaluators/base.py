@@ -251,7 +251,6 @@ class Evaluator(BaseModel):
 
         Only settings that change no judgment are unsigned (which pairs are compared). Default: itself.
         """
-        del other
         return self
 
     def incompatible(self, systems: Collection[str]) -> str | None:
@@ -316,7 +315,6 @@ class Evaluator(BaseModel):
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
         """Derive once what all summaries of the document share. Default: nothing."""
-        del tools
         return Prepared(document_id=document.id)
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
@@ -329,7 +327,6 @@ class Evaluator(BaseModel):
 
     def expected(self, item: Item, data: Mapping[str, Any], parser: Parser = "strict") -> list[ExpectedJudgment]:
         """The judgments of an item, which fail where it cannot be judged. Default: one of the summary an aspect."""
-        del item, data, parser
         return [ExpectedJudgment(aspect) for aspect in self.active_aspects]
 
     def unjudged(self, item: Item, signature: str, prepared: Prepared | None = None) -> list[Judgment] | None:
@@ -349,7 +346,6 @@ class Evaluator(BaseModel):
     def read(self, output: str, item: Item, parser: Parser, signature: str) -> list[Judgment]:
         """Judgments from a raw reply of an earlier experiment on an item that can be judged, by the strict or the
         released parser."""
-        del output, item, parser, signature
         raise UsageError(f"{self.name} has no parser for raw outputs; give rows with a `value` instead")
 
 

@@ -119,13 +119,11 @@ class DerivedEvaluator(Evaluator):
     def undecided(self, judged: Sequence[MemberJudgments]) -> Container[ItemKey]:
         """The items that partial members must judge. A pure function, like `derive`; it is asked with nothing judged
         before any work, and again when the whole members have judged all, and the partial ones what it named first."""
-        del judged
         raise NotImplementedError(f"{self.name} does not say what its partial members must judge")
 
     def check_members(self, signatures: Sequence[str]) -> None:
         """Called before any work with the members' signatures in this run, in their order. Raises UsageError where it
         cannot be computed from what they sign. Default: any do."""
-        del signatures
 
     def parts(self) -> tuple[Evaluator, ...]:
         """The members that ask the run's own judge (or no model), and itself."""

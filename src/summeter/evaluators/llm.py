@@ -51,7 +51,6 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
 
     def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
         """The JSON schema of a reply about this item. Default: an object with the fields of `reply`."""
-        del item, data
         return object_schema(self.reply)
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> R:
@@ -80,22 +79,18 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """What fills the template: by default the texts of the item, with the codes of their fences."""
-        del data
         return texts(item)
 
     def expected_tokens(self, item: Item) -> int:
         """About how many tokens the reply takes."""
-        del item
         return self.reply_tokens
 
     def is_decided(self, answers: Sequence[Answer[R]], item: Item) -> bool:
         """Whether the windows asked about so far decide, so that no more need be."""
-        del answers, item
         return False
 
     def combine(self, answers: Sequence[Answer[R]], item: Item, views: Sequence[DocumentView]) -> R | NoVerdict:
         """One reply from those on all windows. Default: there is one."""
-        del item, views
         (answer,) = answers
         if answer.data is None:
             return NoVerdict(answer.status, answer.reason or "no usable reply")
@@ -145,7 +140,6 @@ class LLMJudge(PromptedEvaluator, Generic[R]):
 
     def stored_data(self, item: Item) -> Mapping[str, Any]:
         """What is taken for prepared where a stored reply is read."""
-        del item
         return NO_DATA
 
     def document_views(self, item: Item, data: Mapping[str, Any], llm: BoundLLM) -> DocumentViews:

@@ -75,7 +75,6 @@ class SentenceJudge(LLMJudge[tuple[SupportVerdict | NoVerdict, ...]]):
 
     def expected(self, item: Item, data: Mapping[str, Any], parser: Parser = "strict") -> list[ExpectedJudgment]:
         """One a sentence."""
-        del data, parser
         return [ExpectedJudgment(FAITHFULNESS, "sentence", place) for place in range(len(item.sentences))]
 
     def expected_tokens(self, item: Item) -> int:

@@ -168,7 +168,6 @@ class Align(LLMJudge[Alignment]):
 
     def parse_released(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Alignment:
         """What the released parser reads: one answer per returned item, however many there are, and line numbers."""
-        del item
         released = legacy.parse_alignment(text)
         if not released.present:
             raise ReplyError(f"the released parser finds no answer in {show(text)}", fault="no_json")

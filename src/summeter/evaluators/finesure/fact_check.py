@@ -112,7 +112,6 @@ class FactCheck(SentenceJudge):
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """The document first: the same beginning for all evaluators and all summaries of a document, so that a
         provider's prefix cache can serve it."""
-        del data
         return {
             "document": item.document.text,
             "document_code": fence_code(item.document.text),
@@ -123,7 +122,6 @@ class FactCheck(SentenceJudge):
 
     def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
         """One required verdict a sentence, with what the strategy asks for, in that order."""
-        del data
         if not self._wanted.category:
             return keyed_schema(len(item.sentences), "verdict", {"supported": NO_YES})
         # Errors first: a dry run, which takes the first, then counts every window of a long document.
@@ -132,7 +130,6 @@ class FactCheck(SentenceJudge):
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Verdicts:
         """One verdict a sentence: in the form asked for, or in the released one, a list in their order."""
-        del data
         texts = item.sentences
         return read_entries(
             text,
@@ -147,7 +144,6 @@ class FactCheck(SentenceJudge):
 
     def parse_released(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Verdicts:
         """One verdict per label that the released parser reads, however many there are."""
-        del item, data
         categories = legacy.parse_fact_check(text)
         if not categories:
             raise ReplyError(f"the released parser finds no verdict in {show(text)}", fault="no_json")

@@ -114,7 +114,6 @@ class KeyFactExtraction(PromptedEvaluator):
 
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """No judgment: the list stands in the run's prepared data."""
-        del item, prepared, tools
         return []
 
     def origin(self, document: Document) -> Origin | None:

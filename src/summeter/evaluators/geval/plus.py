@@ -46,12 +46,10 @@ class GEvalPlusFaithfulness(SentenceJudge):
 
     def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
         """An object with one required property a sentence."""
-        del data
         return keyed_schema(len(item.sentences), "verdict", {"response": NO_YES})
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> tuple[SupportVerdict | NoVerdict, ...]:
         """Yes or no for every sentence."""
-        del data
         return read_entries(
             text,
             len(item.sentences),

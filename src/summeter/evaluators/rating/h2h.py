@@ -143,7 +143,6 @@ class HeadToHead(RatingJudge):
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
         """The value of the letter that the text answers with; its reason may follow it."""
-        del material
         chosen, rest = letter_in(text, LETTERS, _explained)
         _check(chosen, rest)
         return Rating(VALUES[chosen], clean(rest) or None)

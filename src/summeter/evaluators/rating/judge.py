@@ -78,7 +78,6 @@ class RatingJudge(LLMJudge[Rating]):
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
         """The rating in a reply without JSON, or ReplyError. Words that stand in `material`, the texts under judgment,
         may be quoted and rate nothing. Default: there is none."""
-        del material
         raise ReplyError(f"there is no JSON in the reply, which begins {show(text)}", fault="no_json")
 
     def released(self, text: str) -> Rating:
@@ -109,17 +108,14 @@ class RatingJudge(LLMJudge[Rating]):
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """The aspect and the texts. The templates show the document first, behind the same words for every judge: a
         provider's prefix cache can then serve it for all summaries of a document, all aspects and all judges."""
-        del data
         return {"aspect": self.about, **texts(item)}
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Rating:
         """The rating in a reply about this item."""
-        del data
         return self.strict(text, material(item))
 
     def parse_released(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Rating:
         """The rating as the released code takes it."""
-        del item, data
         return self.released(text)
 
     def strict(self, text: str, material: Sequence[str] = ()) -> Rating:

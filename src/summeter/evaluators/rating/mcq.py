@@ -38,7 +38,6 @@ class MultipleChoice(RatingJudge):
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
         """The value of the letter that the text answers with."""
-        del material
         return _rating(letter_in(text, LETTERS, self._explained)[0])
 
     def _explained(self, letter: str, rest: str) -> bool:

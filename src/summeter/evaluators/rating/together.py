@@ -99,22 +99,18 @@ class RatedTogether(LLMJudge[Ratings]):
 
     def template_variables(self, item: Item, data: Mapping[str, Any]) -> Mapping[str, Any]:
         """The aspects and the texts."""
-        del data
         return {"aspects": self.about, **texts(item)}
 
     def expected_tokens(self, item: Item) -> int:
         """So many an aspect."""
-        del item
         return REPLY_TOKENS * len(self.rated)
 
     def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
         """An object with one required property an aspect, reason before score."""
-        del item, data
         return keyed_schema(self.rated, "rating", {"reason": SENTENCE, "score": POINTS})
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Ratings:
         """A rating or its lack for each aspect; ReplyError where there is none at all."""
-        del data
         return read_reply(
             text,
             lambda value: _read_ratings(value, self.rated),

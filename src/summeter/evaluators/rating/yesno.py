@@ -61,12 +61,10 @@ class YesNo(LLMJudge[Rating]):
 
     def reply_schema(self, item: Item, data: Mapping[str, Any] = NO_DATA) -> dict[str, Any]:
         """The answer, after the reasoning where that is asked for."""
-        del item, data
         return object_schema({"reasoning": text_schema(1500), "answer": YES_NO} if self.cot else {"answer": YES_NO})
 
     def parse(self, text: str, item: Item, data: Mapping[str, Any] = NO_DATA) -> Rating:
         """The answer in a reply about this item."""
-        del data
         return self.strict(text, material(item)[:2])
 
     def judgments(self, reply: Rating, builder: JudgmentBuilder) -> list[Judgment]:

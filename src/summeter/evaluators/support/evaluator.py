@@ -59,7 +59,6 @@ class Support(Evaluator):
 
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
         """The key facts the document's summaries are judged by."""
-        del tools
         reference = next((text for text in document.references if text.strip()), None)
         if document.key_facts:
             facts = KeyFacts.of(document.key_facts, "given")
