@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from pydantic import Field, RootModel, ValidationError
 
@@ -143,7 +142,15 @@ def read_aspects(file: Path) -> dict[str, AspectDef]:
     try:
         aspects = _AspectFile.model_validate(value if several else [value]).root
     except ValidationError as error:
-        raise InputError([_fault(file, detail, several=several) for detail in error.errors()]) from error
+        faults = []
+        for detail in error.errors():
+            row, *path = detail["loc"]
+            where = [f"aspect {int(row) + 1}"] if several else []
+            field = ": ".join([*where, *([".".join(map(str, path))] if path else [])]) or None
+            faults.append(
+                Fault(str(file), None, field, detail["msg"] if path else "must be a mapping of fields to texts")
+            )
+        raise InputError(faults) from error
     by_name: dict[str, AspectDef] = {}
     for place, aspect in enumerate(aspects, 1):
         if aspect.name in by_name:
@@ -152,10 +159,3 @@ def read_aspects(file: Path) -> dict[str, AspectDef]:
     if not by_name:
         raise InputError.at(file, None, None, "defines no aspect")
     return by_name
-
-
-def _fault(file: Path, detail: Mapping[str, Any], *, several: bool) -> Fault:
-    row, *path = detail["loc"]
-    where = [f"aspect {row + 1}"] if several else []
-    field = ": ".join([*where, *([".".join(map(str, path))] if path else [])]) or None
-    return Fault(str(file), None, field, detail["msg"] if path else "must be a mapping of fields to texts")

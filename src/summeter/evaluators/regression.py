@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from summeter.evaluators.base import Evaluator, Prepared, Role, Semicolons, Tools
-from summeter.models.networks import AspectRating, Rate
+from summeter.models.networks import Rate
 from summeter.records import Item, Judgment, UsageError, nearest
 
 SPAN_FREE = "span_free"
@@ -66,9 +66,11 @@ class Regression(Evaluator):
                 )
                 judgments.append(builder.failed(aspect, "error", why))
                 continue
-            judgments.append(
-                builder.ok(aspect, value=rating.value, reason=_interval(rating), truncated_tokens=cut or None)
-            )
+            interval = "no interval: too few ratings or documents to choose it by"
+            if rating.low is not None and rating.high is not None:
+                interval = f"{rating.coverage:.0%} of people's ratings lie in {rating.low:.2f} to {rating.high:.2f}"
+            reason = f"{rating.value:.2f}; {interval}"
+            judgments.append(builder.ok(aspect, value=rating.value, reason=reason, truncated_tokens=cut or None))
         if rated.span_free is not None and (not self.only or SPAN_FREE in self.only):
             likely = f"{rated.span_free:.0%} likely to have no inconsistent span"
             label = int(rated.span_free >= 0.5)
@@ -77,9 +79,3 @@ class Regression(Evaluator):
                 builder.ok(SPAN_FREE, value=rated.span_free, label=label, reason=likely, truncated_tokens=most_cut)
             )
         return judgments
-
-
-def _interval(rating: AspectRating) -> str:
-    if rating.low is None or rating.high is None:
-        return f"{rating.value:.2f}; no interval: too few ratings or documents to choose it by"
-    return f"{rating.value:.2f}; {rating.coverage:.0%} of people's ratings lie in {rating.low:.2f} to {rating.high:.2f}"

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import zip_longest
+from itertools import accumulate, takewhile, zip_longest
 from typing import NamedTuple
 
 from summeter.models.prompts import Prompt
@@ -77,7 +77,10 @@ def document_views(
     longest = room // OVERLAP if near is not None else room // 2
     cut = tiles(document.text, [span.start for span in document.sentences], max(8, longest), tokens)
     if llm.settings.on_overflow == "truncate":
-        return _beginning(document.text, [tile.end for tile in cut], room)
+        # Up to the last tile with which it still fits: counted as a whole, since the tiles' own counts are rounded.
+        text, ends = document.text, [tile.end for tile in cut]
+        end = ends[bisect_right(ends, room, key=lambda end: tokens(text[:end])) - 1]
+        return DocumentViews((DocumentView(text[:end], 0),), tokens(text[end:]))
     costs = [tokens(tile.text) for tile in cut]
     if near is not None:
         return _passages(cut, costs, room, near)
@@ -142,13 +145,6 @@ def room_for(document: Document, llm: BoundLLM, frame: Prompt, reply: int) -> in
     return room
 
 
-def _beginning(text: str, ends: Sequence[int], room: int) -> DocumentViews:
-    """The text up to the last tile with which it still fits: counted as a whole, since the tiles' own counts are
-    rounded."""
-    end = ends[bisect_right(ends, room, key=lambda end: tokens(text[:end])) - 1]
-    return DocumentViews((DocumentView(text[:end], 0),), tokens(text[end:]))
-
-
 def _passages(cut: Sequence[TextSpan], costs: Sequence[int], room: int, near: Sequence[str]) -> DocumentViews:
     """The opening, the tiles nearest to each sentence of `near` in turn, and tiles at even distances; in text order."""
     gap = tokens(GAP)
@@ -162,8 +158,9 @@ def _passages(cut: Sequence[TextSpan], costs: Sequence[int], room: int, near: Se
                 chosen.add(place)
                 held += costs[place] + gap
 
-    opening = _opening(costs, int(room * OPENING), gap)
-    fill(opening, room)
+    ends = accumulate(cost + gap for cost in costs)
+    opening = sum(1 for _ in takewhile(lambda end: end <= int(room * OPENING), ends))
+    fill(range(max(1, opening)), room)
     index = WordIndex([tile.text for tile in cut])
     ranked = []
     for sentence in near:
@@ -183,17 +180,6 @@ def _passages(cut: Sequence[TextSpan], costs: Sequence[int], room: int, near: Se
         parts.append(GAP)
     left = sum(cost for place, cost in enumerate(costs) if place not in chosen)
     return DocumentViews((DocumentView("".join(parts), None),), left)
-
-
-def _opening(costs: Sequence[int], room: int, gap: int) -> list[int]:
-    held = 0
-    places: list[int] = []
-    for place, cost in enumerate(costs):
-        held += cost + gap
-        if held > room and places:
-            break
-        places.append(place)
-    return places
 
 
 def _even(count: int) -> list[int]:

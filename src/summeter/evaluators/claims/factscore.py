@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
-from summeter.evaluators.base import JudgmentBuilder, Prepared, PromptedEvaluator, Role, Tools
-from summeter.evaluators.claims.extract import AT_MOST, TEMPLATE, Claims, extract_claims
+from summeter.evaluators.base import Prepared, PromptedEvaluator, Role, Tools
+from summeter.evaluators.claims.extract import AT_MOST, TEMPLATE, extract_claims
 from summeter.evaluators.llm import NoVerdict
 from summeter.evaluators.replies import (
     NO_YES,
@@ -28,7 +28,7 @@ from summeter.evaluators.replies import (
     yes,
 )
 from summeter.evaluators.supported import FAITHFULNESS, SupportVerdict, decide, support_judgment
-from summeter.evaluators.windows import DocumentView, DocumentViews, document_views
+from summeter.evaluators.windows import DocumentViews, document_views
 from summeter.models.prompts import Prompt, fence_code, lines
 from summeter.models.structured import BoundLLM, Form
 from summeter.records import Item, Judgment, Span
@@ -109,8 +109,26 @@ class FactScore(PromptedEvaluator):
         frame = self.prompt("", max(batches, key=lambda batch: sum(map(len, batch))))
         views = document_views(item.document, llm, frame, REPLY_TOKENS * min(self.batch, len(texts)))
         checked = await asyncio.gather(*(self._check(batch, views, llm) for batch in batches))
-        answers = [answer for batch in checked for answer in batch]
-        return [self._judgment(builder, drawn, place, views, answer) for place, answer in enumerate(answers)]
+        judgments = []
+        answers = (answer for batch in checked for answer in batch)
+        for place, (claim, answer) in enumerate(zip(drawn.claims, answers, strict=True)):
+            calls = (*drawn.calls, *answer.calls)
+            builder = replace(builder, calls=calls, truncated_tokens=views.truncated_tokens)
+            verdict, at = decide(claim.text, answer.by_window, views.views)
+            about = {"list_id": drawn.id, "claim": claim}
+            if isinstance(verdict, NoVerdict):
+                failed = builder.failed(FAITHFULNESS, verdict.status, verdict.reason, "claim", place, **about)
+                judgments.append(failed)
+                continue
+            # The quote as a stretch of the document, where it stands there.
+            view, quote = views.views[at], verdict.quotes[0] if verdict.quotes else None
+            found = None if quote is None or view.start is None else find_quote(view.text, quote)
+            evidence: tuple[Span, ...] = ()
+            if found is not None and view.start is not None:
+                evidence = (Span(of="document", start=view.start + found.start, end=view.start + found.end),)
+            value = verdict.supported * self.penalty(len(drawn.claims))
+            judgments.append(support_judgment(builder, verdict, place, evidence, "claim", value=value, **about))
+        return judgments
 
     def prompt(self, document: str, claims: Sequence[str]) -> Prompt:
         """The document first: the same beginning for all questions on it, so that a provider's prefix cache serves."""
@@ -135,19 +153,6 @@ class FactScore(PromptedEvaluator):
                 answers[place].calls.extend(answer.calls)
                 answers[place].by_window[at] = lack if answer.data is None else answer.data[number]
         return answers
-
-    def _judgment(
-        self, builder: JudgmentBuilder, drawn: Claims, place: int, views: DocumentViews, answers: ClaimAnswers
-    ) -> Judgment:
-        claim = drawn.claims[place]
-        builder = replace(builder, calls=(*drawn.calls, *answers.calls), truncated_tokens=views.truncated_tokens)
-        verdict, at = decide(claim.text, answers.by_window, views.views)
-        about = {"list_id": drawn.id, "claim": claim}
-        if isinstance(verdict, NoVerdict):
-            return builder.failed(FAITHFULNESS, verdict.status, verdict.reason, "claim", place, **about)
-        value = verdict.supported * self.penalty(len(drawn.claims))
-        evidence = _evidence(views.views[at], verdict)
-        return support_judgment(builder, verdict, place, evidence, "claim", value=value, **about)
 
     def penalty(self, claims: int) -> float:
         """What a summary of so many claims is marked down by: 1 without `gamma`, or from `gamma` claims on.
@@ -175,13 +180,3 @@ def read_verdicts(text: str, claims: Sequence[str], material: Sequence[str] = ()
     return read_entries(
         text, len(claims), "claim", verdict, decision=lambda verdict: verdict.supported, material=material
     )
-
-
-def _evidence(view: DocumentView, verdict: SupportVerdict) -> tuple[Span, ...]:
-    """The quote as a stretch of the document, where it stands there."""
-    if view.start is None or not verdict.quotes:
-        return ()
-    place = find_quote(view.text, verdict.quotes[0])
-    if place is None:
-        return ()
-    return (Span(of="document", start=view.start + place.start, end=view.start + place.end),)

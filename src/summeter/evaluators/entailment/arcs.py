@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple
 
 from summeter.models.fitted import DataFile
 from summeter.records import InputError
-from summeter.text.english.dependency import Word
 from summeter.text.english.phrases import phrases
 from summeter.text.english.phrases import words as words_of
 
@@ -98,14 +97,12 @@ def parsed(text: str) -> Arcs:
         if relation not in _IGNORED and head != place and not token.mark:
             arcs.append(Arc(place, head, relation))
     return Arcs(
-        tuple(map(_written, tokens)), tuple((one.start, one.start + len(one.text)) for one in tokens), tuple(arcs)
+        tuple(_PTB.get(one.text, one.text.lower()) for one in tokens),
+        tuple((one.start, one.start + len(one.text)) for one in tokens),
+        tuple(arcs),
     )
 
 
 def words(text: str) -> tuple[str, ...]:
     """A text's words by the parser's tokenizer, in small letters."""
     return tuple(_PTB.get(word, word.lower()) for word in words_of(text))
-
-
-def _written(token: Word) -> str:
-    return _PTB.get(token.text, token.text.lower())

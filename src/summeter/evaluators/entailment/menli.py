@@ -96,18 +96,13 @@ class Menli(Evaluator):
         (limit,) = await network.ask([TokenLimit()])
         lengths = await network.ask([CountTokens(others[best]), CountTokens(item.summary.text)])
         cut = max(0, sum(lengths) - limit)
-        row = rows[best]
+        row, other = rows[best], "document" if self.source else "reference"
+        ways = {"rh": f"{other} to summary", "hr": f"summary to {other}", "avg": "mean of both directions"}
         shown = (
             f"entailment {short(row.entail)}, neutral {short(row.neutral)}, contradiction {short(row.contradict)}"
-            f" ({self._directions}{f'; best of {len(rows)} references' if len(rows) > 1 else ''})"
+            f" ({ways[self.direction]}{f'; best of {len(rows)} references' if len(rows) > 1 else ''})"
         )
         return [replace(builder, truncated_tokens=cut or None).ok(aspect, value=values[best], reason=shown)]
-
-    @property
-    def _directions(self) -> str:
-        other = "document" if self.source else "reference"
-        forth, back = f"{other} to summary", f"summary to {other}"
-        return {"rh": forth, "hr": back, "avg": "mean of both directions"}[self.direction]
 
     async def _probabilities(self, network: Network, others: Sequence[str], summary: str) -> list[Entailment]:
         """Of each other text, the probabilities in the direction asked, or their mean over both."""

@@ -25,7 +25,7 @@ from summeter.evaluators.claims.extract import (
 )
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, NEUTRAL, Floats, Premises, fitted
 from summeter.evaluators.fenice import resolver
-from summeter.evaluators.fenice.coref import Clusters, Version, legacy_versions, versions
+from summeter.evaluators.fenice.coref import Clusters, legacy_versions, versions
 from summeter.evaluators.fenice.reasons import Best, LevelName, Verdict, explanation, opposed
 from summeter.interrupt import checkpoint
 from summeter.models.networks import FindCoreference, Network, entailments
@@ -252,7 +252,11 @@ class Aligner:
     async def verdicts(self, claims: Sequence[str]) -> list[Verdict]:
         """What decides on each claim."""
         tables = await self._premises.against(claims)
-        best = [self._sentence(table) for table in tables]
+        best = []
+        for table in tables:
+            scores = self.judge.score(table)
+            at = int(np.nanargmax(scores))  # the first of equals, as everywhere here
+            best.append(Best("sentence", float(scores[at]), table[at], (self.sentences[at],)))
         if self.judge.resolves:
             best = await self._resolved(claims, best)
         last = await self._widened(claims, best) if self._larger else best
@@ -261,14 +265,17 @@ class Aligner:
             for decisive, table, narrow in zip(last, tables, best, strict=True)
         ]
 
-    def _sentence(self, table: Floats) -> Best:
-        scores = self.judge.score(table)
-        at = int(np.nanargmax(scores))  # the first of equals, as everywhere here
-        return Best("sentence", float(scores[at]), table[at], (self.sentences[at],))
-
     async def _resolved(self, claims: Sequence[str], best: Sequence[Best]) -> list[Best]:
         """The best version of each claim's best sentence, where one is better than the sentence itself."""
-        by_claim = [self._versions(current.spans[0]) for current in best]
+        by_claim = []
+        for current in best:
+            sentence = current.spans[0]
+            if self.judge.variant == "legacy":
+                # The released code looks for the sentence by its text, and finds the first that reads the same.
+                first = next(span for span in self.sentences if span.text.strip() == sentence.text.strip())
+                by_claim.append(legacy_versions(self.text, first, self.clusters))
+            else:
+                by_claim.append(versions(self.text, sentence, self.clusters))
         pairs = [
             (version.text, claim) for claim, candidates in zip(claims, by_claim, strict=True) for version in candidates
         ]
@@ -283,13 +290,6 @@ class Aligner:
                     current = Best("coref", score, row, (current.spans[0], version.name), version)  # noqa: PLW2901
             resolved.append(current)
         return resolved
-
-    def _versions(self, sentence: TextSpan) -> list[Version]:
-        if self.judge.variant == "legacy":
-            # The released code looks for the sentence by its text, and finds the first that reads the same.
-            first = next(span for span in self.sentences if span.text.strip() == sentence.text.strip())
-            return legacy_versions(self.text, first, self.clusters)
-        return versions(self.text, sentence, self.clusters)
 
     async def _widened(self, claims: Sequence[str], best: Sequence[Best]) -> list[Best]:
         """The best larger passage: instead of a sentence under the gate (paper), or where it is better (legacy)."""

@@ -89,16 +89,18 @@ def read(value: Any) -> Quotes:
     clusters = field(value, "clusters")
     if not isinstance(clusters, list) or not all(isinstance(cluster, list) for cluster in clusters):
         raise ReplyError("`clusters` is no list of lists")
-    return tuple(tuple(map(_quote, cluster)) for cluster in clusters)
-
-
-def _quote(entry: Any) -> Quote:
-    if not is_object(entry):
-        raise ReplyError("a mention is no object with `mention` and `passage`")
-    quote = Quote(field(entry, "mention"), field(entry, "passage"))
-    if not all(isinstance(text, str) and text.strip() for text in quote):
-        raise ReplyError("a mention or its passage is no text")
-    return quote
+    found = []
+    for cluster in clusters:
+        quotes = []
+        for entry in cluster:
+            if not is_object(entry):
+                raise ReplyError("a mention is no object with `mention` and `passage`")
+            quote = Quote(field(entry, "mention"), field(entry, "passage"))
+            if not all(isinstance(text, str) and text.strip() for text in quote):
+                raise ReplyError("a mention or its passage is no text")
+            quotes.append(quote)
+        found.append(tuple(quotes))
+    return tuple(found)
 
 
 def locate(clusters: Quotes, text: str) -> tuple[list[list[Mention]], int]:

@@ -69,7 +69,9 @@ class A3CU(Evaluator):
         over = sum(max(0, len(places) - LONGEST) for places in found)
         builder = replace(builder, truncated_tokens=over or None)
         notes = [f"of {len(references)} references, the mean"] if len(references) > 1 else []
-        if short := [name for name, words in (("summary", text), ("reference", references[0])) if _short(words)]:
+        if short := [
+            name for name, words in (("summary", text), ("reference", references[0])) if len(words.split()) < SHORTEST
+        ]:
             notes.append(f"the {' and the '.join(short)} has fewer than {SHORTEST} words, for which A3CU is unfit")
         if self.variant == "paper" and min(outputs) < 0:
             notes.append("below 0, which F1 takes for 0")
@@ -92,7 +94,3 @@ def f1(precision: Floats, recall: Floats, *, clip: bool) -> Floats:
         precision, recall = np.maximum(precision, 0), np.maximum(recall, 0)
     scores: Floats = 2 * precision * recall / (precision + recall + 1e-10)
     return scores
-
-
-def _short(text: str) -> bool:
-    return len(text.split()) < SHORTEST

@@ -97,7 +97,8 @@ class HeadToHead(RatingJudge):
 
     def items(self, document: Document, summaries: Sequence[Summary]) -> list[Item]:
         """The pairs chosen: each in both orders, or each once."""
-        chosen = set(self._pairs([summary.system for summary in summaries]))
+        selection, systems = self._selection, sorted(summary.system for summary in summaries)
+        chosen = set(combinations(systems, 2) if selection is None else selection)
         if self.order == "both":
             chosen |= {(second, first) for first, second in chosen}
         items = super().items(document, summaries)
@@ -105,7 +106,8 @@ class HeadToHead(RatingJudge):
 
     def incompatible(self, systems: Collection[str]) -> str | None:
         """Also where a chosen system has no summaries."""
-        absent = [name for name in self._chosen if name not in systems]
+        chosen = self.systems or tuple(dict.fromkeys(name for pair in self.pairs or () for name in pair))
+        absent = [name for name in chosen if name not in systems]
         if absent:
             return f"{self.name}: the data hold no summaries by {', '.join(absent)} (systems: {', '.join(systems)})"
         return super().incompatible(systems)
@@ -122,16 +124,8 @@ class HeadToHead(RatingJudge):
         return self.model_copy(update=settings)
 
     @property
-    def _chosen(self) -> tuple[str, ...]:
-        return self.systems or tuple(dict.fromkeys(name for pair in self.pairs or () for name in pair))
-
-    @property
     def _selection(self) -> tuple[tuple[str, str], ...] | None:
         return self.pairs if self.systems is None else tuple(combinations(self.systems, 2))
-
-    def _pairs(self, systems: Sequence[str]) -> Sequence[tuple[str, str]]:
-        selection = self._selection
-        return tuple(combinations(sorted(systems), 2)) if selection is None else selection
 
     def from_json(self, answer: Mapping[str, Any]) -> Rating:
         """The value of the letter, where no other text of the answer plainly says another."""
@@ -143,17 +137,13 @@ class HeadToHead(RatingJudge):
 
     def from_text(self, text: str, material: Sequence[str]) -> Rating:
         """The value of the letter that the text answers with; its reason may follow it."""
-        chosen, rest = letter_in(text, LETTERS, _explained)
+        chosen, rest = letter_in(text, LETTERS, lambda one, why: one in _REASONS and bool(_REASONS[one].fullmatch(why)))
         _check(chosen, rest)
         return Rating(VALUES[chosen], clean(rest) or None)
 
     def released(self, text: str) -> Rating:
         """The preference by the released rules: whatever cannot be read is a tie."""
         return Rating(legacy.h2h(text), clean(text) or None)
-
-
-def _explained(letter: str, rest: str) -> bool:
-    return letter in _REASONS and _REASONS[letter].fullmatch(rest) is not None
 
 
 def _check(letter: str, words: str) -> None:

@@ -149,22 +149,21 @@ def _read_ratings(value: Any, aspects: Iterable[str]) -> Ratings:
     if not isinstance(value, dict):
         raise ReplyError(f"expected an entry for each aspect, got {show(value)}")
     entry_of = by_choice(value)
-    ratings = {name: _read_rating(name, entry_of, key) for name, key in keys.items()}
+    ratings: Ratings = {}
+    for name, key in keys.items():
+        entry = entry_of.get(key)
+        if key not in entry_of:
+            ratings[name] = ReplyError(f"no entry for {name}", fault="wrong_count")
+        elif not isinstance(entry, dict):
+            ratings[name] = ReplyError(f"{name}: expected a reason and a score, got {show(entry)}")
+        else:
+            try:
+                ratings[name] = Rating(point(field(entry, "score")), required_text(entry, "reason"))
+            except ReplyError as error:
+                ratings[name] = error.within(name)
     if all(isinstance(rating, ReplyError) for rating in ratings.values()):
         _complete(ratings)
     return ratings
-
-
-def _read_rating(name: str, entry_of: Mapping[str, Any], key: str) -> Rating | ReplyError:
-    if key not in entry_of:
-        return ReplyError(f"no entry for {name}", fault="wrong_count")
-    entry = entry_of[key]
-    if not isinstance(entry, dict):
-        return ReplyError(f"{name}: expected a reason and a score, got {show(entry)}")
-    try:
-        return Rating(point(field(entry, "score")), required_text(entry, "reason"))
-    except ReplyError as error:
-        return error.within(name)
 
 
 def _complete(ratings: Ratings) -> Ratings:
