@@ -80,7 +80,8 @@ def run(
     """Prepare and judge one item; one LLM answers in every role. `settings` are those of the LLMs."""
     bound = llms if isinstance(llms, Mapping) else dict.fromkeys(evaluator.required_roles, llms) if llms else {}
     asked = {role: BoundLLM(llm, Settings(**{"repair": False, **settings})) for role, llm in bound.items()}
-    tools = Tools(signature="sig", llms=asked, networks=dict(networks or {}))
+    signature = evaluator.sign({role: one.id for role, one in [*asked.items(), *(networks or {}).items()]})
+    tools = Tools(signature=signature, llms=asked, networks=dict(networks or {}))
 
     async def both() -> tuple[Prepared, list[Judgment]]:
         prepared = await evaluator.prepare(one.document, tools)

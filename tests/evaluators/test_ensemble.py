@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from evaluators.judging import judgments_of
+from evaluators.judging import run
 
 from summeter.engine.api import evaluate
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
@@ -16,7 +15,6 @@ from summeter.evaluators.catalog import build
 from summeter.evaluators.derived import Member, MemberJudgments
 from summeter.evaluators.ensemble import Ensemble
 from summeter.models.providers.scripted import Scripted
-from summeter.models.structured import BoundLLM, Settings
 from summeter.records import Document, Item, Judgment, Span, Status, Summary, UsageError
 
 SUMMARY = Summary(
@@ -77,21 +75,13 @@ class Of(Ensemble):
 
 
 def join(*members: Evaluator, **settings: Any) -> list[Judgment]:
-    return judged(Of(given=members, **settings), {})
+    return judged(Of(given=members, **settings))
 
 
-def judged(ensemble: Ensemble, llms: dict[str, BoundLLM]) -> list[Judgment]:
+def judged(ensemble: Ensemble, llm: Any = None) -> list[Judgment]:
     """The ensemble's judgments of the item, from what its members say of it."""
-
-    async def heard() -> tuple[tuple[Judgment, ...], ...]:
-        rows = []
-        for member in ensemble.members:
-            tools = Tools("member", llms)
-            prepared = await member.evaluator.prepare(ITEM.document, tools)
-            rows.append(tuple(await judgments_of(member.evaluator, ITEM, prepared, tools)))
-        return tuple(rows)
-
-    return list(ensemble.derive([MemberJudgments(("d", "s", None), asyncio.run(heard()))], "sig"))
+    heard = tuple(tuple(run(member.evaluator, ITEM, llm)[1]) for member in ensemble.members)
+    return list(ensemble.derive([MemberJudgments(("d", "s", None), heard)], "sig"))
 
 
 def says(nick: str, *labels: int | None, **fields: Any) -> Says:
@@ -151,7 +141,7 @@ def ask(ensemble: Ensemble, **replies: Any) -> list[Judgment]:
     def answer(request: Any) -> str:
         return json.dumps(replies[request.schema_name])
 
-    return judged(ensemble, {"judge": BoundLLM(Scripted(answer), Settings(repair=False))})
+    return judged(ensemble, Scripted(answer))
 
 
 class TestRatings:

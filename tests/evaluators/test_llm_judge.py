@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, get_args
 
 import pytest
-from evaluators.judging import judgments_of
+from evaluators.judging import item, run
 
-from summeter.evaluators import JudgmentBuilder, LLMJudge, Prepared, Tools
+from summeter.evaluators import JudgmentBuilder, LLMJudge
 from summeter.evaluators.base import Parser
 from summeter.evaluators.llm import NO_DATA
 from summeter.evaluators.replies import YES_NO, field, read_reply, yes
 from summeter.models.providers.scripted import Scripted
-from summeter.models.structured import BoundLLM, Settings
-from summeter.records import Document, Item, Judgment, Summary, UsageError
+from summeter.records import Item, Judgment, UsageError
 
-ITEM = Item(
-    document=Document(id="d", text="It rained all day."),
-    summary=Summary(document_id="d", system="s", text="It rained.", splitter="given"),
-)
+ITEM = item(("It rained.",), document="It rained all day.")
 
 
 class Rainy(LLMJudge[bool]):
@@ -48,13 +43,6 @@ class Elsewhere(Rainy):
     prompt_text: ClassVar[str | None] = None
 
 
-def judge(reply: object, prepared: Prepared | None = None, settings: Settings | None = None) -> Judgment:
-    llm = Scripted([{"reply": reply}])
-    tools = Tools("sig", {"judge": BoundLLM(llm, settings)})
-    (found,) = asyncio.run(judgments_of(Rainy(), ITEM, prepared or Prepared(document_id="d"), tools))
-    return found
-
-
 def test_a_template_in_the_class_is_signed_and_a_users_goes_before_it(tmp_path: Path) -> None:
     assert Rainy().prompt(ITEM).messages[0].content == "It rained all day. Does it rain in: It rained.?"
     (tmp_path / "rainy.txt").write_text("{{ summary }} Rain?")
@@ -70,7 +58,9 @@ def test_a_template_that_is_nowhere_is_named() -> None:
 
 
 def test_a_reply_becomes_judgments_and_a_bad_one_a_failure() -> None:
-    good, bad = judge({"rain": "yes"}), judge("no idea")
+    good, bad = (
+        run(Rainy(), ITEM, Scripted([{"reply": reply}]), repair=True)[1][0] for reply in ({"rain": "yes"}, "no idea")
+    )
     assert (good.value, good.model, len(good.calls), good.prepared) == (1.0, "scripted/rules", 1, None)
     assert (bad.status, bad.value, len(bad.calls)) == ("unparsed", None, 2)
 

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from evaluators.judging import judgments_of
+from evaluators.judging import run
 from evaluators.long_items import PLANTED, TOLD, Reader, document, filler, item
 from hypothesis import given
 from hypothesis import strategies as st
 
 from summeter.engine.api import evaluate
 from summeter.engine.dry import dry_run
-from summeter.evaluators.base import Prepared, Tools
 from summeter.evaluators.claims.factscore import FactScore
 from summeter.evaluators.finesure.fact_check import FactCheck
 from summeter.evaluators.finesure.key_facts import KeyFactExtraction
@@ -27,7 +25,7 @@ from summeter.models.base import Message
 from summeter.models.prompts import Prompt
 from summeter.models.structured import Answer, BoundLLM, Overflow, Settings
 from summeter.models.tokens import tokens
-from summeter.records import ContextError, Document, Judgment, Span
+from summeter.records import ContextError, Document, Span
 from summeter.text.split import split
 
 LONG = document()
@@ -117,23 +115,12 @@ class TestPassages:
         assert any(0.4 < place < 0.6 for place in places)
 
 
-def run(evaluator: FactScore, llm: BoundLLM, *sentences: str) -> list[Judgment]:
-    tools = Tools("sig", dict.fromkeys(evaluator.roles, llm))
-    one = item(LONG, *sentences)
-
-    async def both() -> list[Judgment]:
-        return await judgments_of(evaluator, one, await evaluator.prepare(LONG, tools), tools)
-
-    return asyncio.run(both())
-
-
 class TestAFactAtTheEnd:
     """50,000 tokens, of which the last sentence says it, and a judge that reads 8,192."""
 
     def test_factscore_finds_it(self) -> None:
         assert tokens(LONG.text) > 50_000
-        llm = bound(8192)
-        true, false = run(FactScore(), llm, PLANTED, "The bell was sold in 1801.")
+        true, false = run(FactScore(), item(LONG, PLANTED, "The bell was sold in 1801."), Reader(8192), context=8192)[1]
         assert (true.label, false.label) == (1, 0)
         assert [span.cut(LONG.text) for span in true.evidence] == [TOLD]
         assert true.claim is not None
@@ -144,42 +131,45 @@ class TestAFactAtTheEnd:
         assert len(true.calls) - 1 in WINDOWS
 
     def test_truncated_it_is_not_found_and_said(self) -> None:
-        true, _ = run(FactScore(), bound(8192, "truncate"), PLANTED, "The bell was sold in 1801.")
+        true, _ = run(
+            FactScore(),
+            item(LONG, PLANTED, "The bell was sold in 1801."),
+            Reader(8192),
+            context=8192,
+            on_overflow="truncate",
+        )[1]
         assert true.label == 0
         assert true.truncated_tokens is not None
         assert true.truncated_tokens > 40_000
         assert '"truncated_tokens":4' in true.line
 
     def test_a_claim_that_is_supported_is_not_asked_about_again(self) -> None:
-        llm = bound(8192)
         begin = LONG.text[LONG.sentences[0].start : LONG.sentences[0].end]
-        first, last = run(FactScore(), llm, begin, PLANTED)
+        first, last = run(FactScore(), item(LONG, begin, PLANTED), Reader(8192), context=8192)[1]
         assert (first.label, last.label) == (1, 1)
         assert len(first.calls) == 2
         assert len(last.calls) - 1 in WINDOWS
 
 
-def finesure(evaluator: Any, llm: BoundLLM, *sentences: str) -> tuple[Prepared, list[Judgment]]:
-    one, tools = item(LONG, *sentences), Tools("sig", {"judge": llm})
-
-    async def both() -> tuple[Prepared, list[Judgment]]:
-        prepared = await evaluator.prepare(LONG, tools)
-        return prepared, await judgments_of(evaluator, one, prepared, tools)
-
-    return asyncio.run(both())
-
-
 class TestFineSurE:
     def test_the_fact_check_finds_it(self) -> None:
-        _, (true, false) = finesure(FactCheck(), bound(8192), PLANTED, "The bell was sold in 1801.")
+        _, (true, false) = run(
+            FactCheck(), item(LONG, PLANTED, "The bell was sold in 1801."), Reader(8192), context=8192
+        )
         assert (true.label, true.error_type) == (1, "no error")
         assert (false.label, false.error_type) == (0, "out-of-context error")
         assert len(true.calls) in WINDOWS
-        _, (cut, _) = finesure(FactCheck(), bound(8192, "truncate"), PLANTED, "The bell was sold in 1801.")
+        _, (cut, _) = run(
+            FactCheck(),
+            item(LONG, PLANTED, "The bell was sold in 1801."),
+            Reader(8192),
+            context=8192,
+            on_overflow="truncate",
+        )
         assert (cut.label, cut.truncated_tokens is not None) == (0, True)
 
     def test_the_key_facts_hold_it(self) -> None:
-        prepared, _ = finesure(KeyFactExtraction(source="document"), bound(8192), PLANTED)
+        prepared, _ = run(KeyFactExtraction(source="document"), item(LONG, PLANTED), Reader(8192), context=8192)
         assert prepared.status == "ok"
         # Every window but the last gives the same two facts; they count once.
         assert prepared.data["key_facts"] == ["People looked at things.", "They went on.", PLANTED]
@@ -204,13 +194,14 @@ class TestFineSurE:
 
 
 def test_a_rating_is_of_the_opening_and_the_passages_nearest_to_the_summary() -> None:
-    llm = bound(8192)
-    _, (found,) = finesure(ReasonThenScore(aspect="consistency"), llm, PLANTED)
+    _, (found,) = run(ReasonThenScore(aspect="consistency"), item(LONG, PLANTED), Reader(8192), context=8192)
     # The judge gives 5 where it is shown the planted fact.
     assert found.value == 5.0
     assert found.truncated_tokens is not None
     assert len(found.calls) == 1
-    _, (cut,) = finesure(ReasonThenScore(aspect="consistency"), bound(8192, "truncate"), PLANTED)
+    _, (cut,) = run(
+        ReasonThenScore(aspect="consistency"), item(LONG, PLANTED), Reader(8192), context=8192, on_overflow="truncate"
+    )
     assert cut.value == 1.0
 
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import doctest
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from evaluators.judging import judgments_of
+from evaluators.judging import item, run
 
-from summeter.evaluators import RatingJudge, Tools
+from summeter.evaluators import RatingJudge
 from summeter.models.providers.scripted import Scripted
-from summeter.models.structured import BoundLLM
-from summeter.records import Document, Item, Summary
 
 SECTIONS = ("Your own evaluator", "Your own rating judge", "A derived judge")
 
@@ -52,16 +49,7 @@ def test_a_rating_judge_is_under_forty_lines(sections: list[str], root: Path) ->
 
 def test_it_asks_and_rates(names: dict[str, Any]) -> None:
     judge: RatingJudge = names["Grades"](aspect="fluency")
-    item = Item(
-        document=Document(id="d", text="It rained."),
-        summary=Summary(document_id="d", system="s", text="Rain.", splitter="given"),
-    )
     llm = Scripted([{"match": "for fluency", "reply": {"grade": "b"}}])
-    tools = Tools(signature=judge.sign({"judge": llm.id}), llms={"judge": BoundLLM(llm)})
-
-    async def judged() -> Any:
-        return await judgments_of(judge, item, await judge.prepare(item.document, tools), tools)
-
-    (found,) = asyncio.run(judged())
+    (found,) = run(judge, item(("Rain.",), document="It rained."), llm)[1]
     assert (found.judge, found.aspect, found.value, found.status) == ("grades", "fluency", 3.0, "ok")
     assert len(found.calls) == 1

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from math import exp
 from typing import Any
 
 import pytest
-from evaluators.judging import judgments_of
+from evaluators.judging import run
 from evaluators.long_items import Reader, document, item
 
-from summeter.evaluators.base import Tools
 from summeter.evaluators.claims.factscore import FactScore
 from summeter.models.base import Completion, Request
 from summeter.models.providers.scripted import Scripted
-from summeter.models.structured import BoundLLM, Settings
 from summeter.records import Document, Judgment
 from summeter.scoring import summary_scores
 
@@ -24,13 +21,7 @@ ITEM = item(SOURCE, "Ada sold the mill in May.", "Everybody was hurt.", "The mil
 
 
 def judge(evaluator: FactScore, llm: Any, one: Any = ITEM, **settings: Any) -> list[Judgment]:
-    bound = BoundLLM(llm, Settings(repair=False, **settings))
-    tools = Tools("sig", dict.fromkeys(evaluator.required_roles, bound))
-
-    async def both() -> list[Judgment]:
-        return await judgments_of(evaluator, one, await evaluator.prepare(one.document, tools), tools)
-
-    return asyncio.run(both())
+    return run(evaluator, one, llm, **settings)[1]
 
 
 def test_every_claim_is_judged_with_its_text_place_and_evidence() -> None:

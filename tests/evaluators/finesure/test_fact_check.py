@@ -54,7 +54,7 @@ def test_every_strategy_gives_the_same_three_verdicts(strategy: Strategy) -> Non
     quoted = [["Ana sold her boat"], [], ["It burnt down — “all of it”"]] if wanted.quote else [[], [], []]
     assert [[span.cut(SOURCE) for span in one.evidence] for one in judgments] == quoted
     stored = FactCheck(strategy=strategy).read(json.dumps(REPLIES[strategy]), item(document=SOURCE), "strict", "sig")
-    bare = {"calls": (), "model": None}
+    bare = {"calls": (), "model": None, "signature": "sig"}
     assert stored == [one.model_copy(update=bare) for one in judgments]
 
 
@@ -79,7 +79,8 @@ def test_one_judgment_per_sentence_names_judge_model_and_call() -> None:
     judge = Judge(json.dumps(GOOD))
     first = run(FactCheck(), item(), judge)[1][0]
     assert (first.target.unit, first.target.index, first.target.list_id) == ("sentence", 0, None)
-    assert (first.aspect, first.judge, first.signature) == ("faithfulness", "finesure.fact_check", "sig")
+    assert (first.aspect, first.judge) == ("faithfulness", "finesure.fact_check")
+    assert first.signature == FactCheck().sign({"judge": "test/judge"})
     assert (first.model, first.prepared, first.calls) == ("test/judge", None, (judge.asked[0].key,))
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
+from typing import Any
 
 import pytest
-from evaluators.judging import judgments_of
+from evaluators.judging import item, run
 
 from summeter.evaluators.aspects import RATED, AspectDef
-from summeter.evaluators.base import Prepared, Tools
+from summeter.evaluators.base import Evaluator, Prepared
 from summeter.evaluators.catalog import build, rebuild
 from summeter.evaluators.geval import geval
 from summeter.evaluators.geval.common import ScoreForm
@@ -19,21 +19,14 @@ from summeter.evaluators.geval.plus import GEvalPlus, GEvalPlusFaithfulness, GEv
 from summeter.models.base import Completion, Request, TokenLogprobs
 from summeter.models.prompts import fence_codes
 from summeter.models.providers.scripted import Scripted
-from summeter.models.structured import BoundLLM, Settings
-from summeter.records import CapabilityError, Document, Item, Judgment, ReplyError, Span, Summary, UsageError
+from summeter.records import CapabilityError, Document, Item, Judgment, ReplyError, UsageError
 from summeter.scoring import summary_scores
 
 STEPS = {"steps": ["1. Read the document.", "Step 2: Give the score."]}
 SENTENCES = ("Ana sold the boat.", "She bought a mill.")
 
 
-def item(document_id: str = "d1", document: str = "Ana sold her boat and bought a mill.") -> Item:
-    text = " ".join(SENTENCES)
-    spans = tuple(Span(of="summary", start=text.index(s), end=text.index(s) + len(s)) for s in SENTENCES)
-    return Item(
-        document=Document(id=document_id, text=document, key_facts=("Ana sold a boat.",)),
-        summary=Summary(document_id=document_id, system="s1", text=text, sentences=spans, splitter="given"),
-    )
+ITEM = item(SENTENCES, document="Ana sold her boat and bought a mill.", key_facts=("Ana sold a boat.",))
 
 
 def weighed(request: Request) -> Completion:
@@ -50,17 +43,8 @@ def weighed(request: Request) -> Completion:
     return Completion(text='{"score": 4}', finish_reason="stop", logprobs=tokens)
 
 
-def ask(
-    judge: ScoreForm | GEvalPlusFaithfulness, llm: Scripted, one: Item | None = None, settings: Settings | None = None
-) -> tuple[Prepared, list[Judgment]]:
-    one = one or item()
-    tools = Tools(signature=judge.sign({"judge": llm.id}), llms={"judge": BoundLLM(llm, settings)})
-
-    async def both() -> tuple[Prepared, list[Judgment]]:
-        prepared = await judge.prepare(one.document, tools)
-        return prepared, await judgments_of(judge, one, prepared, tools)
-
-    return asyncio.run(both())
+def ask(judge: Evaluator, llm: Scripted, one: Item = ITEM, **settings: Any) -> tuple[Prepared, list[Judgment]]:
+    return run(judge, one, llm, **settings)
 
 
 class TestLogprob:
@@ -123,13 +107,13 @@ class TestSample:
 
     def test_with_a_seed_each_draw_has_its_own(self) -> None:
         llm = self.drawn('{"score": 4}', '{"score": 4}')
-        ask(GEval(draws=2, steps=("Score it.",)), llm, settings=Settings(seed=40))
+        ask(GEval(draws=2, steps=("Score it.",)), llm, seed=40)
         assert sorted(request.seed or 0 for request in llm.requests) == [41, 42]
 
     def test_unusable_samples_are_left_out_and_counted(self) -> None:
         """4 and 5 of four samples: 4.5."""
         llm = self.drawn('{"score": 4}', "no idea", '{"score": 5}', '{"score": 9}')
-        _, (found,) = ask(GEval(draws=4, steps=("Score it.",)), llm, settings=Settings(repair=False))
+        _, (found,) = ask(GEval(draws=4, steps=("Score it.",)), llm)
         assert found.value == 4.5
         assert found.reason is not None
         assert found.reason.startswith("2 of 4 samples, 4: 1, 5: 1; 2 unusable, the first: ")
@@ -157,8 +141,8 @@ class TestSteps:
     def test_the_model_writes_them_in_one_question_for_all_documents(self) -> None:
         llm = Scripted(weighed)
         judge = GEval(aspect="fluency")
-        one, _ = ask(judge, llm, item("d1"))
-        two, _ = ask(judge, llm, item("d2", "Something else."))
+        one, _ = ask(judge, llm)
+        two, _ = ask(judge, llm, item(SENTENCES, document=Document(id="d2", text="Something else.")))
         steps = [request for request in llm.requests if request.schema_name == "geval_steps"]
         assert len({request.key for request in steps}) == 1  # so the cache makes it one call
         assert one.calls == two.calls == (steps[0].key,)
@@ -167,7 +151,7 @@ class TestSteps:
 
     def test_without_steps_there_is_no_rating(self) -> None:
         llm = Scripted([{"reply": "no idea"}])
-        prepared, (found,) = ask(GEval(), llm, settings=Settings(repair=False))
+        prepared, (found,) = ask(GEval(), llm)
         assert (prepared.status, found.status, found.value) == ("unparsed", "unparsed", None)
         assert found.reason is not None
         assert found.reason.startswith("evaluation steps: ")
@@ -217,7 +201,7 @@ class TestKeyFacts:
         assert "key facts" not in llm.requests[1].prompt.split("<<<summary")[0].split("Criterion")[0]
 
     def test_without_any_there_is_no_rating(self) -> None:
-        one = Item(document=Document(id="d", text="Rain."), summary=item().summary)
+        one = Item(document=Document(id="d", text="Rain."), summary=ITEM.summary)
         prepared, (found,) = ask(GEval(aspect="completeness", steps="tuned", key_facts="given"), Scripted(weighed), one)
         assert (prepared.status, found.status) == ("skipped", "skipped")
         assert found.reason == "no key facts are given"
@@ -245,9 +229,9 @@ class TestSettings:
         judge = GEval()
         for text, value in (('{"score": 4}', 4.0), ("4", 4.0), ('{"score": "5"}', 5.0), ('{"score": 4.5}', None),
                             ("4 or 5", None)):  # fmt: skip
-            assert judge.read(text, item(), "strict", "sig")[0].value == value
+            assert judge.read(text, ITEM, "strict", "sig")[0].value == value
         for text, value in (("4", 4.0), (" 3.5 out of 5", 3.5), ("Score: 4", None), ("...", None)):
-            assert judge.read(text, item(), "legacy", "sig")[0].value == value
+            assert judge.read(text, ITEM, "legacy", "sig")[0].value == value
 
 
 class TestPlus:
@@ -260,17 +244,15 @@ class TestPlus:
 
     def test_the_published_form_is_read(self) -> None:
         reply = json.dumps([{"sentence": one, "response": "Yes"} for one in SENTENCES])
-        found = GEvalPlusFaithfulness().read(reply, item(), "strict", "sig")
+        found = GEvalPlusFaithfulness().read(reply, ITEM, "strict", "sig")
         assert [one.label for one in found] == [1, 1]
-        bad = GEvalPlusFaithfulness().read(
-            '{"1": {"response": "maybe"}, "2": {"response": "no"}}', item(), "strict", "s"
-        )
+        bad = GEvalPlusFaithfulness().read('{"1": {"response": "maybe"}, "2": {"response": "no"}}', ITEM, "strict", "s")
         assert {one.status for one in bad} == {"unparsed"}
 
     def test_a_sentence_that_one_window_supports_is_supported(self) -> None:
         """Three windows: one that says no is outvoted by one that says yes, and one that
         could not be read leaves open what no other supports."""
-        one = item("d1", " ".join(f"Sentence {place} tells nothing of it." for place in range(150)))
+        one = item(SENTENCES, document=" ".join(f"Sentence {place} tells nothing of it." for place in range(150)))
         seen: list[Request] = []
 
         def answer(request: Request) -> Completion:
@@ -278,7 +260,7 @@ class TestPlus:
             said = {"1": {"response": "yes" if len(seen) == 2 else "no"}, "2": {"response": "no"}}
             return Completion(text="?" if len(seen) == 3 else json.dumps(said), finish_reason="stop")
 
-        _, found = ask(GEvalPlusFaithfulness(), Scripted(answer), one, Settings(context=900, repair=False))
+        _, found = ask(GEvalPlusFaithfulness(), Scripted(answer), one, context=900)
         assert len(seen) == 3
         assert [one.status for one in found] == ["ok", "unparsed"]
         assert found[0].label == 1
@@ -303,9 +285,12 @@ class TestPlus:
 
 
 def test_a_long_document_is_shown_in_passages_and_what_is_left_out_is_counted() -> None:
-    one = item("d1", " ".join(f"Sentence {place} tells nothing of it." for place in range(300)) + " Ana sold the boat.")
+    one = item(
+        SENTENCES,
+        document=" ".join(f"Sentence {place} tells nothing of it." for place in range(300)) + " Ana sold the boat.",
+    )
     llm = Scripted(weighed)
-    _, (found,) = ask(GEval(scoring="single", steps=("Score it.",)), llm, one, Settings(context=1000))
+    _, (found,) = ask(GEval(scoring="single", steps=("Score it.",)), llm, one, context=1000)
     assert found.value == 4.0
     assert found.truncated_tokens
     assert "Ana sold the boat." in llm.requests[0].prompt.split("<<<end of document")[0]
@@ -320,7 +305,7 @@ def test_a_number_of_samples_without_samples_is_refused(judge: str) -> None:
 
 @pytest.mark.parametrize("aspect", ["coherence", "faithfulness"])
 def test_the_template_for_training_gives_the_prompt_of_the_judge(aspect: str) -> None:
-    given = item(document="Ana {sold} {0} her boat {{ and }} bought {eos} a mill.")
+    given = item(SENTENCES, document="Ana {sold} {0} her boat {{ and }} bought {eos} a mill.")
     template = prompt_template(RATED[aspect])
     codes = fence_codes(given.document.text, given.summary.text).values()
     judge = GEval(aspect=aspect, steps="tuned" if aspect == "faithfulness" else geval.STEPS)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import numpy as np
 import pytest
-from evaluators.judging import judgments_of
+from evaluators.judging import run
 from evaluators.networks import FakeNetwork, item
 
-from summeter.evaluators.base import Tools
 from summeter.evaluators.overlap.a3cu import A3CU
 from summeter.models.networks import ClassifyTokens, Framing, TokenLogits
 from summeter.records import Document, Judgment
@@ -29,22 +26,16 @@ def numbered(numbers: dict[tuple[str, ...], float]) -> FakeNetwork:
     return FakeNetwork({ClassifyTokens: logits})
 
 
-def run(
+def judged(
     numbers: dict[tuple[str, ...], float], *references: str, text: str = TEXT, evaluator: A3CU | None = None
 ) -> tuple[list[Judgment], FakeNetwork]:
     network = numbered(numbers)
     source = Document(id="d", text="Anything.", references=references)
-    tools = Tools("s", networks={"a3cu": network})
-
-    async def judged() -> list[Judgment]:
-        made = evaluator or A3CU()
-        return await judgments_of(made, item(source, text), await made.prepare(source, tools), tools)
-
-    return asyncio.run(judged()), network
+    return run(evaluator or A3CU(), item(source, text), networks={"a3cu": network})[1], network
 
 
 def test_recall_reads_the_summary_first_and_precision_the_reference() -> None:
-    rows, network = run({(TEXT, REFERENCE): 0.6, (REFERENCE, TEXT): 0.4}, REFERENCE)
+    rows, network = judged({(TEXT, REFERENCE): 0.6, (REFERENCE, TEXT): 0.4}, REFERENCE)
     values = {row.aspect: row.value for row in rows}
     assert values == {
         "a3cu_recall": pytest.approx(0.6),
@@ -56,10 +47,10 @@ def test_recall_reads_the_summary_first_and_precision_the_reference() -> None:
 
 def test_opposite_signs_are_no_huge_number() -> None:
     numbers = {(TEXT, REFERENCE): 0.25, (REFERENCE, TEXT): -0.25}
-    recall, precision, harmonic = run(numbers, REFERENCE)[0]
+    recall, precision, harmonic = judged(numbers, REFERENCE)[0]
     assert (recall.value, precision.value, harmonic.value) == (0.25, -0.25, 0.0)
     assert harmonic.reason == "below 0, which F1 takes for 0"
-    released, network = run(numbers, REFERENCE, evaluator=A3CU(variant="legacy"))
+    released, network = judged(numbers, REFERENCE, evaluator=A3CU(variant="legacy"))
     assert released[2].value == pytest.approx(-0.125 / 1e-10)
     assert network.framings == {Framing((254, 254), marks=True)}
 
@@ -67,16 +58,16 @@ def test_opposite_signs_are_no_huge_number() -> None:
 def test_several_references_are_a_mean() -> None:
     other = "It is said that in June the mill was bought by Bo, the brother."
     numbers = {(TEXT, REFERENCE): 0.6, (REFERENCE, TEXT): 0.4, (TEXT, other): 0.2, (other, TEXT): 0.2}
-    values = [row.value for row in run(numbers, REFERENCE, other)[0]]
+    values = [row.value for row in judged(numbers, REFERENCE, other)[0]]
     assert values == pytest.approx([0.4, 0.3, (0.48 + 0.2) / 2])
 
 
 def test_short_texts_and_cuts_are_said() -> None:
     numbers = {("Ada sold it.", REFERENCE): 0.6, (REFERENCE, "Ada sold it."): 0.4}
-    rows, _ = run(numbers, REFERENCE, text="Ada sold it.")
+    rows, _ = judged(numbers, REFERENCE, text="Ada sold it.")
     assert rows[0].reason == "the summary has fewer than 10 words, for which A3CU is unfit"
     long = "word " * 300
-    rows, _ = run({(long, REFERENCE): 0.6, (REFERENCE, long): 0.4}, REFERENCE, text=long)
+    rows, _ = judged({(long, REFERENCE): 0.6, (REFERENCE, long): 0.4}, REFERENCE, text=long)
     assert rows[0].truncated_tokens == 300 - 254
-    rows, _ = run({(TEXT, long): 0.6, (long, TEXT): 0.4}, long)
+    rows, _ = judged({(TEXT, long): 0.6, (long, TEXT): 0.4}, long)
     assert rows[0].truncated_tokens == 300 - 254, "a reference that is cut counts too"

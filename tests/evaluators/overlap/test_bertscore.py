@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Sequence
 from math import log, sqrt
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from evaluators.judging import judgments_of
-from evaluators.networks import FakeNetwork, item, word_encoder
+from evaluators.judging import run
+from evaluators.networks import item, word_encoder
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,16 +28,10 @@ SUMMARY = "Ada sold the mill. It rained."
 
 
 def judge(
-    evaluator: BertScore, references: Sequence[str] = (REFERENCE,), text: str = SUMMARY,
-    encoder: FakeNetwork | None = None,
-) -> list[Judgment]:  # fmt: skip
+    evaluator: BertScore, references: Sequence[str] = (REFERENCE,), text: str = SUMMARY, encoder: Any = None
+) -> list[Judgment]:
     source = Document(id="d", text="Anything.", references=tuple(references))
-    tools = Tools("sig", networks={"encoder": encoder or word_encoder()})
-
-    async def run() -> list[Judgment]:
-        return await judgments_of(evaluator, item(source, text), await evaluator.prepare(source, tools), tools)
-
-    return asyncio.run(run())
+    return run(evaluator, item(source, text), networks={"encoder": encoder or word_encoder()})[1]
 
 
 def whole(found: Sequence[Judgment]) -> dict[str, float | None]:

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from pathlib import Path
 
 import pytest
-from evaluators.judging import judgments_of
+from evaluators.judging import item, run
 
-from summeter.evaluators.base import Evaluator, Tools
+from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import build, rebuild
 from summeter.evaluators.rating.rts import ReasonThenScore
 from summeter.evaluators.rating.together import RatedTogether
 from summeter.evaluators.rating.yesno import YesNo
 from summeter.models.providers.scripted import Scripted
-from summeter.models.structured import BoundLLM, Settings
-from summeter.records import Document, InputError, Item, Judgment, ReplyError, Summary, UsageError
+from summeter.records import InputError, Judgment, ReplyError, UsageError
 from summeter.scoring import COMPOSED, composites, summary_scores
 
-ITEM = Item(
-    document=Document(id="d1", text="Ana sold her boat and bought a mill."),
-    summary=Summary(document_id="d1", system="s1", text="Ana sold the boat.", splitter="given"),
-)
+ITEM = item(("Ana sold the boat.",), document="Ana sold her boat and bought a mill.")
 GOOD = {"coherence": {"reason": "It leaps.", "score": 2}, "fluency": {"reason": "It reads well.", "score": 5}}
 
 
-def ask(judge: Evaluator, llm: Scripted, settings: Settings | None = None) -> list[Judgment]:
-    tools = Tools(signature=judge.sign({"judge": llm.id}), llms={"judge": BoundLLM(llm, settings)})
-
-    async def both() -> list[Judgment]:
-        return await judgments_of(judge, ITEM, await judge.prepare(ITEM.document, tools), tools)
-
-    return asyncio.run(both())
+def ask(judge: Evaluator, llm: Scripted) -> list[Judgment]:
+    return run(judge, ITEM, llm, repair=True)[1]
 
 
 class TestTogether:

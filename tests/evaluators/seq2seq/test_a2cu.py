@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from evaluators.judging import judgments_of
-from evaluators.networks import FakeNetwork, document, item, table_seq2seq
+from evaluators.networks import FakeNetwork, document, judge, table_seq2seq
 from numpy.typing import NDArray
 
 from summeter.evaluators.base import Tools
@@ -35,14 +33,9 @@ def judged(
 ) -> list[Judgment]:
     source = document(text="Ada sold the mill.").model_copy(update={"references": references})
     tools = Tools("s", networks={"acu_writer": writer, "acu_matcher": matcher})
-
-    async def run() -> list[Judgment]:
-        prepared = await evaluator.prepare(source, tools)
-        rows = [await judgments_of(evaluator, item(source, SUMMARY), prepared, tools) for _ in range(times)]
-        assert all(row == rows[0] for row in rows)
-        return rows[0]
-
-    return asyncio.run(run())
+    first, *others = judge(evaluator, source, *[SUMMARY] * times, tools=tools)
+    assert all([row.value for row in rows] == [row.value for row in first] for rows in others)
+    return first
 
 
 HELD: dict[tuple[str, ...], float] = {
