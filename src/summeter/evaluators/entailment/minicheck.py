@@ -228,12 +228,12 @@ class MiniCheck(Evaluator):
             case "encoder":
                 network = tools.network("minicheck")
                 logits = await network.ask([Classify(row, 2, how) for row in rows])
-                values = softmax(np.array(logits, dtype=np.float64).reshape(*shape, 2))[:, :, 1]
+                values = softmax(np.array(logits, dtype=np.float64).reshape(*shape, -1))[:, :, 1]
                 return Verdicts(values, await unread(network, [chunk.text for chunk in chunks], claims, how))
             case "t5":
                 # The softmax of two logits is that of their log-probabilities.
                 firsts = await tools.network("minicheck_t5").ask([FirstWord(row, WORDS, how) for row in rows])
-                return Verdicts(softmax(np.array(firsts).reshape(*shape, 2))[:, :, 1])
+                return Verdicts(softmax(np.array(firsts).reshape(*shape, -1))[:, :, 1])
             case _:
                 assert_never(self.network)
 
