@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +12,7 @@ from evaluators.networks import word_classifier
 
 from summeter.engine.api import evaluate
 from summeter.engine.runs import Run
-from summeter.models.local.load import GROUP
+from summeter.models.local import load
 from summeter.records import UsageError
 
 ROW = {
@@ -26,13 +25,8 @@ CLAIMS = ["Ada sold the mill.", "Ada bought a boat.", "Ada lives in Rome."]
 @pytest.fixture(autouse=True)
 def network(monkeypatch: pytest.MonkeyPatch) -> None:
     """A network of another package: entailment is the share of the claim's words that the passage has."""
-    known = importlib.metadata.entry_points
     point = SimpleNamespace(name="words", load=lambda: lambda rest, task: word_classifier())
-
-    def entry_points(**wanted: Any) -> Any:
-        return [point] if wanted.get("group") == GROUP else known(**wanted)
-
-    monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
+    monkeypatch.setattr(load, "entry_points", lambda group: [point])
 
 
 def run(tmp_path: Path, *rules: dict[str, Any], name: str = "run", **options: Any) -> Run:
