@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from summeter.annotate.analysis.adjudicate import adjudicate
 from summeter.annotate.analysis.key_facts import CHANGES
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.people import Visitor
@@ -63,7 +64,7 @@ def verdicts(data: Dataset) -> list[Judgment]:
     return judgments
 
 
-MADE_UP = {"accuracy": 1.0, "adjudicate": "all", "key_facts": {BAD: None, DULL: BETTER}}
+MADE_UP = {"accuracy": 1.0, "key_facts": {BAD: None, DULL: BETTER}}
 FREE: dict[str, Any] = {}
 
 
@@ -72,7 +73,8 @@ SEED = 6
 
 
 def settings(**given: Any) -> AnnotateSettings:
-    return AnnotateSettings.model_validate({"simulate": MADE_UP, "campaign": FREE, "seed": SEED, **given})
+    usual = {"simulate": MADE_UP, "adjudicate": "all", "campaign": FREE, "seed": SEED}
+    return AnnotateSettings.model_validate({**usual, **given})
 
 
 def done(folder: Path, given: AnnotateSettings) -> Manifest:
@@ -139,7 +141,7 @@ def test_votes_on_key_facts_count_in_the_lists_as_they_are_now(tmp_path: Path) -
 
 
 def test_what_was_adjudicated_is_a_set_of_its_own_and_goes_before_the_majority(tmp_path: Path) -> None:
-    noisy = {"accuracy": 0.6, "adjudicate": "all"}
+    noisy = {"accuracy": 0.6}
     manifest = done(tmp_path, settings(simulate=noisy, campaigns={"sentences": {}}))
     data = load(tmp_path / "annotate")
     decided = {judgment.key[2:]: judgment.label for judgment in data.judgments(ADJUDICATED)}
@@ -165,19 +167,17 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(tmp_path: Pa
 
 
 def test_a_kill_between_any_two_campaigns_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import summeter.benchmark.annotate as module
-
     noisy = settings(simulate={"accuracy": 0.7})
     whole = done(tmp_path / "whole", noisy)
-    simulate_, killed = module._simulate, "key_facts"
+    killed = ""
 
-    def dies(folder: Path, *rest: Any) -> None:
-        simulate_(folder, *rest)
-        if CampaignFolder(folder).campaign.name == killed:
+    def dies(service: CampaignService, decisions: Any) -> None:
+        adjudicate(service, decisions)
+        if service.campaign.name == killed:
             raise KeyboardInterrupt
 
-    for killed in ("sentences", "key_facts", "alignment"):
-        monkeypatch.setattr(module, "_simulate", dies)
+    for killed in ("key_facts", "sentences", "alignment"):
+        monkeypatch.setattr("summeter.benchmark.annotate.adjudicate", dies)
         with pytest.raises(KeyboardInterrupt):
             done(tmp_path / "killed", noisy)
         assert not (tmp_path / "killed" / "annotate").exists()
@@ -271,6 +271,7 @@ input: docs.jsonl
 summarize:
   models: {lead: scripted/rules.jsonl}
 annotate:
+  adjudicate: nothing
   campaigns: {sentences: {kind: fact_verification}}
   campaign: {answers_per_item: 2, platform: {accounts: [anna, ben]}}
 """
@@ -325,6 +326,20 @@ def test_decisions_make_a_finished_step_stale_and_come_into_its_labels(judged: P
     assert len(data.judgments("human.adjudicated")) == 2
     assert summeter("annotate", "exclude", campaign_of(judged), "ben", "--reason", "guesses") == 0
     assert [row.state for row in chain_status(judged)] == ["done", "stale"], "other answers count now"
+
+
+def test_ties_wait_for_an_adjudicator(judged: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = judged.parent / "bench.yaml"
+    file.write_text(CHAIN.replace("adjudicate: nothing", "adjudicate: ties"))
+    log = (campaign_of(judged) / "events.sqlite").read_bytes()
+    assert summeter("bench", "run", file, "-o", judged) == 130
+    assert "sentences: 8 tasks wait for adjudication" in capsys.readouterr().err
+    assert chain_status(judged)[1].state == "stale", "the labels that were taken back stay until others are there"
+    assert (campaign_of(judged) / "events.sqlite").read_bytes() == log
+    for task in CampaignFolder(campaign_of(judged)).tasks.work:
+        assert summeter("annotate", "adjudicate", campaign_of(judged), "--set", task.key, "--as", "anna") == 0
+    assert summeter("bench", "run", file, "-o", judged) == 0
+    assert {judgment.label for judgment in load(judged / "annotate").judgments("human.merged")} == {1}
 
 
 @pytest.mark.parametrize("again", [True, False])
@@ -426,7 +441,7 @@ def test_too_few_people_are_an_error_before_anything_is_made(tmp_path: Path) -> 
 
 def test_made_up_annotators_who_cannot_finish_are_an_error(tmp_path: Path) -> None:
     lazy = settings(simulate={"lazy": 3}, campaign={"attention": {"pass_share": 1.0, "judge_after": 1}})
-    with pytest.raises(UsageError, match="made-up annotators cannot finish"):
+    with pytest.raises(UsageError, match="simulated annotators cannot finish"):
         done(tmp_path, lazy)
 
 

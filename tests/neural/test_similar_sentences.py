@@ -10,7 +10,7 @@ import pytest
 from neural import checkpoints
 
 from summeter.annotate.campaign.folder import CampaignFolder
-from summeter.benchmark.annotate import STEP, AnnotateSettings, _embedder
+from summeter.benchmark.annotate import STEP, AnnotateSettings, embedder
 from summeter.benchmark.step import run_step
 from summeter.data.dataset import load, save
 from summeter.engine.sync import run_sync
@@ -35,8 +35,8 @@ def test_the_sentences_with_the_largest_cosines_are_marked(tmp_path: Path) -> No
     save(load(ROWS), tmp_path / "data")
     given = {"embed": f"local/{folder}", "simulate": {"annotators": 3}}
     manifest = run_step(STEP, tmp_path / "data", tmp_path / "annotate", AnnotateSettings.model_validate(given))
-    embedder = _embedder(f"local/{folder}")
-    assert manifest.models == {"embed": embedder.id}
+    network = embedder(f"local/{folder}")
+    assert manifest.models == {"embed": network.id}
     work = tmp_path / "work" / "annotate"
     for name in ("sentences", "alignment"):
         campaign = CampaignFolder(work / name)
@@ -44,7 +44,7 @@ def test_the_sentences_with_the_largest_cosines_are_marked(tmp_path: Path) -> No
             sentences = campaign.sources[task.document_id].document.sentence_texts
             assert len(sentences) == 5
             vectors = np.array(
-                run_sync(embedder.ask([Embed(text) for text in (*sentences, campaign.kind.focus(task) or "")]))
+                run_sync(network.ask([Embed(text) for text in (*sentences, campaign.kind.focus(task) or "")]))
             )
             near = np.round(np.maximum(0.0, vectors[:-1] @ vectors[-1]), 6)
             best = np.argsort(-near, kind="stable")[:2].tolist()

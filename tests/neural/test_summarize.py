@@ -34,7 +34,9 @@ def test_a_local_system_writes_what_its_network_generates(kind: str, tmp_path: P
     import transformers
 
     folder = checkpoints.seq2seq(tmp_path / kind, kind, seed=4)
-    models = {kind: f"local/{folder}", "asked": f"local/{folder}"}
+    rules = tmp_path / "rules.jsonl"
+    rules.write_text('{"reply": {"summary": "One thing."}}\n')
+    models = {"lead": f"scripted/{rules}", kind: f"local/{folder}", "asked": f"local/{folder}"}
     manifest, data, usage = written(tmp_path, models, prefixes={"asked": "sum: "})
     network = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder).eval()
     tokens = transformers.AutoTokenizer.from_pretrained(folder)
@@ -50,7 +52,7 @@ def test_a_local_system_writes_what_its_network_generates(kind: str, tmp_path: P
             key = (row["doc_id"], system)
             assert texts[key].strip() == text if key in texts else not any(map(str.isalnum, text))
     assert usage["asked"] == 4
-    assert sum(sum(counts.values()) for counts in manifest.details["by_system"].values()) == 4
+    assert sum(sum(counts.values()) for counts in manifest.details["by_system"].values()) == 6
     again, same, usage = written(tmp_path, models, prefixes={"asked": "sum: "})
     assert (again.files, same.summaries) == (manifest.files, data.summaries)
     assert usage["computed"] == 0  # the store answers

@@ -3,7 +3,7 @@
 UniSumEval's three (Lee et al., 2024): key facts are validated, which drops and rewords some; every sentence is
 verified; every key fact that is left is aligned with every summary. SummQual's two: summaries are rated and the best
 is chosen, and passages that are wrong are marked. Each is an ordinary campaign (docs/annotate.md) in the step's work
-folder; made-up annotators can take the place of people, and the same seed then gives the same answers.
+folder; simulated annotators can take the place of people, and the same seed then gives the same answers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
-from summeter.annotate.analysis.adjudicate import Decision, adjudicate, disputes
+from summeter.annotate.analysis.adjudicate import Decision, Dispute, adjudicate, disputes
 from summeter.annotate.analysis.aggregate import MERGED, judgments_of, merge, merged_of
 from summeter.annotate.analysis.arms import arms
 from summeter.annotate.analysis.key_facts import CHANGES, Change, changes_of, with_changes, write_changes
@@ -49,17 +49,16 @@ from summeter.benchmark.step import (
     Step,
     StepSettings,
     WaitingError,
-    file_hashes,
+    hash_of,
 )
 from summeter.data.atomic import building, write_lines, write_text
 from summeter.data.dataset import Dataset, load, save
-from summeter.data.folder import file_hash
 from summeter.data.human import RAW
 from summeter.data.human_judgments import list_id_of
 from summeter.engine.sync import run_sync
 from summeter.meta import Row, agree
 from summeter.models.networks import Embed, Network
-from summeter.records import Document, InputError, Judgment, Record, Span, UsageError, digest
+from summeter.records import InputError, Judgment, Record, UsageError, digest
 from summeter.text.split import split
 
 ADJUDICATED = "human.adjudicated"
@@ -110,7 +109,6 @@ class MadeUp(Record):
     gold: str | None = Field(
         None, description="Data whose `human.raw` says what is right; what it does not say is drawn by the seed."
     )
-    adjudicate: Literal["ties", "all", "nothing"] = Field("ties", description="What the adjudicator decides.")
     key_facts: dict[str, str | None] = Field(
         default_factory=dict, description="By text of a key fact: what the adjudicator writes instead; null drops it."
     )
@@ -154,7 +152,10 @@ class AnnotateSettings(StepSettings):
         description="Local network (`local/FOLDER`, `hf/ORG/NAME@REVISION`) by whose embeddings similar sentences are "
         "marked; default: by their words.",
     )
-    simulate: MadeUp | None = Field(None, description="Simulated annotators in place of people.")
+    adjudicate: Literal["ties", "all", "nothing"] = Field(
+        "ties", description="Disputes that an adjudicator must decide before the labels are taken back."
+    )
+    simulate: MadeUp | None = Field(None, description="Simulated annotators, and adjudicator, in place of people.")
 
     @model_validator(mode="after")
     def _fits(self) -> AnnotateSettings:
@@ -186,12 +187,13 @@ class AnnotateSettings(StepSettings):
         return () if self.embed is None else (self.embed,)
 
     def files(self) -> Iterable[Path]:
-        """What campaigns read beside the data, and what made-up annotators take for right."""
-        named = {str(path) for plan in self.planned for path in _paths(plan.fields).values()}
-        gold = [self.simulate.gold] if self.simulate is not None and self.simulate.gold is not None else []
-        network = self.embed or ""
-        weights = [network.removeprefix(LOCAL)] if network.startswith(LOCAL) else []
-        return map(Path, sorted({*named, *gold, *weights}))
+        """What campaigns read beside the data, and what simulated annotators take for right."""
+        named = {path for plan in self.planned for path in _paths(plan.fields).values()}
+        if self.simulate is not None and self.simulate.gold is not None:
+            named.add(self.simulate.gold)
+        if self.embed is not None and self.embed.startswith(LOCAL):
+            named.add(self.embed.removeprefix(LOCAL))
+        return map(Path, sorted(named))
 
 
 class Planned(NamedTuple):
@@ -211,13 +213,6 @@ class Planned(NamedTuple):
     def main(self) -> str:
         """The campaign whose labels count: the last arm's."""
         return list(self.folders)[-1]
-
-
-class Taken(NamedTuple):
-    """What a finished campaign gave: its judgment sets, and a row about it for the manifest."""
-
-    sets: dict[str, list[Judgment]]
-    row: Json
 
 
 def _joined(usual: Mapping[str, Any], own: Mapping[str, Any]) -> Json:
@@ -274,56 +269,42 @@ def _paths(fields: Mapping[str, Any]) -> dict[tuple[str, ...], str]:
 # ---- making campaigns ----
 
 
-class _Maker:
-    """Makes the campaigns of a step in its work folder, and finds those that are there."""
+class _Campaigns:
+    """The campaigns of a step in its work folder: those that are left are made."""
 
-    def __init__(self, settings: AnnotateSettings, work: Path, log: Callable[[Mapping[str, Any]], None]) -> None:
-        self.settings, self.work, self.log = settings, work.resolve(), log
-        self.network = None if settings.embed is None else _embedder(settings.embed)
+    def __init__(self, settings: AnnotateSettings, place: Place) -> None:
+        self.settings, self.work, self.log = settings, place.work.resolve(), place.log
+        self.network = None if settings.embed is None else embedder(settings.embed)
 
-    def make(self, plan: Planned, data: Dataset, source: Path) -> list[Path]:
-        """The folders of the plan's campaigns over the data in the folder `source`; those that are left are made."""
+    def made(self, plan: Planned, data: Dataset, source: Path) -> list[Path]:
+        """The folders of the plan's campaigns over the data at `source`."""
+        simulated = self.settings.simulate
         accounts = self._accounts(plan)
         folders = []
         for number, (name, show) in enumerate(plan.folders.items()):
             fields = self._fields(plan, data, name, show, accounts[number])
-            scores = self._scores(plan, fields)
-            made = {
+            similar = fields.get("assistance", {}).get("similar", {})
+            network = self.network  # unless nothing is marked, or the campaign has scores of its own
+            if similar is None or similar.get("scores") is not None or plan.kind not in SHOWS_TEXTS:
+                network = None
+            made: Json = {
                 "fields": fields,
                 "data": data.hash,
-                "simulate": self._made_up(),
-                "files": self._files(),
                 "verdicts": _verdicts(fields, data),
-                "similar": None if scores is None or self.network is None else self.network.id,
+                "similar": None if network is None else network.id,
             }
-            folder = self.work / name
-            key = digest(made)
+            if simulated is not None:  # what people have worked by is frozen in their campaign
+                made["simulate"] = [simulated.model_dump(mode="json"), self.settings.adjudicate]
+                made["files"] = {path.as_posix(): hash_of(path) for path in self.settings.files()}
+            folder, key = self.work / name, digest(made)
             if not self._there(folder, key):
-                if scores is not None and self.network is not None:
-                    write_scores(scores, plan.kind, data, self.network, language=str(fields.get("language", "en")))
+                if network is not None:
+                    scores = self.work / SIMILAR / f"{plan.name}.jsonl"
+                    write_scores(scores, plan.kind, data, network, language=str(fields.get("language", "en")))
                     fields["assistance"] = _joined(fields.get("assistance", {}), {"similar": {"scores": str(scores)}})
                 self._build(folder, {**fields, "data": str(source.resolve())}, key)
             folders.append(folder)
         return folders
-
-    def _scores(self, plan: Planned, fields: Mapping[str, Any]) -> Path | None:
-        """The file of embeddings' scores for a campaign; None where words are compared, nothing is marked, or the
-        campaign has scores of its own."""
-        help_ = fields.get("assistance", {})
-        similar = help_.get("similar", {})
-        own = similar is None or similar.get("scores") is not None
-        if self.network is None or own or plan.kind not in SHOWS_TEXTS:
-            return None
-        return self.work / SIMILAR / f"{plan.name}.jsonl"
-
-    def _files(self) -> dict[str, str]:
-        """The hashes of what made-up annotators work by. What people have worked by is frozen in their campaign."""
-        if self.settings.simulate is None:
-            return {}
-        return {path.as_posix(): _hash_of(path) for path in self.settings.files()}
-
-    def _made_up(self) -> Json | None:
-        return None if self.settings.simulate is None else self.settings.simulate.model_dump(mode="json")
 
     def _fields(self, plan: Planned, data: Dataset, name: str, show: Show | None, accounts: Sequence[str]) -> Json:
         """The campaign's file, but for its data."""
@@ -404,7 +385,7 @@ class _Maker:
             build(plan, fresh, token=None if simulated is None else _tokens(f"{self.settings.seed}/{folder.name}"))
             if simulated is not None:
                 self.log({"event": "simulating", "campaign": folder.name})
-                _simulate(fresh, simulated, self.settings.seed)
+                _simulate(fresh, simulated, self.settings)
             with CampaignService(CampaignFolder(fresh)) as service:  # begins the log where nobody did
                 events = service.log.last_seq
             write_text(fresh / MADE, json.dumps({"key": key, "events": events}) + "\n")
@@ -439,11 +420,7 @@ def _opened(folder: Path) -> Iterator[CampaignService]:
         yield service
 
 
-def _hash_of(path: Path) -> str:
-    return digest(file_hashes(path)) if path.is_dir() else file_hash(path) if path.is_file() else ""
-
-
-def _embedder(name: str) -> Network:
+def embedder(name: str) -> Network:
     """The network that embeds texts. Raises UsageError for a name that is none, InstallError without its packages."""
     from summeter.models.local.load import build as build_networks
     from summeter.models.local.load import identify
@@ -458,7 +435,9 @@ def write_scores(file: Path, kind: str, data: Dataset, network: Network, *, lang
     async def rows() -> list[Json]:
         lines = []
         for document, summaries in data.items():
-            sentences = document.sentence_texts or tuple(part.cut(document.text) for part in _parts(document, language))
+            sentences = document.sentence_texts or [
+                document.text[start:end] for start, end in split(document.text, language)
+            ]
             of_kind = (text for summary in summaries for text in summary.sentence_texts)
             texts = list(dict.fromkeys(of_kind if kind == FactVerification.name else document.key_facts))
             if not texts or not sentences:
@@ -473,10 +452,6 @@ def write_scores(file: Path, kind: str, data: Dataset, network: Network, *, lang
         return lines
 
     return write_lines(file, (json.dumps(row, ensure_ascii=False) for row in run_sync(rows())))
-
-
-def _parts(document: Document, language: str) -> list[Span]:
-    return [Span(of="document", start=part.start, end=part.end) for part in split(document.text, language)]
 
 
 def _verdicts(fields: Mapping[str, Any], data: Dataset) -> str | None:
@@ -496,8 +471,9 @@ def _tokens(seed: str) -> Callable[[], str]:
     return lambda: hashlib.sha256(f"{seed}/{next(numbers)}".encode()).hexdigest()
 
 
-def _simulate(folder: Path, made_up: MadeUp, seed: int) -> None:
-    """Have made-up annotators and an adjudicator do a whole campaign."""
+def _simulate(folder: Path, made_up: MadeUp, settings: AnnotateSettings) -> None:
+    """Have simulated annotators and an adjudicator do a whole campaign."""
+    seed = settings.seed
     ticks = itertools.count(1_700_000_000)
     campaign = CampaignFolder(folder)
     gold = () if made_up.gold is None else load(made_up.gold).judgments(RAW)
@@ -508,18 +484,16 @@ def _simulate(folder: Path, made_up: MadeUp, seed: int) -> None:
             slots = service.state.items.values()
             if not given or all(task.open == 0 for task in slots):
                 break
-        adjudicate(service, _decisions(service, made_up, truth))
+        adjudicate(service, _decisions(service, made_up, truth, settings.adjudicate))
 
 
-def _decisions(service: CampaignService, made_up: MadeUp, truth: Truth) -> list[Decision]:
+def _decisions(service: CampaignService, made_up: MadeUp, truth: Truth, which: str) -> list[Decision]:
     """What the adjudicator decides who knows what is right."""
     kind, by = service.kind, "adjudicator"
     decisions: dict[str, Decision] = {}
-    if made_up.adjudicate != "nothing":
-        for dispute in disputes(service):
-            if dispute.even or made_up.adjudicate == "all":
-                answer = {"comment": None, "machine": None, **kind.right_answer(dispute.task, truth)}
-                decisions[dispute.task.key] = Decision(dispute.task.key, answer, "read again", by)
+    for dispute in _undecided(service, which):
+        answer = {"comment": None, "machine": None, **kind.right_answer(dispute.task, truth)}
+        decisions[dispute.task.key] = Decision(dispute.task.key, answer, "read again", by)
     if isinstance(kind, KeyFactValidation):
         for task in service.tasks.work:
             fact = str(task.body["key_fact"])
@@ -539,40 +513,36 @@ def _step(inputs: Inputs, settings: AnnotateSettings, place: Place) -> Result:
     data, source = inputs.dataset, inputs.folder
     if source is None or not data.summaries:
         raise UsageError("annotate: there are no summaries to annotate; summarize the documents first")
-    maker = _Maker(settings, place.work, place.log)
+    campaigns = _Campaigns(settings, place)
     plans = settings.planned
     validation = next((plan for plan in plans if plan.kind == KeyFactValidation.name), None)
-    early = [plan for plan in plans if plan is not validation and plan.kind != KeyFactAlignment.name]
-    folders = {plan.name: maker.make(plan, data, source) for plan in early}
+    folders = {plan.name: campaigns.made(plan, data, source) for plan in plans if plan.kind != KeyFactAlignment.name}
     changes: list[Change] = []
-    waiting: list[str] = []
-    if validation is not None:
-        folders[validation.name] = maker.make(validation, data, source)
-        waiting += _waiting(folders[validation.name])
-        if not waiting:
-            with _opened(place.work / validation.main) as service:
-                changes = changes_of(service)
-            data = with_changes(data, changes)
-            source = place.work / VALIDATED
-            save(data, source, force=True)
-    if validation is None or not waiting:
+    validating = [] if validation is None else _waiting(folders[validation.name], settings.adjudicate)
+    if validation is not None and not validating:
+        with _opened(place.work / validation.main) as service:
+            changes = changes_of(service)
+        data = with_changes(data, changes)
+        source = place.work / VALIDATED
+        save(data, source, force=True)
+    if not validating:  # key facts are aligned as they were validated
         for plan in plans:
             if plan.kind == KeyFactAlignment.name:
-                folders[plan.name] = maker.make(plan, data, source)
-    waiting += [line for name, each in folders.items() if validation is None or name != validation.name
-                for line in _waiting(each)]  # fmt: skip
+                folders[plan.name] = campaigns.made(plan, data, source)
+    others = [name for name in folders if validation is None or name != validation.name]
+    waiting = [*validating, *(line for name in others for line in _waiting(folders[name], settings.adjudicate))]
     if waiting and settings.simulate is not None:
         raise UsageError(
-            "annotate: the made-up annotators cannot finish; give more of them, or attention.pass_share: 0 so that "
-            f"nobody is excluded: {'; '.join(waiting)}"
+            "annotate: the simulated annotators cannot finish; give more of them, or attention.pass_share: 0 so that "
+            f"none is excluded: {'; '.join(waiting)}"
         )
     if waiting:
         raise WaitingError(f"annotate waits for people (the same command carries on): {'; '.join(waiting)}")
-    models = {} if maker.network is None else {"embed": maker.network.id}
+    models = {} if campaigns.network is None else {"embed": campaigns.network.id}
     return _taken_back(data, changes, plans, {plan.name: folders[plan.name] for plan in plans}, models, place)
 
 
-def _waiting(folders: Sequence[Path]) -> list[str]:
+def _waiting(folders: Sequence[Path], adjudicate: str) -> list[str]:
     """What is still to be done in campaigns, in words; empty where they are finished."""
     lines = []
     for folder in folders:
@@ -584,12 +554,22 @@ def _waiting(folders: Sequence[Path]) -> list[str]:
                 lines.append(
                     f"{folder.name} has {given} of {wanted * len(slots)} answers (`summeter annotate serve {folder}`)"
                 )
+            elif undecided := _undecided(service, adjudicate):
+                tasks = "1 task waits" if len(undecided) == 1 else f"{len(undecided)} tasks wait"
+                lines.append(f"{folder.name}: {tasks} for adjudication (`summeter annotate adjudicate {folder}`)")
             elif isinstance(service.kind, KeyFactValidation):
                 try:
                     changes_of(service)
                 except UsageError as error:
                     lines.append(f"{folder.name}: {error} {folder}")
     return lines
+
+
+def _undecided(service: CampaignService, which: str) -> list[Dispute]:
+    """The disputes that an adjudicator is still to decide: `ties`, `all` or `nothing`."""
+    if which == "nothing":
+        return []
+    return [dispute for dispute in disputes(service) if dispute.even or which == "all"]
 
 
 def _taken_back(
@@ -600,56 +580,50 @@ def _taken_back(
     models: Mapping[str, str],
     place: Place,
 ) -> Result:
+    """The data with the labels of finished campaigns. Of an arm that does not count only the votes are taken, in a set
+    of their own."""
     sets: dict[str, list[Judgment]] = {}
-    rows: list[Json] = []
-    arm_rows: list[Json] = []
-    answers: dict[str, str] = {}
+    details: dict[str, Any] = {"campaigns": [], ANSWERS: {}}
     for plan in plans:
         with ExitStack() as stack:
             services = {folder.name: stack.enter_context(_opened(folder)) for folder in folders[plan.name]}
-            for (name, service), show in zip(services.items(), plan.folders.values(), strict=True):
-                answers[name] = _answers_hash(service)
-                taken = _take(service, changes, data, main=name == plan.main, arm=show)
-                rows.append({"campaign": plan.name, **taken.row})
-                for set_name, judgments in taken.sets.items():
-                    sets.setdefault(set_name, []).extend(judgments)
+            for (name, service), arm in zip(services.items(), plan.folders.values(), strict=True):
+                details[ANSWERS][name] = _answers_hash(service)
+                details["campaigns"].append({"campaign": plan.name, **_row(service, arm)})
+                own = {RAW: judgments_of(service)}
+                if name == plan.main:
+                    own |= {ADJUDICATED: judgments_of(service, adjudicated=True), MERGED: merged_of(service)}
+                for set_name, taken in own.items():
+                    label = set_name if name == plan.main else f"{set_name}.{arm}"
+                    if isinstance(service.kind, KeyFactValidation):
+                        sets[f"{KEPT}{label}"] = list(_of_kept(taken, changes, data))
+                    else:
+                        sets.setdefault(label, []).extend(taken)
             if plan.arms:
                 study = arms(dict(zip(plan.arms, services.values(), strict=True)), seed=int(plan.fields["seed"]))
-                arm_rows += ({"campaign": plan.name, **_arm_row(row)} for row in study)
-    place_of = {(summary.document_id, summary.system): place for place, summary in enumerate(data.summaries)}
+                for row in study:
+                    numbers = {"value": row.value, "low": row.low, "high": row.high}
+                    rounded = {name: None if value is None else round(value, 6) for name, value in numbers.items()}
+                    about = {"arm": row.details["arm"], "aspect": row.aspect, "statistic": row.statistic}
+                    details.setdefault("arms", []).append({"campaign": plan.name, **about, **rounded, "n": row.n})
+    place_of = {(summary.document_id, summary.system): number for number, summary in enumerate(data.summaries)}
     for name, judgments in sets.items():
+        if not judgments:
+            continue
         # Campaigns ask in random order; the data have their own.
         judgments.sort(key=lambda judgment: place_of[judgment.target.document_id, judgment.target.system])
         known = data.judgments(name) if name in data.judgment_sets else ()
         data = data.with_judgments(name, [*known, *judgments])
     if changes:
         write_changes(place.out / CHANGES, changes)
-    actions = Counter(change.action for change in changes)
     dropped = [
         LeftOut("key fact", f"{change.document_id}/{change.index}", "not valid", _why(change))
         for change in changes
         if change.action == "dropped"
     ]
-    details: dict[str, Any] = {"campaigns": rows, ANSWERS: answers}
-    if arm_rows:
-        details["arms"] = arm_rows
+    actions = Counter(change.action for change in changes)
     counts = {f"key_facts_{action}": count for action, count in sorted(actions.items())}
     return Result(data, dropped, counts=counts, models=models, details=details)
-
-
-def _take(service: CampaignService, changes: Sequence[Change], data: Dataset, *, main: bool, arm: Show | None) -> Taken:
-    """The judgments of a finished campaign, on the data as they are now; of an arm that does not count only the votes,
-    in a set of their own."""
-    sets = {
-        RAW: judgments_of(service),
-        ADJUDICATED: judgments_of(service, adjudicated=True),
-        MERGED: merged_of(service),
-    }
-    if isinstance(service.kind, KeyFactValidation):
-        sets = {f"{KEPT}{name}": list(_of_kept(judgments, changes, data)) for name, judgments in sets.items()}
-    if not main:
-        sets = {f"{RAW}.{arm}": sets[RAW]}
-    return Taken({name: judgments for name, judgments in sets.items() if judgments}, _row(service, arm))
 
 
 def _of_kept(judgments: Iterable[Judgment], changes: Sequence[Change], data: Dataset) -> Iterator[Judgment]:
@@ -667,7 +641,14 @@ def _of_kept(judgments: Iterable[Judgment], changes: Sequence[Change], data: Dat
 def _row(service: CampaignService, arm: Show | None) -> Json:
     """What the manifest says of a campaign."""
     people = list(service.state.people.values())
-    agreement = _agreement(service)
+    try:
+        votes = crowd_votes(service)
+        rows: Iterable[Row] = agree(votes, coefficients=service.kind.coefficients[:1], resamples=0)
+    except UsageError:
+        rows = ()  # nothing that two people judged
+    agreement = [
+        f"{row.aspect} {row.statistic} {'undefined' if row.value is None else f'{row.value:.3f}'}" for row in rows
+    ]
     return {
         "kind": service.campaign.kind,
         "arm": arm or "",
@@ -682,27 +663,6 @@ def _row(service: CampaignService, arm: Show | None) -> Json:
         "adjudicated": len(service.state.adjudicated),
         "agreement": "; ".join(agreement),
     }
-
-
-def _agreement(service: CampaignService) -> Iterator[str]:
-    """The coefficient of each aspect, in words."""
-    try:
-        rows = agree(crowd_votes(service), coefficients=service.kind.coefficients[:1], resamples=0)
-    except UsageError:
-        return
-    for row in rows:
-        value = "undefined" if row.value is None else f"{row.value:.3f}"
-        yield f"{row.aspect} {row.statistic} {value}"
-
-
-def _arm_row(row: Row) -> Json:
-    """What the manifest says of a statistic of an arm."""
-    numbers = {name: _rounded(getattr(row, name)) for name in ("value", "low", "high")}
-    return {"arm": row.details["arm"], "aspect": row.aspect, "statistic": row.statistic, **numbers, "n": row.n}
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 6)
 
 
 def _why(change: Change) -> str:
