@@ -37,7 +37,7 @@ from typer.testing import CliRunner
 from summeter.cli.data import app
 from summeter.data.dataset import Dataset, load
 from summeter.data.presets import PRESETS
-from summeter.data.presets.storysumm import mend
+from summeter.data.presets.storysumm import repair
 from summeter.records import InputError
 
 
@@ -418,7 +418,7 @@ def test_storysumm_with_the_stray_quotation_mark(tmp_path: Path) -> None:
     told = [fault for fault in found.data.warnings if "stray quotation mark" in fault.message]
     assert [fault.line for fault in told] == [line]
     twice = broken.replace('"no"\n', '"no.", "\n', 1)
-    assert mend(twice, lambda number, message: pytest.fail(message)) == twice  # two of them are no known fault
+    assert repair(twice, lambda number, message: pytest.fail(message)) == twice  # two of them are no known fault
 
 
 def test_rose(read: Callable[[str], Read]) -> None:

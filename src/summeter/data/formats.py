@@ -6,7 +6,6 @@ place; reading goes on where the format allows it, so that all faults of a file 
 
 from __future__ import annotations
 
-import codecs
 import csv
 import datetime
 import decimal
@@ -19,9 +18,10 @@ import re
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Literal, NamedTuple, cast
 
@@ -52,6 +52,8 @@ VALUE_BYTES = 16
 """What each value of a Parquet file counts at least: a file holds equal values in a few bits, memory does not."""
 LONGEST_LINE = 64 << 20
 """Bytes of a line, and characters of a table's cell: no row of texts is longer."""
+LONGEST_JSON = 4 << 30
+"""Bytes of a JSON file, which is held in memory; JSON Lines are not."""
 MOST_CELLS = 20_000_000
 """Cells of a sheet, with the empty ones left of the last filled one of each row."""
 WRITTEN_HERE, JSON_COLUMN = {b"summeter": b"flat/1"}, {b"summeter": b"json"}
@@ -111,10 +113,8 @@ def format_to_read(path: str | Path, named: str | None, faults: Faults) -> Forma
         return None
 
 
-Mend = Callable[[str, Callable[[int, str], None]], str]
+Repair = Callable[[str, Callable[[int, str], None]], str]
 """Repairs a text that is known to be broken, and says so by (line, message)."""
-
-
 OnRead = Callable[[int], None]
 """Called with how many bytes more of a file were read."""
 
@@ -125,19 +125,19 @@ def read_rows(
     kind: Format,
     *,
     sheet: str | None = None,
-    mend: Mend | None = None,
+    repair: Repair | None = None,
     on_read: OnRead | None = None,
 ) -> Iterator[Row]:
     """The rows of a file. What cannot be read, or could not be stored (`storable`), goes to `faults`.
 
-    `sheet` is that of an XLSX file (default: the first); `mend` repairs the text of a JSON file; `on_read` hears how
+    `sheet` is that of an XLSX file (default: the first); `repair` repairs the text of a JSON file; `on_read` hears how
     much of the file was read.
 
     Raises InstallError where Parquet or XLSX is asked for and the package that reads it is not installed.
     """
     readers: dict[Format, Callable[[BinaryIO, Faults], Iterator[Row]]] = {
-        "jsonl": _jsonl,
-        "json": partial(_json, mend=mend),
+        "jsonl": lambda handle, faults: _jsonl(_lines_of(handle), faults),
+        "json": partial(_json, repair=repair),
         "csv": partial(_table, delimiter=","),
         "tsv": partial(_table, delimiter="\t"),
         "parquet": _parquet,
@@ -345,24 +345,20 @@ class _Unpacked(io.RawIOBase):
 _NO_LINE = "a line end may be missing, or the file may be of another format"
 
 
-def _raw_lines(handle: BinaryIO) -> Iterator[bytes | None]:
-    """The lines; None for one that is longer than `LONGEST_LINE`, and then no more."""
-    while line := handle.readline(LONGEST_LINE + 1):
-        if len(line) > LONGEST_LINE:
-            yield None
-            return
-        yield line
+def _lines_of(handle: BinaryIO) -> Iterator[bytes]:
+    """The lines; of one that is longer than `LONGEST_LINE` a byte more."""
+    return iter(lambda: handle.readline(LONGEST_LINE + 1), b"")
 
 
-def _lines(handle: BinaryIO, faults: Faults) -> Iterator[tuple[int, str | None]]:
+def _lines(lines: Iterable[bytes], faults: Faults) -> Iterator[tuple[int, str | None]]:
     """Numbered lines as text, line ends kept; None for a line that is not UTF-8. All such lines together are one fault,
     unless faulty rows are dropped one by one."""
     first, more = None, 0
-    for number, raw in enumerate(_raw_lines(handle), 1):
-        if raw is None:
+    for number, raw in enumerate(lines, 1):
+        if len(raw) > LONGEST_LINE:
             faults.fail(number, None, f"is longer than {LONGEST_LINE >> 20} MiB, as no row of texts is; {_NO_LINE}")
             return
-        line = raw[len(_BOM) :] if number == 1 and raw.startswith(_BOM) else raw
+        line = raw.removeprefix(_BOM) if number == 1 else raw
         try:
             yield number, line.decode("utf-8")
         except UnicodeDecodeError as error:
@@ -370,11 +366,11 @@ def _lines(handle: BinaryIO, faults: Faults) -> Iterator[tuple[int, str | None]]
                 faults.add(None, None, _looks_packed(faults))
                 return
             place = error.start + len(raw) - len(line) + 1
-            fault = number, _not_text(raw if number == 1 else b"", line, line[error.start], place)
+            message = _not_text(raw if number == 1 else b"", line, line[error.start], place)
             if faults.on_fault != "error":
-                faults.add(number, None, fault[1])
+                faults.add(number, None, message)
             elif first is None:
-                first = fault
+                first = number, message
             else:
                 more += 1
             yield number, None
@@ -396,8 +392,8 @@ def _not_text(start: bytes, line: bytes, byte: int, place: int) -> str:
     return f"is not UTF-8: byte 0x{byte:02x} at byte {place} of the line{hint}; save the file as UTF-8"
 
 
-def _jsonl(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
-    for number, line in _lines(handle, faults):
+def _jsonl(lines: Iterable[bytes], faults: Faults) -> Iterator[Row]:
+    for number, line in _lines(lines, faults):
         if line is None or not line.strip():
             continue
         try:
@@ -411,289 +407,178 @@ def _jsonl(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
             faults.add(number, None, f"is {describe(value)}, not an object; each line is one JSON object {{...}}")
 
 
-def _json(handle: BinaryIO, faults: Faults, *, mend: Mend | None = None) -> Iterator[Row]:
-    lines, start = _starts_with_lines(handle)
-    content = cast("BinaryIO", io.BufferedReader(_Rejoined(start, handle), CHUNK))
-    if lines:  # many a .json in this field is JSON Lines
-        yield from _jsonl(content, faults)
+def _json(handle: BinaryIO, faults: Faults, *, repair: Repair | None = None) -> Iterator[Row]:
+    lines = _lines_of(handle)
+    read: list[bytes] = []
+    filled: list[bytes] = []
+    while len(filled) < 2 and (line := next(lines, None)) is not None:
+        read.append(line)
+        if line.removeprefix(_BOM).strip():
+            filled.append(line)
+    if _is_json_lines(filled):  # many a .json in this field is JSON Lines
+        yield from _jsonl(chain(read, lines), faults)
+        return
+    content = b"".join([*read, handle.read(LONGEST_JSON + 1)])
+    if len(content) > LONGEST_JSON:
+        faults.fail(None, None, f"is longer than {LONGEST_JSON >> 30} GiB; convert it to JSON Lines")
         return
     try:
-        texts = _texts(content, faults)
-        if mend is not None:
-            texts = iter([mend("".join(texts), lambda line, message: faults.warn(line, None, message))])
-        yield from _Walk(texts, faults).rows()
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before, byte = error.object[: error.start], error.object[error.start]
+        line_number = before.count(b"\n") + 1
+        message = _not_text(content[:2] if line_number == 1 else b"", b"", byte, len(before) - before.rfind(b"\n"))
+        looks_packed = content.startswith(_GZIP)
+        faults.fail(None if looks_packed else line_number, None, _looks_packed(faults) if looks_packed else message)
+        return
+    del content
+    if repair is not None:
+        text = repair(text, lambda line, message: faults.warn(line, None, message))
+    try:
+        yield from _JsonText(text, faults).rows()
     except _Broken as error:
         faults.fail(error.line, None, str(error))
 
 
-CHUNK = 1 << 20
-"""Bytes of a JSON file that are read at a time."""
-
-
-class _Rejoined(io.RawIOBase):
-    """A file of which the start was read already."""
-
-    def __init__(self, start: bytes, rest: BinaryIO) -> None:
-        self._start, self._rest = io.BytesIO(start), rest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        content = self._start.read(len(buffer)) or self._rest.read(len(buffer))
-        buffer[: len(content)] = content
-        return len(content)
-
-
-def _starts_with_lines(handle: BinaryIO) -> tuple[bool, bytes]:
-    """Whether the first line alone is an object, with more after it or no rows in it; and what was read to see that."""
-    head, blank = _next_line(handle, CHUNK)
-    if not head.removeprefix(_BOM).lstrip().startswith(b"{"):
-        return False, blank + head
-    if not head.endswith(b"\n"):
-        head += handle.readline(LONGEST_LINE + 1)
-    start = blank + head
-    if len(head) > LONGEST_LINE:
-        return False, start
+def _is_json_lines(lines: Sequence[bytes]) -> bool:
+    """Whether the first line alone is an object, and another line follows or it holds no rows itself."""
+    if not lines or len(lines[0]) > LONGEST_LINE or not lines[0].removeprefix(_BOM).lstrip().startswith(b"{"):
+        return False
     try:
-        first = parse_json(head.removeprefix(_BOM).decode("utf-8"))
+        value = parse_json(lines[0].decode("utf-8-sig"))
     except (NotJSON, UnicodeDecodeError):
-        return False, start
-    more, blank = _next_line(handle, CHUNK)
-    start += blank + more
-    if more:
-        return True, start
-    return not _is_of_records(first) and not any(isinstance(first.get(name), list) for name in LISTS), start
-
-
-def _next_line(handle: BinaryIO, most: int) -> tuple[bytes, bytes]:
-    """The next line that is not blank (its first `most` bytes; b"" at the end), and the blank ones before it."""
-    blank = b""
-    while (line := handle.readline(most)) and not line.removeprefix(_BOM).strip():
-        blank += line
-        if len(blank) > LONGEST_LINE:
-            return b"", blank
-    return line, blank
-
-
-def _is_of_records(value: Any) -> bool:
-    """Whether it is an object whose values are all objects: `{"id": {...}, ...}`."""
-    return isinstance(value, dict) and bool(value) and all(isinstance(each, dict) for each in value.values())
+        return False
+    of_records = bool(value) and all(isinstance(each, dict) for each in value.values())
+    return len(lines) > 1 or not (of_records or any(isinstance(value.get(name), list) for name in LISTS))
 
 
 class _Broken(ValueError):
-    """A JSON file that ends being JSON, or UTF-8, at a line."""
+    """A text that ends being JSON at a line."""
 
     def __init__(self, line: int, message: str) -> None:
         self.line = line
         super().__init__(message)
 
 
-def _texts(handle: BinaryIO, faults: Faults) -> Iterator[str]:
-    """The text of a file, piece by piece. Raises _Broken."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    number, before, start = 1, 0, b""
-    while True:
-        content = handle.read(CHUNK)
-        if not start:
-            start = content[:4]
-            content, before = content.removeprefix(_BOM), len(content) - len(content.removeprefix(_BOM))
-        pending = len(decoder.getstate()[0])
-        try:
-            text = decoder.decode(content, final=not content)
-        except UnicodeDecodeError as error:
-            if start.startswith(_GZIP):
-                faults.add(None, None, _looks_packed(faults))
-                return
-            sound = error.object[: error.start]
-            line = number + sound.count(b"\n")
-            place = len(sound) - sound.rfind(b"\n") if b"\n" in sound else before - pending + len(sound) + 1
-            raise _Broken(line, _not_text(start if line == 1 else b"", b"", error.object[error.start], place)) from None
-        if not content:
-            return
-        number += content.count(b"\n")
-        before = len(content) - content.rfind(b"\n") - 1 if b"\n" in content else before + len(content)
-        if text:
-            yield text
+class _JsonText:
+    """A JSON text whose rows are parsed one by one, each with its line.
 
-
-class _Walk:
-    """A way through a JSON text that is read as it is walked through, value by value, each with its line.
-
-    What stops being JSON raises _Broken; a value that is JSON and not strict (NaN, a key twice) is a fault.
+    What is not JSON raises _Broken; a value that is JSON and not strict (NaN, a key twice) is a fault.
     """
 
-    def __init__(self, texts: Iterator[str], faults: Faults) -> None:
-        self._texts, self._faults = texts, faults
-        self._text = ""
-        self._place = self._counted = 0
-        self._line, self._behind = 1, 0
-        """The line at `_counted`, and how many characters of the line that the text starts in were let go."""
+    def __init__(self, text: str, faults: Faults) -> None:
+        self._text, self._faults, self._place = text, faults, 0
+        self._line, self._counted = 1, 0
+        """The line at the place `_counted`."""
 
     def rows(self) -> Iterator[Row]:
         """The rows of the file: of a list, of a list within an object, or the records of an object."""
-        self._skip()
-        if self._at == "[":
+        opening = self._next()
+        if opening == "[":
             yield from self._listed()
-        elif self._at == "{":
+        elif opening == "{":
             yield from self._within()
-        elif not self._faults.count:
+        else:
             self._faults.fail(1, None, 'is neither a list of rows nor an object {"rows": [...]}')
             return
-        self._skip()
-        if self._at:
-            raise self._broken("Extra data")
-
-    @property
-    def _at(self) -> str:
-        """The character that comes next; "" at the end."""
-        return self._text[self._place : self._place + 1]
+        self._expect("")
 
     def _listed(self) -> Iterator[Row]:
         """The rows of the list that starts here."""
-        self._skip(1)
-        if self._at == "]":
-            self._skip(1)
-            return
-        while True:
-            line = self._count()
+        for line, _ in self._entries("]"):
             value = self._value()
             if isinstance(value, dict):
                 yield Row(line, value)
             elif value is not _REFUSED:
-                self._faults.add(
-                    line, None, f"is {describe(value)}, not an object; each row is one JSON object {{...}}"
-                )
-            if not self._goes_on("]"):
-                return
+                what = f"is {describe(value)}, not an object; each row is one JSON object {{...}}"
+                self._faults.add(line, None, what)
 
     def _within(self) -> Iterator[Row]:
         """The rows of the object that starts here: of its list "rows" (or "samples"), or its records by their keys."""
-        before, keys, listed = self._faults.count, set[str](), False
-        records: list[Row] | None = []
-        self._skip(1)
-        more = self._at != "}"
-        if not more:
-            self._skip(1)
-        while more:
-            key = self._key()
-            line = self._count()
-            if key in keys:
+        before, listed, values = self._faults.count, False, dict[str, Any]()
+        lines: list[int] = []
+        for line, key in self._entries("}"):
+            if key in values:
                 self._faults.fail(line, None, f"has the key {key!r} twice in one object; keep one")
-            keys.add(key)
-            if key in LISTS and self._at == "[" and not listed:
-                listed, records = True, None
+            if key in LISTS and self._next() == "[" and not listed:
+                listed = True
+                values[key] = _REFUSED
                 yield from self._listed()
             else:
-                value = self._value()
-                if isinstance(value, dict) and records is not None:
-                    records.append(Row(line, {RECORD_ID: key, **value}))
-                elif value is not _REFUSED:
-                    records = None
-            more = self._goes_on("}")
-        if records:
-            yield from records
-        elif not listed and self._faults.count == before:
+                values[key] = self._value()
+            lines.append(line)
+        if listed:
+            return
+        records = {key: value for key, value in values.items() if value is not _REFUSED}
+        if records and all(isinstance(value, dict) for value in records.values()):
+            for line, (key, value) in zip(lines, values.items(), strict=False):
+                if value is not _REFUSED:
+                    yield Row(line, {RECORD_ID: key, **value})
+        elif self._faults.count == before:
             self._faults.fail(1, None, 'is an object without a list "rows"; give a list of rows or {"rows": [...]}')
 
-    def _key(self) -> str:
-        """The key that starts here; goes on to its value."""
-        if self._at != '"':
-            raise self._broken("Expecting property name enclosed in double quotes")
-        key = str(self._value())
-        self._skip()
-        if self._at != ":":
-            raise self._broken("Expecting ':' delimiter")
-        self._skip(1)
-        return key
+    def _entries(self, end: str) -> Iterator[tuple[int, str]]:
+        """The line of each entry of the list or object that starts here, and its key ("" in a list). Whoever takes them
+        reads the value before the next one."""
+        self._place += 1
+        if self._next() != end:
+            while True:
+                key = ""
+                if end == "}":
+                    if self._next() != '"':
+                        self._expect('"')
+                    key = str(self._value())
+                    self._expect(":")
+                self._next()
+                yield self._at(), key
+                if self._next() != ",":
+                    break
+                self._place += 1
+        self._expect(end)
 
-    def _goes_on(self, end: str) -> bool:
-        """Go past the comma here, or past the end of the list or object (False)."""
-        self._skip()
-        if self._at == end:
-            self._skip(1)
-            return False
-        if self._at != ",":
-            raise self._broken("Expecting ',' delimiter")
-        self._skip(1)
-        return True
+    def _next(self) -> str:
+        """Go on to the next character that is not white space, and return it; "" at the end."""
+        self._place = cast("re.Match[str]", _BLANKS.match(self._text, self._place)).end()
+        return self._text[self._place : self._place + 1]
+
+    def _expect(self, mark: str) -> None:
+        """Go past the next character. Raises _Broken unless it is `mark`."""
+        if self._next() != mark:
+            what = {"": "Extra data", ":": "Expecting ':' delimiter", '"': "Expecting a property name in double quotes"}
+            error = json.JSONDecodeError(what.get(mark, "Expecting ',' delimiter"), self._text, self._place)
+            raise _Broken(error.lineno, f"is not JSON: {error.msg} at column {error.colno}")
+        self._place += 1
 
     def _value(self) -> Any:
         """The value that starts here; `_REFUSED` for JSON that is not strict (a fault)."""
-        self._let_go()
-        message = None
-        decoder = _DECODER
-        while True:
+        self._next()
+        refused: str | None = None
+        try:
             try:
-                value, end = decoder.raw_decode(self._text, self._place)
-            except json.JSONDecodeError as error:
-                if not (self._is_cut(error) and self._read_more()):
-                    raise self._broken(_said(error), error.pos) from None
-            except NotJSON as error:
-                message, decoder = str(error), _PLAIN
-            except RecursionError:
-                raise _Broken(self._count(), "is nested too deeply") from None
-            except ValueError:
-                raise _Broken(self._count(), _LONG_NUMBER) from None
-            else:
-                if end < len(self._text) or not self._read_more():  # a number may go on behind what was read
-                    break
-        if message is not None:
-            self._faults.add(self._count(), None, message)
+                value, end = _DECODER.raw_decode(self._text, self._place)
+            except NotJSON as error:  # go on behind the value
+                refused = str(error)
+                value, end = _REFUSED, json.JSONDecoder().raw_decode(self._text, self._place)[1]
+        except json.JSONDecodeError as error:
+            raise _Broken(error.lineno, f"is not JSON: {_said(error)} at column {error.colno}") from None
+        except RecursionError:
+            raise _Broken(self._at(), "is nested too deeply") from None
+        except ValueError:
+            raise _Broken(self._at(), _LONG_NUMBER) from None
+        if refused is not None:
+            self._faults.add(self._at(), None, refused)
+        if end - self._place > LONGEST_LINE:
+            raise _Broken(self._at(), f"is longer than {LONGEST_LINE >> 20} MiB, as no row of texts is; {_NO_LINE}")
         self._place = end
-        return value if message is None else _REFUSED
+        return value
 
-    def _is_cut(self, error: json.JSONDecodeError) -> bool:
-        """Whether the text may be broken only because no more of it was read."""
-        if len(self._text) - self._place > LONGEST_LINE:
-            what = f"is longer than {LONGEST_LINE >> 20} MiB, as no row of texts is"
-            raise _Broken(self._count(), f"{what}; a quotation mark or a bracket may be missing")
-        return error.pos >= len(self._text) - 16 or error.msg.startswith("Unterminated string")
-
-    def _read_more(self) -> bool:
-        """Read another piece; whether there was one."""
-        more = next(self._texts, "")
-        self._text += more
-        return bool(more)
-
-    def _let_go(self) -> None:
-        """Forget what was walked through, once it is much."""
-        if self._place < CHUNK:
-            return
-        self._count()
-        end = self._text.rfind("\n", 0, self._place)
-        self._behind = self._place - end - 1 if end >= 0 else self._behind + self._place
-        self._text = self._text[self._place :]
-        self._place = self._counted = 0
-
-    def _count(self) -> int:
+    def _at(self) -> int:
         """The line of this place."""
         self._line += self._text.count("\n", self._counted, self._place)
         self._counted = self._place
         return self._line
 
-    def _broken(self, message: str, place: int | None = None) -> _Broken:
-        """What is said of a text that is no JSON here, or at a place."""
-        at = self._place if place is None else place
-        line = self._count() + self._text.count("\n", self._place, at)
-        end = self._text.rfind("\n", 0, at)
-        column = at - end if end >= 0 else self._behind + at + 1
-        return _Broken(line, f"is not JSON: {message} at column {column}")
 
-    def _skip(self, characters: int = 0) -> None:
-        """Go on by so many characters, and by the blanks behind them."""
-        place = self._place + characters
-        while True:
-            self._place = cast("re.Match[str]", _BLANKS.match(self._text, place)).end()
-            if self._place < len(self._text):
-                return
-            self._let_go()
-            if not self._read_more():
-                return
-            place = self._place
-
-
-_PLAIN = json.JSONDecoder()
 _REFUSED = object()
 _BLANKS = re.compile(r"[ \t\r\n]*")
 
@@ -702,7 +587,7 @@ def _table(handle: BinaryIO, faults: Faults, *, delimiter: str) -> Iterator[Row]
     unread: set[int] = set()
 
     def texts() -> Iterator[str]:
-        for number, line in _lines(handle, faults):
+        for number, line in _lines(_lines_of(handle), faults):
             if line is None:
                 unread.add(number)
             yield "\ufffd\n" if line is None else line
@@ -904,7 +789,7 @@ def _cells_of(table: Any, faults: Faults) -> Iterator[Row]:
 
 
 def _text_lines(handle: BinaryIO, faults: Faults) -> Iterator[Row]:
-    for number, line in _lines(handle, faults):
+    for number, line in _lines(_lines_of(handle), faults):
         if line is not None:
             yield Row(number, {"text": line.rstrip("\r\n")})
 

@@ -56,7 +56,7 @@ def read_tables(
             continue
         names: tuple[str | None, ...] = _sheets_of(path, preset, own) if kind == "xlsx" else (None,)
         for sheet in names:
-            rows = read_rows(path, own, kind, sheet=sheet, mend=preset.mend, on_read=on_read)
+            rows = read_rows(path, own, kind, sheet=sheet, repair=preset.repair, on_read=on_read)
             yield Table.of(file, records(file, rows, own, kind))
 
 

@@ -219,9 +219,9 @@ class Preset:
     `about` says whose, and what its labels become; `turn` makes flat rows of one joined row; `group`: rows of one key
     are turned together (a row a sentence, a row a vote); `gives`: the fields it fills; `counts`: how much the released
     files hold; `notes`: what is known to be odd about them, told at import. Several parts may be called `rows`: forms
-    in which the set is released. `ids_repeat`: two documents may have one id, the second is then `ID#2`. `mend` repairs
-    a text that is known to be broken, told by (line, message). `assemble` joins the parts itself where keys do not do:
-    it gets the rows of each part, and gives the rows to be turned.
+    in which the set is released. `ids_repeat`: two documents may have one id, the second is then `ID#2`. `repair`
+    corrects a text that is known to be broken, and warns by (line, message). `assemble` joins the parts itself where
+    keys do not do: it gets the rows of each part, and gives the rows to be turned.
     """
 
     name: str
@@ -234,7 +234,7 @@ class Preset:
     counts: tuple[Count, ...] = ()
     articles: Articles | None = None
     group: Key | None = None
-    mend: Callable[[str, Callable[[int, str], None]], str] | None = None
+    repair: Callable[[str, Callable[[int, str], None]], str] | None = None
     assemble: Callable[[Mapping[str, Sequence[Record]], Faults], Iterable[Record]] | None = None
     notes: tuple[str, ...] = ()
     ids_repeat: bool = False

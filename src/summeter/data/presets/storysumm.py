@@ -14,7 +14,7 @@ from summeter.data.presets.claims import faithfulness
 _STRAY = re.compile(r'(?<=\.",) "(?=[ \t]*\r?$)', re.MULTILINE)
 
 
-def mend(text: str, warn: Callable[[int, str], None]) -> str:
+def repair(text: str, warn: Callable[[int, str], None]) -> str:
     """The released file with the one quotation mark removed that keeps it from being JSON; other texts as they are."""
     try:
         json.loads(text)
@@ -58,5 +58,5 @@ STORYSUMM = Preset(
     gives="overall.faithfulness, sentence_labels",
     counts=(Count("storysumm.json", 32, 96),),
     turn=_turn,
-    mend=mend,
+    repair=repair,
 )
