@@ -58,17 +58,17 @@ def test_every_fault_has_its_line_and_the_nearest_name(tmp_path: Path) -> None:
     found = faults(tmp_path, FAULTY)
     assert found.pop(0).startswith("campaign.yaml:2: kind: is none of fact_verification, ")
     expected = [
-        "campaign.yaml:4: answers_per_item: is a text; give a whole number",
+        "campaign.yaml:4: answers_per_item: is 'many'; give a whole number",
         "campaign.yaml:5: order: is 'shufled'; give shuffled or as_given (did you mean shuffled?)",
         "campaign.yaml:6: platfrom: is not known (did you mean platform?)",
         "campaign.yaml:10: consent: is true; give a text, in quotes where it looks like something else",
         "campaign.yaml:12: scale.labls: is not known (did you mean labels?)",
-        "campaign.yaml:13: scale.low: is a text; give a number",
+        "campaign.yaml:13: scale.low: is 'a'; give a number",
         "campaign.yaml:17: questions.0.type: is 'scales'; give scale or choice or choices or yes_no or text (d",
         "campaign.yaml:19: questions.1.name: is 'a.b'; name it without . and +, and without blanks around it",
         "campaign.yaml:20: questions.1.question: is empty; give 1 or more characters",
         "campaign.yaml:22: questions.1.scale.show: is 'sliders'; give points or slider (did you mean slider?)",
-        "campaign.yaml:23: questions.2.question: is needed and not there",
+        "campaign.yaml:23: questions.2.question: is missing",
         "campaign.yaml:26: aspects.1.scale: 101 points are more than the 11 that fit; give show: slider",
         "campaign.yaml:27: batch: is given twice; the file would not say which counts",
         "campaign.yaml:28: codes: is a text; give fields of its own (name: value)",
@@ -123,8 +123,8 @@ def test_faults_found_with_the_data_have_lines_too(tmp_path: Path) -> None:
 def test_an_empty_file_says_what_it_needs(tmp_path: Path) -> None:
     assert faults(tmp_path, "") == ["campaign.yaml: is no mapping; a campaign needs at least name, kind and data"]
     assert faults(tmp_path, "name: x\n") == [
-        "campaign.yaml:1: kind: is needed and not there",
-        "campaign.yaml:1: data: is needed and not there",
+        "campaign.yaml:1: kind: is missing",
+        "campaign.yaml:1: data: is missing",
     ]
 
 

@@ -70,9 +70,7 @@ def test_a_withheld_text_is_nowhere_in_a_release(rows: list[dict[str, Any]], tmp
     assert (documents["vault"].share, documents["vault"].text, documents["harbour"].text) == (False, "", PUBLIC)
 
 
-@pytest.mark.parametrize(
-    ("cell", "shared"), [("false", False), ("FALSE", False), ("False", False), ("true", True), ("", True)]
-)
+@pytest.mark.parametrize(("cell", "shared"), [("false", False), ("FALSE", False), ("False", False), ("true", True)])
 def test_a_table_says_true_or_false_in_any_case(cell: str, shared: bool, tmp_path: Path) -> None:
     table = tmp_path / "rows.csv"
     table.write_text(f"doc_id,document,summary,share\nvault,{SECRET},About it.,{cell}\n", "utf-8")
@@ -99,7 +97,7 @@ def test_no_is_an_error_in_a_table_and_so_is_another_name_of_the_column(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = tmp_path / "rows.csv"
-    for head, cell in (("share", "no"), ("share", "0"), ("Share", "false"), (" share ", "false")):
+    for head, cell in (("share", "no"), ("share", "0"), ("share", ""), ("Share", "false"), (" share ", "false")):
         table.write_text(f"doc_id,document,summary,{head}\nvault,{SECRET},About it.,{cell}\n", "utf-8")
         assert command("data", "import", table, "-o", tmp_path / "data") == 2, (head, cell)
         assert f"{table}:2: share: " in capsys.readouterr().err

@@ -312,6 +312,13 @@ class TestExport:
         assert load(tmp_path / "again.jsonl").hash == load(flat).hash
 
 
+@pytest.mark.parametrize("command", [["import"], ["sample", "-n", "1"], ["shard", "--documents", "1"]])
+def test_a_folder_is_not_named_like_a_file(flat: Path, tmp_path: Path, command: list[str]) -> None:
+    result = run(command[0], flat, *command[1:], "-o", tmp_path / "x.csv")
+    assert isinstance(result.exception, UsageError)
+    assert not (tmp_path / "x.csv").exists()
+
+
 def test_help_loads_nothing_heavy() -> None:
     code = "import sys, summeter.cli.data; print('summeter.data.dataset' in sys.modules, 'pyarrow' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

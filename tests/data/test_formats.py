@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 
 from summeter.data import formats
 from summeter.data.dataset import load, save
-from summeter.data.faults import Faults, describe
+from summeter.data.faults import Faults
 from summeter.data.formats import Row, file_name, format_of, parse_json, read_rows
-from summeter.records import InputError, InstallError, UsageError
+from summeter.records import InputError, InstallError, UsageError, describe
 
 ROWS = [
     {"doc_id": "d1", "document": "Füße 🦶. 日本語。", "summary": "kurz"},
@@ -295,8 +295,9 @@ class TestJSON:
         [
             ('[{"a": 1},\n {"a" 2}]', 2, 1), ('[{"a": 1}\n 2', 2, 1), ('[{"a": 1}] x', 1, 1), ("[\n3, 12]", 2, 0),
             ('[{"a": NaN, "b": [1, 2]},\n{"a": 1, "a": 2}]', 1, 0), ('{"rows": [{}],\n"b": 2', 2, 1),
-            ('[{"a": NaN, "b": 1 2}]', 1, 0), ('[{"a": "open]', 1, 0), ('[{"a": tru}]', 1, 0), ("[1", 1, 0), ("[", 1, 0),
-            ("{", 1, 0), ('{"a', 1, 0), ('{"a": 1}}', 1, 0), ('[{"a": 1},]', 1, 1), ("[" * 5000, 1, 0),
+            ('[{"a": NaN, "b": 1 2}]', 1, 0), ('[{"a": "open]', 1, 0), ('[{"a": tru}]', 1, 0),
+            ("[1", 1, 0), ("[", 1, 0), ("{", 1, 0),
+            ('{"a', 1, 0), ('{"a": 1}}', 1, 0), ('[{"a": 1},]', 1, 1), ("[" * 5000, 1, 0),
         ],
     )  # fmt: skip
     def test_what_is_no_json_is_named_by_line(self, tmp_path: Path, text: str, line: int, rows: int) -> None:

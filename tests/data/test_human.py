@@ -239,7 +239,7 @@ class TestFaults:
             ({"judgments": [{"set": "a b"}]},
              "rows:1: human.judgments[0]: names no judgment set in `set`; use letters, digits, full stops, _ and -"),
             ({"judgments": [{"judge": "a", "signature": "x|v:1", "value": 1}]},
-             "rows:1: human.judgments[0]: is no judgment: aspect: Field required"),
+             "rows:1: human.judgments[0]: is not a judgment: aspect is missing"),
             ({"spans": ["x"]},
              "rows:1: human.spans[0]: is a text; give an object with annotator, start, end and label"),
             ({"spans": [{"start": 0, "end": 22, "label": 0}]},

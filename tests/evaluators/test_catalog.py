@@ -319,9 +319,9 @@ def test_an_evaluator_that_cannot_be_built_is_named() -> None:
 def test_a_setting_of_another_name_or_value_is_named_with_the_nearest() -> None:
     with pytest.raises(UsageError, match=r"evaluator 'h2h': there is no setting 'sytems' \(did you mean systems\?\)"):
         build("h2h[sytems=a;b]")
-    with pytest.raises(UsageError, match=r"evaluator 'h2h': order: Input should be 'both' or 'ab', not 'ba'"):
+    with pytest.raises(UsageError, match=r"evaluator 'h2h': order: is 'ba'; give both or ab"):
         build("h2h[order=ba]")
-    with pytest.raises(UsageError, match="evaluator 'factscore': batch: Input should be greater than"):
+    with pytest.raises(UsageError, match="evaluator 'factscore': batch: is"):
         find("factscore")(batch=0)
 
 

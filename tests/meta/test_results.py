@@ -166,9 +166,9 @@ def test_a_study_without_a_name_has_that_of_its_rows() -> None:
         (printed(rows={}), "f.json: rows: is not a list of rows"),
         (printed(study=3), "f.json: study: is not a name"),
         (printed(notes="one"), "f.json: notes: is not a list of texts"),
-        (printed(rows=[3]), "f.json: rows[0]: Input should be a valid dictionary"),
-        (printed(rows=[{**printed()["rows"][0], "n": "many"}]), "f.json: rows[0].n: Input should be a valid integer"),
-        (printed(rows=[{**printed()["rows"][0], "vlaue": 1}]), "f.json: rows[0].vlaue: Extra inputs"),
+        (printed(rows=[3]), "f.json: rows[0]: is the number 3"),
+        (printed(rows=[{**printed()["rows"][0], "n": "many"}]), "f.json: rows[0].n: is 'many'"),
+        (printed(rows=[{**printed()["rows"][0], "vlaue": 1}]), "f.json: rows[0].vlaue: is not known"),
         (
             printed(rows=[{**printed()["rows"][0], "value": None}]),
             "f.json: rows[0]: a row of correlation has the value",

@@ -118,7 +118,7 @@ def test_a_second_look_by_another_training_is_recorded(tmp_path: Path) -> None:
 def test_what_is_there_is_not_replaced(tmp_path: Path) -> None:
     file = settings(tmp_path)
     train(file, tmp_path / "out")
-    with pytest.raises(UsageError, match="already holds what a training wrote; choose another out, or replace it"):
+    with pytest.raises(UsageError, match="already holds the folder of a training"):
         train(file, tmp_path / "out")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("all my work")
@@ -137,8 +137,8 @@ def test_a_full_disk_is_said_before_any_work(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("kind: maen\nnumbers: [1]", "mean.yaml:1: kind: there is no kind 'maen' (did you mean mean?); kinds: "),
-        ("numbers: [1]", "mean.yaml: kind: is needed and not there; kinds: "),
-        ("kind: mean", "mean.yaml:1: numbers: is needed and not there"),
+        ("numbers: [1]", "mean.yaml: kind: is missing; kinds: "),
+        ("kind: mean", "mean.yaml:1: numbers: is missing"),
         ("kind: mean\nnumbers: [1]\nsed: 3", "mean.yaml:3: sed: is not known (did you mean seed?)"),
         ("kind: mean\nnumbers: [1]\nsplit:\n  dev: 2", "mean.yaml:4: split.dev: is 2; give less than 1"),
         ("kind: mean\nnumbers: [1]\nnumbers: [2]", "mean.yaml:3: numbers: is given twice"),

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from summeter.data.mapping import parse_yaml
-from summeter.records import Fault, InputError, Record, UsageError
+from summeter.records import Fault, InputError, Record, UsageError, faults_in
 
 Place = Literal["summary", "document"]
 Aim = Literal["up", "down", "none"]
@@ -73,10 +73,10 @@ def read_attacks(file: str | Path | None = None) -> tuple[Attack, ...]:
         try:
             attacks.append(Attack.model_validate(entry))
         except ValidationError as error:
-            faults += [
-                Fault(name, None, f"entry {number}: {'.'.join(map(str, problem['loc'])) or 'entry'}", problem["msg"])
-                for problem in error.errors()
-            ]
+            faults += (
+                fault._replace(field=f"entry {number}: {fault.field or 'entry'}")
+                for fault in faults_in(name, None, error)
+            )
     if faults:
         raise InputError(faults)
     names = [attack.name for attack in attacks]

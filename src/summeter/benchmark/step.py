@@ -37,7 +37,7 @@ from summeter.data.remote import is_remote
 from summeter.engine.options import Options
 from summeter.engine.progress import Progress
 from summeter.models.local.names import EMBEDDED, is_local
-from summeter.records import InputError, InstallError, Record, SummeterError, UsageError, canonical, digest
+from summeter.records import InputError, InstallError, Record, SummeterError, UsageError, canonical, digest, invalid
 from summeter.records.addresses import masked
 from summeter.runs.run import RunFolder
 
@@ -331,9 +331,7 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         return Manifest.model_validate_json(path.read_bytes())
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or None
-        raise InputError.at(path, None, place, f"{first['msg']}; remove {folder} and do the step again") from error
+        raise invalid(path, None, error, f"remove {folder} and do the step again") from error
 
 
 def read_log(folder: Path) -> list[dict[str, Any]]:

@@ -83,7 +83,11 @@ def import_(
     force: Force = False,
 ) -> None:  # fmt: skip
     """Check DATA and write it as a dataset folder: whole, or not at all."""
+    from summeter.data.atomic import check_folder
     from summeter.data.dataset import save
+    from summeter.data.folder import is_dataset
+
+    check_folder(folder, "a dataset", is_dataset, force=force)  # before DATA is read, which may take a while
 
     with _reading(data) as on_read:
         dataset = read_data(

@@ -204,6 +204,8 @@ def _explain(error: BaseException) -> int:
         return USAGE if error.errno in _MENDED else INTERNAL
     show = getattr(error, "show", None)  # a usage error of the command line's own
     if callable(show):
+        if isinstance(message := getattr(error, "message", None), str):
+            vars(error)["message"] = message.replace("Value error, ", "")  # Typer puts it before a wrong choice
         show()
         return int(getattr(error, "exit_code", USAGE))
     raise error
@@ -227,6 +229,8 @@ def _of_disk(error: OSError) -> str:
     if not isinstance(name, str | bytes | os.PathLike):
         return why
     path = Path(os.fsdecode(name))
+    if error.errno == errno.EFBIG:
+        return f"cannot write {path}: it would be larger than files may be here (ulimit -f); {CARRIES_ON}"
     # What is not there is made where there is a folder for it, so it was to be read.
     gone = error.errno == errno.ENOENT and path.parent.is_dir()
     closed = error.errno in {errno.EACCES, errno.EPERM} and os.access(path, os.F_OK) and not os.access(path, os.R_OK)

@@ -6,6 +6,7 @@ the old content (or nothing), never a half.
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import re
@@ -26,6 +27,15 @@ def check_file(path: str | Path, *, force: bool = False) -> None:
         raise UsageError(f"{path} exists; choose another name, or replace it with ", Parameter("force", "True"))
 
 
+_FILES = frozenset({".csv", ".gz", ".htm", ".html", ".json", ".jsonl", ".parquet", ".tsv", ".xlsx", ".yaml"})
+
+
+def check_folder_name(path: str | Path) -> None:
+    """Raise UsageError where a folder that does not exist yet would have the name of a file."""
+    if Path(path).suffix.lower() in _FILES and not Path(path).exists():
+        raise UsageError(f"{path} is the name of a file, and a folder is written; choose another name")
+
+
 def check_folder(
     path: str | Path,
     kind: str = "empty",
@@ -36,6 +46,7 @@ def check_folder(
     """Raise UsageError unless a folder may be written to `path`: nothing or an empty folder stands there, or, with
     `force`, what `is_kind` recognises as a `kind` ("a dataset")."""
     target = Path(path)
+    check_folder_name(target)
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
     if not target.is_dir() or not is_kind(target):
@@ -116,6 +127,10 @@ def writing(path: Path) -> Iterator[BinaryIO]:
             handle.flush()
             os.fsync(handle.fileno())
         fresh.replace(target)
+    except OSError as error:
+        if error.errno == errno.EFBIG and error.filename is None:
+            error.filename = str(path)
+        raise
     finally:
         fresh.unlink(missing_ok=True)
 

@@ -20,12 +20,12 @@ from pydantic import BaseModel, PlainValidator, StrictStr, ValidationError, Vali
 from pydantic_core import ErrorDetails
 
 from summeter.data.dataset import Dataset, load
-from summeter.data.faults import Faults, describe, explained, meant, problem
+from summeter.data.faults import Faults, explained, meant, problem
 from summeter.data.flat import SystemNames
 from summeter.data.formats import Format, file_name, format_of, read_rows
 from summeter.data.presets.base import zero_or_one
 from summeter.data.presets.claims import CLAIMS, Claims, is_empty
-from summeter.records import InputError, Judgment, Target, UsageError, digest
+from summeter.records import InputError, Judgment, Target, UsageError, describe, digest
 
 FAITHFULNESS = "faithfulness"
 VAL, TEST = "val", "test"

@@ -258,22 +258,3 @@ def meant(name: str, known: Iterable[str]) -> str:
     """`"; did you mean 'summary'?"`, or nothing where no known name is near."""
     near = difflib.get_close_matches(name, list(known), 1, 0.6)
     return f"; did you mean {near[0]!r}?" if near else ""
-
-
-def describe(value: Any) -> str:
-    """What a JSON value is, in words, for messages.
-
-    >>> describe([1]), describe(None)
-    ('a list', 'null')
-    """
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return f"the number {value}"
-    if isinstance(value, str):
-        return "a text"
-    if isinstance(value, list | tuple):
-        return "a list"
-    return "an object" if isinstance(value, dict) else f"a {type(value).__name__}"

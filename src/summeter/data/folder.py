@@ -39,6 +39,7 @@ from summeter.records import (
     Summary,
     UsageError,
     canonical,
+    invalid,
 )
 
 CARD = "dataset.json"
@@ -369,7 +370,7 @@ def _card(folder: Path) -> Card:
     try:
         return Card.model_validate_json(path.read_bytes())
     except ValidationError as error:
-        raise _as_input_error(path, None, error) from error
+        raise invalid(path, None, error, _AGAIN) from error
 
 
 def _verify(folder: Path, card: Card, names: list[str]) -> None:
@@ -421,7 +422,7 @@ def _records(path: Path, kind: type[_R], *, sealed: bool = False) -> Iterator[tu
                 try:
                     yield number, kind.model_validate_json(line)
                 except ValidationError as error:  # of another version of summeter
-                    raise _as_input_error(path, number, error) from error
+                    raise invalid(path, number, error, _AGAIN) from error
     else:
         for row in _numbered(path):
             yield row.line, _validated(path, row, kind)
@@ -431,15 +432,7 @@ def _validated(path: Path, row: Row, kind: type[_R]) -> _R:
     try:
         return kind.model_validate(row.cells)
     except ValidationError as error:
-        raise _as_input_error(path, row.line, error) from error
-
-
-def _as_input_error(path: Path, line: int | None, error: ValidationError) -> InputError:
-    faults = []
-    for problem in error.errors():
-        field = ".".join(str(part) for part in problem["loc"]) or None
-        faults.append(Fault(str(path), line, field, f"{problem['msg']}; {_AGAIN}"))
-    return InputError(faults)
+        raise invalid(path, row.line, error, _AGAIN) from error
 
 
 def _items(path: Path, documents: Mapping[str, Document], summaries: Iterable[Summary]) -> set[tuple[str, str]]:

@@ -25,9 +25,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Literal, NamedTuple, cast
 
-from summeter.data.faults import Faults, describe
+from summeter.data.faults import Faults
 from summeter.data.remote import is_remote, opened
-from summeter.records import InstallError, Parameter, UsageError
+from summeter.records import InstallError, Parameter, UsageError, describe
 
 Format = Literal["jsonl", "json", "csv", "tsv", "parquet", "xlsx", "lines", "pickle"]
 FORMATS: tuple[Format, ...] = ("jsonl", "json", "csv", "tsv", "parquet", "xlsx")

@@ -26,8 +26,17 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from summeter.data.faults import FieldPath, Report, describe, explained, meant, path_of, problem
-from summeter.records import UNNAMED, Judgment, Summary, error_types, joined_error_types, names_no_error
+from summeter.data.faults import FieldPath, Report, explained, meant, path_of, problem
+from summeter.records import (
+    UNNAMED,
+    Judgment,
+    Summary,
+    describe,
+    error_types,
+    joined_error_types,
+    names_no_error,
+    problem_of,
+)
 from summeter.records.taxonomy import SEPARATOR
 
 PEOPLE = "people"
@@ -205,7 +214,7 @@ def _set_judgment(value: Any, info: ValidationInfo) -> SetJudgment:
         return SetJudgment(name, Judgment.model_validate({**fields, "target": {**fields.get("target", {}), **ids}}))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise problem(f"is no judgment: {path_of(first['loc']) or 'it'}: {first['msg']}") from error
+        raise problem(f"is not a judgment: {path_of(first['loc']) or 'it'} {problem_of(first)}") from error
 
 
 class HumanBlock(BaseModel):
@@ -307,7 +316,7 @@ def _message(field: str, details: ErrorDetails) -> str:
         what = "a span has" if inside else "a block holds"
         return f"is not known{meant(str(details['loc'][-1]), known)}; {what}: {', '.join(known)}"
     wanted = {"list_type": "a list", "dict_type": "an object {name: value}", "string_type": "a text"}[details["type"]]
-    return f"is {describe(details['input'])}; give {wanted}"
+    return problem_of(details, expected=wanted)
 
 
 def _check_count(cells: list[Any] | None, expected: int, what: str) -> None:

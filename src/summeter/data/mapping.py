@@ -10,8 +10,8 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from summeter.data.faults import describe
-from summeter.records import Fault, InputError, nearest
+from summeter.records import Fault, InputError, problem_of
+from summeter.records.validation import EXPECTED
 
 _M = TypeVar("_M", bound=BaseModel)
 Place = tuple[str | int, ...]
@@ -148,22 +148,6 @@ def yaml_lines(path: Path) -> tuple[dict[Place, int], list[tuple[Place, int]]]:
 
 # ---- faults of a checked file, by line and field ----
 
-EXPECTED = {
-    "string_type": "a text, in quotes where it looks like something else",
-    "int_type": "a whole number",
-    "int_parsing": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
-    "tuple_type": "a list",
-    "dict_type": "fields of its own (name: value)",
-    "model_type": "fields of its own (name: value)",
-}
-"""What is wanted, by the type of pydantic's error."""
-_BOUNDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
-
 
 def repetitions(path: Path, repeated: Sequence[tuple[Place, int]]) -> Iterator[Fault]:
     """Fields that a mapping has twice, as faults."""
@@ -239,40 +223,11 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 
 
 def _message(details: ErrorDetails, place: Place, root: type[BaseModel]) -> str:
-    kind, value, context = details["type"], details["input"], details.get("ctx", {})
-    least, most = context.get("min_length"), context.get("max_length")
-    match kind:
-        case "missing":
-            text = "is needed and not there"
-        case "extra_forbidden":
-            section = _section(place[:-1], root) or root
-            text = f"is not known{nearest(place[-1], section.model_fields) or f'; its fields are {_listed(section)}'}"
-        case "literal_error" | "enum":
-            known = [name.strip("'") for name in str(context["expected"]).replace(" or ", ", ").split(", ")]
-            text = f"is {value!r}; give {' or '.join(known)}{nearest(value, known)}"
-        case "greater_than_equal" | "greater_than" | "less_than_equal" | "less_than":
-            bound = next(f"{words} {context[name]:g}" for name, words in _BOUNDS.items() if name in context)
-            text = f"is {value}; give {bound}"
-        case "too_long" | "too_short":
-            text = f"has {context['actual_length']} entries; give {f'at least {least}' if least else f'at most {most}'}"
-        case "string_too_long" | "string_too_short":
-            text = f"is empty; give {least} or more characters" if least else f"is longer than {most} characters"
-        case _ if kind in EXPECTED:
-            text = f"is {describe(value)}; give {_expected(details, place)}"
-        case _:
-            text = details["msg"].removeprefix("Value error, ")
-    return text
-
-
-def _expected(details: ErrorDetails, place: Place) -> str:
-    """What is wanted in place of a value of another type."""
-    kind, value = details["type"], details["input"]
-    if len(details["loc"]) > len(place):  # one of several types, of which the first is named
-        return "a number" if kind.startswith("int") else "a text, a number, or true or false"
-    if kind == "model_type" and isinstance(place[-1], int) and not isinstance(value, str | list):
-        return "a name, in quotes where it looks like something else, or fields of its own"
-    return EXPECTED[kind]
-
-
-def _listed(section: type[BaseModel]) -> str:
-    return ", ".join(section.model_fields)
+    """What is wrong with the value at a place, and what to give."""
+    kind, expected = details["type"], None
+    if kind in EXPECTED and len(details["loc"]) > len(place):  # one of several types, of which the first is named
+        expected = "a number" if kind.startswith("int") else "a text, a number, or true or false"
+    elif kind == "model_type" and isinstance(place[-1], int) and not isinstance(details["input"], str | list):
+        expected = "a name, in quotes where it looks like something else, or fields of its own"
+    section = _section(place[:-1], root) or root
+    return problem_of({**details, "loc": place}, section.model_fields, expected)

@@ -19,10 +19,10 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from summeter.data.faults import Faults, describe, explained, meant, problem
+from summeter.data.faults import Faults, explained, meant, problem
 from summeter.data.formats import NotJSON, Row, parse_json
 from summeter.data.presets.base import Record
-from summeter.records import Message, Parameter, UsageError, digest
+from summeter.records import Message, Parameter, UsageError, digest, problem_of
 from summeter.records.text import SHARE, is_share, read_share
 
 EMPTY = "is empty: valid, and judged `skipped`"
@@ -199,7 +199,9 @@ def _read_texts(line: int, cells: Mapping[str, Any], faults: Faults) -> dict[str
     read = dict(cells)
     for field in FIELDS:
         value = read.get(field)
-        if value == "" and field not in ("document", "summary"):
+        if field == SHARE:
+            read[field] = read_share(value)
+        elif value == "" and field not in ("document", "summary"):
             read[field] = None
         elif isinstance(value, str) and field in (*LISTS, "human"):
             try:
@@ -208,8 +210,6 @@ def _read_texts(line: int, cells: Mapping[str, Any], faults: Faults) -> dict[str
                 what = "a JSON object" if field == "human" else "a JSON list of texts"
                 faults.add(line, field, f"{error}; give {what}")
                 read[field] = None
-        elif field == SHARE:
-            read[field] = read_share(value)
     return read
 
 
@@ -218,16 +218,13 @@ def _message(field: str, details: ErrorDetails, cells: Mapping[str, Any]) -> str
         return _absent(field, cells)
     if field == SHARE:
         return f"is {details['input']!r}; give true or false"
-    wanted = {
-        "string_type": "a text",
-        "tuple_type": "a list of texts",
-        "dict_type": "an object of people's judgments",
-    }[details["type"]]
+    wanted = {"string_type": "a text", "tuple_type": "a list of texts", "dict_type": "an object of people's judgments"}
+    expected = wanted[details["type"]]
     if field in _ALIASES and details["input"] is None:
-        wanted = "a text (it may be empty)"
+        expected = "a text (it may be empty)"
     elif field == "reference":
-        wanted = "a text (a list of texts goes into `references`)"
-    return f"is {describe(details['input'])}; give {wanted}"
+        expected = "a text (a list of texts goes into `references`)"
+    return problem_of(details, expected=expected)
 
 
 def _absent(field: str, cells: Mapping[str, Any]) -> Message:

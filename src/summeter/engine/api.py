@@ -13,7 +13,7 @@ from itertools import islice, takewhile
 from pathlib import Path
 from typing import Unpack
 
-from summeter.data.atomic import half_built, write_text
+from summeter.data.atomic import check_folder_name, half_built, write_text
 from summeter.data.dataset import Dataset, save
 from summeter.data.folder import is_intact
 from summeter.data.remote import check_local
@@ -209,6 +209,7 @@ def _check_folder(folder: Path) -> None:
     check_local(folder)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file; choose another ", Parameter("out"))
+    check_folder_name(folder)
     if folder.is_dir() and not (folder / MANIFEST).exists():
         strange = [
             path.name

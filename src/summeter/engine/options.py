@@ -13,7 +13,7 @@ from typing import Annotated, Any, ParamSpec, TypedDict, TypeVar, get_type_hints
 from pydantic import Field, ValidationError, field_serializer, field_validator
 
 from summeter.models.structured import Overflow
-from summeter.records import Parameter, Record, UsageError, nearest
+from summeter.records import Parameter, Record, UsageError, nearest, problem_of
 from summeter.records.addresses import BASE_URL, masked
 
 P = ParamSpec("P")
@@ -87,8 +87,7 @@ class Options(Record):
             fault = error.errors()[0]
             name, *inner = map(str, fault["loc"])
             where = f"[{'.'.join(inner)!r}]" if inner else ""
-            what = fault["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
-            raise UsageError(Parameter(name), f"{where} is {given[name]!r}; it should be {what}") from error
+            raise UsageError(Parameter(name), f"{where} {problem_of(fault)}") from error
 
     @field_validator("context", mode="before")
     @classmethod

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from summeter.models.fitted import DataFile
 from summeter.models.networks import ModelTask, Network
@@ -28,6 +29,7 @@ from summeter.records import (
     UsageError,
     digest,
     nearest,
+    problem_of,
     signature,
 )
 from summeter.text.spans import sentence_spans
@@ -389,15 +391,13 @@ class PromptedEvaluator(Evaluator):
         return {**super().kept_files(), **texts}
 
 
-def _setting_fault(detail: Mapping[str, Any], owner: type[Evaluator]) -> str:
+def _setting_fault(detail: ErrorDetails, owner: type[Evaluator]) -> str:
     """What is wrong with a setting: which one, and what it may be."""
     setting = ".".join(map(str, detail["loc"]))
     if detail["type"] == "extra_forbidden":
         known = list(owner.model_fields)
         return f"there is no setting {setting!r}{nearest(setting, known)}; its settings: {', '.join(known) or 'none'}"
-    message = str(detail["msg"]).removeprefix("Value error, ")
-    value = f", not {detail['input']!r}" if detail["type"] == "literal_error" else ""
-    return ": ".join(filter(None, [setting, f"{message}{value}"]))
+    return ": ".join(filter(None, [setting, problem_of(detail)]))
 
 
 def target(item: Item, unit: Unit | None = None, index: int | None = None, list_id: str | None = None) -> Target:

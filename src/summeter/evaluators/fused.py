@@ -19,7 +19,7 @@ from summeter.evaluators.base import Evaluator, Role
 from summeter.evaluators.catalog import rebuild
 from summeter.evaluators.derived import DerivedEvaluator, ItemKey, Member, MemberJudgments
 from summeter.models.fitted import DataFile, read_fitted
-from summeter.records import HASH, InputError, Judgment, Record, Status, UsageError, digest
+from summeter.records import HASH, InputError, Judgment, Record, Status, UsageError, digest, invalid
 from summeter.scoring.scores import GRAVITY, UNITS, unit_scores
 from summeter.scoring.table import Groups, JudgmentTable
 from summeter.stats.base import Floats
@@ -325,9 +325,7 @@ def load(file: DataFile) -> FusedModel:
     try:
         return FusedModel.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or None
-        raise InputError.at(file.path, None, place, f"is no fused judge: {first['msg']}") from error
+        raise invalid(file.path, None, error, "this is not a fused judge of this version") from error
 
 
 def dumped(model: FusedModel) -> str:

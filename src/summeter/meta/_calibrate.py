@@ -28,7 +28,7 @@ from summeter.meta.results import Row, Study, status_of
 from summeter.meta.sample import Sample, are_decisions
 from summeter.meta.selection import MetaInput, all_pairs, dev_split, meta_input
 from summeter.meta.verdicts import ABOVE, against_chance
-from summeter.records import InputError, Judgment, Record, UsageError, digest
+from summeter.records import InputError, Judgment, Record, UsageError, digest, invalid
 from summeter.runs.run import RunFolder
 from summeter.stats import Estimate, decide, tune_threshold
 from summeter.stats import classify as classify_labels
@@ -255,9 +255,7 @@ def load_calibration(file: str | Path) -> Calibration:
     except FileNotFoundError as error:
         raise UsageError(f"{path}: no such calibration file; make one with `summeter meta calibrate`") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or None
-        raise InputError.at(path, None, place, f"not a calibration file of this version: {first['msg']}") from error
+        raise invalid(path, None, error, "this is not a calibration file of this version") from error
     if not calibration.intact:
         raise InputError.at(path, None, "checksum", "was changed since it was made; calibrate again")
     return calibration

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, Self
 from pydantic import Field, ValidationError, model_validator
 
 from summeter.data.formats import NotJSON, parse_json
-from summeter.records import Fault, InputError, JudgeKey, Record, UsageError, judge_names
+from summeter.records import Fault, InputError, JudgeKey, Record, UsageError, faults_in, judge_names
 from summeter.scoring import to_frame
 from summeter.stats import Bootstrap, Estimate
 from summeter.stats import Status as StatStatus
@@ -108,7 +108,8 @@ class Study:
             try:
                 rows.append(Row.model_validate(fields))
             except ValidationError as error:
-                faults += _faults(error, place, str(source))
+                for fault in faults_in(source, None, error):
+                    faults.append(fault._replace(field=f"rows[{place}]" + (f".{fault.field}" if fault.field else "")))
         if faults:
             raise InputError(faults)
         name = content.get("study") or (rows[0].study if rows else "study")
@@ -344,13 +345,6 @@ def _checked(data: object, source: str) -> tuple[Mapping[str, Any], list[Fault]]
 
 def _texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
-
-
-def _faults(error: ValidationError, place: int, source: str) -> Iterator[Fault]:
-    """What is wrong with a row, field by field."""
-    for fault in error.errors(include_url=False, include_context=False, include_input=False):
-        field = ".".join([f"rows[{place}]", *map(str, fault["loc"])])
-        yield Fault(source, None, field, fault["msg"].removeprefix("Value error, "))
 
 
 def payload(study: Study, **more: Any) -> Mapping[str, Any]:

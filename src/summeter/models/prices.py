@@ -18,7 +18,7 @@ from typing import Self
 
 from pydantic import Field, ValidationError
 
-from summeter.records import InputError, Message, Parameter, Record
+from summeter.records import InputError, Message, Parameter, Record, faults_in
 
 MILLION = 1_000_000
 VENDORS = {
@@ -201,6 +201,6 @@ def _read(path: Path) -> dict[str, Price]:
         try:
             own[str(name)] = Price.model_validate(fields)
         except ValidationError as error:
-            first = error.errors()[0]
-            raise InputError.at(path, None, f"{name}: {'.'.join(map(str, first['loc']))}", first["msg"]) from error
+            faults = faults_in(path, None, error)
+            raise InputError([fault._replace(field=f"{name}: {fault.field}") for fault in faults]) from error
     return own

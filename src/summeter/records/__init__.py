@@ -44,6 +44,7 @@ from summeter.records.signature import (
 )
 from summeter.records.taxonomy import canonical_error_type, error_types, joined_error_types, names_no_error
 from summeter.records.text import Document, Side, Span, Summary
+from summeter.records.validation import describe, faults_in, invalid, problem_of
 
 __all__ = [
     "HASH",
@@ -95,14 +96,18 @@ __all__ = [
     "canonical_error_type",
     "composite_signature",
     "damaged_line",
+    "describe",
     "digest",
     "error_types",
     "fault_of",
+    "faults_in",
     "first_error",
+    "invalid",
     "joined_error_types",
     "judge_names",
     "names_no_error",
     "nearest",
+    "problem_of",
     "read_lines",
     "shown_signatures",
     "signature",

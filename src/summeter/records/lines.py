@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from summeter.records.base import Record
 from summeter.records.errors import Fault, InputError
+from summeter.records.validation import faults_in
 
 R = TypeVar("R", bound=Record)
 
@@ -38,6 +39,5 @@ def whole_lines(file: Path) -> Generator[bytes, None, None]:
 
 def damaged_line(file: Path, number: int, error: ValidationError) -> Fault:
     """What is wrong with a line, and where."""
-    first = error.errors()[0]
-    field = ".".join(map(str, first["loc"])) or None
-    return Fault(str(file), number, field, f"damaged: {first['msg']}")
+    first = faults_in(file, number, error)[0]
+    return first._replace(message=f"damaged: {first.message}")

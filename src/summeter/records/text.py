@@ -53,12 +53,14 @@ def is_share(column: str) -> bool:
 
 
 def read_share(cell: Any) -> Any:
-    """A cell of a table as the value of `share`: the texts true and false, in any case, as booleans, no text as None.
+    """A cell of a table as the value of `share`: the texts true and false, in any case, as booleans.
 
-    >>> read_share("FALSE"), read_share(""), read_share("no")
-    (False, None, 'no')
+    Any other text, also an empty one, is returned as it is.
+
+    >>> read_share("FALSE"), read_share("no")
+    (False, 'no')
     """
-    texts = {"true": True, "false": False, "": None}
+    texts = {"true": True, "false": False}
     return texts.get(cell.strip().lower(), cell) if isinstance(cell, str) else cell
 
 

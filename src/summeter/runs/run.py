@@ -22,7 +22,18 @@ from pydantic import ValidationError, model_validator
 
 from summeter.data.dataset import Dataset, load
 from summeter.data.folder import document_domains, is_dataset
-from summeter.records import Fault, InputError, Judgment, Record, Status, UsageError, digest, read_lines, whole_lines
+from summeter.records import (
+    Fault,
+    InputError,
+    Judgment,
+    Record,
+    Status,
+    UsageError,
+    digest,
+    invalid,
+    read_lines,
+    whole_lines,
+)
 from summeter.runs.manifest import JudgeEntry, Manifest
 from summeter.runs.progress import (
     PROGRESS,
@@ -407,9 +418,7 @@ def read_manifest(folder: Path) -> Manifest:
             )
         return Manifest.model_validate(fields)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise InputError.at(file, None, place or None, f"not a run of this version: {first['msg']}") from error
+        raise invalid(file, None, error, "this is not a run of this version") from error
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise InputError.at(file, None, None, f"damaged: {error}") from error
 

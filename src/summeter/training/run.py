@@ -95,7 +95,7 @@ def read_settings(given: Mapping[str, Any], path: Path | None) -> Training:
     faults = list(repetitions(file, repeated))
     kind = given.get("kind")
     if kind not in KINDS:
-        missing = "is needed and not there" if kind is None else f"there is no kind {kind!r}{nearest(kind, KINDS)}"
+        missing = "is missing" if kind is None else f"there is no kind {kind!r}{nearest(kind, KINDS)}"
         faults.append(Fault(str(file), lines.get(("kind",)), "kind", f"{missing}; kinds: {', '.join(KINDS)}"))
         raise in_order(faults)
     settings = kind_named(str(kind))

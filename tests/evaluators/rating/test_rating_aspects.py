@@ -71,9 +71,9 @@ class TestOwnAspect:
         ("text", "said"),
         [
             ("- name: [", ":1: is not YAML"),
-            ("name: tone\ndefinition: x\nlowest: y\n", ": highest: Field required"),
-            (TONE + "hue: red\n", ": hue: Extra inputs are not permitted"),
-            (TONE + "between: [a, b]\n", ": between.2: Field required"),
+            ("name: tone\ndefinition: x\nlowest: y\n", ": highest: is missing"),
+            (TONE + "hue: red\n", ": hue: is not known"),
+            (TONE + "between: [a, b]\n", ": between.2: is missing"),
             (TONE.replace("tone\n", "two words\n", 1), ": name: "),
             (TONE.replace("how far it keeps the tone", "''"), ": definition: "),
             ("", ": must be a mapping"),

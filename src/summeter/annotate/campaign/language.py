@@ -119,7 +119,7 @@ def _read(file: Path) -> Language:
 
 def _fault(error: Mapping[str, Any]) -> tuple[Place, str]:
     message = {
-        "missing": "is needed and not there",
+        "missing": "is missing",
         "extra_forbidden": "is not known",
         "string_type": "is no text; put it in quotes",
     }.get(error["type"], error["msg"].removeprefix("Value error, "))

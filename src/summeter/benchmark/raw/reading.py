@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from summeter.benchmark.raw.cleaning import PAGE, clean, decode
-from summeter.data.faults import Faults, describe
+from summeter.data.faults import Faults
 from summeter.data.formats import TABLES, format_of, read_rows
 from summeter.data.hub import fetch, is_address
 from summeter.data.rows import Columns, check
-from summeter.records import InstallError, Parameter, UsageError
+from summeter.records import InstallError, Parameter, UsageError, describe
 from summeter.records.text import SHARE, is_share, read_share
 
 Kind = Literal["text", "html", "pdf", "subtitles", "rows"]

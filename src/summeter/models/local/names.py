@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from summeter.records import InstallError, Record, UsageError
+from summeter.records import InstallError, Record, UsageError, faults_in
 
 Precision = Literal["auto", "fp32", "bf16", "int8"]
 Device = Literal["auto", "cuda", "mps", "cpu"]
@@ -112,7 +112,7 @@ def _settings(text: str, inside: str) -> LocalSettings:
         return LocalSettings.model_validate(given)
     except ValidationError as error:
         known = ", ".join(LocalSettings.model_fields)
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        faults = "; ".join(f"{fault.field} {fault.message}" for fault in faults_in(text, None, error))
         raise UsageError(f"{text!r}: {faults} (settings of a local model: {known})") from error
 
 

@@ -22,7 +22,7 @@ from pydantic import ValidationError, model_validator
 
 from summeter.models.base import Completion, Request
 from summeter.models.providers.provider import Options, Provider
-from summeter.records import CapabilityError, InputError, ModelError, Record, TransientError
+from summeter.records import CapabilityError, InputError, ModelError, Record, TransientError, invalid
 
 Failure = Literal["transient", "model", "json_schema", "json_object", "temperature", "seed"]
 
@@ -164,9 +164,7 @@ def _read(path: Path) -> list[Rule]:
         try:
             rules.append(Rule.model_validate_json(line))
         except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(map(str, first["loc"])) or None
-            raise InputError.at(path, number, field, first["msg"]) from error
+            raise invalid(path, number, error) from error
     if not rules:
         raise InputError.at(path, None, None, "holds no rule")
     return rules
