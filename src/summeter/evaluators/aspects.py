@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import Field, RootModel, ValidationError
 
 from summeter.data.shipped import shipped_text
-from summeter.records import HASH, Fault, InputError, Record, digest
+from summeter.records import HASH, Fault, InputError, Record, digest, problem_of
 
 ASPECTS: dict[str, str] = {
     "faithfulness": "share of summary sentences that the document supports (FineSurE)",
@@ -148,7 +148,7 @@ def read_aspects(file: Path) -> dict[str, AspectDef]:
             where = [f"aspect {int(row) + 1}"] if several else []
             field = ": ".join([*where, *([".".join(map(str, path))] if path else [])]) or None
             faults.append(
-                Fault(str(file), None, field, detail["msg"] if path else "must be a mapping of fields to texts")
+                Fault(str(file), None, field, problem_of(detail) if path else "must be a mapping of fields to texts")
             )
         raise InputError(faults) from error
     by_name: dict[str, AspectDef] = {}
