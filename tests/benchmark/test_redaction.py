@@ -20,7 +20,6 @@ from summeter.benchmark.redaction.step import COLUMNS, STEP, RedactSettings, lef
 from summeter.benchmark.step import Manifest, WaitingError, file_hashes, read_manifest
 from summeter.cli.main import main
 from summeter.data.dataset import Dataset, load, save
-from summeter.meta import card
 from summeter.records import (
     Claim,
     FactOrigin,
@@ -221,11 +220,6 @@ class TestTexts:
         assert document.startswith("The meeting at <TIME_1> was moved. We leave at <TIME_4> on <DAY_1>.")
         assert data.summaries[0].text == "It was at <TIME_3>; we leave at <TIME_4>."
 
-    def test_what_is_redacted_stays_as_it_is(self, tmp_path: Path) -> None:
-        first, _ = redacted(tmp_path)
-        again, _ = redacted(tmp_path, first, out="again")
-        assert again.documents["calls/1"].text == first.documents["calls/1"].text
-
     def test_an_amount_written_like_a_time_stays(self, tmp_path: Path) -> None:
         row = {
             "doc_id": "d",
@@ -351,37 +345,6 @@ class TestLabels:
             redacted(tmp_path, pairs=True)
         assert not (tmp_path / "out").exists()
 
-    def test_a_card_compares_the_pairs(self, tmp_path: Path) -> None:
-        """Three pairs whose differences are .1, .2 and .3: the mean is .2, and within the pairs nothing else varies."""
-        rows = [
-            {"doc_id": f"d{number}{mark}", "document": f"It was 17:{number}0 on Friday.", "summary": "It was Friday.",
-             "redaction": "redacted" if mark else "unredacted", "original": f"d{number}"}
-            for number in range(3) for mark in ("", "#redacted")
-        ]  # fmt: skip
-        data = load(rows)
-        values = {"d0": 0.5, "d1": 0.7, "d2": 0.9, "d0#redacted": 0.4, "d1#redacted": 0.5, "d2#redacted": 0.6}
-        gold = data.with_judgments(
-            "human.raw",
-            [
-                Judgment(
-                    target=Target(document_id=doc_id, system="system"),
-                    aspect="faithfulness",
-                    judge="ben",
-                    signature="ben",
-                    value=value,
-                )
-                for doc_id, value in values.items()
-            ],
-        )
-        row = next(iter(card(gold=gold, resamples=200).where(statistic="redaction_delta")))
-        assert row.value == pytest.approx(-0.2)
-        assert row.details["mean_redacted"] == pytest.approx(0.5)
-        assert row.details["mean_unredacted"] == pytest.approx(0.7)
-        assert row.details["pairs"] == 3
-        assert row.low is not None
-        assert row.high is not None
-        assert -0.3 - 1e-9 <= row.low <= row.high <= -0.1 + 1e-9
-
 
 def pairs_chain(folder: Path) -> Path:
     """The output of a chain that redacts one of two sources in pairs; the copy of calls/c has no usable summary."""
@@ -502,13 +465,6 @@ class TestEntities:
         town = {Entity("PLACE", "reading"): {"Reading"}}
         text = "Reading is where READING books and reading live."
         assert [placed.start for placed in occurrences(text, town)] == [0, 17]
-
-    def test_the_longest_counts(self) -> None:
-        both = {Entity("PLACE", "cambridge"): {"Cambridge"}, Entity("PLACE", "cambridge inn"): {"Cambridge Inn"}}
-        assert [placed.entity.key for placed in occurrences("Cambridge Inn, Cambridge", both)] == [
-            "cambridge inn",
-            "cambridge",
-        ]
 
     def test_no_part_of_a_word(self) -> None:
         assert occurrences("Elysium and Ely's and xEly", {Entity("PLACE", "ely"): {"Ely"}}) == [
