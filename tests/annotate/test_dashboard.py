@@ -178,6 +178,11 @@ def test_links_files_and_annotators_are_the_researchers_only(tmp_path: Path) -> 
                          "/admin/annotator?name=anna", "/admin/links.txt"):  # fmt: skip
                 assert (await anna.get(path)).status == 401
             board = parsed(await (await admin.get("/admin")).text())
+            figures = dict(zip(board.xpath("//dl//dt/text()"), board.xpath("//dl//dd/text()"), strict=True))
+            assert figures == {
+                "Expected end": "not known yet", "Items complete": "0 / 12", "Being worked on": "0",
+                "Answers, last hour": "6", "Annotators": "2", "Checks passed": "0 %", "Excluded": "0",
+            }  # fmt: skip
             origin = str(admin.make_url("/")).rstrip("/")
             links = {name: f"{origin}/{query}" for name, query in folder.links().items()}
             assert board.xpath("//ul[@class='links']//input/@value") == [*links.values(), f"{origin}/?preview=1"]
