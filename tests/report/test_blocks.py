@@ -6,17 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
-from growth import assert_within
 from report import fake_runs as fake
 
 from summeter.choices import Level
 from summeter.evaluators.base import Prepared
 from summeter.meta.gold import gold_scores
-from summeter.records import Document, Judgment, Summary, Target, UsageError
-from summeter.report.blocks import ItemView, Page
+from summeter.records import Document, Judgment, Summary, Target
+from summeter.report.blocks import Page
 from summeter.report.build import page
-from summeter.report.items import ItemViews
-from summeter.report.ranks import ranks
 from summeter.report.strengths import Errors
 from summeter.runs.manifest import JudgeEntry
 from summeter.runs.totals import RunTotals
@@ -71,15 +68,6 @@ def test_ranking_by_composite(one: Page) -> None:
     assert table.columns[4].best is None  # more abstractive is not better
 
 
-def test_verdict_does_not_settle_what_one_document_cannot(one: Page) -> None:
-    said = one.runs[0].verdict
-    assert said == (
-        "By mock, aster has the highest composite, 1.00, but cannot be told apart from cedar: +0.67, 1 document is too "
-        "few for a verdict (at least 6 are needed), 1 without both scores. "
-        "Ranked on the 1 document for which every system has a score (each has: aster 1, cedar 2)."
-    )
-
-
 def test_strengths(one: Page) -> None:
     aster, cedar = one.panels
     assert cedar.errors == (("mock.fact_check", 1, 2, (("entity error", 1),)),)
@@ -123,13 +111,6 @@ def test_cards_worst_first_and_unknown_last(one: Page) -> None:
     assert item_views[0].wrong
     assert item_views[0].failed
     assert not item_views[3].failed  # skipped: there was nothing to judge
-
-
-def test_systems_and_documents_are_named_in_the_order_of_the_data(tmp_path: Path) -> None:
-    items = page([fake.make(tmp_path / "r", fake.ROWS[::-1])]).items
-    assert items.views[0].summary.system == "cedar"
-    assert items.systems == ("aster", "cedar")
-    assert [one.id for one in items.documents] == ["talk", "bridge"]
 
 
 def test_people_beside_the_judge(one: Page) -> None:
@@ -186,17 +167,6 @@ def test_changes(two: Page) -> None:
     assert changed.compared == 5
 
 
-def test_runs_over_other_texts_share_no_item(tmp_path: Path) -> None:
-    other = [row | {"document": row["document"] + " More."} for row in fake.ROWS]
-    both = page([fake.make(tmp_path / "a"), fake.make(tmp_path / "b", other)])
-    (change,) = both.comparisons
-    assert (change.common, change.alone) == (0, (4, 4))
-    assert change.note is not None
-    assert "different data" in change.note
-    assert len(both.items.views) == 8
-    assert all(row.pair.difference is None for column in change.differences for row in column.rows)
-
-
 def test_judges_of_one_name_are_told_apart(tmp_path: Path) -> None:
     other = fake.FACT_CHECK.model_copy(
         update={"model": "scripted/two", "signature": "mock.fact_check|judge:scripted/two|v:1", "file": "two"}
@@ -249,17 +219,6 @@ def test_an_unfinished_run_says_how_far_it_came(tmp_path: Path) -> None:
     assert len(started.items.views) == 2
 
 
-def test_nothing_judged_yet(tmp_path: Path) -> None:
-    empty = page([fake.make(tmp_path / "r", status="failed", documents=0)])
-    assert empty.runs[0].verdict == "Nothing has been judged yet."
-    assert (empty.tables, empty.panels, empty.by_domain, list(empty.items.views)) == ((), (), (), [])
-
-
-def test_no_run_is_an_error() -> None:
-    with pytest.raises(UsageError, match="at least one run"):
-        page([])
-
-
 def test_what_bears_on_the_numbers_is_told_and_no_more(tmp_path: Path) -> None:
     judge = fake.FACT_CHECK.model_copy(update={"settings": {"prompts": "/home/me/mine", "strict": True, "cut": None}})
     options = {"temperature": None, "max_reply": 90, "limit": 5, "base_url": "http://me:secret@host/v1"}
@@ -273,21 +232,6 @@ def test_provenance_tells_how_to_run_again(one: Page) -> None:
     assert found.replay == "summeter score first/data --replay first -o first-again"
     assert found.options == (("temperature", "0.0"),)
     assert one.sources[0].entry.signature == "mock.fact_check|judge:scripted/one|v:1"
-
-
-def test_what_goes_wrong_within_a_card_does_not_end_the_deck() -> None:
-    def make(at: int) -> ItemView:
-        raise IndexError(at)
-
-    with pytest.raises(IndexError):
-        list(ItemViews(make, 3))
-
-
-def test_ranks_share_what_is_equal_and_take_no_time() -> None:
-    many = [1.0 / (index // 2 + 1) for index in range(40_000)]
-    assert ranks(many)[-1] == 39_999
-    assert_within(2, lambda: ranks(many))  # comparing every two systems took minutes
-    assert ranks([0.5, 0.5 + 1e-12, None, 0.4]) == [1, 1, None, 3]
 
 
 def test_a_set_of_error_types_counts_for_each_under_one_name() -> None:

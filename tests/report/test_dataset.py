@@ -33,11 +33,6 @@ def test_agreement_by_hand() -> None:
     assert agreement_line([(name, row)]) == "agreement (Krippendorff's ordinal alpha): faithfulness 0.53 (4 sentences)"
 
 
-def test_agreement_of_nobody() -> None:
-    assert agreements(load(labelled({"a": 0}, {"a": 1}))) == []
-    assert agreement_line([]) is None
-
-
 def test_why_agreement_is_not_known() -> None:
     rows = agreements(load(labelled({"a": 1, "b": 1})))
     assert agreement_line(rows) == (
@@ -47,14 +42,6 @@ def test_why_agreement_is_not_known() -> None:
     ((_, row),) = agreements(load([{"document": "It rained.", "summary": "Rain.", "human": human}]))
     assert row.value is None
     assert "beyond" in str(row.reason)
-
-
-def test_two_sets_are_told_apart() -> None:
-    human = {"ratings": {"fluency": {"a": 1, "b": 2}}, "crowd_ratings": {"fluency": {"c": 2, "d": 2}}}
-    rows = [{"doc_id": name, "document": "It rained.", "summary": "Rain.", "human": human} for name in "ab"]
-    line = agreement_line(agreements(load(rows)))
-    assert line is not None
-    assert re.search(r"human\.raw: fluency -0\.50 \(2 summaries\); crowd\.raw: fluency not known", line)
 
 
 def test_the_page_holds_the_tables_and_runs_nothing(tmp_path: Path) -> None:

@@ -87,24 +87,6 @@ class TestTheMatrix:
             "birch is preferred to cedar (1.00)."
         )
 
-    def test_no_pair_settled(self, tmp_path: Path) -> None:
-        (found,) = page([fake.make(tmp_path / "r", duels.rows(documents=2), ((duels.DUEL, duels.duel),))]).head_to_head
-        assert found.sentences[0] == ("On fluency, none of the 3 pairs can be told apart.")
-
-    def test_several_aspects_have_a_block_each(self, tmp_path: Path) -> None:
-        other = duels.DUEL.model_copy(update={"signature": "mock.duel|v:2", "file": "two"})
-        found = page([duels.make(tmp_path / "r", (other, duels.duel))])
-        assert [one.signature for one in found.head_to_head] == [duels.DUEL.signature, "mock.duel|v:2"]
-        assert found.runs[0].verdict.endswith("The others cannot be told apart. 1 more comparison below.")
-
-    def test_beside_scores_the_head_speaks_of_scores(self, tmp_path: Path) -> None:
-        both = page([duels.make(tmp_path / "r", (fake.NOVELTY, fake.novelty))])
-        assert len(both.head_to_head) == len(both.tables) == 1
-        assert "have the same abstractiveness" in both.runs[0].verdict
-
-    def test_without_pairs_there_is_no_block(self, tmp_path: Path) -> None:
-        assert page([fake.make(tmp_path / "r")]).head_to_head == ()
-
 
 class TestWordsOnOnePair:
     def said(self, folder: Path, *values: float | None, both: bool = True) -> tuple[str, str]:
@@ -138,21 +120,6 @@ class TestWordsOnOnePair:
             "too few for a verdict (at least 6 are needed)."
         )
 
-    def test_perhaps_chance(self, tmp_path: Path) -> None:
-        said, _ = self.said(tmp_path, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
-        assert said.startswith("On fluency, aster and birch cannot be told apart: 0.57 [")
-        assert said.endswith("for aster over 7 documents.")
-
-    def test_level_and_one_order_only(self, tmp_path: Path) -> None:
-        assert self.said(tmp_path, 1.0, 0.0, both=False) == (
-            "On fluency, neither aster nor birch is preferred: 0.50 over 2 documents.",
-            "No pair of summaries has verdicts in both orders: how many would turn with the order is not known.",
-        )
-
-    def test_nothing_usable(self, tmp_path: Path) -> None:
-        said, _ = self.said(tmp_path, None, None)
-        assert said == "On fluency, no verdict on any pair could be had: see what could not be judged."
-
 
 class TestFailuresAndCards:
     def test_failures_are_counted_as_pairs(self, only: Page) -> None:
@@ -174,14 +141,6 @@ class TestFailuresAndCards:
         assert "not judged against birch: unparsed" in {one.decision for one in cards["d0", "cedar"].verdicts}
         assert cards["d0", "cedar"].failed
         assert not cards["d0", "aster"].failed
-
-    def test_who_is_only_ever_shown_second_has_a_card_too(self, tmp_path: Path) -> None:
-        def first_only(document: fake.Document, summary: fake.Summary, entry: fake.JudgeEntry) -> list[Judgment]:
-            return [one for one in duels.duel(document, summary, entry) if one.target.system < (one.target.rival or "")]
-
-        found = page([fake.make(tmp_path / "r", duels.rows(), ((duels.DUEL, first_only),))])
-        assert {card.summary.system for card in found.items.views} == set(duels.SYSTEMS)
-        assert found.runs[0].judged == 24
 
     def test_a_pair_without_words_of_its_own(self) -> None:
         target = Target(document_id="d", system="a", rival="b", unit="pair")
@@ -210,12 +169,6 @@ class TestThePage:
         assert 'id="ranking"' in text
         assert 'id="strengths"' not in text  # they are those of the first run, which has none
 
-    def test_two_runs_that_only_compare(self, tmp_path: Path) -> None:
-        found = page([duels.make(tmp_path / "a"), duels.make(tmp_path / "b")])
-        assert [one.source for one in found.head_to_head] == ["A · mock.duel", "B · mock.duel"]
-        assert found.comparisons[0].note is not None
-        assert "Head to head" in found.comparisons[0].note
-
 
 class TestInText:
     def test_who_over_whom(self, tmp_path: Path) -> None:
@@ -231,17 +184,6 @@ class TestInText:
         assert lines[3].endswith("n=7, 1 missing  flips 0%")
         assert lines[5] == "flips: verdicts that turned with the order of showing; each counts as a tie (0.5)."
         assert "signature: mock.duel|judge:scripted/one|v:1" in lines
-
-    def test_nothing_compared_prints_nothing(self) -> None:
-        assert printed([]) == ""
-
-    @pytest.mark.parametrize("terminal", [True, False])
-    def test_a_name_cannot_steer_the_terminal(self, tmp_path: Path, terminal: bool) -> None:
-        one = scores(tmp_path)[0].model_copy(update={"rival": "\x1b[2Jgone\u202e[bold]", "judge": "j\x07"})
-        text = printed([one], terminal=terminal)
-        assert "\x1b[2J" not in text
-        assert not set(text) & set("\u202e\x07")
-        assert "gone\ufffd[bold]" in text
 
     def test_markdown(self, tmp_path: Path) -> None:
         run = duels.make(tmp_path / "run")

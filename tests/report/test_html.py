@@ -141,21 +141,6 @@ def test_every_summary_is_a_piece_that_can_be_read_alone(plain: str) -> None:
     assert pieces["document-0"]["facts"] == [{"origin": "given", "texts": fake.ROWS[0]["key_facts"]}]
 
 
-def test_what_the_script_reads_has_names(plain: str) -> None:
-    """A verdict is a row of named columns; evidence is [start, end] in UTF-16 units, by side."""
-    pieces = {name: json.loads(text) for name, text in read(plain).data.items()}
-    verdicts, words = pieces["summary-0"]["verdicts"], pieces["shared"]["words"]
-    assert {len(column) for column in verdicts.values()} == {len(verdicts["source"])}
-    rows = [dict(zip(verdicts, values, strict=True)) for values in zip(*verdicts.values(), strict=True)]
-    first = next(row for row in rows if words[row["aspect"]] == "faithfulness" and row["index"] == 0)
-    assert (words[first["unit"]], words[first["kind"]], words[first["decision"]]) == (
-        "sentence", "bad", "entity error 0.12, clear"
-    )  # fmt: skip
-    ((start, end),) = first["inDocument"]
-    assert pieces["document-0"]["text"][start:end] == "for 14 months"
-    assert first["inSummary"] == []
-
-
 @pytest.mark.parametrize("which", ["plain", "hostile"])
 def test_nothing_is_asked_of_any_server(which: str, request: pytest.FixtureRequest) -> None:
     found = read(request.getfixturevalue(which))
@@ -210,17 +195,6 @@ def test_what_models_took_stands_with_the_run(tmp_path: Path) -> None:
     text = html([RunFolder(run.folder)], tmp_path / "page.html").read_text("utf-8")
     assert "<bdi>a/b: 1,200 calls, 34,567 tokens in, 890 out, $1.2500</bdi><br>" in text
     assert "<bdi>c/&lt;d&gt;: 1 calls, 2 tokens in, 3 out, cost unknown (no price)</bdi>" in text
-
-
-def test_an_interrupted_run_says_so_aloud(tmp_path: Path) -> None:
-    text = html([fake.make(tmp_path / "r", status="interrupted", documents=1)], tmp_path / "p.html").read_text()
-    assert 'role="alert"' in text
-    assert "Judged so far: 2 of 4 summaries" in text
-
-
-def test_a_run_with_nothing_judged_has_a_page(tmp_path: Path) -> None:
-    text = html([fake.make(tmp_path / "r", status="failed", documents=0)], tmp_path / "p.html").read_text()
-    assert "Nothing has been judged yet." in text
 
 
 def test_without_a_run_no_file_is_left(tmp_path: Path) -> None:

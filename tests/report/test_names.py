@@ -16,10 +16,6 @@ def names(*signatures: str, models: tuple[str | None, ...] = ()) -> list[str]:
     return list(judge_names(given).values())
 
 
-def test_a_judge_alone_goes_by_its_name() -> None:
-    assert names("rouge|stemmer:yes|v:1") == ["rouge"]
-
-
 def test_settings_are_named_as_the_command_takes_them() -> None:
     got = names("rouge|v:1", "rouge|stemmer:yes|v:1", "rouge|measure:recall|stemmer:yes|v:1")
     assert got == ["rouge", "rouge[stemmer=yes]", "rouge[measure=recall,stemmer=yes]"]
@@ -32,17 +28,9 @@ def test_a_model_tells_judges_apart_where_it_alone_can() -> None:
     assert names(one, again, models=("a/m", "a/m")) == ["yesno[t=0]", "yesno[t=1]"]
 
 
-def test_only_the_first_colon_of_a_part_parts_name_and_value() -> None:
-    assert names("geval|draws:sample:20|v:1", "geval|v:1") == ["geval[draws=sample:20]", "geval"]
-
-
 def test_composites_are_told_by_what_they_are_made_of() -> None:
     got = names("composite(support|v:1)", "composite(support|min_p:0.6|v:1 + support|min_p:0.6|v:1)")
     assert got == ["support", "support[min_p=0.6]"]
-
-
-def test_long_names_lose_their_middle() -> None:
-    assert fitted(["abcdefghijkl", "short"], 8) == {"abcdefghijkl": "abc...kl", "short": "short"}
 
 
 def test_names_cut_alike_are_numbered() -> None:

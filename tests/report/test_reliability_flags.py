@@ -55,14 +55,6 @@ def test_each_system_has_its_rho_and_the_low_ones_a_flag(tmp_path: Path) -> None
     )
 
 
-def test_the_tolerance_is_a_setting(tmp_path: Path) -> None:
-    run = make(tmp_path / "run", entry("rts"), entry("mcq"))
-    (block,) = reliabilities([run], tolerance=-1.0)
-    assert [block.flagged(row) for row in block.rows] == [False, False, True]
-    page = html([run], tmp_path / "page.html", tolerance=-1.0).read_text("utf-8")
-    assert "Whether on coherence rts and mcq go together cannot be told of cedar." in page
-
-
 def test_page_terminal_and_markdown_say_so(tmp_path: Path) -> None:
     run = make(tmp_path / "run", entry("rts"), entry("mcq"))
     page = html([run], tmp_path / "page.html").read_text("utf-8")
@@ -72,12 +64,6 @@ def test_page_terminal_and_markdown_say_so(tmp_path: Path) -> None:
     trust(reliabilities([run]), Console(file=out, width=80))
     assert "rho by system: aster 1.00, birch -1.00 !, cedar - !" in out.getvalue()
     assert "- Reliability: On coherence" in markdown(run.summary(), (), reliabilities([run]))
-
-
-def test_two_runs_over_the_same_data_are_one(tmp_path: Path) -> None:
-    one, two = make(tmp_path / "one", entry("rts")), make(tmp_path / "two", entry("mcq"))
-    assert len(reliabilities([one, two])) == 1
-    assert reliabilities([one]) == ()
 
 
 @pytest.mark.parametrize("failed", ["rts", "mcq"])

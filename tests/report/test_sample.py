@@ -9,11 +9,10 @@ import pytest
 from engine.judges import Moody
 
 from summeter.engine.api import evaluate
-from summeter.report import html, views
+from summeter.report import views
 from summeter.report.blocks import Page, RunBlock
 from summeter.report.build import page
 from summeter.runs import places
-from summeter.runs.places import RunReader
 from summeter.runs.run import RunFolder
 
 ROWS = [
@@ -66,21 +65,6 @@ def test_failures_are_counted_over_all(tmp_path: Path, monkeypatch: pytest.Monke
     (group,) = page([run]).failures
     assert (group.judgments, len(group.items)) == (20, 20)
     assert len(group.listed) < 9
-
-
-def test_the_page_says_so(run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, number in (("LISTED", 39), ("WORST", 5), ("DRAWN", 4)):
-        monkeypatch.setattr(views, name, number)
-        monkeypatch.setattr(f"summeter.report.items.{name}", number, raising=False)
-    text = html([run], tmp_path / "page.html").read_text()
-    assert "9 of 40 summaries are listed" in text
-
-
-def test_a_reader_of_some_summaries_finds_no_others(run: RunFolder) -> None:
-    reader, whole = RunReader(run, {("d3", "aster")}), RunReader(run)
-    assert list(reader.items()) == [("d3", "aster")]
-    assert reader.read("d3", "aster") == whole.read("d3", "aster") != []
-    assert reader.read("d3", "birch") == []
 
 
 def test_a_page_makes_no_record_of_a_judgment_that_it_does_not_list(

@@ -10,9 +10,7 @@ from report import fake_runs as fake
 from report import studies as made
 from report import xss
 from report.test_html import ATTRIBUTES, TAGS, read
-from typer.testing import CliRunner
 
-from summeter.cli.main import app
 from summeter.meta.results import Study
 from summeter.meta.verdicts import Comparison
 from summeter.records import UsageError
@@ -83,21 +81,6 @@ def test_studies_of_one_name_share_a_table_and_are_told_apart_where_they_must() 
     assert [names[0] for names in again.tables[0].names] == ["1", "2"]
 
 
-@pytest.mark.parametrize(("rows", "folded"), [(60, False), (61, True)])
-def test_a_long_table_is_folded(rows: int, folded: bool, tmp_path: Path) -> None:
-    assert block(made.long(rows)).tables[0].folded is folded
-    text = html([made.long(rows)], tmp_path / "page.html").read_text(encoding="utf-8")
-    assert ('<details class="long-table"><summary>All 61 rows</summary>' in text) is folded
-    read(text)
-
-
-def test_an_unknown_study_keeps_its_name_and_an_empty_one_says_so(tmp_path: Path) -> None:
-    mine = block(Study("mine", [made.row("mine")]))
-    assert (mine.title, mine.tables[0].meaning) == ("mine", None)
-    text = html([Study("correlation", [])], tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "This study has no rows." in text
-
-
 def test_every_study_has_its_words(root: Path) -> None:
     code = "\n".join(file.read_text("utf-8") for file in (root / "src" / "summeter" / "meta").glob("*.py"))
     names = set(re.findall(r"""(?:\bstudy=|"study": |STUDY = |_judge_rows\(part, |Study\()"([a-z_]+)\"""", code))
@@ -126,19 +109,6 @@ def test_a_page_of_studies_alone(tmp_path: Path) -> None:
     assert "A is better than C on coherence: +0.05, p = .010 after Holm over 2 pairs" in said
     for line in ("rts|v:1", made.PEOPLE, made.INTERVAL, "fluency was left out: people gave no votes"):
         assert line in said
-
-
-def test_many_studies_are_counted_in_the_heading() -> None:
-    assert page([made.correlation(), made.comparison(), made.preferences()]).title == "3 studies of judges"
-    assert page([made.correlation(), made.correlation()]).title == "Correlation with people"
-
-
-def test_the_documented_options_are_those_of_the_command(root: Path) -> None:
-    section = (root / "docs" / "report.md").read_text("utf-8").partition("**Studies**")[2].partition("\n**")[0]
-    done = CliRunner().invoke(app, ["report", "--help"], env={"COLUMNS": "200", "NO_COLOR": "1"})
-    options = re.findall(r"--study|-o\b", section)
-    assert len(options) >= 2
-    assert all(option in done.output for option in options)
 
 
 def test_runs_and_studies_in_any_order(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from summeter.records import Judgment, Target
-from summeter.report.words import gloss, kind, reasons, verdict
+from summeter.report.words import kind, reasons, verdict
 
 
 def judged(aspect: str = "faithfulness", **fields: object) -> Judgment:
@@ -36,17 +36,6 @@ def test_every_verdict_has_words_and_a_look(fields: dict[str, object], said: str
     one = judged(**fields)
     assert verdict(one) == said
     assert kind(one) == look
-
-
-@pytest.mark.parametrize(
-    ("aspect", "title"),
-    [
-        ("rouge1", "ROUGE-1"), ("rougeLsum", "ROUGE-Lsum"), ("rougeL", "ROUGE-L"),
-        ("rouge2_precision", "ROUGE-2 precision"), ("composite", "composite"), ("fluency", "fluency"),
-    ],
-)  # fmt: skip
-def test_headings(aspect: str, title: str) -> None:
-    assert gloss(aspect).title == title
 
 
 @pytest.mark.parametrize(

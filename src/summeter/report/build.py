@@ -21,7 +21,6 @@ from summeter.report.strengths import by_domain, panels
 from summeter.report.studies import about, studies
 from summeter.report.views import RunView, Source, sources, views
 from summeter.report.words import gloss
-from summeter.runs.manifest import JudgeEntry
 from summeter.runs.run import RunFolder
 
 # Names that say nothing: the name of the file or folder around them says more.
@@ -40,15 +39,26 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
 
     Raises UsageError without a run or a study, and for anything else among them.
     """
-    runs, given = _split(parts)
+    runs = [part for part in parts if isinstance(part, RunFolder)]
+    given = [part for part in parts if isinstance(part, Study)]
+    other = next((part for part in parts if not isinstance(part, RunFolder | Study)), None)
+    if other is not None:
+        raise UsageError(f"a report is made of runs and studies; it was given a {type(other).__name__}")
+    if not parts:
+        raise UsageError("a report needs at least one run or study")
     run_views = views(runs)
+    if title is None and runs:
+        title = " and ".join(dict.fromkeys(map(data_name, run_views)))
+    elif title is None:
+        names = list(dict.fromkeys(about(study.name).title for study in given))
+        title = " · ".join(names) if len(names) <= _TITLES else f"{len(names)} studies of judges"
     judges = sources(run_views)
     tables = rank_tables(run_views, judges)
     items = ItemListBuilder(run_views, judges)
     item_list = items.build()
     systems = list(tables[0].ranks) if tables else []
     return Page(
-        title=title or _title(run_views, given),
+        title=title,
         runs=tuple(_run(view, judges) for view in run_views),
         tables=tables,
         panels=panels(run_views[0], judges, tables[0]) if tables else (),
@@ -66,25 +76,6 @@ def page(parts: Sequence[RunFolder | Study], *, title: str | None = None, tolera
     )
 
 
-def _split(parts: Sequence[RunFolder | Study]) -> tuple[list[RunFolder], list[Study]]:
-    """Runs and studies apart, each in the order given."""
-    runs = [part for part in parts if isinstance(part, RunFolder)]
-    given = [part for part in parts if isinstance(part, Study)]
-    other = next((part for part in parts if not isinstance(part, RunFolder | Study)), None)
-    if other is not None:
-        raise UsageError(f"a report is made of runs and studies; it was given a {type(other).__name__}")
-    if not parts:
-        raise UsageError("a report needs at least one run or study")
-    return runs, given
-
-
-def _title(run_views: Sequence[RunView], given: Sequence[Study]) -> str:
-    if run_views:
-        return " and ".join(dict.fromkeys(data_name(view) for view in run_views))
-    names = list(dict.fromkeys(about(study.name).title for study in given))
-    return " · ".join(names) if len(names) <= _TITLES else f"{len(names)} studies of judges"
-
-
 def data_name(view: RunView) -> str:
     """What the data are called: the name on their card, else the file's own name."""
     source = PurePath(view.manifest.data.source)
@@ -95,6 +86,7 @@ def data_name(view: RunView) -> str:
 def _run(view: RunView, judges: Sequence[Source]) -> RunBlock:
     manifest, totals = view.manifest, view.folder.totals
     statuses = totals.statuses
+    claims = [pair.claim.text for pair in view.pairs if pair.claim]
     return RunBlock(
         view=view,
         data_name=data_name(view),
@@ -106,7 +98,7 @@ def _run(view: RunView, judges: Sequence[Source]) -> RunBlock:
         verdict=pair_verdict(view) if view.pairs and not len(view.table) else headline(view, judges),
         missing=" ".join(filter(None, (view.table.missing(), view.table.unjudged()))) or None,
         truncated=str(totals.truncated) if totals.truncated.judgments else None,
-        intervals=_intervals(view),
+        intervals=tuple(filter(None, dict.fromkeys([*(row.interval for row in view.table.rows), *claims]))),
         options=tuple(
             (name, str(value))
             for name in _OPTIONS
@@ -134,17 +126,12 @@ def _judges(view: RunView) -> tuple[str, ...]:
     """Who judged, each with its model and what tells it from its namesakes."""
     keys = [JudgeKey(judge.name, judge.signature, judge.model) for judge in view.judges]
     names = judge_names(keys)
-    return tuple(_judge_words(judge, names[key]) for judge, key in zip(view.judges, keys, strict=True))
-
-
-def _judge_words(judge: JudgeEntry, name: str) -> str:
-    words = name if judge.model is None or name.endswith(f"({judge.model})") else f"{name} ({judge.model})"
-    return f"{words}, imported" if judge.imported else words
-
-
-def _intervals(view: RunView) -> tuple[str, ...]:
-    pairs = (pair.claim.text for pair in view.pairs if pair.claim)
-    return tuple(text for text in dict.fromkeys([*(row.interval for row in view.table.rows), *pairs]) if text)
+    words = []
+    for judge, key in zip(view.judges, keys, strict=True):
+        name = names[key]
+        model = "" if judge.model is None or name.endswith(f"({judge.model})") else f" ({judge.model})"
+        words.append(f"{name}{model}{', imported' if judge.imported else ''}")
+    return tuple(words)
 
 
 def _replay(view: RunView) -> str | None:

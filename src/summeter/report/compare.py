@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from operator import itemgetter
 from statistics import fmean
 
 from summeter.report.blocks import Changed, ColumnDifferences, Difference, ItemLink, RunComparison
@@ -11,7 +12,7 @@ from summeter.report.ranks import ColumnKey, Key, label_of
 from summeter.report.views import RunView, Source
 from summeter.report.words import gloss
 from summeter.scoring.systems import FIRST
-from summeter.stats import PairDifference, paired_differences
+from summeter.stats import paired_differences
 from summeter.stats.significance import FEWEST
 
 LISTED = 25
@@ -20,60 +21,49 @@ Pair = tuple[Key, Key]
 
 def comparisons(views: Sequence[RunView], sources: Sequence[Source], where: Where) -> tuple[RunComparison, ...]:
     """The first run against each later one. `where` gives an item's number on the page."""
-    return tuple(_compare(views[0], view, sources, where) for view in views[1:])
-
-
-def _compare(first: RunView, second: RunView, sources: Sequence[Source], where: Where) -> RunComparison:
-    items, others = ({item for key, item in where.items() if key[0] == view.place} for view in (first, second))
-    common = items & others
-    pairs = _pairs(first, second)
-    changed = _changed(pairs, first, second, where)
-    return RunComparison(
-        first=first.letter,
-        second=second.letter,
-        common=len(common),
-        alone=(len(items - common), len(others - common)),
-        differences=_differences(pairs, first, second, sources, where),
-        changed=tuple(changed[:LISTED]),
-        changed_items=len(changed),
-        note=_note(first, second, pairs),
-    )
-
-
-def _note(first: RunView, second: RunView, pairs: Sequence[Pair]) -> str | None:
-    if not pairs:
-        where = " Pairs of each stand under Head to head." if first.pairs or second.pairs else ""
-        return f"The two runs have no score of single summaries in common.{where}"
-    if first.manifest.data.hash != second.manifest.data.hash:
-        return "The two runs judged different data; only summaries that are equal, with equal sources, are compared."
-    return None
+    compared = []
+    for second in views[1:]:
+        first = views[0]
+        items, others = ({item for key, item in where.items() if key[0] == view.place} for view in (first, second))
+        common, pairs = items & others, _pairs(first, second)
+        changed = _changed(pairs, first, second, where)
+        note = None
+        if not pairs:
+            elsewhere = " Pairs of each stand under Head to head." if first.pairs or second.pairs else ""
+            note = f"The two runs have no score of single summaries in common.{elsewhere}"
+        elif first.manifest.data.hash != second.manifest.data.hash:
+            note = (
+                "The two runs judged different data; only summaries that are equal, with equal sources, are compared."
+            )
+        compared.append(
+            RunComparison(
+                first=first.letter,
+                second=second.letter,
+                common=len(common),
+                alone=(len(items - common), len(others - common)),
+                differences=_differences(pairs, first, second, sources, where),
+                changed=tuple(changed[:LISTED]),
+                changed_items=len(changed),
+                note=note,
+            )
+        )
+    return tuple(compared)
 
 
 def _pairs(first: RunView, second: RunView) -> list[Pair]:
     """Columns that answer each other: with one signature; else of one judge; else the only ones of an aspect."""
     columns, others = first.table.columns(), second.table.columns()
     pairs: list[Pair] = []
-    for same in (_identical, _same_judge, _same_aspect):
+    # By judge, signature and aspect; by judge and aspect; by aspect.
+    for alike in (itemgetter(0, 1, 2), itemgetter(0, 2), itemgetter(2)):
         left = [key for key in columns if all(key != pair[0] for pair in pairs)]
         right = [key for key in others if all(key != pair[1] for pair in pairs)]
         for key in left:
-            answers = [other for other in right if same(key, other)]
-            rivals = [other for other in left if any(same(other, answer) for answer in answers)]
+            answers = [other for other in right if alike(key) == alike(other)]
+            rivals = [other for other in left if alike(key) == alike(other)]
             if len(answers) == 1 and len(rivals) == 1:
                 pairs.append((key, answers[0]))
     return sorted(pairs, key=lambda pair: (FIRST.index(pair[0][2]) if pair[0][2] in FIRST else len(FIRST), pair[0]))
-
-
-def _identical(key: Key, other: Key) -> bool:
-    return key == other
-
-
-def _same_judge(key: Key, other: Key) -> bool:
-    return key[0] == other[0] and key[2] == other[2]
-
-
-def _same_aspect(key: Key, other: Key) -> bool:
-    return key[2] == other[2]
 
 
 def _values(view: RunView, key: Key, where: Where) -> dict[int, tuple[str, str, float]]:
@@ -109,26 +99,22 @@ def _differences(
             label_of(ColumnKey(first.place, *key), first, sources),
             label_of(ColumnKey(second.place, *other), second, sources),
         )
-        rows = tuple(_difference(system, scores[system], *next(tested)) for system in scores)
-        differences.append(ColumnDifferences(gloss(key[2]).title, labels, rows))
+        rows = []
+        for system, sides in scores.items():
+            (gap,) = next(tested)
+            if gap.difference is None:
+                rows.append(Difference(system, None, None, gap, "no item in common"))
+                continue
+            outcome = "cannot be told apart"
+            if sides["first"] == sides["second"]:
+                outcome = "unchanged"
+            elif gap.n < FEWEST:
+                outcome = "too few documents"
+            elif gap.better is not None:
+                outcome = "higher" if gap.better == "second" else "lower"
+            rows.append(Difference(system, fmean(sides["first"]), fmean(sides["second"]), gap, outcome))
+        differences.append(ColumnDifferences(gloss(key[2]).title, labels, tuple(rows)))
     return tuple(differences)
-
-
-def _difference(system: str, scores: Mapping[str, Sequence[float]], pair: PairDifference) -> Difference:
-    if pair.difference is None:
-        return Difference(system, None, None, pair, "no item in common")
-    outcome = _outcome(pair, unchanged=scores["first"] == scores["second"])
-    return Difference(system, fmean(scores["first"]), fmean(scores["second"]), pair, outcome)
-
-
-def _outcome(pair: PairDifference, *, unchanged: bool) -> str:
-    if unchanged:
-        return "unchanged"
-    if pair.n < FEWEST:
-        return "too few documents"
-    if pair.better is None:
-        return "cannot be told apart"
-    return "higher" if pair.better == "second" else "lower"
 
 
 def _changed(pairs: Sequence[Pair], first: RunView, second: RunView, where: Where) -> list[Changed]:

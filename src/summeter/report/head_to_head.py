@@ -19,19 +19,20 @@ Group = Sequence[PairScore]
 
 def head_to_head(views: Sequence[RunView], sources: Sequence[Source]) -> tuple[PairMatrix, ...]:
     """One matrix for each run, judge and aspect, in the order of the runs and of their judges."""
-    return tuple(_matrix(view, group, sources) for view in views for group in _groups(view))
+    return tuple(_matrix(view, group, sources) for view in views for group in columns_of(view.pairs))
 
 
 def verdict(view: RunView) -> str:
     """What a run that only compares found, in a sentence; of several aspects the first."""
-    groups = _groups(view)
+    groups = columns_of(view.pairs)
     more = f" {count(len(groups) - 1, 'more comparison')} below." if len(groups) > 1 else ""
     return f"{_preferred(groups[0])}{more}"
 
 
-def _groups(view: RunView) -> list[list[PairScore]]:
+def columns_of(pairs: Sequence[PairScore]) -> list[list[PairScore]]:
+    """The preferences of each judge and aspect."""
     groups: dict[tuple[str, str, str], list[PairScore]] = {}
-    for pair in view.pairs:
+    for pair in pairs:
         groups.setdefault((pair.judge, pair.signature, pair.aspect), []).append(pair)
     return list(groups.values())
 

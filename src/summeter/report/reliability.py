@@ -75,21 +75,15 @@ def _blocks(runs: Sequence[RunFolder], names: tuple[str, str], tolerance: float)
         return []
     for row in study:
         # One model, and one repeat: two models that differ say nothing of either.
-        if row.study == "reliability" and " + " not in (row.model or "") and _alike(row.signature or ""):
+        repeats = [
+            [part for part in signature.split("|") if part.startswith("rep:")]
+            for signature in (row.signature or "").split(" + ")
+        ]
+        same = " + " not in (row.model or "") and all(repeat == repeats[0] for repeat in repeats)
+        if row.study == "reliability" and same:
             by_judge.setdefault((row.aspect or "", row.signature or ""), []).append(row)
-    return [_block(rows, names, tolerance) for rows in by_judge.values()]
-
-
-def _alike(signatures: str) -> bool:
-    repeats = [
-        [part for part in signature.split("|") if part.startswith("rep:")] for signature in signatures.split(" + ")
-    ]
-    return all(repeat == repeats[0] for repeat in repeats)
-
-
-def _block(rows: Sequence[Row], names: tuple[str, str], tolerance: float) -> Reliability:
-    block = Reliability(names, tolerance, tuple(rows), "")
-    return block._replace(sentence=_sentence(block))
+    blocks = [Reliability(names, tolerance, tuple(rows), "") for rows in by_judge.values()]
+    return [block._replace(sentence=_sentence(block)) for block in blocks]
 
 
 def _sentence(block: Reliability) -> str:

@@ -48,7 +48,12 @@ def _block(name: str, namesakes: Sequence[Study]) -> StudyBlock:
         title=about(name).title,
         matrices=tuple(table for study in namesakes for table in matrices(study)) if many else (),
         tables=tuple(_table(kind, namesakes, titled=kinds != [name]) for kind in kinds),
-        verdicts=() if many else _distinct(_verdict(row) for row in rows),
+        verdicts=()
+        if many
+        else _distinct(
+            pair_sentence(row) if row.study == COMPARE and "p_holm" in row.details else row.details.get("verdict")
+            for row in rows
+        ),
         notes=_distinct(note for study in namesakes for note in study.notes),
         signatures=_distinct(row.signature for row in rows),
         people=_distinct(row.gold_signature for row in rows),
@@ -56,15 +61,8 @@ def _block(name: str, namesakes: Sequence[Study]) -> StudyBlock:
     )
 
 
-def _distinct(texts: Iterable[str | None]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(text for text in texts if text))
-
-
-def _verdict(row: Row) -> str | None:
-    if row.study == COMPARE and "p_holm" in row.details:
-        return pair_sentence(row)
-    verdict = row.details.get("verdict")
-    return verdict if isinstance(verdict, str) else None
+def _distinct(texts: Iterable[object]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for text in texts if text and isinstance(text, str)))
 
 
 def _table(kind: str, namesakes: Sequence[Study], *, titled: bool) -> StudyTable:
@@ -74,7 +72,9 @@ def _table(kind: str, namesakes: Sequence[Study], *, titled: bool) -> StudyTable
     columns = [column for column in _ORDER if any(column in names for names in by_column)]
     names = [tuple(cells.get(column, "") for column in columns) for cells in by_column]
     numbers = [number for number, _ in numbered]
-    if _clash(numbers, names):
+    first: dict[tuple[str, ...], int] = {}
+    # Where rows of two studies would look the same, their numbers tell them apart.
+    if any(first.setdefault(cells, number) != number for number, cells in zip(numbers, names, strict=True)):
         columns.insert(0, _NUMBER)
         names = [(str(number), *cells) for number, cells in zip(numbers, names, strict=True)]
     words = about(kind)
@@ -91,24 +91,13 @@ def _table(kind: str, namesakes: Sequence[Study], *, titled: bool) -> StudyTable
 def _names(row: Row) -> dict[str, str]:
     """What a row is about, by column; what does not apply is left out."""
     names = {name: getattr(row, name) for name in _ORDER if name in Row.model_fields}
-    names["aspect"] = _aspect(row)
+    names["aspect"] = row.aspect or row.gold_aspect
+    if row.aspect and row.gold_aspect and row.aspect != row.gold_aspect:
+        names["aspect"] = f"{row.aspect} against {row.gold_aspect}"
     names |= {name: text for name in _DETAILS if isinstance(text := row.details.get(name), str)}
     if isinstance(run := row.details.get("run"), str):
-        names["run"] = PurePath(run).name  # where it lies is nobody's business but the owner's
+        names["run"] = PurePath(run).name  # local paths are not written
     return {name: text for name, text in names.items() if text}
-
-
-def _aspect(row: Row) -> str | None:
-    """`completeness`; `rouge1 against completeness` where judge and people were asked different things."""
-    if row.aspect and row.gold_aspect and row.aspect != row.gold_aspect:
-        return f"{row.aspect} against {row.gold_aspect}"
-    return row.aspect or row.gold_aspect
-
-
-def _clash(numbers: Sequence[int], names: Sequence[tuple[str, ...]]) -> bool:
-    """Whether rows of two studies would look the same."""
-    first: dict[tuple[str, ...], int] = {}
-    return any(first.setdefault(cells, number) != number for number, cells in zip(numbers, names, strict=True))
 
 
 # ---- headings and meanings

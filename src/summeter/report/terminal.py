@@ -11,6 +11,7 @@ from summeter.meta.verdicts import Comparison
 from summeter.pages.numbers import number, with_interval
 from summeter.records import JudgeKey, judge_names
 from summeter.report.blocks import Reliability
+from summeter.report.head_to_head import columns_of
 from summeter.report.words import gloss
 from summeter.scoring import COMPOSITE, PairScore, SystemTable
 from summeter.tables import Best, Table, clean, escape_markdown
@@ -19,7 +20,6 @@ from summeter.tables import number as plain_number
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.text import Text
 
 Key = tuple[str, str, str]
 # Stands for the middle of a name that is cut.
@@ -48,7 +48,12 @@ def ranking(table: SystemTable, console: Console) -> None:
         if console.is_terminal:
             _rich(table, heads, columns, console)
         else:
-            for line in _plain(table, heads, columns):
+            rows = [
+                [heads.systems[clean(system)], *(_cell(table, system, column) for column in columns)]
+                for system in table.ranking()
+            ]
+            plain = Table.of(["system", *(tuple(heads.column(column)) for column in columns)], rows)
+            for line in plain.text(rule=True).split("\n"):
                 console.print(line, markup=False, highlight=False, soft_wrap=True)
     console.print()
     for line in [*_notes(table), *heads.note()]:
@@ -62,10 +67,11 @@ def pairs(scores: Sequence[PairScore], console: Console) -> None:
     with interval, the documents, and the share of them on which the verdict turned with the order of showing.
     Settled ones are bold in a terminal.
     """
-    for at, group in enumerate(_groups(scores)):
+    for at, group in enumerate(columns_of(scores)):
         if at:
             console.print()
-        console.print(_heading(group[0]), style="bold", markup=False, highlight=False, soft_wrap=True)
+        heading = clean(f"Head to head on {gloss(group[0].aspect).title} ({group[0].judge})")
+        console.print(heading, style="bold", markup=False, highlight=False, soft_wrap=True)
         systems = fitted((clean(name) for pair in group for name in (pair.system, pair.rival)), _PAIRED)
         table = Table.of([""] * 4, [_pair_cells(pair, systems) for pair in map(PairScore.leading, group)])
         for pair, line in zip(group, table.text().split("\n")[1:], strict=True):
@@ -86,17 +92,6 @@ def trust(blocks: Sequence[Reliability], console: Console) -> None:
 def _reliability(block: Reliability) -> str:
     values = ", ".join(f"{row.system} {number(row.value)}{' !' if block.flagged(row) else ''}" for row in block.rows)
     return f"{block.sentence} rho by system: {values}".replace("−", "-").replace("–", "-")
-
-
-def _groups(scores: Sequence[PairScore]) -> list[list[PairScore]]:
-    groups: dict[Key, list[PairScore]] = {}
-    for pair in scores:
-        groups.setdefault((pair.judge, pair.signature, pair.aspect), []).append(pair)
-    return list(groups.values())
-
-
-def _heading(pair: PairScore) -> str:
-    return clean(f"Head to head on {gloss(pair.aspect).title} ({pair.judge})")
 
 
 def _pair_cells(pair: PairScore, names: Mapping[str, str] | None = None) -> list[str]:
@@ -252,15 +247,6 @@ def _cell(table: SystemTable, system: str, column: Key) -> tuple[str, ...]:
     return Best(shown) if Comparison.of(table, column).best == system else shown
 
 
-def _plain(table: SystemTable, heads: _Heads, columns: Sequence[Key]) -> list[str]:
-    """Fixed columns of text; a cell may be three lines high."""
-    rows = [
-        [heads.systems[clean(system)], *(_cell(table, system, column) for column in columns)]
-        for system in table.ranking()
-    ]
-    return Table.of(["system", *(tuple(heads.column(column)) for column in columns)], rows).text(rule=True).split("\n")
-
-
 def _rich(table: SystemTable, heads: _Heads, columns: Sequence[Key], console: Console) -> None:
     from rich import box
     from rich.table import Table
@@ -269,7 +255,10 @@ def _rich(table: SystemTable, heads: _Heads, columns: Sequence[Key], console: Co
     table_view = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_lines=False, header_style="bold", padding=(0, 1, 0, 0))
     table_view.add_column("system", overflow="fold")
     for column in columns:
-        table_view.add_column(_rich_head(heads.column(column)), overflow="fold")
+        first, *more = heads.column(column)
+        head = Text(first)
+        head.append("".join(f"\n{line}" for line in more), style="not bold")
+        table_view.add_column(head, overflow="fold")
     for system in table.ranking():
         cells = [Text(heads.systems[clean(system)], style="bold")]
         for column in columns:
@@ -279,14 +268,6 @@ def _rich(table: SystemTable, heads: _Heads, columns: Sequence[Key], console: Co
             cells.append(text)
         table_view.add_row(*cells, end_section=False)
     console.print(table_view)
-
-
-def _rich_head(lines: Sequence[str]) -> Text:
-    from rich.text import Text
-
-    head = Text(lines[0])
-    head.append("".join(f"\n{line}" for line in lines[1:]), style="not bold")
-    return head
 
 
 def _notes(table: SystemTable) -> list[str]:

@@ -60,7 +60,7 @@ class RunView:
 
     @property
     def name(self) -> str:
-        """The folder's own name: where it lies is nobody's business but the owner's."""
+        """The folder's own name; local paths are not written."""
         return self.folder.folder.resolve().name
 
     @property
@@ -120,7 +120,9 @@ class RunView:
             KeyFacts.of(document.key_facts, "given") for document in self.shown.documents.values() if document.key_facts
         ]
         for judge in self.manifest.judges:
-            lists.extend(_prepared_lists(self.folder, judge))
+            # What an evaluator derived: prepared data that hold `key_facts` (texts) and their `origin`.
+            rows = prepared_rows(self.folder.folder / "prepared" / f"{judge.file}.jsonl")
+            lists += [facts for _, row in rows if (facts := _facts(row["data"])) is not None]
         # The list given with the data wins over an equal one from elsewhere.
         return {facts.id: facts for facts in reversed(lists)}
 
@@ -185,12 +187,6 @@ def _reduction(view: RunView, judge: JudgeEntry) -> str:
     if (scale := scale_of(judge.signature)) is not None:
         return f"mean of ratings from {scale[0]:g} to {scale[1]:g}"
     return _REDUCTIONS[judge.reduce]
-
-
-def _prepared_lists(run: RunFolder, judge: JudgeEntry) -> list[KeyFacts]:
-    """Key-fact lists an evaluator derived: prepared data that hold `key_facts` (texts) and their `origin`."""
-    rows = prepared_rows(run.folder / "prepared" / f"{judge.file}.jsonl")
-    return [facts for _, row in rows if (facts := _facts(row["data"])) is not None]
 
 
 def _facts(data: object) -> KeyFacts | None:
