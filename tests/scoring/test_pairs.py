@@ -40,17 +40,6 @@ def test_means_n_missing_and_flips() -> None:
     assert one.low <= one.value <= one.high
 
 
-def test_one_order_only_has_no_flip_rate() -> None:
-    (one,) = pair_scores(preferences([verdict("d1", "b", "a", 1.0), verdict("d2", "b", "a", 1.0)]))
-    assert (one.system, one.value, one.flip_rate) == ("a", 0.0, None)
-
-
-def test_nothing_usable_has_a_reason() -> None:
-    (one,) = pair_scores(preferences([verdict("d1", "a", "b", None)]))
-    assert (one.value, one.n, one.missing) == (None, 0, 1)
-    assert one.reason
-
-
 def test_aspects_and_pairs_stand_apart() -> None:
     rows = [verdict("d1", "a", "b", 1.0), verdict("d1", "a", "c", 1.0), verdict("d1", "a", "b", 0.0, "relevance")]
     assert [(one.rival, one.aspect, one.value) for one in pair_scores(preferences(rows))] == [
@@ -74,13 +63,6 @@ def test_seen_from_the_other_side() -> None:
     assert (other.low, other.high) == (1 - one.high, 1 - one.low)
     assert other.turned() == one
     assert one.leading() == other == other.leading()
-
-
-def test_nobody_leads_in_a_tie_or_without_a_value() -> None:
-    for value in (0.5, None):
-        (one,) = pair_scores(preferences([verdict("d1", "a", "b", value)]))
-        assert one.leading() == one
-        assert not one.settled
 
 
 def test_a_preference_is_settled_by_its_interval_and_enough_documents() -> None:

@@ -45,17 +45,6 @@ def test_a_hundred_per_cent_is_all_of_them() -> None:
     assert "4799 of 4800 replies usable (99.9%)" in str(reply_counts([*rows, judgment("x", 0, reason="no JSON: -")])[0])
 
 
-def test_two_replies_about_one_item_are_two() -> None:
-    (found,) = reply_counts([judgment("a", 0, call="1"), judgment("a", 1, call="2", reason="no JSON: prose")])
-    assert (found.replies, found.usable, found.faults) == (2, 1, {"no_json": 1})
-
-
-def test_judges_without_calls_have_no_replies() -> None:
-    assert reply_counts([judgment("a", 0, call=None)]) == []
-    one, two = reply_counts([judgment("a", 0, signature="x|v:1"), judgment("a", 0, signature="y|v:1")])
-    assert (one.judge, two.judge) == ("x", "y")
-
-
 @pytest.mark.parametrize("fault", [fault for fault in REPLY_FAULTS if fault != "refused"])
 def test_a_reason_names_its_class(fault: str) -> None:
     error = ReplyError("what: it says: refused: no", fault=fault)  # type: ignore[arg-type]

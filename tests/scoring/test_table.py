@@ -88,13 +88,6 @@ def test_hostile_names_come_back_as_they_are(tmp_path: Path) -> None:
     assert columns(JudgmentTable.read(file)) == columns(JudgmentTable.of(odd))
 
 
-def test_many_lines_keep_their_order(tmp_path: Path) -> None:
-    many = [judgment(None, "summary", value=float(i), target={"document_id": f"d{i}"}) for i in range(20_000)]
-    table = JudgmentTable.read(write(tmp_path / "judge.jsonl", [one.line for one in many]))
-    assert table.value.tolist() == [float(i) for i in range(20_000)]
-    assert table.document.names == tuple(f"d{i}" for i in range(20_000))
-
-
 def test_a_line_longer_than_the_reader_takes_is_read_all_the_same(tmp_path: Path) -> None:
     long = [judgment(0, value=1.0, reason="x" * 3_000_000), judgment(1, value=0.5)]
     table = JudgmentTable.read(write(tmp_path / "judge.jsonl", [one.line for one in long]))
@@ -106,15 +99,6 @@ def test_row_keys_are_equal_exactly_where_rows_are(rows: list[tuple[int, ...]]) 
     # Five columns of a million values overflow 63 bits unless they are renumbered on the way.
     key = row_keys(*(np.array(column, np.int64) for column in zip(*rows, strict=True)))
     assert len(set(key.tolist())) == len(set(rows))
-
-
-def test_such_lines_are_read_as_fast_as_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The slow way through records is for lines that cannot be read otherwise.
-    monkeypatch.setattr("summeter.scoring.table._AS_RECORDS", 0)
-    monkeypatch.setattr("summeter.scoring.table.read_lines", None)
-    rng = random.Random(1)
-    file = write(tmp_path / "judge.jsonl", [disordered(one, rng) for one in MIXED])
-    assert len(JudgmentTable.read(file)) == len(MIXED)
 
 
 def test_a_key_that_a_record_may_lack_has_its_default(tmp_path: Path) -> None:
@@ -158,13 +142,6 @@ def test_a_damaged_line_is_named(tmp_path: Path, line: str, field: str | None) -
         JudgmentTable.read(file)
     (fault,) = told.value.faults
     assert (fault.file, fault.line, fault.field) == (str(file), 2, field)
-
-
-def test_what_is_absent_or_empty_has_no_rows(tmp_path: Path) -> None:
-    (tmp_path / "empty.jsonl").touch()
-    tables = [JudgmentTable.read(tmp_path / "none.jsonl", tmp_path / "empty.jsonl"), JudgmentTable.of([])]
-    assert [len(table) for table in (*tables, JudgmentTable.join([]))] == [0, 0, 0]
-    assert tables[0].questions() == {}
 
 
 def test_rows_are_chosen_by_name_and_grouped_in_order() -> None:
