@@ -142,11 +142,10 @@ def _python(tree: Path, code: str, *arguments: str) -> str:
 def extended(tree: Path, page: dict[str, str]) -> Path:
     """A tree with one more coefficient."""
     section = page[COEFFICIENT]
-    member, function, row = _blocks(section)
+    function, row = _blocks(section)
     correlation = "stats/correlation.py"
-    _insert(tree, section, "choices.py", member, behind='    KENDALL_C = "kendall_c"\n')
     _insert(tree, section, correlation, f"{function}\n\n", before="class Correlation(NamedTuple):\n")
-    _insert(tree, section, correlation, row, behind="CORRELATIONS: dict[Coefficient, Correlation] = {\n")
+    _insert(tree, section, correlation, row, behind="CORRELATIONS = _Correlations({\n")
     return tree
 
 

@@ -62,15 +62,6 @@ class Tie(StrEnum):
     DROP = "drop"
 
 
-class Coefficient(StrEnum):
-    """The correlation coefficients, by the names printed in every table."""
-
-    PEARSON = "pearson"
-    SPEARMAN = "spearman"
-    KENDALL_B = "kendall_b"
-    KENDALL_C = "kendall_c"
-
-
 USUAL_COEFFICIENTS = ("pearson", "spearman", "kendall_b")
 """What studies compute where no coefficient is named."""
 PAIRWISE = "pairwise_accuracy"

@@ -17,11 +17,9 @@ from summeter.engine.runs import Run
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
 from summeter.meta import advise, compare_evaluators
 from summeter.meta._advise import overview
-from summeter.meta.results import Study
 from summeter.records import Item, Judgment, UsageError
 from summeter.report.frontier import frontier_svg
 from summeter.runs.usage import Usage
-from summeter.stats import error_to_find, labels_to_find
 
 
 class Noisy(Evaluator):
@@ -42,16 +40,6 @@ class Noisy(Evaluator):
             builder.ok("faithfulness", "sentence", place, value=label + rng.gauss(0, self.noise))
             for place, label in enumerate(labels)
         ]
-
-
-class Louder(Noisy):
-    """Twice the value: the same order."""
-
-    name: ClassVar[str] = "louder"
-
-    async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-        rows = await super().judge(item, prepared, tools)
-        return [row.model_copy(update={"value": 2 * (row.value or 0.0)}) for row in rows]
 
 
 def data(documents: int = 40) -> list[dict[str, Any]]:
@@ -86,9 +74,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return evaluate(data(), judges, out=tmp_path_factory.mktemp("advise") / "run")
 
 
-UNKNOWN = {"value": None, "status": "undefined", "reason": "its judgments were imported"}
-
-
 def recommended(study: Any) -> str:
     (row,) = [row for row in study if row.details.get("recommended")]
     return str(row.signature)
@@ -116,11 +101,6 @@ def test_sentences_serve_where_all_have_them_and_the_cheapest_equal_is_recommend
     assert sorted(costs.values()) == pytest.approx([1.0, 2.0, 9.0])
 
 
-def test_a_better_judge_is_worth_its_money_where_the_labels_tell_it_apart(run: Run) -> None:
-    study = advise(with_costs(run, **{"0.3": 9.0, "0.32": 9.0, "3.0": 0.0}), resamples=300, judge=None)
-    assert "noise:3" not in recommended(study)
-
-
 def test_a_judge_that_is_worse_than_chance_is_not_recommended(tmp_path: Path) -> None:
     rows = data(20)
     for row in rows:  # people say the opposite of what the judge reads
@@ -135,13 +115,6 @@ def test_a_judge_that_may_be_chance_is_not_recommended(tmp_path: Path) -> None:
     (row,) = [row for row in study if row.statistic == "auroc" and row.system is None]
     assert (row.low or 0) <= 0.5 <= (row.high or 0)
     assert not row.details["recommended"]
-
-
-def test_few_documents_do_not_tell_a_judge_from_chance(tmp_path: Path) -> None:
-    """Five documents, on which it is right throughout: an interval of width 0, and no recommendation."""
-    study = advise(evaluate(data(5), [Noisy(noise=0.01)], out=tmp_path / "few"), resamples=50)
-    (row,) = [row for row in study if row.statistic == "auroc" and row.system is None]
-    assert (row.value, row.details["recommended"]) == (1.0, False)
 
 
 @pytest.mark.parametrize("draws", ["0", "1"])
@@ -218,18 +191,6 @@ def test_a_judge_that_cannot_be_compared_is_named(tmp_path: Path) -> None:
     assert any("rater" in note for note in study.notes)
 
 
-def test_judges_of_one_order_differ_by_nothing(tmp_path: Path) -> None:
-    study = advise(evaluate(data(20), [Noisy(noise=0.3), Louder(noise=0.3)], out=tmp_path / "twins"), resamples=200)
-    difference, needed = study.one(statistic="difference"), study.one(statistic="labels_needed")
-    assert (difference.value, difference.details["better"], needed.value) == (0.0, None, None)
-
-
-def test_labels_by_hand() -> None:
-    # From an error of .1 / 1.96 at 50 labels: 50 (.1 / .05)^2; 80 % power takes (2.8016 / 1.96)^2 times as many.
-    assert labels_to_find(50, 0.1 / 1.959964, error_to_find(0.05)) == 200
-    assert labels_to_find(50, 0.1 / 1.959964, error_to_find(0.05, power=0.8)) == 409
-
-
 def test_the_figures_of_a_judge_are_of_one_run(tmp_path: Path, run: Run) -> None:
     fewer = evaluate(data(12), [Noisy(noise=0.3)], out=tmp_path / "fewer")
     (signature,) = {judgment.signature for judgment in fewer.judgments()}
@@ -278,19 +239,6 @@ def test_the_picture_marks_the_frontier(run: Run) -> None:
     assert [circle.get("fill") for circle in picture.findall(f".//{name}circle")].count("#06c") == 1
 
 
-def test_without_prices_the_picture_shows_agreement(run: Run) -> None:
-    """Imported judgments, say, have no price: all judges stand in the strip of unknown cost, and none is joined."""
-    study = advise(run, resamples=100)
-    rows = [row if row.statistic != "cost_per_1000" else row.model_copy(update=UNKNOWN) for row in study]
-    picture = ET.fromstring(frontier_svg(Study("advise", rows)))
-    name = "{http://www.w3.org/2000/svg}"
-    circles = picture.findall(f".//{name}circle")
-    assert len({circle.get("cy") for circle in circles}) == 3
-    assert len({circle.get("cx") for circle in circles}) == 1
-    assert picture.findall(f".//{name}text[@class='unknown']")
-    assert not picture.findall(f".//{name}polyline")
-
-
 def test_the_command_prints_the_contract_and_draws(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "frontier.svg"
     arguments = ["advise", str(run.folder), "--resamples", "50", "-o", str(out)]
@@ -302,9 +250,3 @@ def test_the_command_prints_the_contract_and_draws(run: Run, tmp_path: Path) -> 
     assert out.read_text().startswith("<svg")
     plain = CliRunner().invoke(app, arguments)
     assert "faithfulness: use " in plain.stdout
-
-
-def test_without_labels_it_says_so(tmp_path: Path) -> None:
-    rows = [{key: value for key, value in row.items() if key != "human"} for row in data(3)]
-    with pytest.raises(UsageError):
-        advise(evaluate(rows, [Noisy()], out=tmp_path / "run"))

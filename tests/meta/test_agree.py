@@ -14,11 +14,11 @@ from meta.duels import sound
 from meta.makers import judgment, people, ratings, sentences, voted
 
 from summeter.data.dataset import load
-from summeter.meta._agree import AgreeOptions, agree, export, leave_one_out, override_rate, usual
+from summeter.meta._agree import AgreeOptions, agree, export, leave_one_out, override_rate
+from summeter.meta.coefficients import COEFFICIENTS
 from summeter.meta.measure import estimate
 from summeter.meta.results import Study, resampling
 from summeter.meta.sample import Rater, Sample, Units
-from summeter.meta.statistics import COEFFICIENTS
 from summeter.records import Judgment, Span, Target, UsageError
 from summeter.scoring.table import JudgmentTable, Names
 from summeter.stats import fleiss_kappa, gwet_ac1, gwet_ac2, krippendorff_alpha, mean_cohen_kappa
@@ -149,15 +149,6 @@ def test_draws_are_what_the_statistic_gives_on_drawn_units(rows: list[list[float
             ), name
 
 
-@given(votes_strategy)
-def test_slots_change_no_anonymous_coefficient(rows: list[list[float]]) -> None:
-    votes = np.array(rows).T
-    one, two = krippendorff_alpha(votes, "interval"), krippendorff_alpha(cast(votes).slots, "interval")
-    assert (one.value is None) == (two.value is None)
-    assert one.value is None or two.value == pytest.approx(one.value, abs=1e-12)
-    assert (one.n, one.details.get("votes")) == (two.n, two.details.get("votes"))
-
-
 @settings(max_examples=30)
 @given(votes_strategy)
 def test_the_order_of_votes_changes_nothing(rows: list[list[float]]) -> None:
@@ -172,21 +163,6 @@ def test_the_order_of_votes_changes_nothing(rows: list[list[float]]) -> None:
         other = two.one(statistic=row.statistic)
         assert (row.n, row.missing) == (other.n, other.missing)
         assert (row.value is None and other.value is None) or other.value == pytest.approx(row.value, abs=1e-12)
-
-
-def test_many_raters_are_spared_the_pairs() -> None:
-    assert "kappa_cohen" not in usual(cast(np.ones((11, 2))))
-    assert "kappa_cohen" in usual(cast(np.ones((10, 2))))
-
-
-def test_rater_deviation_is_the_population_one() -> None:
-    # Votes 5 4 3: squared deviations 1 0 1, mean 2/3; votes 4 4 4: 0; one vote: none.
-    votes = np.array([[5.0, 4, 1], [4, 4, np.nan], [3, 4, np.nan]])
-    got = estimate(cast(votes), "rater_deviation", resampling(0)).estimate
-    assert got.value == pytest.approx((np.sqrt(2 / 3) + 0) / 2)
-    assert (got.n, got.missing) == (2, 1)
-    alone = estimate(cast(np.array([[1.0, 2.0]])), "rater_deviation", resampling(0)).estimate
-    assert alone.reason == "no item has 2 votes"
 
 
 def test_each_annotator_and_leave_one_out() -> None:
@@ -239,24 +215,6 @@ def test_all_annotators_at_once_agree_with_the_others_as_one_by_one(
     assert len(found) == 4
 
 
-def test_one_annotator_alone_has_no_others() -> None:
-    rows = [judgment(f"d{number}", "A", number % 2, signature="human.ratings|v:1") for number in range(4)]
-    assert list(leave_one_out(JudgmentTable.of(rows), "alpha_nominal")) == []
-    with pytest.raises(UsageError, match="span_f1 is not a coefficient of votes"):
-        list(leave_one_out(JudgmentTable.of(rows), "span_f1"))
-
-
-def test_each_rater_of_ratings_beside_the_mean_of_the_others() -> None:
-    votes = {(f"d{i}", "A"): {"x": i, "y": i + 1, "z": i + 2} for i in range(1, 5)}
-    study = agree(people(votes), each=True, resamples=0)
-    sound(study)
-    names = {row.statistic for row in study.where(study="annotator", judge="x")}
-    assert "ac2" not in names
-    assert "alpha_interval" in names
-    (merged,) = {row.gold_signature for row in study.where(study="annotator", judge="x")}
-    assert merged == "human.ratings|merge:mean|v:1"
-
-
 def test_others_who_all_call_a_pair_even_agree() -> None:
     cast = {"a": 0.5, "b": 0.5, "c": 0.5, "e": 1.0}
     rows = [
@@ -304,19 +262,6 @@ def test_a_judge_on_another_scale_cannot_agree() -> None:
     for row in study.where(judge="j"):
         assert row.value is None
         assert "outside people's scale (1 to 5)" in (row.reason or "")
-
-
-def test_by_domain_from_a_data_set() -> None:
-    rows = [
-        {"doc_id": f"d{i}", "system": "A", "document": "It rained.", "summary": "Rain.", "domain": domain,
-         "human": {"ratings": {"coherence": {"x": one, "y": two}}}}
-        for i, (domain, one, two) in enumerate([("news", 1, 1), ("news", 2, 2), ("chat", 1, 2), ("chat", 2, 1)])
-    ]  # fmt: skip
-    study = agree(load(rows), by="domain", resamples=0)
-    sound(study)
-    assert value(study, "alpha_nominal", domain="news") == 1.0
-    # chat: 1 2 against 2 1: observed 1, expected 2 * 2 * 2 / 12, so alpha = 1 - 1 / (2/3).
-    assert value(study, "alpha_nominal", domain="chat") == pytest.approx(-0.5)
 
 
 def test_scores_of_summaries_from_labels() -> None:
@@ -400,10 +345,6 @@ def test_no_votes_at_all() -> None:
             agree(people(RATED), **bad)  # type: ignore[arg-type]
 
 
-def test_columns_are_enough_without_spans() -> None:
-    assert value(agree(JudgmentTable.of(voted(LABELS)), resamples=0), "kappa_cohen") == pytest.approx(0.5)
-
-
 def test_overruled_both_ways() -> None:
     shown = sentences({("d1", "A"): [1, 1, 0, 0], ("d2", "A"): [1, None]})
     final = voted({("d1", "A"): [{"x": 1}, {"x": 0}, {"x": 0}, {"x": 1}], ("d2", "A"): [{"x": 1}, {"x": 1}]})
@@ -417,18 +358,6 @@ def test_overruled_both_ways() -> None:
     assert turned[0].gold_signature == "human.sentence_labels|annotator:x|v:1"
     with pytest.raises(UsageError, match="no sentence has both"):
         override_rate(ratings({"d1": {"A": 1.0}}), final)
-
-
-def test_overrides_are_broken_down_by_a_column() -> None:
-    shown = sentences({("d1", "A"): [1, 1], ("d1", "B"): [1, 0]})
-    final = voted({("d1", "A"): [{"x": 1}, {"x": 0}], ("d1", "B"): [{"x": 1}, {"x": 0}]})
-    study = override_rate(shown, final, by="system", resamples=0)
-    sound(study)
-    assert [study.where(system=system)[0].value for system in (None, "A", "B")] == [0.25, 0.5, 0.0]
-    assert study.where(system="A")[1].details["group"] == "shown 1"
-    by_document = override_rate(shown, final, by="document", resamples=0)
-    assert by_document[3].details["group"] == "d1"
-    assert by_document[4].details["group"] == "d1, shown 1"
 
 
 def test_votes_on_pairs_by_hand() -> None:

@@ -11,7 +11,7 @@ from meta.makers import people, ratings
 from scipy import stats as scipy_stats
 
 from summeter.data.dataset import Dataset, load
-from summeter.meta._bias import LENGTHS, _length_sums, bias, family_of, length_statistics, sign_p
+from summeter.meta._bias import _length_sums, bias, family_of, length_statistics, sign_p
 from summeter.records import Judgment, UsageError
 from summeter.stats import OrderEffect
 
@@ -110,23 +110,6 @@ def test_length_by_hand() -> None:
     assert part.value == pytest.approx(1.0)
     assert (part.n, part.missing, part.details["length"]) == (4, 0, "words")
     assert any("families were not given" in note for note in study.notes)
-
-
-def test_length_of_constant_scores_is_undefined() -> None:
-    items = [(f"d{i}", "A") for i in range(4)]
-    texts = {item: "word " * (i + 1) for i, item in enumerate(items)}
-    true = data(texts, dict.fromkeys(items, 3.0))
-    study = bias(judge(dict(zip(items, (1, 2, 3, 4), strict=True))), true, resamples=0)
-    sound(study)
-    assert study.one(statistic="partial_pearson").reason == "constant input"
-    assert study.one(statistic="length_judge").value == pytest.approx(1.0)
-
-
-def test_lengths_are_words_or_code_points() -> None:
-    assert LENGTHS["words"]("two  words\n") == 2
-    assert LENGTHS["characters"]("naïve 😀") == 7
-    with pytest.raises(UsageError, match="no length 'tokens'; there are: words, characters"):
-        bias(judge(OWN), [], length="tokens")
 
 
 # Two systems on two documents; the judge rates its own (A) two points higher than B, people one point.

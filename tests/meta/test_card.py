@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from summeter.data.dataset import load
-from summeter.data.overview import bucket
 from summeter.engine.api import evaluate
 from summeter.engine.outputs import import_outputs
 from summeter.meta._card import card, domain_stability, markdown, redaction_column
 from summeter.meta.context import Context
-from summeter.meta.results import CONTRACT, Study
+from summeter.meta.results import Study
 from summeter.records import UsageError
 from summeter.runs.run import RunFolder
 
@@ -76,11 +75,6 @@ class TestStability:
         talk = study.one(statistic="mean", judge="mine", system="b", domain="talk")
         assert (talk.value, talk.n, talk.missing) == (0.5, 1, 1)
 
-    def test_no_percentages_of_ratings_and_of_one_domain(self) -> None:
-        assert domain_stability([1.0, 5.0], shares=False).value is None
-        alone = domain_stability([0.5, None])
-        assert (alone.value, alone.reason) == (None, "fewer than 2 domains have a mean")
-
     @given(st.lists(st.floats(0, 1), min_size=2, max_size=6))
     def test_bounds(self, means: list[float]) -> None:
         value = domain_stability(means).value
@@ -101,11 +95,6 @@ class TestErrors:
                     and row.details["error_type"] == "relation error")  # fmt: skip
         assert (rate.value, rate.n) == (0.25, 16)  # 4 votes a summary, 4 summaries
 
-    def test_by_length_and_category(self, study: Study) -> None:
-        shares = [row for row in study if row.statistic == "error_share"]
-        assert {row.details.get("by") for row in shares} == {None, "length"}
-        assert {row.category for row in shares} == {None, "kind-a", "kind-b"}
-
     def test_joined_types_are_two_types_of_one_name_each(self) -> None:
         kinds = [{"x": "EntE+OutE"}, {"x": "out-of-context error"}, {"x": "NoE"}]
         rows = [{"doc_id": "d", "system": "a", "document": "One two.", "summary": "One. Two. Three.",
@@ -114,17 +103,6 @@ class TestErrors:
         shares = {row.details["error_type"]: (row.value, row.n) for row in study.where(statistic="error_share")
                   if row.system is None and "group" not in row.details}  # fmt: skip
         assert shares == {"entity error": (pytest.approx(1 / 3), 3), "out-of-context error": (pytest.approx(2 / 3), 3)}
-
-    def test_rows_name_the_model(self, tmp_path: Path) -> None:
-        rules = tmp_path / "rules.jsonl"
-        reply = [{"sentence": "One.", "reason": "No.", "category": "entity error"}]
-        rules.write_text(json.dumps({"reply": reply}) + "\n", encoding="utf-8")
-        rows = [{"doc_id": "d", "system": "a", "document": "One two.", "summary": "One."}]
-        run = evaluate(rows, ["finesure.fact_check"], models=f"scripted/{rules}", out=tmp_path / "run")
-        shares = card(run, resamples=20).where(statistic="error_share")
-        assert shares
-        assert {row.model for row in shares} == {row.model for row in card(run, resamples=20).where(statistic="mean")}
-        assert shares[0].model
 
 
 class TestPeopleAlone:
@@ -143,23 +121,6 @@ def _details(study: Study, kind: str) -> dict[str, Any]:
 
 
 class TestGroups:
-    def test_length(self, made: tuple[RunFolder, Any]) -> None:
-        assert [bucket(n, [10]) for n in (9, 10)] == ["under 10 words", "10 words or more"]
-        assert bucket(5, []) == "all"
-        with pytest.raises(UsageError, match="rising"):
-            card(made[0], edges=(5, 5))
-
-    def test_buckets_of_documents(self, made: tuple[RunFolder, Any]) -> None:
-        rows = card(made[0], edges=(8, 16), resamples=50)
-        found = {row.details["group"]: row.n + row.missing for row in rows.where(statistic="mean", judge="mine")
-                 if row.details.get("by") == "length"}  # fmt: skip
-        # Documents of 4, 8, 12, 16 and 20 words, two summaries each.
-        assert found == {"under 8 words": 2, "8-15 words": 4, "16 words or more": 4}
-
-    def test_category(self, study: Study) -> None:
-        row = study.one(statistic="mean", judge="mine", category="kind-b", domain=None)
-        assert (row.value, row.n, row.missing) == (0.5, 3, 2)
-
     def test_any_column(self, made: tuple[RunFolder, Any]) -> None:
         rows = card(made[0], by=("redacted",), resamples=50)
         found = {row.details["group"] for row in rows if row.details.get("by") == "redacted"}
@@ -219,9 +180,6 @@ class TestText:
         for title in ("## faithfulness by mine", "## By category", "## Types of error by people",
                       "## Redacted minus unredacted", "## How it was made"):  # fmt: skip
             assert title in text
-
-    def test_rows_have_the_contract(self, study: Study) -> None:
-        assert all(set(CONTRACT) <= set(row) for row in study.to_dicts())
 
 
 def test_the_bundled_example(example: Path, tmp_path: Path) -> None:

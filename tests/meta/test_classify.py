@@ -135,13 +135,6 @@ def test_a_threshold_is_tuned_on_the_named_split_and_tested_on_the_rest() -> Non
         classify(judged, gold, level="summary", tune="dev")
 
 
-def test_settings_that_contradict() -> None:
-    with pytest.raises(UsageError, match="not both"):
-        classify([], [], threshold=0.5, tune="dev")
-    with pytest.raises(UsageError, match="option tune"):
-        classify([], [], thresholds_by="origin")
-
-
 def test_success_is_usable_and_complete() -> None:
     # d1 complete; d2 one sentence unparsed; d3 one sentence too few; d4 one too many; d5 nobody asked the judge.
     said = {("d1", "A"): [1, 0], ("d3", "A"): [1], ("d4", "A"): [1, 1]}
@@ -152,14 +145,6 @@ def test_success_is_usable_and_complete() -> None:
     }  # fmt: skip
     row = classify(rows, voted(truth), **PLAIN).one(statistic="success_ratio")
     assert (row.value, row.n, row.missing) == (0.25, 4, 1)
-
-
-def test_a_whole_refusal_is_no_success() -> None:
-    rows = [*sentences({("d1", "A"): [1]}), judgment("d2", "A", None, aspect="faithfulness", status="refused")]
-    row = classify(rows, voted({("d1", "A"): [{"a": 1}], ("d2", "A"): [{"a": 1}]}), **PLAIN).one(
-        statistic="success_ratio"
-    )
-    assert (row.value, row.n) == (0.5, 2)
 
 
 def test_a_class_that_is_absent_leaves_no_balanced_accuracy() -> None:

@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from meta.makers import judgment
 
-from summeter.evaluators.finesure.fact_check import CATEGORIES
 from summeter.meta import errors
 from summeter.meta._errors import LOCALISATION, named_types
 from summeter.records import Judgment, UsageError
-from summeter.records.taxonomy import FINESURE, NO_ERROR, UNISUMEVAL
+from summeter.records.taxonomy import FINESURE, NO_ERROR
 
 
 def canonical_type(name: str, rename: dict[str, str] | None = None) -> str:
@@ -38,15 +37,6 @@ def gold(*raters: list[str | None]) -> list[Judgment]:
         one for number, kinds in enumerate(raters)
         for one in typed(kinds, f"a{number}", "human.sentence_labels|v:1")
     ]  # fmt: skip
-
-
-def test_the_names_are_those_of_the_fact_check() -> None:
-    assert CATEGORIES == {"finesure": FINESURE, "unisumeval": UNISUMEVAL}
-    frank = ["NoE", "OutE", "EntE", "RelE", "CircE", "GramE", "CorefE", "LinkE", "OtherE"]
-    assert [canonical_type(name) for name in frank] == list(FINESURE)
-    assert [canonical_type(name) for name in (*FINESURE, *UNISUMEVAL)] == [*FINESURE, *UNISUMEVAL]
-    assert canonical_type("Out-of-Article") == "out-of-article error"
-    assert canonical_type("Error") == "Error"
 
 
 def test_types_can_be_renamed_before_they_are_compared() -> None:
@@ -146,11 +136,6 @@ def test_annotators_sets_are_merged_by_majority() -> None:
     assert row.gold_signature == "human.sentence_labels|types:majority|match:exact|v:1"
 
 
-def test_unknown_rules_are_named() -> None:
-    with pytest.raises(UsageError, match="no match 'majority'; there are: any, all, exact"):
-        errors(typed(["EntE"]), gold(["EntE"]), match="majority")
-
-
 @given(st.lists(st.tuples(st.sampled_from(FINESURE), st.sampled_from(FINESURE)), min_size=1, max_size=20))
 def test_the_counts_add_up(cells: list[tuple[str, str]]) -> None:
     if all(kind == NO_ERROR for kind, _ in cells) or all(kind == NO_ERROR for _, kind in cells):
@@ -178,13 +163,6 @@ def test_finesures_samples(shared: Path, tmp_path: Path) -> None:
     study = errors(RunFolder(tmp_path / "run"), data)
     whole = next(row for row in study if "confusion" in row.details)
     assert (whole.value, whole.n) == (0.4, 5)
-
-
-def test_merged_types_need_no_votes() -> None:
-    people = typed(["EntE", "OutE", "NoE"], "people", "human.sentence_labels|v:1")
-    judge = typed(["entity error", "entity error", "no error"])
-    row = next(row for row in errors(judge, people, min_votes=2) if "confusion" in row.details)
-    assert (row.value, row.n, row.details["gold_unclear"]) == (0.5, 2, 0)
 
 
 def test_why_there_is_no_share_is_true() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from meta.makers import judgment, people, sentences, voted
 
 from summeter.meta import Level, Tie, prefer
-from summeter.meta.gold import Aggregation, aggregate_votes, aspects, blocks, decisions, gold_scores, votes
+from summeter.meta.gold import Aggregation, aspects, blocks, gold_scores, votes
 from summeter.meta.sample import Sample
 from summeter.records import Judgment, UsageError
 from summeter.scoring import JudgmentTable
@@ -24,13 +24,6 @@ ITEM = ("d", "A")
 def one(judgments: list[Judgment], aspect: str = "coherence", level: Level = Level.SUMMARY, **rule: object) -> Sample:
     (made,) = gold_scores(JudgmentTable.of(judgments), aspect, level, Aggregation(**rule))  # type: ignore[arg-type]
     return made
-
-
-def test_ratings_are_averaged_by_default() -> None:
-    got = one(people({ITEM: {"a": 4, "b": 5, "c": None}}))
-    assert got.value.tolist() == [4.5]
-    assert got.judge.signature == "human.ratings|merge:mean|v:1"
-    assert got.judge.judge == "people"
 
 
 def test_means_of_the_same_ratings_tie_in_whatever_order_they_were_given() -> None:
@@ -157,13 +150,6 @@ def test_the_composite_of_people_is_the_mean_of_the_three() -> None:
     assert list(got.why.labels()) == [None, "not all of the aspects"]
 
 
-def test_decisions_need_a_yes_or_no() -> None:
-    shares = one(voted({ITEM: [{"a": 1}, {"a": 0}], ("d", "B"): [{"a": 1}]}), "faithfulness")
-    with pytest.raises(UsageError, match="not a yes or no"):
-        decisions(shares)
-    assert decisions(shares, 1.0).value.tolist() == [0.0, 1.0]
-
-
 def test_votes_are_a_matrix_of_raters_and_units() -> None:
     got = votes(
         JudgmentTable.of(voted({ITEM: [{"a": 1, "b": 0}, {"a": None, "b": 1}]})), "faithfulness", Level.SENTENCE
@@ -173,17 +159,3 @@ def test_votes_are_a_matrix_of_raters_and_units() -> None:
     assert [rater.judge for rater in got.raters] == ["a", "b"]
     assert (got.level, got.source, got.units.index.tolist()) == ("sentence", "sentence_labels", [0, 1])
     assert votes(JudgmentTable.of([]), "faithfulness", Level.SENTENCE) is None
-
-
-def test_rules_are_checked() -> None:
-    with pytest.raises(UsageError, match="at least 1"):
-        Aggregation(min_votes=0)
-    with pytest.raises(UsageError, match="tie rule is one of"):
-        Aggregation(tie="coin")
-
-
-def test_merging_leaves_one_row_a_unit_in_order() -> None:
-    rows = JudgmentTable.of(people({("d2", "A"): {"a": 1, "b": 2}, ("d1", "A"): {"a": 3}}))
-    got = aggregate_votes(rows, "mean")
-    assert dict(zip(got.document.labels(), got.value.tolist(), strict=True)) == {"d2": 1.5, "d1": 3.0}
-    assert set(got.judge.labels()) == {"people"}

@@ -7,14 +7,14 @@ import pytest
 from meta.makers import people, ratings
 
 from summeter.choices import Average, Level
-from summeter.meta import agree, correlate, statistics
+from summeter.meta import correlate
+from summeter.meta.coefficients import STATISTICS, Statistic
 from summeter.meta.context import Context
 from summeter.meta.gold import gold_scores
 from summeter.meta.inputs import judge_input
 from summeter.meta.measure import estimate, measure
 from summeter.meta.results import resampling
 from summeter.meta.sample import Rater, Sample, Units
-from summeter.meta.statistics import STATISTICS, Statistic
 from summeter.scoring.table import JudgmentTable, Names
 from summeter.stats import Measured
 from summeter.stats.base import Floats, Ints
@@ -43,12 +43,6 @@ def mean_gap(sample: Sample, clusters: Ints) -> Measured:
     return Measured(float(gaps.mean()), len(gaps), weighted=weighted)
 
 
-def spread(sample: Sample, clusters: Ints) -> Measured:
-    """The largest difference of two votes on a unit, in the mean over units."""
-    gaps = np.ptp(sample.slots, axis=0)
-    return Measured(float(gaps.mean()), len(sample), rows=gaps)
-
-
 class TestANewStatistic:
     """One row of the table makes it known to the studies, with interval, groups and averages."""
 
@@ -62,24 +56,7 @@ class TestANewStatistic:
         assert (rows[0].n, rows[0].judge, rows[0].gold_aspect) == (18, "j", "coherence")
         assert (rows[0].low, rows[0].high) == (pytest.approx(-1 / 3), pytest.approx(-1 / 3))  # each document has all
         within = estimate(both(), "mean_gap", DRAWS, Average.SYSTEM)
-        assert within.estimate.value == pytest.approx(-1 / 3)
-        assert {system: got.value for system, got in within.by_group.items()} == {"A": 0.0, "B": -1.0, "C": 0.0}
-
-    def test_of_many_raters(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setitem(STATISTICS, "spread", Statistic("spread", spread))  # type: ignore[arg-type]
-        monkeypatch.setattr(statistics, "COEFFICIENTS", (*statistics.COEFFICIENTS, "spread"))
-        votes = people({("d1", "A"): {"x": 1, "y": 3}, ("d2", "A"): {"x": 4, "y": 4}})
-        row = agree(votes, coefficients=("alpha_interval",), resamples=50).one(statistic="alpha_interval")
-        sample = next(_samples(votes))
-        got = estimate(sample, "spread", DRAWS).estimate
-        assert (got.value, got.n, got.low, got.high) == (1.0, 2, 0.0, 2.0)
-        assert row.n == 2
-
-
-def _samples(votes: list[object]) -> object:
-    from summeter.meta._agree import AgreeOptions, votes_to_compare
-
-    return votes_to_compare(JudgmentTable.of(votes), AgreeOptions())  # type: ignore[arg-type]
+        assert within.value == pytest.approx(-1 / 3)
 
 
 def test_a_classifier_within_documents_is_the_mean_of_documents() -> None:
@@ -91,7 +68,7 @@ def test_a_classifier_within_documents_is_the_mean_of_documents() -> None:
     raters = [Rater("j", "j|v:1", None, "faithfulness"), Rater("people", "human|v:1", None, "faithfulness")]
     sample = Sample.of_values(units, raters, values.astype(float))
     got = estimate(sample, "balanced_accuracy", DRAWS, Average.DOCUMENT)
-    assert got.estimate.value == pytest.approx(0.75)
+    assert got.value == pytest.approx(0.75)
     assert (got.details["groups"], got.details["groups_too_small"]) == (2, 1)
 
 

@@ -10,7 +10,7 @@ import pytest
 from pydantic import Field
 
 from summeter.meta import bias, errors, overlap
-from summeter.meta.options import STUDIES, Choice, CommandLine, Draws, Judges, Pairs, People, study
+from summeter.meta.options import STUDIES, Choice, CommandLine, Draws, Judges, Pairs, study
 from summeter.records import UsageError
 
 SHARED = "aspect, judge, resamples, confidence, seed"
@@ -70,10 +70,6 @@ def test_what_is_required_is_asked_for() -> None:
 
     with pytest.raises(UsageError, match=r"^column is missing; give column=\.\.\.$"):
         Needs.of({})
-
-
-def test_a_choice_becomes_a_member() -> None:
-    assert repr(People(tie="low").tie) == "<Tie.LOW: 'low'>"
 
 
 def test_studies_are_known_by_name_with_all_that_describes_them() -> None:

@@ -57,10 +57,6 @@ class TestEasiness:
         assert easiness(["a"], []) == (0.0, None, 0.0, 1, 0, "no reference claims")
         assert easiness(["a"], ["b"]).f1 == 0.0
 
-    def test_a_matrix_of_another_shape(self) -> None:
-        with pytest.raises(ValueError, match="shape"):
-            easiness_of([[1.0]], 2, 1)
-
     @given(TEXTS, TEXTS)
     def test_bounds_and_turning_round(self, one: list[str], two: list[str]) -> None:
         here, there = easiness(one, two), easiness(two, one)
@@ -85,16 +81,6 @@ class TestStudy:
         assert f1.details["f1_of_means"] == pytest.approx(2 * 0.9 * (1.4 / 3) / (0.9 + 1.4 / 3))
         assert precision.details["missing_reasons"] == {"a list is missing": 2, "no claims": 1}
         assert all(set(CONTRACT) <= set(row) for row in study.to_dicts())
-
-    def test_by_domain(self) -> None:
-        context = Context(domains={"d1": "news", "d2": "talk", "d3": "talk"})
-        study = overlap(self.FIRST, self.SECOND, context=context, by="domain")
-        row = study.one(statistic="precision", domain="talk")
-        assert (row.value, row.n, row.missing) == (1.0, 1, 1)
-
-    def test_nothing_in_common(self) -> None:
-        with pytest.raises(UsageError, match="no document in common"):
-            overlap(of_documents({"a": ["x"]}, "one"), of_documents({"b": ["x"]}, "two"))
 
 
 def rows(*cells: dict[str, Any]) -> str:
@@ -140,11 +126,6 @@ class TestLists:
         assert (row.value, row.n) == (0.5, 2)
         by_system = overlap(lists, of_documents({"d": ["x y"]}, "gold"), by="system", context=Context())
         assert {row.system: row.value for row in by_system.where(statistic="f1")} == {None: 0.5, "a": 1.0, "b": 0.0}
-
-    def test_the_same_list_for_every_system_is_the_documents(self, tmp_path: Path) -> None:
-        file = tmp_path / "claims.jsonl"
-        file.write_text(rows(*({"doc_id": "d", "system": name, "claims": ["x"]} for name in "ab")))
-        assert lists_of(file) == of_documents({"d": ["x"]}, "claims.jsonl")
 
     def test_claims_that_a_judge_judged(self, tmp_path: Path) -> None:
         rules = [

@@ -52,14 +52,6 @@ def test_ratings_are_correlated() -> None:
     assert (row.details["chance"], row.details["verdict"]) == (0.0, "above chance")
 
 
-def test_five_documents_do_not_tell_a_judge_from_chance() -> None:
-    for documents, verdict in ((5, "cannot be told from chance"), (6, "above chance")):
-        labels = {(f"d{i}", "A"): [{"x": 1}, {"x": 0}] for i in range(documents)}
-        judged = sentences({key: [1, 0] for key in labels})
-        (row,) = agreement_with_people(judged, voted(labels), resamples=100).rows
-        assert (row.value, row.low, row.details["verdict"]) == (1.0, 1.0, verdict)
-
-
 def test_what_cannot_be_told_has_a_reason() -> None:
     constant = ratings({f"d{i}": {"A": 3.0} for i in range(4)})
     votes = people({(f"d{i}", "A"): {"x": float(i)} for i in range(4)})

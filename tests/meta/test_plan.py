@@ -58,13 +58,6 @@ def test_the_width_is_that_of_the_formula_where_the_judge_says_nothing() -> None
     assert found.study[0].value == pytest.approx(2.0227 * spread / math.sqrt(40), rel=0.06)
 
 
-def test_a_sure_judge_needs_fewer_labels() -> None:
-    sure, unsure = (
-        plan_comparison([judge("one", 0.3)], ("A", "B"), sizes=(40,), expect=expect) for expect in (0.95, 0.1)
-    )
-    assert (sure.study[0].value or 0) < 0.7 * (unsure.study[0].value or 0)
-
-
 def test_it_settles_a_wide_gap_and_says_so_of_a_narrow_one() -> None:
     wide = plan_comparison([judge("one", 2.0)], ("A", "B"))
     assert wide.settled_at == 25

@@ -10,15 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from meta.duels import duel, duels, sound
+from meta.duels import duels, sound
 from meta.makers import people, ratings
 
-from summeter.meta._prefer import chain_of, prefer, ranking_of, verdicts
+from summeter.meta._prefer import prefer
 from summeter.meta.results import Row, Study
-from summeter.meta.sample import Grid
 from summeter.records import Judgment, Target, UsageError
-from summeter.scoring import JudgmentTable
-from summeter.stats import compare_pair, points, tally
+from summeter.stats import points, side_of_half
 
 #          people          judge
 #          A  B  C         A  B  C
@@ -70,20 +68,6 @@ def test_win_rates_by_hand() -> None:
         assert row.low <= value
     # People: A (2.5 + 4) / 8, once, under their own name.
     assert study.one(study="win_rate", system="A", judge="people").value == 0.8125
-
-
-def test_best_rates_by_hand() -> None:
-    study = prefer(judge({**SAID, "d4": (1, None, None)}), gold(), resamples=100)
-    sound(study)
-    # The judge: A wins d1 and shares d3 with B; B wins d2; d4 has one score only.
-    found = {row.system: (row.value, row.n, row.missing) for row in study.where(study="best_rate", judge="j")}
-    assert found == {"A": (0.5, 3, 1), "B": (0.5, 3, 1), "C": (0.0, 3, 1)}
-
-
-def test_both_exactly_half_is_agreement() -> None:
-    even = {"d1": (2, 1, 0), "d2": (1, 2, 0)}
-    row = prefer(judge(even), gold(even), resamples=0).one(pair="A-B", statistic="points")
-    assert (row.value, row.details["agree"]) == (1.0, True)
 
 
 def test_a_missing_score_drops_the_document_for_its_pairs_only() -> None:
@@ -152,12 +136,6 @@ def test_a_verdict_lost_in_one_order_drops_the_document() -> None:
     assert (row.value, row.n, row.missing) == (1.0, 1, 3)
 
 
-def test_one_order_alone_is_used_where_it_is_all_that_was_asked() -> None:
-    said = [duel("d1", "A", "B", 1), duel("d2", "A", "B", 0.5)]
-    row = prefer(said, gold(), resamples=0).one(statistic="points")
-    assert (row.value, row.n, row.details["orders"]) == (1.5, 2, 1)
-
-
 def test_pairs_that_do_not_connect_all_systems_have_no_common_strengths() -> None:
     votes = people({(f"d{i}", system): {"x": i % 3} for i in range(3) for system in "ABCD"})
     said = duels(("A", "B"), [(1, 0), (0, 1)]) + duels(("C", "D"), [(1, 0), (0, 1)])
@@ -177,15 +155,6 @@ def test_strengths_by_hand_and_with_a_prior() -> None:
     # One half-won game more: 4.5 to .5, so log(9) / 2.
     held = prefer(always, gold(), prior=1.0, resamples=0)
     assert held.one(study="bradley_terry", system="A").value == pytest.approx(math.log(9) / 2, abs=1e-9)
-
-
-def test_a_run_with_nothing_to_compare_says_so() -> None:
-    with pytest.raises(UsageError, match="none in common"):
-        prefer(duels(("X", "Y"), [(1, 1)]), [], resamples=0)
-    study = prefer(duels(("X", "Y"), [(1, 1)]), gold(), resamples=0)
-    sound(study)
-    row = study.one(pair="X-Y", statistic="points")
-    assert (row.value, row.n) == (None, 0)
 
 
 def chosen(annotator: str, document: str, pair: str, value: float | None, aspect: str = "coherence") -> Judgment:
@@ -227,15 +196,6 @@ def test_peoples_own_verdicts_on_pairs_are_a_gold() -> None:
     assert asked.one(pair="A-B", statistic="points").details["gold_points"] == 1.5
 
 
-def test_one_system_has_no_preferences() -> None:
-    said, true = ([one for one in side if one.target.system == "A"] for side in (judge(), gold()))
-    with pytest.raises(UsageError, match="preferences are between systems, and there is only A"):
-        prefer(said, true, resamples=0)
-    with pytest.raises(UsageError, match="did not judge the summaries of several systems"):
-        prefer(None, true, resamples=0)
-    sound(prefer(judge(), gold(), by="system", resamples=20))
-
-
 def test_people_alone_need_no_run() -> None:
     study = prefer(None, gold(), resamples=50)
     sound(study)
@@ -247,22 +207,6 @@ def test_people_alone_need_no_run() -> None:
     assert (rows[-1].system, {row.judge for row in rows}, rows[0].n) == ("C", {"people"}, 6)
     with pytest.raises(UsageError, match="people did not judge"):
         prefer(None, [])
-
-
-def test_ranking_leaves_out_who_lacks_an_aspect() -> None:
-    full = Grid(("A", "B"), ("d1", "d2"), np.array([[[1.0, 2.0], [4.0, 3.0]]]))
-    part = Grid(("A",), ("d1", "d2"), np.array([[[2.0, np.nan]]]))
-    assert ranking_of([full, part]) == {"A": 1.75}
-    assert chain_of({"A": 1.75}, ["A", "B"]) == []
-
-
-def test_verdicts_count_who_was_asked() -> None:
-    found = next(verdicts(JudgmentTable.of(duels(("B", "A"), [(1, 0), (None, 1)]))))
-    assert found.pairs == (("A", "B"),)
-    # B's points turned into A's: shown second 0 where B won when first.
-    assert found.ab.tolist() == [[1.0, 0.0]]
-    assert found.ba[0, 0] == 0.0
-    assert np.isnan(found.ba[0, 1])
 
 
 cell = st.one_of(st.none(), st.integers(1, 4))
@@ -279,10 +223,14 @@ def test_counts_equal_the_statistic_whatever_the_order(said: list[Any], true: li
     columns = [np.array([[np.nan if v is None else v for v in row] for row in side.values()], dtype=float).T
                for side in (theirs, ours)]  # fmt: skip
     pairs = [[points(side[i], side[j]) for side in columns] for i, j in combinations(range(len(columns[0])), 2)]
-    want = tally([compare_pair(*sides) for sides in pairs])
+    both = [(by_people + by_judge) * 0 == 0 for by_people, by_judge in pairs]
+    agree = [
+        side_of_half(np.array([by_people[kept].sum(), by_judge[kept].sum()]), kept.sum()).tolist()
+        for (by_people, by_judge), kept in zip(pairs, both, strict=True) if kept.any()
+    ]  # fmt: skip
     got = counts(one, "all")
-    assert got.details["share"] == want.share
-    assert (got.n, got.missing) == (want.total, want.undefined)
+    assert (got.n, got.missing) == (len(agree), len(pairs) - len(agree))
+    assert got.value == (sum(people == own for people, own in agree) if agree else None)
     turned = prefer(judge(ours)[::-1], gold(theirs)[::-1], strengths=False, resamples=0)
     assert counts(turned, "all").value == got.value
 
@@ -292,7 +240,7 @@ def test_rounding_breaks_no_tie_of_merged_verdicts() -> None:
     votes = [[1, 1, 0], [0, 0.5, 0.5], [0.5, 1, 0]]
     means = [sum(vote) / 3 for vote in zip(*votes, strict=True)]
     assert sum(means) != 1.5
-    assert compare_pair(means, [0.5, 0.5, 0.5]).agree
+    assert side_of_half(np.array([sum(means)]), 3).tolist() == [0.0]
 
 
 def test_a_draw_without_documents_of_a_pair_is_no_disagreement() -> None:

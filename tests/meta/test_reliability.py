@@ -8,7 +8,7 @@ from meta.duels import sound
 from meta.makers import judgment, people, ratings, sentences
 from scipy import stats as scipy_stats
 
-from summeter.meta._reliability import one_run, reliability, self_consistency
+from summeter.meta._reliability import reliability, self_consistency
 from summeter.records import Judgment, UsageError
 
 Table = dict[str, tuple[float | None, ...]]
@@ -94,11 +94,6 @@ def test_every_two_judges_or_the_two_named() -> None:
         reliability(BOTH, judges=("rts", "nobody"), dependence=False, resamples=0)
 
 
-def test_a_system_only_one_judged_is_left_out() -> None:
-    found = reliability(said(RTS, "rts") + said({"A": MCQ["A"]}, "mcq"), dependence=False, resamples=0)
-    assert {row.system for row in found} == {"A"}
-
-
 def test_dependence_beside_people() -> None:
     # The judge gives both aspects the same scores; people do not: 1 above what people have (r = 0 by symmetry).
     one: Table = {"A": (1, 2, 3)}
@@ -111,10 +106,6 @@ def test_dependence_beside_people() -> None:
     assert row.details["people"] == pytest.approx(0.0)
     assert row.details["above"] == pytest.approx(1.0)
     assert found.one(study="dependence", judge="people").value == pytest.approx(0.0)
-
-
-def test_judgments_are_one_run() -> None:
-    assert len(one_run(BOTH).questions()) == 2
 
 
 def test_self_consistency_by_hand() -> None:

@@ -61,9 +61,3 @@ def test_rounding_is_the_papers(script: ModuleType) -> None:
     # Two digits, a half going up, although 4.205 and 3.0875 lie just beside it in binary; three digits elsewhere.
     assert [script.rounded("25", value) for value in (4.205, 3.0875, 2.345, 1.0)] == ["4.21", "3.09", "2.35", "1.00"]
     assert [script.rounded("6", value) for value in (-0.0004, 0.34965, -0.121212)] == ["0.000", "0.350", "-0.121"]
-
-
-def test_the_page_names_no_text_and_no_path(root: Path) -> None:
-    page = (root / "reports" / "reproduction.md").read_text(encoding="utf-8")
-    for word in ("/work", "/root", "dm-test", "cnn-test", "http"):
-        assert word not in page

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from meta.makers import people, ratings
 
-from summeter.choices import Average, Coefficient
+from summeter.choices import Average
 from summeter.meta import Level
 from summeter.meta.gold import gold_scores
 from summeter.meta.inputs import judge_input
@@ -15,7 +15,7 @@ from summeter.meta.results import resampling
 from summeter.meta.sample import Sample, group_means
 from summeter.scoring import JudgmentTable
 from summeter.stats import Status
-from summeter.stats.correlation import raw
+from summeter.stats.correlation import CORRELATIONS, raw
 
 SEED, RESAMPLES = 7, 300
 RESAMPLE = resampling(RESAMPLES, seed=SEED)
@@ -49,8 +49,8 @@ def loop(pairs: Sample, statistic: object) -> tuple[float, float]:
     return float(low), float(high)
 
 
-@pytest.mark.parametrize("name", list(Coefficient))
-def test_means_of_systems(pairs: Sample, name: Coefficient) -> None:
+@pytest.mark.parametrize("name", list(CORRELATIONS))
+def test_means_of_systems(pairs: Sample, name: str) -> None:
     def statistic(x: np.ndarray, y: np.ndarray, system: np.ndarray) -> float | None:  # type: ignore[type-arg]
         return raw(group_means(x, system, 5), group_means(y, system, 5), name)
 
@@ -61,8 +61,8 @@ def test_means_of_systems(pairs: Sample, name: Coefficient) -> None:
     assert got.value == pytest.approx(raw(at.x, at.y, name), abs=1e-12)
 
 
-@pytest.mark.parametrize("name", list(Coefficient))
-def test_averages_over_systems(pairs: Sample, name: Coefficient) -> None:
+@pytest.mark.parametrize("name", list(CORRELATIONS))
+def test_averages_over_systems(pairs: Sample, name: str) -> None:
     def statistic(x: np.ndarray, y: np.ndarray, system: np.ndarray) -> float | None:  # type: ignore[type-arg]
         parts = [raw(x[system == one], y[system == one], name) for one in np.unique(system)]
         usable = [part for part in parts if part is not None]

@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from summeter import meta
-from summeter.meta.results import CONTRACT, Row, Study, pair_name, payload, pivot, read_study
+from summeter.meta.results import Row, Study, payload, pivot, read_study
 from summeter.records import InputError
 
 ROW = Row(study="correlation", judge="rts", aspect="coherence", statistic="pearson", value=0.5, n=9)
@@ -18,10 +18,6 @@ NONE = Row(
     study="correlation", judge="mcq", aspect="coherence", statistic="pearson", value=None, status="undefined",
     reason="constant input", n=9, missing=2,
 )  # fmt: skip
-
-
-def test_every_column_of_the_contract_comes_first_and_in_order() -> None:
-    assert tuple(ROW.model_dump())[: len(CONTRACT)] == CONTRACT
 
 
 def test_a_row_without_a_value_says_why() -> None:
@@ -54,26 +50,11 @@ def test_two_settings_of_one_judge_are_told_apart() -> None:
     assert names == ["rouge", "rouge[stemmer=yes]", "rts"]
 
 
-def test_two_models_of_one_judge_are_told_apart() -> None:
-    rows = [about("rts", f"rts|judge:{model}|v:1", model=model) for model in ("openai/a", "openai/b")]
-    assert [row[0] for row in Study("correlation", rows).table().rows] == ["rts (openai/a)", "rts (openai/b)"]
-
-
-def test_aspects_of_one_judge_need_no_telling_apart() -> None:
-    rows = [about("geval", f"geval|aspect:{aspect}", aspect=aspect) for aspect in ("coherence", "fluency")]
-    assert [row[0] for row in Study("correlation", rows).table().rows] == ["geval", "geval"]
-
-
 def test_rows_that_differ_in_people_only_are_told_apart() -> None:
     golds = [f"human.ratings|merge:each|annotator:{name}|v:1" for name in ("ann", "bob")]
     table = Study("correlation", [about("rts", "rts|v:1", gold_signature=gold) for gold in golds]).table()
     place = table.heads.index("people")
     assert [row[place] for row in table.rows] == ["people[annotator=ann]", "people[annotator=bob]"]
-
-
-def test_rows_of_several_runs_name_them() -> None:
-    rows = [about("rts", "rts|v:1", details={"run": run}) for run in ("runs/one", "runs/two")]
-    assert [row[0] for row in Study("correlation", rows).table().rows] == ["runs/one", "runs/two"]
 
 
 def test_rows_become_a_table_of_chosen_and_labelled_lines_and_columns() -> None:
@@ -100,40 +81,6 @@ def test_rows_become_a_table_of_chosen_and_labelled_lines_and_columns() -> None:
     ]
 
 
-def test_a_study_without_rows_says_so() -> None:
-    assert str(Study("correlation", [])) == "correlation: no rows"
-
-
-def test_rows_are_found_by_their_fields() -> None:
-    study = Study("correlation", [ROW, NONE])
-    assert study.one(judge="rts") is ROW
-    assert [row.judge for row in study.where(value=None)] == ["mcq"]
-    with pytest.raises(LookupError, match="2 rows"):
-        study.one(aspect="coherence")
-
-
-def test_studies_join_with_each_note_once() -> None:
-    both = Study.join([Study("a", [ROW], ["x"]), Study("b", [NONE], ["x", "y"])], "all")
-    assert (both.name, len(both), both.notes) == ("all", 2, ("x", "y"))
-    assert (Study("a", [ROW]) + Study("a", [NONE])).rows == (ROW, NONE)
-
-
-def test_json_holds_plain_values_and_nulls() -> None:
-    rows = json.loads(json.dumps(payload(Study("correlation", [NONE]))))["rows"]
-    assert rows[0]["value"] is None
-    assert rows[0]["reason"] == "constant input"
-    assert rows[0]["pair"] is None
-
-
-def test_pandas_has_a_column_a_field() -> None:
-    frame = Study("correlation", [ROW, NONE]).to_pandas()
-    assert list(frame["judge"]) == ["rts", "mcq"]
-
-
-def test_small_formats() -> None:
-    assert pair_name("M8", "M9") == "M8-M9"
-
-
 def printed(**more: Any) -> dict[str, Any]:
     row = {"study": "correlation", "judge": "rts", "statistic": "pearson", "value": 0.5, "n": 9}
     return {"schema": "summeter/1", "rows": [row], **more}
@@ -149,11 +96,6 @@ def test_what_json_printed_is_read_again(tmp_path: Path) -> None:
     file.write_text(json.dumps(payload(study)), encoding="utf-8-sig")  # some shells write a byte-order mark
     again = read_study(file)
     assert (again.name, again.rows, again.notes) == (study.name, study.rows, study.notes)
-
-
-def test_a_study_without_a_name_has_that_of_its_rows() -> None:
-    assert Study.from_payload(printed()).name == "correlation"
-    assert Study.from_payload({"schema": "summeter/1", "rows": []}).name == "study"
 
 
 @pytest.mark.parametrize(
@@ -179,13 +121,6 @@ def test_what_is_no_study_is_named_by_file_and_field(data: object, said: str) ->
     with pytest.raises(InputError) as caught:
         Study.from_payload(data, "f.json")
     assert str(caught.value).startswith(said)
-
-
-def test_every_row_at_fault_is_named() -> None:
-    with pytest.raises(InputError) as caught:
-        Study.from_payload(printed(rows=[{}, printed()["rows"][0], {"study": "x", "statistic": "y", "value": 1}]), "f")
-    fields = [fault.field for fault in caught.value.faults]
-    assert fields == ["rows[0].study", "rows[0].statistic", "rows[0].value", "rows[0].n", "rows[2].n"]
 
 
 @pytest.mark.parametrize(

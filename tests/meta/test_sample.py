@@ -14,7 +14,7 @@ from meta.makers import judgment, ratings, sentences
 from summeter.meta import Level, Use
 from summeter.meta.context import Context
 from summeter.meta.inputs import JudgeInput
-from summeter.meta.sample import OTHER_LIST, Grid, Sample, group_means
+from summeter.meta.sample import OTHER_LIST, Sample, group_means
 from summeter.records import Judgment, UsageError
 from summeter.scoring import summary_scores
 from summeter.scoring.table import JudgmentTable
@@ -46,15 +46,6 @@ def same(one: JudgmentTable, two: JudgmentTable) -> None:
         assert list(getattr(one, name).labels()) == list(getattr(two, name).labels()), name
     for name in ("index", "value", "label"):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
-
-
-def test_a_judgment_of_the_whole_goes_before_its_parts_where_the_judge_says_so() -> None:
-    rows = [
-        judgment("d1", "A", 0.9), judgment("d1", "A", 0.5, unit="sentence", index=0),
-        judgment("d2", "A", 0.7, unit="sentence", index=0),
-    ]  # fmt: skip
-    assert only(rows, reduce="mean").value.tolist() == [0.5, 0.7]
-    assert only(rows, reduce="whole").value.tolist() == [0.9, 0.7]
 
 
 # ---- series
@@ -109,20 +100,6 @@ def test_a_label_is_used_as_a_decision_and_a_value_as_a_score() -> None:
     assert list(decided.why.labels()) == [None, "no decision: give a threshold", None]
 
 
-def test_the_worst_status_says_why_a_score_is_missing() -> None:
-    rows = [
-        judgment("d", "A", None, unit="sentence", index=0, status="skipped"),
-        judgment("d", "A", None, unit="sentence", index=1, status="refused"),
-    ]
-    assert list(only(rows).why.labels()) == ["refused"]
-
-
-def test_a_grid_is_systems_by_documents() -> None:
-    grid = Grid.of(only(ratings({"d1": {"A": 1, "B": 2}, "d2": {"A": 3}})))
-    assert (grid.systems, grid.documents) == (("A", "B"), ("d1", "d2"))
-    np.testing.assert_array_equal(grid.values, [[[1, 3], [2, NAN]]])
-
-
 # ---- pairs
 
 
@@ -135,12 +112,6 @@ def test_summaries_meet_by_document_and_system_in_any_order() -> None:
     assert got["d2", "A", -1] == (3, 30)
     assert (pairs.n, pairs.missing) == (2, 2)
     assert pairs.missing_reasons == {"gold: no judgment": 1, "judge: no judgment": 1}
-
-
-def test_both_sides_missing_is_one_missing_row_with_both_reasons() -> None:
-    judge = only([judgment("d", "A", None, status="unparsed"), judgment("d", "B", 1.0)])
-    gold = only([judgment("d", "A", None, judge="p"), judgment("d", "B", 2.0, judge="p")])
-    assert Sample.join([judge, gold]).missing_reasons == {"judge: unparsed; gold: skipped": 1}
 
 
 def test_key_facts_meet_within_one_list_only() -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,11 +10,10 @@ from meta.duels import sound
 from meta.makers import people, ratings
 from scipy import stats as scipy_stats
 
-from summeter.meta import correlate, prefer
+from summeter.meta import prefer
 from summeter.meta._stability import stability, system_correlations
-from summeter.meta.measure import OfGroups, correlate_draws, over_groups
+from summeter.meta.measure import OfGroups, over_groups
 from summeter.meta.results import Study, resampling
-from summeter.meta.sample import Grid
 from summeter.records import Judgment, UsageError
 from summeter.stats import correlate as correlate_values
 
@@ -75,17 +71,6 @@ def test_spread_by_hand() -> None:
     assert deviation.value == pytest.approx(np.sqrt(2.25 / 3 - 1 / 36))
 
 
-def test_a_system_is_dropped_from_all_coefficients_or_its_own() -> None:
-    first, second = np.array([[1.0, 2, 3], [1.0, 2, 2]]), np.array([[1.0, 2, 4], [3.0, 4, 5]])
-    got = system_correlations(list("AB"), first, second, ["pearson"], resampling(0))
-    # As if Kendall alone were undefined on the second system.
-    undefined = replace(got.statistics["pearson"][1], value=None)
-    both = got._replace(statistics={**got.statistics, "kendall_b": [got.statistics["pearson"][0], undefined]})
-    assert both.defined("pearson", together=True).tolist() == [True, False]
-    assert both.defined("pearson", together=False).tolist() == [True, True]
-    assert study(coefficients=("pearson",), together=False).one(study="meta_correlation").details["k"] == 3
-
-
 def test_fewer_than_three_systems_say_nothing() -> None:
     found = stability(judge({"A": (1, 2, 3), "B": (3, 2, 1)}), gold({"A": (1, 2, 3), "B": (3, 4, 5)}), resamples=0)
     sound(found)
@@ -94,12 +79,6 @@ def test_fewer_than_three_systems_say_nothing() -> None:
     alone = stability(judge({"A": (2, 2, 2)}), gold({"A": (1, 2, 3)}), resamples=0)
     sound(alone)
     assert alone.one(study="candidate_spread", statistic="range_pearson").reason == "fewer than 2 systems"
-
-
-def test_missing_scores_are_dropped_in_pairs_and_counted() -> None:
-    found = stability(judge({**SAID, "A": (1, None, 3)}), gold(), resamples=0)
-    row = found.one(study="per_candidate", system="A", statistic="pearson")
-    assert (row.n, row.missing) == (2, 1)
 
 
 def test_equals_scipy_with_p_and_intervals() -> None:
@@ -142,14 +121,6 @@ def test_draws_are_what_repeating_documents_gives() -> None:
                 assert got.samples[name][number, system] == pytest.approx(np.nan if want is None else want, nan_ok=True)
 
 
-def test_correlations_of_draws_leave_out_systems_without_one() -> None:
-    one = np.array([[1.0, 2, 3, np.nan], [1.0, 2, np.nan, np.nan]])
-    two = np.array([[1.0, 3, 2, 9], [1.0, 2, 3, 4]])
-    got = correlate_draws(one, two, "spearman")
-    assert got[0] == pytest.approx(0.5)
-    assert np.isnan(got[1])
-
-
 def test_by_a_column_and_unknown_coefficients() -> None:
     by = study(by="system")
     sound(by)
@@ -160,19 +131,6 @@ def test_by_a_column_and_unknown_coefficients() -> None:
     two = OfGroups(np.zeros(2))
     few = over_groups("pearson", two, two, kept=np.ones(2, dtype=bool))
     assert (few.n, few.reason) == (2, "2 systems; at least 3 are needed")
-
-
-def test_an_interval_is_the_same_wherever_it_is_printed() -> None:
-    # Of three documents a draw repeats one three times in 1 of 9, and A's ties leave more draws without a correlation.
-    said, true = judge({**SAID, "A": (1, 2, 2)}), gold({**TRUE, "A": (1, 2, 3)})
-    found, by_system = stability(said, true), correlate(said, true, by="system")
-    for name in ("pearson", "spearman", "kendall_b"):
-        for system in "ABC":
-            one = found.one(study="per_candidate", statistic=name, system=system)
-            two = by_system.one(statistic=name, system=system)
-            assert (one.low, one.high, one.interval, one.status) == (two.low, two.high, two.interval, two.status)
-    assert one.interval is not None
-    assert re.search(r"bootstrap by document, \d{3} of 1000 resamples, seed 0$", one.interval)
 
 
 rows = st.lists(st.integers(1, 5), min_size=4, max_size=4)
@@ -200,16 +158,6 @@ def test_correlations_that_are_equal_tie() -> None:
         return over_groups("spearman", OfGroups(quality), OfGroups(side), kept=np.ones(3, dtype=bool)).value
 
     assert of(good + 1e-16) == of(good) == pytest.approx(-np.sqrt(3) / 2)
-
-
-def system_means(values: list[list[float]]) -> list[float]:
-    systems, documents = (tuple(map(str, range(size))) for size in np.shape(values))
-    return list(Grid(systems, documents, np.array([values])).means[0])
-
-
-def test_means_that_are_equal_tie() -> None:
-    assert len(set(system_means([[4.1, 4.2, 4.3], [4.3, 4.2, 4.1], [4.2, 4.2, 4.2]]))) == 1
-    assert np.isnan(system_means([[np.nan, np.nan]])[0])
 
 
 @pytest.mark.parametrize("unit", [1e-14, 1e9])

@@ -58,21 +58,6 @@ def test_a_coefficient_of_persons_is_refused_when_asked_for(name: str) -> None:
     assert row.details["exchangeable"] is True
 
 
-def test_the_one_way_icc_has_a_value() -> None:
-    how = {"coefficients": ("icc",), "icc_model": "1,1"}
-    assert values(data(RATED), **how) == pytest.approx(values(data(RATED, turn=1), **how))
-    assert values(data(RATED), **how)["icc"] is not None
-
-
-def test_no_rows_of_single_annotators_and_a_word_about_it() -> None:
-    study = agree(data(RATED), each=True, resamples=0)
-    assert {row.study for row in study.rows} == {"agreement"}
-    assert list(study.notes) == [
-        "coherence: up to 3 votes a unit, without names, 6 units (summary)",
-        "votes without names are nobody's in particular: there are no rows of single annotators",
-    ]
-
-
 def judged(aspect: str, unit: Any, values: list[int]) -> list[Judgment]:
     index = None if unit == "summary" else 0
     return [

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 import tracemalloc
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import balanced_accuracy_score, roc_auc_score
+from sklearn.metrics import roc_auc_score
 
-from summeter.stats import Bootstrap, Candidates, classify, decide, resample, tune_threshold
-from summeter.stats.classification import Accuracies, Area, accuracy_of, confusion_by_unit
+from summeter.stats import Bootstrap, Candidates, classify, decide, tune_threshold
+from summeter.stats.classification import Accuracies, Area, confusion_by_unit
 
 POINTS = st.lists(
     st.tuples(st.integers(0, 1), st.integers(-40, 40).map(lambda n: n / 16)), min_size=1, max_size=30
@@ -42,13 +41,6 @@ def plain(labels: list[int], scores: list[float]) -> tuple[float, float]:
         if value >= best:
             best, kept = value, threshold
     return kept, best
-
-
-def test_the_accuracy_of_these_tests_is_scikit_learns() -> None:
-    for labels, said in (([0, 1, 1, 0, 1], [0, 1, 0, 1, 1]), ([1, 1, 1], [1, 0, 1]), ([0, 0], [1, 0])):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            assert accuracy(labels, said) == balanced_accuracy_score(labels, said)
 
 
 @settings(max_examples=25)
@@ -118,24 +110,6 @@ def test_draws_are_those_of_repeated_rows() -> None:
         assert b == pytest.approx(roc_auc_score(labels[rows], scores[rows]), abs=1e-12)
 
 
-def test_draws_in_blocks_are_those_of_one_stream(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Plainly: draw after draw of one generator. Five a block.
-    units, resamples = 7, 23
-    rng = np.random.default_rng(11)
-    plainly = np.array([rng.multinomial(units, np.full(units, 1 / units)) for _ in range(resamples)])
-    unit = np.arange(units)
-    labels, scores = np.array([1.0, 0, 1, 0, 1, 1, 0]), np.array([0.3, 0.1, 0.2, 0.9, 0.4, 0.8, 0.5])
-    wanted = [Accuracies([confusion_by_unit(labels, decide(scores, 0.4), unit, units)]), Area(labels, scores, unit)]
-    bootstrap = Bootstrap(units, resamples, seed=11)
-    whole = bootstrap.samples(*wanted)
-    monkeypatch.setattr(resample, "_CELLS", 5 * units)
-    blocks = list(bootstrap.weights())
-    assert [len(weights) for weights in blocks] == [5, 5, 5, 5, 3]
-    assert (np.concatenate(blocks) == plainly).all()
-    for one, two in zip(whole, bootstrap.samples(*wanted), strict=True):
-        np.testing.assert_array_equal(one, two)
-
-
 def test_more_draws_take_no_more_room() -> None:
     units, unit = 2000, np.arange(2000)
     labels = (unit % 2).astype(float)
@@ -150,17 +124,3 @@ def test_more_draws_take_no_more_room() -> None:
 
     # A block is 250 draws; in two bytes each, 9,000 more draws of 2,000 documents would be 36 MB.
     assert most(12_000) - most(3_000) < 5e6
-
-
-def test_one_class_and_nothing() -> None:
-    only = np.array([[0.0, 0.0, 2.0, 5.0]])
-    assert np.isnan(accuracy_of(only)).all()
-    assert accuracy_of(only, np.array([True])).tolist() == [0.4]
-    nothing, unit = np.full(3, np.nan), np.zeros(3, np.int64)
-    for scores in (nothing, np.ones(3)):
-        (area,) = Bootstrap(2, 4).samples(Area(np.ones(3), scores, unit))
-        assert np.isnan(area).all()
-        assert area.shape == (4,)
-    (accuracy,) = Bootstrap(1, 0).samples(Accuracies([only, only]))
-    assert accuracy.shape == (0, 2)
-    assert [weights.shape for weights in Bootstrap(0, 3).weights()] == [(3, 0)]

@@ -1,7 +1,5 @@
 """Classification and thresholds, by hand and against scikit-learn."""
 
-import math
-
 import numpy as np
 import pytest
 import sklearn.metrics
@@ -15,7 +13,6 @@ from summeter.stats import (
     bootstrap_deviation,
     classification_interval,
     classify,
-    confusion,
     decide,
     grouped_accuracy,
     tune_threshold,
@@ -60,21 +57,6 @@ def test_as_in_scikit_learn(rows: list[tuple[int, int]]) -> None:
         assert got.f1.value == pytest.approx(m.f1_score(labels, said, zero_division=0), abs=1e-12)
 
 
-def test_nothing_to_classify() -> None:
-    assert classify([], []).f1.reason == "no values"
-    assert classify([None], [1]).balanced_accuracy.reason == "all values missing"
-    with pytest.raises(ValueError, match="predictions must be 0 or 1"):
-        confusion([0, 1], [0.2, 0.9])
-    with pytest.raises(ValueError, match="labels must be 0 or 1"):
-        confusion([0, 2], [0, 1])
-
-
-def test_decide_is_strictly_above() -> None:
-    got = decide([0.5, 0.51, None], 0.5)
-    assert got[:2].tolist() == [0.0, 1.0]
-    assert math.isnan(got[2])
-
-
 def test_auroc_by_hand() -> None:
     # Positives .4 and .8, negatives .1 and .4: of 4 pairs three are won and one tied.
     assert auroc([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8]).value == 3.5 / 4
@@ -89,13 +71,6 @@ def test_auroc_as_in_scikit_learn(rows: list[tuple[int, float]]) -> None:
         assert got.value == pytest.approx(sklearn.metrics.roc_auc_score(labels, scores), abs=1e-9)
     else:
         assert got.status is Status.UNDEFINED
-
-
-def test_auroc_of_nothing() -> None:
-    assert auroc([], []).reason == "no values"
-    assert auroc([None], [1]).reason == "all values missing"
-    with pytest.raises(ValueError, match="0 or 1"):
-        auroc([3, 1], [1, 2])
 
 
 def test_intervals_by_cluster() -> None:

@@ -37,13 +37,3 @@ def test_clusters_by_hand() -> None:
     # The order of the systems in the input does not matter.
     back = [[row[::-1] for row in p][i] for i in (3, 2, 1, 0)]
     assert clusters_of_equals([1, 2, 3, 4], back) == [2, 2, 1, 1]
-
-
-def test_clusters_without_means_or_differences() -> None:
-    p = [[None, None, 0.0], [None, None, 0.0], [0.0, 0.0, None]]
-    assert clusters_of_equals([2.0, None, 1.0], p) == [1, None, 2]
-    # Equal means are never split, whatever the p-value says.
-    assert clusters_of_equals([1.0, 1.0], [[None, 0.0], [0.0, None]]) == [1, 1]
-    assert clusters_of_equals([None, None], [[None, None], [None, None]]) == [None, None]
-    with pytest.raises(ValueError, match="p-value matrix"):
-        clusters_of_equals([1.0], [[None, 0.1], [0.1, None]])

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from summeter.choices import Coefficient
 from summeter.stats import Status, correlate, permute_correlations, williams, williams_from_r
 
 
@@ -46,16 +45,16 @@ def test_williams_refuses_what_it_cannot_decide() -> None:
         williams_from_r(0.1, 0.2, 0.3, 3)
 
 
-SCIPY: dict[Coefficient, Any] = {
-    Coefficient.PEARSON: scipy.stats.pearsonr,
-    Coefficient.SPEARMAN: scipy.stats.spearmanr,
-    Coefficient.KENDALL_B: scipy.stats.kendalltau,
-    Coefficient.KENDALL_C: lambda x, y: scipy.stats.kendalltau(x, y, variant="c"),
+SCIPY: dict[str, Any] = {
+    "pearson": scipy.stats.pearsonr,
+    "spearman": scipy.stats.spearmanr,
+    "kendall_b": scipy.stats.kendalltau,
+    "kendall_c": lambda x, y: scipy.stats.kendalltau(x, y, variant="c"),
 }
 
 
 @pytest.mark.parametrize("coefficient", list(SCIPY))
-def test_exchange_is_the_plain_loop(coefficient: Coefficient) -> None:
+def test_exchange_is_the_plain_loop(coefficient: str) -> None:
     rng = np.random.default_rng(1)
     gold = rng.integers(1, 6, 24).astype(float)
     a, b = gold + rng.normal(size=24), gold + 2 * rng.normal(size=24)
@@ -84,8 +83,3 @@ def test_exchange_finds_a_clear_difference_and_not_a_false_one() -> None:
         for g in rng.normal(size=(200, 30))
     ]
     assert np.mean(np.array(false) <= 0.05) <= 0.10
-
-
-def test_exchange_refuses_what_it_cannot_decide() -> None:
-    assert permute_correlations([1], [1], [1]).reason == "fewer than 2 complete rows"
-    assert permute_correlations([1, 2, 3], [1, 1, 1], [1, 2, 3]).reason == "constant input"

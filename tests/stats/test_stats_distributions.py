@@ -8,18 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from summeter.stats import correlate
-from summeter.stats.base import correlation_p, f_tail, t_quantile, t_two_sided
+from summeter.stats.base import f_tail, t_quantile, t_two_sided
 
 
 @pytest.mark.parametrize("df", [1, 2, 3.5, 10, 98, 1198, 1e5, 1e6])
 @pytest.mark.parametrize("t", [0.0, 1e-3, 0.1, 1.0, 2.5, 8.0, 30.0])
 def test_t_tail_is_scipys(df: float, t: float) -> None:
     assert t_two_sided(t, df) == pytest.approx(2 * scipy.stats.t.sf(t, df), rel=1e-9, abs=1e-300)
-
-
-def test_t_tail_by_hand() -> None:
-    # One degree of freedom is the Cauchy distribution: P(|T| >= 1) = 1 - 2 atan(1) / pi = 1/2.
-    assert t_two_sided(1.0, 1) == pytest.approx(0.5, abs=1e-15)
 
 
 @given(st.floats(0, 100), st.integers(1, 40), st.integers(1, 400))
@@ -36,11 +31,6 @@ def test_t_quantile_inverts_the_tail(df: float, level: float) -> None:
 
 def test_t_quantile_without_end_is_normal() -> None:
     assert t_quantile(0.95, math.inf) == pytest.approx(1.959963984540054, abs=1e-12)
-
-
-def test_correlation_p_at_the_ends() -> None:
-    assert correlation_p(1.0, 8) == 0.0
-    assert correlation_p(0.0, 8) == 1.0
 
 
 def test_kendall_exact_by_hand() -> None:

@@ -13,12 +13,12 @@ def test_by_hand() -> None:
     # Machine 2 4 where people say 1 3, and 3 5 elsewhere: 4 - 1 = 3. Differences are all 1, so only the machine
     # varies: se^2 = s^2(3, 5) / 2 = 1; one degree of freedom.
     got = ppi_mean([1, 3, None, None, 2], [2, 4, 3, 5, None], tuned=False)
-    assert (got.value, got.bias, got.human, got.weight) == (3.0, 1.0, 2.0, 1.0)
-    assert (got.n, got.unlabelled, got.missing) == (2, 2, 1)
-    assert got.standard_error == pytest.approx(1.0)
-    assert got.high - got.value == pytest.approx(scipy.stats.t.ppf(0.975, 1))
+    whole, alone = got.estimate, got.human
+    assert (whole.value, got.bias, alone.value, got.weight) == (3.0, 1.0, 2.0, 1.0)
+    assert (whole.n, got.unlabelled, whole.missing) == (2, 2, 1)
+    assert whole.high - whole.value == pytest.approx(scipy.stats.t.ppf(0.975, 1))
     # People alone: s^2 / n = 2 / 2.
-    assert got.human_high - got.human == pytest.approx(scipy.stats.t.ppf(0.975, 1))
+    assert alone.high - alone.value == pytest.approx(scipy.stats.t.ppf(0.975, 1))
 
 
 def test_formula_of_the_papers() -> None:
@@ -31,9 +31,8 @@ def test_formula_of_the_papers() -> None:
     value = weight * extra.mean() + (y - weight * f).mean()
     error = math.sqrt(np.var(y - weight * f, ddof=1) / 40 + weight**2 * np.var(extra, ddof=1) / 400)
     assert got.weight == pytest.approx(weight, abs=1e-12)
-    assert got.value == pytest.approx(value, abs=1e-12)
-    assert got.standard_error == pytest.approx(error, abs=1e-12)
-    assert got.high == pytest.approx(value + scipy.stats.t.ppf(0.975, 39) * error, abs=1e-7)
+    assert got.estimate.value == pytest.approx(value, abs=1e-12)
+    assert got.estimate.high == pytest.approx(value + scipy.stats.t.ppf(0.975, 39) * error, abs=1e-7)
 
 
 def test_a_useless_machine_is_ignored_and_a_perfect_one_believed() -> None:
@@ -41,27 +40,29 @@ def test_a_useless_machine_is_ignored_and_a_perfect_one_believed() -> None:
     y = rng.normal(size=300)
     labelled = [*y[:30], *[None] * 270]
     constant = ppi_mean(labelled, [1.0] * 300)
-    assert (constant.weight, constant.value) == (0.0, pytest.approx(y[:30].mean()))
-    assert constant.low == pytest.approx(constant.human_low)
+    assert (constant.weight, constant.estimate.value) == (0.0, pytest.approx(y[:30].mean()))
+    assert constant.estimate.low == pytest.approx(constant.human.low)
     contrary = ppi_mean(labelled, -y)
     assert contrary.weight == 0.0
     perfect = ppi_mean(labelled, y, tuned=False)
-    assert perfect.standard_error == pytest.approx(y[30:].std(ddof=1) / math.sqrt(270))
+    half = scipy.stats.t.ppf(0.975, 29) * y[30:].std(ddof=1) / math.sqrt(270)
+    assert perfect.estimate.high - perfect.estimate.value == pytest.approx(half)
 
 
 def test_everything_labelled_is_the_plain_mean() -> None:
     got = ppi_mean([1, 2, 3], [3, 3, 5])
-    assert (got.value, got.low, got.reason) == (2.0, got.human_low, "fewer than 2 unlabelled rows: human labels alone")
-    assert got.standard_error == pytest.approx(1 / math.sqrt(3))
+    assert (got.estimate.value, got.estimate.low) == (2.0, got.human.low)
+    half = scipy.stats.t.ppf(0.975, 2) / math.sqrt(3)
+    assert got.estimate.high - 2 == pytest.approx(half)
 
 
 def test_what_has_no_answer_says_so() -> None:
-    assert ppi_mean([None, None], [1, 2]).status is Status.UNDEFINED
-    assert ppi_mean([], []).value is None
+    assert ppi_mean([None, None], [1, 2]).estimate.status is Status.UNDEFINED
+    assert ppi_mean([], []).estimate.value is None
     one = ppi_mean([1, None, None], [1, 2, 3])
-    assert (one.low, one.status) == (None, Status.NO_INTERVAL)
+    assert (one.estimate.low, one.estimate.status) == (None, Status.NO_INTERVAL)
     together = ppi_mean([1, 2, None, None], [1, 2, 3, 4], ["a", "a", "b", "c"])
-    assert together.reason == "fewer than 2 labelled clusters: no interval"
+    assert together.estimate.reason == "fewer than 2 labelled clusters: no interval"
     with pytest.raises(ValueError, match="lengths"):
         ppi_mean([1], [1, 2])
     with pytest.raises(ValueError, match="cluster labels"):
@@ -84,9 +85,9 @@ def coverage(trials: int, n: int, clusters: int | None, *, tuned: bool = True) -
         f = y + 0.6 + rng.normal(0, 0.5, 400)
         labels = None if clusters is None else np.arange(400) // size
         got = ppi_mean(np.where(np.arange(400) < n, y, np.nan), f, labels, tuned=tuned)
-        hits += got.low <= 3 <= got.high
-        width += got.high - got.low
-        alone += got.human_high - got.human_low
+        hits += got.estimate.low <= 3 <= got.estimate.high
+        width += got.estimate.high - got.estimate.low
+        alone += got.human.high - got.human.low
     return hits / trials, width / trials, alone / trials
 
 
@@ -114,9 +115,9 @@ def test_labels_needed_keep_their_promise() -> None:
     assert plan.labels < plan.human_only
     assert plan.human_only == math.ceil((1.959964 * y[:1000].std(ddof=1) / 0.1) ** 2)
     # With that many labels the interval has about the width asked for; a third fewer would not do.
-    done = ppi_mean(np.where(np.arange(2000) < plan.labels, y, np.nan), f)
+    done = ppi_mean(np.where(np.arange(2000) < plan.labels, y, np.nan), f).estimate
     assert (done.high - done.low) / 2 == pytest.approx(0.1, rel=0.12)
-    fewer = ppi_mean(np.where(np.arange(2000) < plan.labels * 2 // 3, y, np.nan), f)
+    fewer = ppi_mean(np.where(np.arange(2000) < plan.labels * 2 // 3, y, np.nan), f).estimate
     assert (fewer.high - fewer.low) / 2 > 0.105
 
 

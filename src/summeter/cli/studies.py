@@ -107,7 +107,7 @@ class Given:
     @cached_property
     def names(self) -> dict[str, str]:
         """The option of each keyword, as the command line spells it."""
-        fields = {key: info for entry in STUDIES.values() for key, info in entry.options.model_fields.items()}
+        fields = {key: info for entry in STUDIES.values() for key, info in entry.options.ordered().items()}
         return {key: option_names(key, info)[0].partition("/")[0] for key, info in fields.items()}
 
 

@@ -15,15 +15,10 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from summeter.choices import AggregationRule, Average, Coefficient, Level
+from summeter.choices import AggregationRule, Average, Level
 from summeter.meta._bias import length_rows, lengths_of, self_preference
-from summeter.meta._compare import (
-    AUROC,
-    AgreementStatistic,
-    AgreementTask,
-    judge_differences,
-    pair_row,
-)
+from summeter.meta._compare import AgreementTask, judge_differences, pair_row
+from summeter.meta.coefficients import AUROC
 from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import Gold
 from summeter.meta.measure import estimate
@@ -61,7 +56,7 @@ from summeter.tables import Column, Table, number
 from summeter.tables import interval as shown_interval
 
 STUDY = "advise"
-SPEARMAN = Coefficient.SPEARMAN
+SPEARMAN = "spearman"
 FREE = "no model was paid for"
 
 
@@ -70,7 +65,7 @@ class Candidate(NamedTuple):
 
     run: RunFolder
     pairs: Sample
-    statistic: AgreementStatistic
+    statistic: str
     agreement: Estimate
     cost: float | None
     reason: str | None
@@ -218,8 +213,11 @@ def _candidates(
         # Sentences where every judge has them, else summaries.
         levels[aspect] = max(of_aspect, key=lambda level: len(of_aspect[level]))
         judged = of_aspect[levels[aspect]]
-        statistic: AgreementStatistic = AUROC if all(are_decisions(pairs.y) for _, pairs in judged) else SPEARMAN
-        found += [_candidate(run, pairs, statistic, resample) for run, pairs in judged]
+        statistic = AUROC if all(are_decisions(pairs.y) for _, pairs in judged) else SPEARMAN
+        found += [
+            Candidate(run, pairs, statistic, estimate(pairs, statistic, resample), *_cost(run, pairs.judge.signature))
+            for run, pairs in judged
+        ]
     if not found:
         raise lost or UsageError("nobody judged what people judged")
     compared = {_key(candidate.pairs)[1:] for candidate in found}
@@ -241,14 +239,6 @@ def _candidates(
 def _key(pairs: Sample) -> tuple[str, str, str]:
     """People's aspect, and the judge's signature and aspect: what makes a candidate."""
     return pairs.gold.aspect, pairs.judge.signature, pairs.judge.aspect
-
-
-def _candidate(run: RunFolder, pairs: Sample, statistic: AgreementStatistic, resample: Resampling) -> Candidate:
-    return Candidate(run, pairs, statistic, _agreement(pairs, statistic, resample), *_cost(run, pairs.judge.signature))
-
-
-def _agreement(pairs: Sample, statistic: AgreementStatistic, resample: Resampling) -> Estimate:
-    return estimate(pairs, statistic, resample).estimate
 
 
 def _cost(run: RunFolder, signature: str) -> tuple[float | None, str | None]:
@@ -327,7 +317,13 @@ def _of_aspect(
                 status="undefined" if seconds is None else "ok",
                 reason="the run says nothing of its time" if seconds is None else None)
         )  # fmt: skip
-        rows += _by_system(own, resample)
+        if len(own.pairs.units.system.used()) > 1:
+            rows += [
+                interval_row(
+                    estimate(part, own.statistic, resample), own.fields(), statistic=own.statistic, system=system
+                )
+                for system, part in own.pairs.split("system") if part.n > 1
+            ]  # fmt: skip
     if not ranked:
         return rows, f"{aspect}: no judge can be recommended: {next(iter(named.values())).agreement.reason}."
     if recommended is None:
@@ -364,15 +360,6 @@ def _on_frontier(own: Candidate, others: Any) -> bool:
         and other.cost <= own.cost and other.agreement.value >= own.agreement.value
         for other in others
     )  # fmt: skip
-
-
-def _by_system(own: Candidate, resample: Resampling) -> Iterator[Row]:
-    if len(own.pairs.units.system.used()) < 2:
-        return
-    for system, part in own.pairs.split("system"):
-        if part.n > 1:
-            agreement = _agreement(part, own.statistic, resample)
-            yield interval_row(agreement, own.fields(), statistic=own.statistic, system=system)
 
 
 def _biases(

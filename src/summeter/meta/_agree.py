@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import Field, SkipValidation
@@ -24,15 +24,15 @@ from pydantic import Field, SkipValidation
 from summeter.choices import AggregationRule, Level, QuestionType, Use
 from summeter.data.dataset import Dataset
 from summeter.data.human_judgments import SIGNATURES, SPAN_LABELS
+from summeter.meta.coefficients import COEFFICIENTS, STATISTICS, Statistic, meaning, scale_of
 from summeter.meta.context import Context
 from summeter.meta.gold import PEOPLE, aspects, blocks, chosen, gold_scores, summary_votes, votes, votes_of
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.measure import measure, measured
-from summeter.meta.options import LISTED, By, Choice, CommandLine, Draws, Selection, study
+from summeter.meta.options import LISTED, By, Choice, Coefficients, CommandLine, Draws, Selection, study
 from summeter.meta.results import Row, Study, interval_row, named, resampling
 from summeter.meta.sample import Rater, Sample, parts
 from summeter.meta.selection import Group, golds, group_fields, groups, meta_input
-from summeter.meta.statistics import COEFFICIENTS, STATISTICS, Statistic, meaning, scale_of
 from summeter.records import Judgment, UsageError, unnamed
 from summeter.scoring import COMPOSITE
 from summeter.scoring.table import JudgmentTable, Names
@@ -78,16 +78,15 @@ class VotesOptions(Selection):
     error_types: bool = Field(default=False, description="Compare the names of errors, not the labels.")
 
 
-class AgreeOptions(VotesOptions, By, Draws):
+class AgreeOptions(VotesOptions, By, Coefficients, Draws):
     """The options of `agree`."""
 
-    coefficients: Annotated[
-        Sequence[Annotated[str, Choice((*COEFFICIENTS, SPAN_F1), "coefficient")]],
-        CommandLine(("--coefficient", "--coefficients")),
-    ] = Field(
+    known: ClassVar[Sequence[str]] = (*COEFFICIENTS, SPAN_F1)
+
+    coefficients: Annotated[Sequence[str], CommandLine(("--coefficient", "--coefficients"))] = Field(
         (),
-        description=f"{', '.join((*COEFFICIENTS, SPAN_F1))}. Default: those that suit the votes, and span_f1 where "
-        "people marked spans. Repeatable.",
+        description="Coefficients to compute; default: those that suit the votes, and span_f1 where people marked "
+        "spans. Repeatable.",
     )
     scale: Annotated[Sequence[float], LISTED, CommandLine(metavar="1,2,3,4,5")] = Field(
         (), description="All values there could be, in order; default: those seen."
@@ -141,7 +140,14 @@ def agree(gold: Gold, options: AgreeOptions) -> Study:
         rows += span_rows(marked_spans(records), context, options.by, draws)
     if not rows:
         raise UsageError(f"no votes to compare; people's judgments are: {', '.join(blocks(table)) or 'none'}")
-    notes = [f"{sample.gold.aspect}: {_who(sample)}, {len(sample)} units ({sample.level})" for sample in samples]
+    notes = []
+    for sample in samples:
+        who = f"{len(sample.raters)} annotators"
+        if len(sample.raters) < 2:
+            who = "one annotator only, or merged"
+        elif sample.exchangeable:
+            who = f"up to {sample.most} votes a unit, without names"
+        notes.append(f"{sample.gold.aspect}: {who}, {len(sample)} units ({sample.level})")
     if options.each and any(sample.exchangeable for sample in samples):
         notes.append("votes without names are nobody's in particular: there are no rows of single annotators")
     return Study("agree", rows, notes)
@@ -217,15 +223,6 @@ def usual(sample: Sample) -> tuple[str, ...]:
     if sample.level != "pair" and not np.isin(seen, (0.0, 1.0)).all():
         return FOR_RATINGS
     return tuple(name for name in FOR_LABELS if name != "kappa_cohen" or len(sample.raters) <= _MANY_RATERS)
-
-
-def _who(sample: Sample) -> str:
-    """Who cast the votes, in words."""
-    if len(sample.raters) < 2:
-        return "one annotator only, or merged"
-    if sample.exchangeable:
-        return f"up to {sample.most} votes a unit, without names"
-    return f"{len(sample.raters)} annotators"
 
 
 def _of_people(sample: Sample, **fields: Any) -> dict[str, Any]:
@@ -349,7 +346,12 @@ def _with_judges(
         units = ~np.isnan(own)
         people, own = sample.take(units), own[units]
         about = _of_people(sample, **named(scores.judge))
-        unusable = _off_scale(own, sample.scale)
+        unusable = None
+        if not len(own) or not sample.scale:
+            unusable = "the judge judged none of the units people voted on"
+        elif own.min() < min(sample.scale) or own.max() > max(sample.scale):
+            span = f"{min(sample.scale):g} to {max(sample.scale):g}"
+            unusable = f"the judge's values lie outside people's scale ({span}), so they cannot agree"
         for merged in gold_scores(table, aspect, level, options.rule, options.source):
             values = np.stack([own, merged.on(people.units)])
             pair = _pair(people, [scores.judge, merged.gold], values)
@@ -384,38 +386,25 @@ def _rows(
         yield row.model_copy(update={**nothing, "status": "undefined", "reason": unusable, "details": details})
 
 
-def _off_scale(values: Floats, scale: Sequence[float]) -> str | None:
-    """Why a judge's values cannot be set beside people's; None where they can."""
-    if not len(values) or not scale:
-        return "the judge judged none of the units people voted on"
-    if values.min() < min(scale) or values.max() > max(scale):
-        span = f"{min(scale):g} to {max(scale):g}"
-        return f"the judge's values lie outside people's scale ({span}), so they cannot agree"
-    return None
-
-
 def export(gold: Gold, options: VotesOptions) -> Table:
     """The votes as a table, one row a unit, one column an annotator (None: no vote)."""
     _, table, _ = _read(gold, options.judgment_set)
     samples = list(votes_to_compare(table, options))
     raters = list(dict.fromkeys(rater.judge for sample in samples for rater in sample.raters))
-    rows = (line for sample in samples for line in _lines(sample, raters))
-    return Table.of(["aspect", "unit", "doc_id", "system", "list_id", "index", *raters], rows)
-
-
-def _lines(sample: Sample, raters: Sequence[str]) -> Iterator[list[Any]]:
-    """One line a unit: aspect, unit, document, system, list, index, and the vote of each of `raters`."""
-    place = {rater.judge: number for number, rater in enumerate(sample.raters)}
-    units, names = sample.units, sample.names
-    ids = zip(units.document.labels(), units.system.labels(), units.list_id.labels(), units.index.tolist(), strict=True)
-    for column, (document, system, list_id, index) in enumerate(ids):
-        cells = [sample.matrix[place[rater], column] if rater in place else np.nan for rater in raters]
-        given = [None if np.isnan(cell) else names[int(cell)] if names else _short(cell) for cell in cells]
-        yield [sample.gold.aspect, str(sample.level), document, system, list_id, None if index < 0 else index, *given]
-
-
-def _short(number: float) -> float | int:
-    return int(number) if number == int(number) else float(number)
+    lines = []
+    for sample in samples:
+        cast: dict[str, list[Any]] = {}
+        for rater, votes_of_rater in zip(sample.raters, sample.matrix.tolist(), strict=True):
+            cast[rater.judge] = [
+                None if np.isnan(vote) else sample.names[int(vote)] if sample.names else vote for vote in votes_of_rater
+            ]
+        units = sample.units
+        about = (units.document.labels(), units.system.labels(), units.list_id.labels(), units.index.tolist())
+        for unit, (*names, index) in enumerate(zip(*about, strict=True)):
+            votes_on_unit = [cast[name][unit] if name in cast else None for name in raters]
+            whole = [int(vote) if isinstance(vote, float) and vote.is_integer() else vote for vote in votes_on_unit]
+            lines.append([sample.gold.aspect, str(sample.level), *names, None if index < 0 else index, *whole])
+    return Table.of(["aspect", "unit", "doc_id", "system", "list_id", "index", *raters], lines)
 
 
 # ---- votes of other kinds: error types, questions, pairs ----

@@ -9,7 +9,7 @@ the aspect and the data: `gate` refuses it once the judge has changed, and a fil
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -24,7 +24,7 @@ from summeter.meta.gold import PEOPLE, decisions, votes
 from summeter.meta.inputs import Gold
 from summeter.meta.measure import estimate
 from summeter.meta.options import Choice, CommandLine, Draws, GoldAtLeast, Selection, study
-from summeter.meta.results import Row, Study, status_of
+from summeter.meta.results import Row, Study, interval_row
 from summeter.meta.sample import Sample, are_decisions
 from summeter.meta.selection import MetaInput, all_pairs, dev_split, meta_input
 from summeter.meta.verdicts import ABOVE, against_chance
@@ -143,8 +143,11 @@ def calibrate(run: RunFolder, gold: Gold, options: CalibrateOptions) -> Calibrat
     pairs = _chosen(read, options, Use.LABEL if options.dev is None else Use.VALUE)
     if options.gold_at_least is None:
         decisions(pairs.of(1))  # raises where people's values are no yes or no
-    if options.dev is None:
-        _check_decisions(pairs)
+    failed = np.isnan(pairs.x).all() and not any("no decision" in why for why in pairs.missing_reasons)
+    if options.dev is None and not failed and not are_decisions(pairs.x):
+        raise UsageError(
+            f"{pairs.judge.judge} gives scores, not decisions: name a split to tune a threshold on (option dev)"
+        )
     if pairs.n < FEWEST_LABELS and not options.allow_few:
         raise UsageError(
             f"{pairs.n} human labels beside {pairs.judge.judge}'s {pairs.judge.aspect}: a calibration needs at least "
@@ -205,21 +208,12 @@ def _chosen(read: MetaInput, options: CalibrateOptions, use: Use) -> Sample:
     raise lost or UsageError("nothing to calibrate on")
 
 
-def _check_decisions(pairs: Sample) -> None:
-    failed = np.isnan(pairs.x).all() and not any("no decision" in why for why in pairs.missing_reasons)
-    if not failed and not are_decisions(pairs.x):
-        raise UsageError(
-            f"{pairs.judge.judge} gives scores, not decisions: name a split to tune a threshold on (option dev)"
-        )
-
-
 def _agreement(pairs: Sample, decided: Floats, resample: Resampling) -> dict[str, Any]:
     """The judge's decisions beside people's labels, and what a constant answer reaches, as fields of a calibration."""
     gold = pairs.y
     both = replace(Sample.of_values(pairs.units, pairs.raters, np.stack([decided, gold])), scale=_LABELS)
     kappa, alpha, accuracy, balanced = (
-        estimate(both, name, resample).estimate
-        for name in ("kappa_cohen", "alpha_nominal", "accuracy", "balanced_accuracy")
+        estimate(both, name, resample) for name in ("kappa_cohen", "alpha_nominal", "accuracy", "balanced_accuracy")
     )
     kept = gold[~np.isnan(gold)]
     constant = int(kept.mean() >= 0.5) if len(kept) else 1
@@ -238,7 +232,7 @@ def _ceiling(people: Sample | None, at_least: float | None, resample: Resampling
         alone = undefined("fewer than 2 annotators: people's own agreement is not known")
         return {"ceiling_kappa": alone, "ceiling_alpha": alone, "annotators": raters}
     labels = replace(people if at_least is None else decisions(people, at_least), scale=_LABELS)
-    kappa, alpha = (estimate(labels, name, resample).estimate for name in ("kappa_fleiss", "alpha_nominal"))
+    kappa, alpha = (estimate(labels, name, resample) for name in ("kappa_fleiss", "alpha_nominal"))
     return {"ceiling_kappa": kappa, "ceiling_alpha": alpha, "annotators": raters}
 
 
@@ -274,25 +268,19 @@ def calibration_study(calibration: Calibration) -> Study:
         details = {"tuned_on": known.dev, "balanced_accuracy": known.dev_balanced_accuracy}
         rows.append(Row(**judge, statistic="threshold", value=known.threshold, n=known.dev_n, details=details))
 
-    def add(about: Mapping[str, Any], name: str, estimate: Estimate, **details: Any) -> None:
-        bounded = estimate.low is not None
-        status = status_of(estimate.value, None if bounded or name == "baseline_accuracy" else "no_interval")
-        shown = {field: getattr(estimate, field) for field in ("value", "low", "high", "reason", "interval")}
-        counts = {"n": estimate.n, "missing": estimate.missing}
-        rows.append(Row(**about, **shown, **counts, statistic=name, status=status, details=details))
-
-    baseline = Estimate(
-        value=known.baseline_accuracy, n=known.accuracy.n, missing=known.accuracy.missing,
-        reason=None if known.baseline_accuracy is not None else "no labels",
-    )  # fmt: skip
-    add(judge, "kappa_cohen", known.kappa)
-    add(judge, "alpha_nominal", known.alpha)
-    add(judge, "accuracy", known.accuracy)
-    add(judge, "balanced_accuracy", known.balanced_accuracy)
-    add(judge, "baseline_accuracy", baseline, always=known.baseline_label)
-    people = {**common, "judge": PEOPLE}
-    add(people, "kappa_fleiss", known.ceiling_kappa, annotators=known.annotators)
-    add(people, "alpha_nominal", known.ceiling_alpha, annotators=known.annotators)
+    baseline = Estimate(known.baseline_accuracy, known.accuracy.n, known.accuracy.missing, reason="no labels")
+    if baseline.value is not None:
+        baseline = replace(baseline, reason=None)
+    people: dict[str, Any] = {**common, "judge": PEOPLE, "details": {"annotators": known.annotators}}
+    rows += [
+        interval_row(known.kappa, judge, statistic="kappa_cohen"),
+        interval_row(known.alpha, judge, statistic="alpha_nominal"),
+        interval_row(known.accuracy, judge, statistic="accuracy"),
+        interval_row(known.balanced_accuracy, judge, statistic="balanced_accuracy"),
+        interval_row(baseline, judge, statistic="baseline_accuracy", details={"always": known.baseline_label}),
+        interval_row(known.ceiling_kappa, people, statistic="kappa_fleiss"),
+        interval_row(known.ceiling_alpha, people, statistic="alpha_nominal"),
+    ]
     return Study(STUDY, rows, [_verdict(known), *_worst(known.disagreements[:5], known.disagreements_total)])
 
 
@@ -331,10 +319,21 @@ def disagreements(run: RunFolder, pairs: Sample, decided: Floats, people: Sample
     rows = np.flatnonzero(~np.isnan(decided + pairs.y) & (decided != pairs.y)).tolist()
     if not rows:
         return []
-    units = pairs.units
-    keys: list[_Key] = list(zip(units.document.labels(), units.system.labels(), units.index.tolist(), strict=True))
-    records = _records(run.judgments(), pairs, {keys[row] for row in rows})
-    cast = _cast(people)
+    keys = _keys(pairs)
+    wanted = {keys[row] for row in rows}
+    records: dict[_Key, Judgment] = {}
+    for judgment in run.judgments():
+        target = judgment.target
+        key = (target.document_id, target.system, -1 if target.index is None else target.index)
+        fits = judgment.signature == pairs.judge.signature and judgment.aspect == pairs.judge.aspect
+        if fits and target.unit == str(pairs.level) and key in wanted:
+            records[key] = judgment
+    cast: dict[_Key, dict[str, float]] = {}
+    if people is not None:
+        voted = _keys(people)
+        for unit, rater, vote in zip(people.unit.tolist(), people.rater.tolist(), people.value.tolist(), strict=True):
+            if not np.isnan(vote):
+                cast.setdefault(voted[unit], {})[people.raters[rater].judge] = vote
     texts = _Texts(run)
 
     def differing(row: int) -> Disagreement:
@@ -355,27 +354,10 @@ def disagreements(run: RunFolder, pairs: Sample, decided: Floats, people: Sample
     return sorted(map(differing, rows), key=order)
 
 
-def _records(judgments: Iterable[Judgment], pairs: Sample, wanted: set[_Key]) -> Mapping[_Key, Judgment]:
-    records: dict[_Key, Judgment] = {}
-    for judgment in judgments:
-        target = judgment.target
-        key = (target.document_id, target.system, -1 if target.index is None else target.index)
-        fits = judgment.signature == pairs.judge.signature and judgment.aspect == pairs.judge.aspect
-        if fits and target.unit == str(pairs.level) and key in wanted:
-            records[key] = judgment
-    return records
-
-
-def _cast(people: Sample | None) -> dict[_Key, dict[str, float]]:
-    if people is None:
-        return {}
-    units = people.units
-    keys = list(zip(units.document.labels(), units.system.labels(), units.index.tolist(), strict=True))
-    cast: dict[_Key, dict[str, float]] = {key: {} for key in keys}
-    for unit, rater, vote in zip(people.unit.tolist(), people.rater.tolist(), people.value.tolist(), strict=True):
-        if not np.isnan(vote):
-            cast[keys[unit]][people.raters[rater].judge] = vote
-    return cast
+def _keys(sample: Sample) -> list[_Key]:
+    """The document, system and index of each unit."""
+    units = sample.units
+    return list(zip(units.document.labels(), units.system.labels(), units.index.tolist(), strict=True))
 
 
 class _Texts:

@@ -21,7 +21,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from summeter.choices import Coefficient, Level
+from summeter.choices import Level
 from summeter.data.dataset import Dataset
 from summeter.data.overview import EDGES, bucket
 from summeter.meta.context import Context
@@ -33,14 +33,16 @@ from summeter.meta.options import LISTED, CommandLine, Draws, Selection, study
 from summeter.meta.results import Row, Study, interval_row, judge_key, judge_labels, merged, named, pivot
 from summeter.meta.sample import Grid, Sample, parts
 from summeter.meta.selection import Group, group_fields
+from summeter.meta.verdicts import listed
 from summeter.records import UsageError, error_types, judge_names
 from summeter.records.taxonomy import NO_ERROR
 from summeter.runs.run import RunFolder
 from summeter.scoring.systems import shared_documents
 from summeter.scoring.table import JudgmentTable, Names
 from summeter.stats import correlate
-from summeter.stats.base import Bools, Estimate, Floats, undefined
-from summeter.stats.resample import Resampling, of_rows
+from summeter.stats.base import Bools, Estimate, Floats, Ints, ratio, undefined
+from summeter.stats.correlation import CORRELATIONS
+from summeter.stats.resample import Resampling
 from summeter.tables import Table, escape_markdown, interval, number, p_value, with_missing
 from summeter.text.ngrams import words
 
@@ -118,10 +120,13 @@ def card(run: RunFolder | None, gold: Dataset | None, options: CardOptions) -> S
     domains = len({name for name in context.domains.values() if name is not None})
     note = f"domain stability is 100 - (max - min) of a system's domain means in %; there are {domains} domains"
     notes, labels = [note], judge_names(judge_key(scores.judge) for scores in series)
+    unlike = []
     for scores in series:
         grid = Grid.of(scores)
-        if unlike := shared_documents(dict(zip(grid.systems, grid.judge, strict=True))).own_note:
-            notes.append(f"{scores.judge.aspect} by {labels[judge_key(scores.judge)]}: {unlike}")
+        if shared_documents(dict(zip(grid.systems, grid.judge, strict=True))).own_note:
+            unlike.append(f"{scores.judge.aspect} by {labels[judge_key(scores.judge)]}")
+    if unlike:
+        notes.append(f"means are over each system's own documents (n), which differ between systems: {listed(unlike)}")
     return Study(STUDY, rows, notes)
 
 
@@ -247,16 +252,24 @@ def _redaction(
     values = context.column(name, scores.units.document, scores.units.system)
     states = [is_redacted(value) for value in values.names]
     marks = np.array([np.nan if state is None else float(state) for state in states])[values.codes]
+    copied = scores.units.document
+    if ORIGINAL in context.extra:
+        labels = context.column(ORIGINAL, scores.units.document, scores.units.system).labels()
+        copied = Names.of(own or name for own, name in zip(labels, scores.units.document.labels(), strict=True))
     for fields, rows in groups:
         inside = rows & ~np.isnan(scores.x + marks)
         value, mark = scores.x[inside], marks[inside]
         counts = {"redacted": int((mark == 1).sum()), "unredacted": int((mark == 0).sum())}
-        means = {f"mean_{kind}": _mean_where(value, mark == number) for kind, number in _REDACTION.items()}
-        originals = _originals(scores, context).take(inside)
+        means = {
+            f"mean_{kind}": float(value[mark == number].mean()) if (mark == number).any() else None
+            for kind, number in (("redacted", 1), ("unredacted", 0))
+        }
+        originals = copied.take(inside)
         pairs = len(set(originals.codes[mark == 1].tolist()) & set(originals.codes[mark == 0].tolist()))
         bootstrap = resample(originals.codes)
         estimate = bootstrap.interval(
-            of_rows(_gap, [value, mark], bootstrap.codes), missing=int(rows.sum() - inside.sum()),
+            lambda weights, value=value, mark=mark, codes=bootstrap.codes: _gap(weights, value, mark, codes),  # type: ignore[misc]
+            missing=int(rows.sum() - inside.sum()),
             undefined=f"{name} does not tell redacted from unredacted summaries here",
         )  # fmt: skip
         yield interval_row(
@@ -265,26 +278,12 @@ def _redaction(
         )  # fmt: skip
 
 
-_REDACTION = {"redacted": 1, "unredacted": 0}
-
-
-def _mean_where(values: Floats, rows: Bools) -> float | None:
-    return float(values[rows].mean()) if rows.any() else None
-
-
-def _originals(scores: Sample, context: Context) -> Names:
-    """The document of each row; of a copy, the one that it is a copy of."""
-    if ORIGINAL not in context.extra:
-        return scores.units.document
-    originals = context.column(ORIGINAL, scores.units.document, scores.units.system).labels()
-    pairs = zip(originals, scores.units.document.labels(), strict=True)
-    return Names.of([original or document for original, document in pairs])
-
-
-def _gap(values: Floats, marks: Floats) -> float | None:
-    if not (marks == 1).any() or not (marks == 0).any():
-        return None
-    return float(values[marks == 1].mean() - values[marks == 0].mean())
+def _gap(weights: Floats, values: Floats, marks: Floats, clusters: Ints) -> Floats:
+    """The mean of redacted minus that of unredacted rows in each draw (draws x clusters); NaN where one is absent."""
+    times = weights[:, clusters]
+    sides = [(marks == mark).astype(np.float64) for mark in (1, 0)]
+    redacted, unredacted = (ratio(times @ (side * values), times @ side) for side in sides)
+    return np.asarray(redacted - unredacted)
 
 
 def redaction_column(context: Context, column: str | None) -> tuple[str, Callable[[str | None], bool | None]] | None:
@@ -375,12 +374,12 @@ def _abstractness(series: Sequence[Sample], context: Context) -> Iterator[Row]:
         about = merged(named(novel.judge, faithful.judge), study=STUDY, average="pooled")
         parts_of = [Group(name, value, part) for name in ("system", "domain") for value, part in pairs.split(name)]
         for group in (Group(None, None, pairs), *parts_of):
-            for coefficient in (Coefficient.PEARSON, Coefficient.SPEARMAN):
+            for coefficient in ("pearson", "spearman"):
                 got = correlate(group.sample.x, group.sample.y, coefficient)
-                yield interval_row(got, about, group.fields(), level="summary", statistic=coefficient.value)
+                yield interval_row(got, about, group.fields(), level="summary", statistic=coefficient)
         means = pairs.at(Level.SYSTEM)
-        got = correlate(means.x, means.y, Coefficient.SPEARMAN)
-        yield interval_row(got, about, level="system", statistic=Coefficient.SPEARMAN.value)
+        got = correlate(means.x, means.y, "spearman")
+        yield interval_row(got, about, level="system", statistic="spearman")
 
 
 # ---- the card as Markdown ----
@@ -509,7 +508,7 @@ def _abstractness_table(study: Study) -> Table:
     lines = [
         ["over systems" if row.level == "system" else _place(row), labels.get(row.gold_signature), row.statistic,
          _cell(row), p_value(row.p), row.n]
-        for row in study.where(aspect=ABSTRACTIVENESS) if row.statistic in set(Coefficient)
+        for row in study.where(aspect=ABSTRACTIVENESS) if row.statistic in CORRELATIONS
     ]  # fmt: skip
     heads = ["where", "faithfulness by", "coefficient", "value", "p", "n"]
     return Table.of(heads, lines, align="lr", title="Abstractiveness against faithfulness")

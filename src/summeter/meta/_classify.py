@@ -18,6 +18,7 @@ import numpy as np
 from pydantic import Field
 
 from summeter.choices import Level, Use
+from summeter.meta.coefficients import AUROC
 from summeter.meta.gold import decisions
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.measure import estimate, pair_fields
@@ -25,7 +26,6 @@ from summeter.meta.options import By, Choice, CommandLine, Draws, GoldAtLeast, S
 from summeter.meta.results import Row, Study, interval_row, merged
 from summeter.meta.sample import ABSENT, OTHER_LIST, Sample, are_decisions
 from summeter.meta.selection import Group, all_pairs, dev_split, groups, meta_input, notes
-from summeter.meta.statistics import AUROC
 from summeter.records import UsageError
 from summeter.scoring.table import Groups
 from summeter.stats import (
@@ -153,13 +153,13 @@ def _rows(group: Group, decided: Decided, draws: Resampling) -> Iterator[Row]:
         of_scores = name == AUROC
         values = (decided.scores if of_scores else decided.labels)[rows]
         got = estimate(Sample.of_values(part.units, part.raters, np.stack([values, part.y])), name, draws)
-        details = dict(got.details) if of_scores else {**decided.details, **got.details}
-        if name == "balanced_accuracy" and got.estimate.value is not None:
+        details = {} if of_scores else dict(decided.details)
+        if name == "balanced_accuracy" and got.value is not None:
             bootstrap = draws(0)
             spread = bootstrap_deviation(part.y, values, 0.5, bootstrap.resamples, bootstrap.seed)
             details |= {"bootstrap_mean": spread.mean, "bootstrap_deviation": spread.deviation}
         undecided = None if of_scores else decided.reason
-        yield interval_row(got.estimate, about, statistic=name, reason=undecided, details=details)
+        yield interval_row(got, about, statistic=name, reason=undecided, details=details)
     mean = decided.details.get("mean_balanced_accuracy_of_groups")
     if mean is not None and group.column is None:
         weight = decided.details["groups_weight"]

@@ -16,12 +16,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import NormalDist
-from typing import Annotated, Any, Literal, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple, cast
 
 import numpy as np
 from pydantic import Field
 
-from summeter.choices import Average, Coefficient, Documents, Level
+from summeter.choices import Average, Documents, Level
+from summeter.meta.coefficients import AUROC, STATISTICS
 from summeter.meta.context import Context
 from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
@@ -42,7 +43,6 @@ from summeter.meta.results import (
 )
 from summeter.meta.sample import Grid, Sample, parts
 from summeter.meta.selection import Group, all_pairs, check, golds, group_fields, groups, meta_input, notes
-from summeter.meta.statistics import STATISTICS
 from summeter.meta.verdicts import AGREES_BETTER, Comparison
 from summeter.records import Judgment, UsageError, judge_names
 from summeter.runs.run import RunFolder
@@ -65,6 +65,7 @@ from summeter.stats import (
     williams,
 )
 from summeter.stats.base import Floats, Values
+from summeter.stats.correlation import CORRELATIONS
 from summeter.tables import Table, interval, number
 
 STUDY = "compare"
@@ -88,6 +89,8 @@ class SystemTests(Significance):
 class CompareSystemsOptions(Judges, By, SystemTests):
     """The options of `compare_systems`."""
 
+    seed: int | None = Field(None, description="Random seed; default: that of the run, as on its page.")  # type: ignore[assignment]
+
 
 class ComparePeopleOptions(Aspects, GoldAtLeast, By, SystemTests):
     """The options of `compare_by_people`."""
@@ -100,8 +103,8 @@ class CompareEvaluatorsOptions(Selection, GoldAtLeast, By, Significance):
     average: Annotated[str, Choice(Average, "average")] = Field(
         Average.POOLED, description="Correlate all rows at once, or within each document or system."
     )
-    coefficient: Annotated[str, Choice(Coefficient, "coefficient")] = Field(
-        Coefficient.PEARSON, description="The coefficient by which judges agree with people."
+    coefficient: Annotated[str, Choice(CORRELATIONS, "coefficient")] = Field(
+        "pearson", description="The coefficient by which judges agree with people."
     )
 
 
@@ -133,6 +136,8 @@ def compare_systems(run: RunLike, options: CompareSystemsOptions) -> Study:
 
         print(sm.meta.compare_systems(run, aspect="faithfulness").notes[0])
     """
+    if options.seed is None:
+        options = options.model_copy(update={"seed": run.seed if isinstance(run, RunFolder) else 0})
     judges, wanted, judge = judge_input(run), options.judge_aspects, options.judge
     fit = judges.questions(judge=judge)
     questions = [question for question in fit if not wanted or question.aspect in wanted]
@@ -175,7 +180,7 @@ def _compare(
         for parts_of in _families(scores, context, options.by):
             grids = [Grid.of(part) for _, part in parts_of]
             tables = [dict(zip(grid.systems, grid.judge, strict=True)) for grid in grids]
-            pairs = paired_differences(tables, options.alpha, options.permutations, options.seed)
+            pairs = paired_differences(tables, options.alpha, options.permutations, options.seed or 0)
             for (fields, _), table, differences in zip(parts_of, tables, pairs, strict=True):
                 about = merged(named(judge), fields, study=STUDY, level=Level.SUMMARY.value)
                 means, note = _means(table, about, options)
@@ -387,14 +392,10 @@ def _matrix(family: Sequence[Row], judge: str | None) -> Table:
 # ---- judges ----
 
 
-AUROC: Literal["auroc"] = "auroc"
-AgreementStatistic = Coefficient | Literal["auroc"]
-
-
 class AgreementTask(NamedTuple):
     """How judges' agreement with people is compared: by a coefficient, or by AUROC (pooled, below systems)."""
 
-    coefficient: AgreementStatistic
+    coefficient: str
     level: Level
     average: Average
     testing: Significance
@@ -415,7 +416,7 @@ def compare_evaluators(runs: RunLike | Sequence[RunLike], gold: Gold, options: C
     """
     level, average = Level(options.level), Average(options.average)
     check(level, average)
-    task = AgreementTask(Coefficient(options.coefficient), level, average, options)
+    task = AgreementTask(options.coefficient, level, average, options)
     sentences: list[str] = []
     by_gold: dict[tuple[str, str], list[Sample]] = {}
     for run in _several(runs):
@@ -500,8 +501,7 @@ def _value_row(name: str, pairs: Sample, about: Mapping[str, Any], task: Agreeme
     testing = task.testing
     draws = resampling(min(testing.resamples, _RESAMPLES), testing.confidence, testing.seed)
     got = estimate(pairs.at(task.level), task.coefficient, draws, task.average)
-    details = {**got.details, "name": name}
-    return interval_row(got.estimate, about, named(pairs.judge), statistic=task.coefficient, details=details)
+    return interval_row(got, about, named(pairs.judge), statistic=task.coefficient, details={"name": name})
 
 
 def _tested(
@@ -531,7 +531,7 @@ def _pooled(
     left, right = first.at(task.level), second.at(task.level)
     documents = left.units.document.codes if left.summaries is None else None
     units, by = (len(left), task.level.value) if documents is None else (len(np.unique(documents)), "document")
-    most = testing.permutations if kind is Coefficient.PEARSON else min(testing.permutations, _RANK_EXCHANGES)
+    most = testing.permutations if kind == "pearson" else min(testing.permutations, _RANK_EXCHANGES)
     most = max(most, enough_permutations(family, testing.alpha, 1))  # each costs a correlation
     sides = left.y, left.x, right.x
     if kind == AUROC:
@@ -539,7 +539,7 @@ def _pooled(
     else:
         got = permute_correlations(*sides, kind, documents, most, testing.seed)
     details: dict[str, Any] = {"first_value": got.first, "second_value": got.second, "permutations": most}
-    if kind is Coefficient.PEARSON:
+    if kind == "pearson":
         test = williams(left.y, left.x, right.x)
         details |= {"williams_t": test.t, "p_williams": test.p}
     drawn = _interval(first, second, task, family) if got.difference is not None else None

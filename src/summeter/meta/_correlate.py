@@ -11,46 +11,40 @@ A group in which one side is constant has no correlation; it is left out of the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from summeter.choices import PAIRWISE, USUAL_COEFFICIENTS, Average, Coefficient, Level
+from summeter.choices import PAIRWISE, Average, Level
+from summeter.meta.coefficients import STATISTICS
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.measure import measure
 from summeter.meta.options import (
     By,
     Choice,
+    Coefficients,
     CommandLine,
     Draws,
     GoldAtLeast,
     MinItems,
     Selection,
-    coefficients_help,
     study,
 )
 from summeter.meta.results import Row, Study
 from summeter.meta.selection import all_pairs, check, meta_input, notes
-from summeter.meta.statistics import STATISTICS
 from summeter.records import UsageError
+from summeter.stats.correlation import CORRELATIONS
 
 STUDY = "correlation"
-COEFFICIENTS = (*(coefficient.value for coefficient in Coefficient), PAIRWISE)
 
 
-class CorrelateOptions(Selection, GoldAtLeast, By, MinItems, Draws):
+class CorrelateOptions(Selection, GoldAtLeast, By, MinItems, Coefficients, Draws):
     """The options of `correlate`."""
 
+    known: ClassVar[Sequence[str]] = (*CORRELATIONS, PAIRWISE)
     level: Annotated[str, Choice(Level, "level")] = Field(Level.SUMMARY, description="What is correlated.")
     average: Annotated[str, Choice(Average, "average")] = Field(
         Average.POOLED, description="Correlate all rows at once, or within each document or system and average."
-    )
-    coefficients: Annotated[
-        Sequence[Annotated[str, Choice(COEFFICIENTS, "coefficient")]], CommandLine(("--coefficient", "--coefficients"))
-    ] = Field(
-        USUAL_COEFFICIENTS,
-        min_length=1,
-        description=coefficients_help(COEFFICIENTS),
     )
     only_significant: Annotated[float | None, CommandLine(metavar="P")] = Field(
         None,

@@ -215,7 +215,9 @@ def _rows(
         "level": "sentence", "average": "pooled",
     }  # fmt: skip
     accuracies = []
-    for kind in sorted({kind for gold, _ in judged for kind in gold}, key=_order):
+    known = (*FINESURE, *UNISUMEVAL)
+    kinds = {kind for gold, _ in judged for kind in gold}
+    for kind in sorted(kinds, key=lambda kind: (known.index(kind), "") if kind in known else (len(known), kind)):
         pairs = [(gold, judge) for gold, judge in judged if kind in gold]
         hits = [rules.names(judge, gold, kind) for gold, judge in pairs]
         missing = sum(kind in sentence.gold for sentence in wrong if sentence.judge is None)
@@ -252,8 +254,3 @@ def _share(
 
 def _name(types: Types) -> str:
     return joined_error_types(types) or UNKNOWN
-
-
-def _order(kind: str) -> tuple[int, str]:
-    known = (*FINESURE, *UNISUMEVAL)
-    return (known.index(kind), "") if kind in known else (len(known), kind)

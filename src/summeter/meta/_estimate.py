@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Annotated, Any, NamedTuple, assert_never
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from pydantic import Field
@@ -27,13 +27,13 @@ from summeter.choices import Level, Population
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, context_of
 from summeter.meta.measure import pair_fields
 from summeter.meta.options import By, Choice, CommandLine, GoldAtLeast, Options, Pairs, Selection, study
-from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name, status_of
+from summeter.meta.results import Row, Study, interval_row, merged, named, pair_name
 from summeter.meta.sample import Sample
 from summeter.meta.selection import Group, all_pairs, meta_input, summary_groups
 from summeter.records import JudgeKey, UsageError, judge_names
 from summeter.runs.run import CascadeSample, RunFolder
-from summeter.stats import Bootstrap, Estimate, PpiMean, Status, correlate, labels_needed, ppi_mean
-from summeter.stats.base import Floats, Ints, Labels, codes, generator, split_rows, undefined
+from summeter.stats import Bootstrap, Estimate, Status, correlate, labels_needed, ppi_mean
+from summeter.stats.base import Floats, Labels, codes, generator, split_rows, undefined
 from summeter.tables import interval
 
 STUDY = "estimate"
@@ -52,10 +52,6 @@ class IntervalOptions(Options):
     tuned: Annotated[bool, CommandLine(("--tuned/--plain",))] = Field(
         default=True, description="Weigh the machine by how well it predicts people (PPI++), else give it the weight 1."
     )
-
-    def interval(self, what: str = "prediction-powered") -> str:
-        """What stands beside an interval."""
-        return f"{self.confidence:.0%} {what}, Student's t by labelled document"
 
 
 class LastJudgeOptions(IntervalOptions, Pairs, By):
@@ -135,52 +131,26 @@ def _of(group: Group, system: str) -> Sample:
     return group.sample.take(group.sample.units.system.equal(system))
 
 
-def _row(group: Group, statistic: str, value: float | None, **more: Any) -> Row:
-    """A row about these summaries; people's missing labels are the design, so `missing` is the machine's alone."""
-    about = {"study": STUDY, "statistic": statistic, "value": value, "level": Level.SYSTEM.value}
-    return Row(**merged(named(group.sample.judge, group.sample.gold), about, group.fields(), more))
+def _row(group: Group, estimate: Estimate, statistic: str, **more: Any) -> Row:
+    """A row about these summaries."""
+    about = merged(named(group.sample.judge, group.sample.gold), group.fields(), study=STUDY, level=Level.SYSTEM.value)
+    return interval_row(estimate, about, more, statistic=statistic)
 
 
 def _system_rows(group: Group, system: str, options: IntervalOptions) -> Iterator[Row]:
     part = _of(group, system)
-    got = ppi_mean(part.y, part.x, part.units.document.codes, options.confidence, options.tuned)
-    yield _row(
-        group, "ppi_mean", got.value, system=system, **_ends(got.low, got.high, options.interval()), n=got.n,
-        missing=got.missing, status=status_of(got.value, got.status), reason=got.reason,
-        details={"unlabelled": got.unlabelled, "weight": got.weight, "clusters": got.clusters,
-                 "narrower": _narrower(got)},
-    )  # fmt: skip
+    documents = part.units.document.codes
+    got = ppi_mean(part.y, part.x, documents, options.confidence, options.tuned)
+    details = {"unlabelled": got.unlabelled, "weight": got.weight, "clusters": got.estimate.clusters}
+    # People's missing labels are the design, so `missing` is the machine's alone.
+    yield _row(group, got.estimate, "ppi_mean", system=system, details={**details, "narrower": got.narrower})
     # Labels where the machine has no score count for people alone, so this is not always the sample above.
-    yield _labelled_mean(group, "labelled_mean", system, part.y, part.units.document.codes, options)
-    machine = Bootstrap(part.units.document.codes, RESAMPLES, options.confidence).mean(part.x)
-    about = merged(named(group.sample.judge, group.sample.gold), group.fields(), study=STUDY, system=system)
-    yield interval_row(machine, about, statistic="machine_mean", level=Level.SYSTEM.value)
-    bias = _labelled_mean(group, "machine_bias", system, part.x - part.y, part.units.document.codes, options)
-    yield bias.model_copy(update={"missing": got.missing})
-
-
-def _labelled_mean(
-    group: Group, name: str, system: str, values: Floats, documents: Ints, options: IntervalOptions
-) -> Row:
-    """The mean of the labelled rows alone."""
-    alone = ppi_mean(values, np.zeros(len(values)), documents, options.confidence)
-    return _row(
-        group, name, alone.human, system=system, **_ends(alone.human_low, alone.human_high, options.interval("mean")),
-        n=alone.n, missing=len(values) - alone.n, status=status_of(alone.human, alone.status),
-        reason=alone.reason if alone.human_low is None else None,
-    )  # fmt: skip
-
-
-def _ends(low: float | None, high: float | None, description: str) -> dict[str, Any]:
-    return {"low": low, "high": high, "interval": description if low is not None else None}
-
-
-def _narrower(got: PpiMean) -> float | None:
-    """The interval's width as a share of the one from human labels alone."""
-    if got.low is None or got.high is None or got.human_low is None or got.human_high is None:
-        return None
-    alone = got.human_high - got.human_low
-    return (got.high - got.low) / alone if alone > 0 else None
+    alone = ppi_mean(part.y, np.zeros(len(part)), documents, options.confidence).human
+    yield _row(group, alone, "labelled_mean", system=system, missing=len(part) - alone.n)
+    machine = Bootstrap(documents, RESAMPLES, options.confidence).mean(part.x)
+    yield _row(group, machine, "machine_mean", system=system)
+    bias = ppi_mean(part.x - part.y, np.zeros(len(part)), documents, options.confidence).human
+    yield _row(group, bias, "machine_bias", system=system, missing=got.estimate.missing)
 
 
 def _pair_rows(matrix: Group, options: LastJudgeOptions) -> Iterator[Row]:
@@ -198,28 +168,26 @@ def _difference(
 ) -> Iterator[Row]:
     """Rows about the differences of two systems, a document each."""
     got = ppi_mean(human, machine, None, options.confidence, options.tuned)
-    wide = ppi_mean(human, machine, None, 1 - (1 - options.confidence) / family, options.tuned)
-    settled = None if wide.low is None or wide.high is None else bool(wide.low > 0 or wide.high < 0)
-    about: dict[str, Any] = {"pair": name, "n": got.n, "missing": got.missing}
-    yield _row(
-        group, "ppi_difference", got.value, **about, **_ends(got.low, got.high, options.interval()),
-        status=status_of(got.value, got.status),
-        reason=got.reason if got.value is not None else "no document is labelled for both systems",
-        details={"unlabelled": got.unlabelled, "weight": got.weight, "human": got.human, "machine_bias": got.bias,
-                 "narrower": _narrower(got), "low_adjusted": wide.low, "high_adjusted": wide.high,
-                 "comparisons": family, "settled": settled},
-    )  # fmt: skip
-    find = options.difference if options.difference is not None else abs(got.value or 0.0)
-    if got.n < 2 or not find:
-        reason = "fewer than 2 documents with labels for both systems" if got.n < 2 else "the difference is 0"
-        about |= {"status": "undefined", "reason": f"{reason}: nothing to plan from"}
-        yield _row(group, "labels_needed", None, **about)
-        return
     # At the level of the interval that settles the difference.
-    plans = labels_needed(human, machine, find, 1 - (1 - options.confidence) / family, options.power)
-    labels = None if plans.labels is None else float(plans.labels)
+    level = 1 - (1 - options.confidence) / family
+    wide = ppi_mean(human, machine, None, level, options.tuned).estimate
+    settled = None if wide.low is None or wide.high is None else bool(wide.low > 0 or wide.high < 0)
     yield _row(
-        group, "labels_needed", labels, **about, status=status_of(labels), reason=plans.reason,
+        group, got.estimate, "ppi_difference", pair=name, reason="no document is labelled for both systems",
+        details={"unlabelled": got.unlabelled, "weight": got.weight, "human": got.human.value,
+                 "machine_bias": got.bias, "narrower": got.narrower, "low_adjusted": wide.low,
+                 "high_adjusted": wide.high, "comparisons": family, "settled": settled},
+    )  # fmt: skip
+    find = options.difference if options.difference is not None else abs(got.estimate.value or 0.0)
+    counts: dict[str, Any] = {"n": got.estimate.n, "missing": got.estimate.missing}
+    if got.estimate.n < 2 or not find:
+        few = "fewer than 2 documents with labels for both systems" if got.estimate.n < 2 else "the difference is 0"
+        yield _row(group, undefined(f"{few}: nothing to plan from", **counts), "labels_needed", pair=name)
+        return
+    plans = labels_needed(human, machine, find, level, options.power)
+    labels = Estimate(None if plans.labels is None else float(plans.labels), **counts, reason=plans.reason)
+    yield _row(
+        group, labels, "labels_needed", pair=name,
         details={"difference": find, "power": options.power, "human_only": plans.human_only, "pool": plans.pool},
     )  # fmt: skip
 
@@ -341,10 +309,18 @@ def coverage(
     if not 2 <= labels < len(units):
         raise UsageError(f"labels must be at least 2 and fewer than the {len(units)} documents, got {labels}")
     truth = float(human.mean())
-    simulated = [
-        _draw(human, machine, _picked(units, rng, Population(options.about)), labels, options)
-        for _ in range(options.draws)
-    ]
+    size = len(units)
+    simulated = []
+    for _ in range(options.draws):
+        picks = rng.integers(0, size, size) if options.about == Population.POPULATION else rng.permutation(size)
+        drawn = [units[pick] for pick in picks]
+        rows = np.concatenate(drawn)
+        of_draw = np.repeat(np.arange(size), [len(unit) for unit in drawn])
+        people = np.where(of_draw < labels, human[rows], np.nan)
+        got = ppi_mean(people, machine[rows], of_draw, options.confidence, options.tuned)
+        # Labels without spread have a width of 0.
+        ends = [each.value if end is None else end for each in got[:2] for end in (each.low, each.high)]
+        simulated.append([np.nan if value is None else value for value in (*ends, got.estimate.value)])
     low, high, human_low, human_high, value = np.array(simulated).T
     inside = ((low <= truth) & (truth <= high)).astype(np.float64)
     alone = (human_low <= truth) & (truth <= human_high)
@@ -363,29 +339,6 @@ def coverage(
         truth=truth,
         interval=rate.interval,
     )
-
-
-def _picked(units: Sequence[Ints], rng: np.random.Generator, about: Population) -> list[Ints]:
-    size = len(units)
-    match about:
-        case Population.POPULATION:
-            picks = rng.integers(0, size, size)
-        case Population.DATA:
-            picks = rng.permutation(size)
-        case _:
-            assert_never(about)
-    return [units[pick] for pick in picks]
-
-
-def _draw(human: Floats, machine: Floats, units: Sequence[Ints], labels: int, options: IntervalOptions) -> list[float]:
-    """The ends of the estimate and of the labels alone, and the estimate. Labels without spread have a width of 0."""
-    rows = np.concatenate(units)
-    of = np.repeat(np.arange(len(units)), [len(unit) for unit in units])
-    people = np.where(of < labels, human[rows], np.nan)
-    got = ppi_mean(people, machine[rows], of, options.confidence, options.tuned)
-    ends = ((got.low, got.value), (got.high, got.value), (got.human_low, got.human), (got.human_high, got.human))
-    values = [middle if end is None else end for end, middle in (*ends, (got.value, None))]
-    return [np.nan if value is None else value for value in values]
 
 
 @study(SimulateOptions)

@@ -54,7 +54,16 @@ def gate(run: RunFolder, minimums: Mapping[str, float], options: GateOptions) ->
     rows: list[Row] = []
     for aspect, least in minimums.items():
         wanted = by_aspect.get(aspect)
-        fit = [score for score in scores if score.aspect == aspect and _wanted(score, options.judge, wanted)]
+        fit = [
+            score
+            for score in scores
+            if score.aspect == aspect
+            and (
+                options.judge in (None, score.judge, score.signature)
+                if wanted is None
+                else score.signature == wanted.signature
+            )
+        ]
         if not fit:
             if any(aspect in entry.aspects for entry in run.manifest.judges):
                 check_complete(run)
@@ -69,12 +78,6 @@ def gate(run: RunFolder, minimums: Mapping[str, float], options: GateOptions) ->
         means = system_scores(score for score in fit if not options.systems or score.system in options.systems)
         rows.extend(_row(mean, least, wanted) for mean in means)
     return Study(STUDY, rows, list(_notes(run, by_aspect)))
-
-
-def _wanted(score: Score, judge: str | None, calibration: Calibration | None) -> bool:
-    if calibration is not None:
-        return score.signature == calibration.signature
-    return judge is None or judge in {score.judge, score.signature}
 
 
 def _by_aspect(
@@ -114,23 +117,20 @@ def _scores(run: RunFolder, by_aspect: Mapping[str, Calibration]) -> list[Score]
     if not tuned:
         return [*summary_scores(judgments, run.reduce)]
     # Decisions are counted as a share, also where the judge's own score is a mean of values; its other aspects stay.
-    decided = [_decided(judgment, tuned[judgment.signature]) for judgment in judgments if _tuned(judgment, tuned)]
-    kept = [judgment for judgment in judgments if not _tuned(judgment, tuned)]
+    kept: list[Judgment] = []
+    decided: list[Judgment] = []
+    for judgment in judgments:
+        calibration = tuned.get(judgment.signature)
+        if calibration is None or judgment.aspect != calibration.aspect:
+            kept.append(judgment)
+        elif judgment.status != "ok" or judgment.value is None or calibration.threshold is None:
+            decided.append(judgment)
+        else:
+            label = int(decide([judgment.value], calibration.threshold)[0])
+            decided.append(judgment.model_copy(update={"label": label, "value": float(label)}))
     parts = [unit_scores(JudgmentTable.of(kept), run.reduce), unit_scores(JudgmentTable.of(decided), {})]
     scores = ScoreTable.concat(parts)
     return [*scores, *composites(scores)]
-
-
-def _tuned(judgment: Judgment, tuned: Mapping[str, Calibration]) -> bool:
-    return judgment.signature in tuned and judgment.aspect == tuned[judgment.signature].aspect
-
-
-def _decided(judgment: Judgment, calibration: Calibration) -> Judgment:
-    """The judgment with the decision that the threshold makes of its value; without a value it stays as it is."""
-    if judgment.status != "ok" or judgment.value is None or calibration.threshold is None:
-        return judgment
-    label = int(decide([judgment.value], calibration.threshold)[0])
-    return judgment.model_copy(update={"label": label, "value": float(label)})
 
 
 def _row(mean: SystemScore, least: float, calibration: Calibration | None) -> Row:
@@ -169,19 +169,18 @@ def sentences(study: Study) -> list[str]:
 
     "FAILED aster: faithfulness by support 0.620 [0.500, 0.700] < 0.8 (n = 18, missing 2)"
     """
-    return [_sentence(row, judge) for row, judge in zip(study, judge_labels(study.rows), strict=True)]
-
-
-def _sentence(row: Row, judge: str | None) -> str:
-    bound, passed = row.details["min"], row.details["passed"]
-    if row.value is None:
-        result = f"has no mean ({row.reason}); the bound is {bound:g}"
-    else:
-        result = f"{with_interval(row.value, row.low, row.high)} {'>=' if passed else '<'} {bound:g}"
-    mark = "passed" if passed else "FAILED"
-    lost = row.details.get("units_missing", 0)
-    units = f"; {lost} of {row.details['units'] + lost} units not judged" if lost else ""
-    return f"{mark} {row.system}: {row.aspect} by {judge} {result} (n = {row.n}, missing {row.missing}{units})"
+    lines = []
+    for row, judge in zip(study, judge_labels(study.rows), strict=True):
+        bound, passed = row.details["min"], row.details["passed"]
+        if row.value is None:
+            result = f"has no mean ({row.reason}); the bound is {bound:g}"
+        else:
+            result = f"{with_interval(row.value, row.low, row.high)} {'>=' if passed else '<'} {bound:g}"
+        lost = row.details.get("units_missing", 0)
+        units = f"; {lost} of {row.details['units'] + lost} units not judged" if lost else ""
+        about = f"{'passed' if passed else 'FAILED'} {row.system}: {row.aspect} by {judge}"
+        lines.append(f"{about} {result} (n = {row.n}, missing {row.missing}{units})")
+    return lines
 
 
 def check(study: Study, run: RunFolder) -> None:

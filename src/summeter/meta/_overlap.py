@@ -132,7 +132,11 @@ def overlap(first: Lists, second: Lists, options: OverlapOptions) -> Study:
     both are empty), reasons in `details.missing_reasons`. `details.f1_of_means` is the F1 of the two means. Raises
     UsageError where nothing has both lists.
     """
-    items = _items(first, second)
+    every = dict.fromkeys((*first.lists, *second.lists))
+    summaries = [item for item in every if item[1] is not None]
+    covered = {document for document, _ in summaries}
+    # Summaries where a side has lists of summaries of the document, else the document.
+    items = [*(item for item in every if item[1] is None and item[0] not in covered), *summaries]
     easiness_by_item = {
         item: easiness(claims, references, options.similarity)
         for item in items
@@ -161,14 +165,6 @@ def overlap(first: Lists, second: Lists, options: OverlapOptions) -> Study:
         for row in _rows(easiness_by_item, inside, merged(about, fields), second.name, options.resampling)
     ]
     return Study(STUDY, rows, [f"{first.name} against {second.name}"])
-
-
-def _items(first: Lists, second: Lists) -> list[Item]:
-    """What is compared: summaries where a side has lists of summaries of the document, else the document."""
-    items = dict.fromkeys((*first.lists, *second.lists))
-    summaries = [item for item in items if item[1] is not None]
-    covered = {document for document, _ in summaries}
-    return [*(item for item in items if item[1] is None and item[0] not in covered), *summaries]
 
 
 def _rows(
@@ -231,7 +227,11 @@ def _of_run(run: RunFolder, judge: str | None) -> Lists:
     lists: dict[str, Lists] = {}
     for entry in run.manifest.judges:
         if judge is None or judge in {entry.name, entry.signature}:
-            prepared: dict[Item, list[str]] = dict(_prepared_rows(run.folder / "prepared" / f"{entry.file}.jsonl"))
+            rows = prepared_rows(run.folder / "prepared" / f"{entry.file}.jsonl")
+            ok = [row for _, row in rows if row.get("status", "ok") == "ok"]
+            prepared: dict[Item, list[str]] = {
+                (row["document_id"], None): texts for row in ok if (texts := _texts(row["data"])) is not None
+            }
             if prepared:
                 lists[entry.signature] = Lists(prepared, entry.signature)
     if not lists:
@@ -255,13 +255,6 @@ def _judged_claims(run: RunFolder, judge: str | None) -> dict[str, Lists]:
         signature: Lists({item: [texts[at] for at in sorted(texts)] for item, texts in by_item.items()}, signature)
         for signature, by_item in claims.items()
     }
-
-
-def _prepared_rows(file: Path) -> Iterator[tuple[Item, list[str]]]:
-    for _, row in prepared_rows(file):
-        texts = _texts(row["data"]) if row.get("status", "ok") == "ok" else None
-        if texts is not None:
-            yield (row["document_id"], None), texts
 
 
 def _texts(cells: Mapping[str, Any]) -> list[str] | None:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from summeter.choices import Coefficient, Level, Use
+from summeter.choices import Level, Use
 from summeter.data.dataset import Dataset
+from summeter.meta.coefficients import STATISTICS
 from summeter.meta.gold import aspects
 from summeter.meta.inputs import Gold, RunLike, TooLargeError, gold_input, judge_input
 from summeter.meta.measure import estimate, pair_fields
@@ -16,7 +17,6 @@ from summeter.meta.options import Draws, GoldAtLeast, Selection, study
 from summeter.meta.results import Row, Study, interval_row, judge_labels
 from summeter.meta.sample import Sample, are_decisions
 from summeter.meta.selection import MetaInput, check_known, golds
-from summeter.meta.statistics import STATISTICS
 from summeter.meta.verdicts import against_chance, agreement
 from summeter.records import UsageError
 from summeter.runs.run import RunFolder
@@ -105,15 +105,13 @@ def _pairs(
 
 
 def _row(pairs: Sample, decided: bool, resample: Resampling) -> Row:  # noqa: FBT001 - which of two statistics
-    statistic = "balanced_accuracy" if decided else Coefficient.SPEARMAN.value
+    statistic = "balanced_accuracy" if decided else "spearman"
     got = estimate(pairs, statistic, resample)
     verdict = None
-    if got.estimate.value is not None:
-        verdict = against_chance(statistic, got.estimate.low, got.estimate.high, got.estimate.clusters)
-    details = {**got.details, "chance": STATISTICS[statistic].chance, "verdict": verdict}
-    return interval_row(
-        got.estimate, pair_fields(pairs), study=STUDY, statistic=statistic, average="pooled", details=details
-    )
+    if got.value is not None:
+        verdict = against_chance(statistic, got.low, got.high, got.clusters)
+    details = {"chance": STATISTICS[statistic].chance, "verdict": verdict}
+    return interval_row(got, pair_fields(pairs), study=STUDY, statistic=statistic, average="pooled", details=details)
 
 
 def agreement_lines(study: Study) -> list[str]:
@@ -121,13 +119,12 @@ def agreement_lines(study: Study) -> list[str]:
 
     "support on faithfulness: balanced accuracy 0.71 [0.62, 0.80], above chance (120 sentences)"
     """
-    return [_line(row, judge) for row, judge in zip(study.rows, judge_labels(study.rows), strict=True)]
-
-
-def _line(row: Row, judge: str | None) -> str:
-    on = row.aspect if row.gold_aspect in {None, row.aspect} else f"{row.aspect} (people: {row.gold_aspect})"
-    shown = agreement(
-        row.statistic, row.value, row.low, row.high, verdict=row.details["verdict"], n=row.n,
-        level=row.level or "summary", reason=row.reason,
-    )  # fmt: skip
-    return f"{judge} on {on}: {shown}"
+    lines = []
+    for row, judge in zip(study.rows, judge_labels(study.rows), strict=True):
+        on = row.aspect if row.gold_aspect in {None, row.aspect} else f"{row.aspect} (people: {row.gold_aspect})"
+        shown = agreement(
+            row.statistic, row.value, row.low, row.high, verdict=row.details["verdict"], n=row.n,
+            level=row.level or "summary", reason=row.reason,
+        )  # fmt: skip
+        lines.append(f"{judge} on {on}: {shown}")
+    return lines

@@ -32,20 +32,18 @@ from summeter.meta.selection import Group, MetaInput, meta_input, summary_groups
 from summeter.records import UsageError
 from summeter.scoring.table import JudgmentTable, model_names
 from summeter.stats import (
-    Bootstrap,
     Games,
     best_rates,
     bradley_terry,
     chain,
-    compare_pair,
     games_from_scores,
     order_effect,
     points,
     side_of_half,
-    tally,
     win_rates,
 )
-from summeter.stats.base import Floats, mean_present, ratio, undefined
+from summeter.stats.base import Floats, mean_present, ratio
+from summeter.stats.resample import nothing
 
 ALL, CHAIN, GIVEN = "all", "chain", "given"
 MOST_FITS = 200
@@ -153,7 +151,8 @@ def _points(side: Verdicts | Grid, pairs: Sequence[tuple[str, str]], documents: 
 def _verdicts_and_scores(read: MetaInput, options: Selection) -> list[tuple[Verdicts, Sample]]:
     """Every head-to-head judge's verdicts on an aspect beside people's scores on it."""
     judges = list(verdicts(read.judge.table, options.judge))
-    known = [name for name in aspects(read.gold) if not _only_pairs(read.gold, name)]
+    # Aspects on which people judged more than pairs.
+    known = [name for name in aspects(read.gold) if set(read.gold.where(aspect=name).unit.used()) != {"pair"}]
     if not judges or options.source == _BLOCK or (not known and aspects(read.gold)):
         return []
     names = wanted(options, list(dict.fromkeys(judge.aspect for judge in judges)), aspects(read.gold))
@@ -244,50 +243,57 @@ def _contest_rows(
     documents = list(dict.fromkeys((*gold.documents, *judge.documents)))
     by_people, by_judge = (_points(side, pairs, documents) for side in (gold, judge))
     bootstrap = options.resampling(len(documents))
-    by_pair, right = _samples(by_people, by_judge, bootstrap)
-    compared = [compare_pair(*both) for both in zip(by_people, by_judge, strict=True)]
+    kept = ~(np.isnan(by_people) | np.isnan(by_judge))
+    people, machine = (np.where(kept, side, 0.0) for side in (by_people, by_judge))
+
+    def gained(weights: Floats) -> tuple[Floats, Floats, Floats]:
+        """The points of the first system of each pair by people and by the judge, and the documents (draws x pairs)."""
+        return weights @ people.T, weights @ machine.T, weights @ kept.T.astype(np.float64)
+
+    def scaled(weights: Floats) -> Floats:
+        _, points_of_judge, drawn = gained(weights)
+        return np.asarray(ratio(points_of_judge, drawn) * kept.sum(axis=1))
+
+    def agreement(weights: Floats) -> Floats:
+        """1 where people and judge prefer the same system, or neither does, else 0; NaN without documents."""
+        points_of_people, points_of_judge, drawn = gained(weights)
+        same = side_of_half(points_of_people, drawn) == side_of_half(points_of_judge, drawn)
+        return np.where(drawn > 0, same, np.nan)
+
+    by_pair, right = bootstrap.samples(scaled, agreement, width=len(kept))
+    every = np.ones((1, len(documents)))
+    gold_points, own_points, sizes = (column[0] for column in gained(every))
+    agrees = [None if np.isnan(value) else bool(value) for value in agreement(every)[0]]
     neighbours = chain_of(ranking, chained)
     close = [pair in neighbours or pair[::-1] in neighbours for pair in pairs]
     about = merged(fields, level=Level.SYSTEM.value)
-    for place, (pair, got) in enumerate(zip(pairs, compared, strict=True)):
-        own = {"study": "pair", "pair": pair_name(*pair), "n": got.n, "missing": got.missing, "reason": got.reason}
-        details = {"points": got.points, "gold_points": got.gold_points, "agree": got.agree, "chain": close[place]}
+    for place, (pair, agree) in enumerate(zip(pairs, agrees, strict=True)):
+        n = int(sizes[place])
+        value, of_people = (float(side[place]) if n else None for side in (own_points, gold_points))
+        own = {"study": "pair", "pair": pair_name(*pair), "n": n, "missing": len(documents) - n}
+        own["reason"] = None if n else nothing(len(documents))
+        details = {"points": value, "gold_points": of_people, "agree": agree, "chain": close[place]}
         details |= judge.order_details(pair) if isinstance(judge, Verdicts) else {}
-        interval = bootstrap.of_samples(got.points, by_pair[:, place])
-        yield interval_row(interval, about, own, statistic="points", details=details)
-        agree = None if got.agree is None else float(got.agree)
-        yield Row(**merged(about, own), statistic="agree", value=agree, status=status_of(agree))
+        yield interval_row(
+            bootstrap.of_samples(value, by_pair[:, place]), about, own, statistic="points", details=details
+        )
+        agreed = None if agree is None else float(agree)
+        yield Row(**merged(about, own), statistic="agree", value=agreed, status=status_of(agreed))
     groups = {ALL: list(range(len(pairs))), CHAIN: [place for place, here in enumerate(close) if here]}
     if options.pairs is not None:
         groups = {GIVEN: groups[ALL]}
     for name, places in groups.items():
-        count = tally([compared[place] for place in places])
-        judged = [place for place in places if compared[place].agree is not None]
-        value = float(count.correct) if count.total else None
+        judged = [place for place in places if agrees[place] is not None]
+        correct = sum(bool(agrees[place]) for place in judged)
+        value = float(correct) if judged else None
         group = ", ".join(filter(None, (fields.get("details", {}).get("group"), name)))
-        most = max((compared[place].n for place in places), default=0)
+        most = max((int(sizes[place]) for place in places), default=0)
         yield interval_row(
             bootstrap.of_samples(value, right[:, judged].sum(axis=1)), about, study="correct_preferences",
-            statistic="correct_preferences", n=count.total, missing=count.undefined, reason=_NO_PAIR,
-            details={"pairs": name, "group": group, "share": count.share, "documents": most},
+            statistic="correct_preferences", n=len(judged), missing=len(places) - len(judged), reason=_NO_PAIR,
+            details={"pairs": name, "group": group, "share": correct / len(judged) if judged else None,
+                     "documents": most},
         )  # fmt: skip
-
-
-def _samples(gold: Floats, judge: Floats, bootstrap: Bootstrap) -> list[Floats]:
-    """For each draw of documents and each pair: the judge's points (scaled to the pair's n), and agreement."""
-    kept = ~(np.isnan(gold) | np.isnan(judge))
-    gold, judge = (np.where(kept, side, 0.0) for side in (gold, judge))
-
-    def by_pair(weights: Floats) -> Floats:
-        n = weights @ kept.T.astype(np.float64)
-        return np.asarray(ratio(weights @ judge.T, n) * kept.sum(axis=1))
-
-    def right(weights: Floats) -> Floats:
-        n = weights @ kept.T.astype(np.float64)
-        same = side_of_half(weights @ gold.T, n) == side_of_half(weights @ judge.T, n)
-        return np.where(n > 0, same, np.nan)
-
-    return bootstrap.samples(by_pair, right, width=len(kept))
 
 
 def _ranking_rows(matrix: Group, options: PreferOptions, shown: set[tuple[str, ...]]) -> list[Row]:
@@ -321,16 +327,13 @@ def strength_rows(games: Games, systems: Sequence[str], fields: Mapping[str, Any
     Every draw is a fit of its own, so there are at most `MOST_FITS`; the interval says how many.
     """
     how = options.resampling(1)
-    fit = bradley_terry(games, len(systems), options.prior, min(how.resamples, MOST_FITS), how.level, how.seed)
-    about = merged(
-        fields, study="bradley_terry", level=Level.SYSTEM.value, statistic="strength", n=fit.n, missing=fit.missing,
-        details={"resamples_left_out": fit.lost} if fit.lost else {},
-    )  # fmt: skip
-    if not fit.strengths:
-        reason = fit.reason if _linked(games, len(systems)) else _APART
-        unfitted = undefined(reason or "", fit.n, fit.missing)
-        return [interval_row(unfitted, about, system=name) for name in systems]
-    return [interval_row(strength.interval, about, system=systems[strength.system]) for strength in fit.strengths]
+    fits = bradley_terry(games, len(systems), options.prior, min(how.resamples, MOST_FITS), how.level, how.seed)
+    about = merged(fields, study="bradley_terry", level=Level.SYSTEM.value, statistic="strength")
+    if lost := max((fit.lost for fit in fits), default=0):
+        about = merged(about, details={"resamples_left_out": lost})
+    apart = {} if _linked(games, len(systems)) else {"reason": _APART}
+    ranked = sorted(zip(systems, fits, strict=True), key=lambda fitted: -(fitted[1].value or 0.0))
+    return [interval_row(fit, about, apart, system=system) for system, fit in ranked]
 
 
 def _strengths_of(
@@ -460,14 +463,7 @@ _BLOCK = "pairs"
 
 
 def _pair_rows(columns: JudgmentTable, aspect: str) -> JudgmentTable:
-    rows = columns.take(columns.unit.equal("pair"))
-    return rows.take(rows.aspect.equal(aspect))
-
-
-def _only_pairs(columns: JudgmentTable, aspect: str) -> bool:
-    """Whether people judged nothing but pairs on an aspect."""
-    units = set(columns.take(columns.aspect.equal(aspect)).unit.used())
-    return units == {"pair"}
+    return columns.where(unit="pair", aspect=aspect)
 
 
 def people_verdicts(columns: JudgmentTable, aspect: str, rule: Aggregation) -> list[Verdicts]:

@@ -223,7 +223,8 @@ def protocol(runs: Sequence[RunLike], gold: Gold, how: Protocol, options: Protoc
         raise UsageError("no judge has scores of summaries; give a run over these data")
     data = _benchmark(scores[0], how)
     bootstrap = replace(options.resampling(data.documents), by="document (thresholds held)")
-    judges = _judges(scores, data)
+    names = told_apart([pairs.judge for pairs in scores])
+    judges = [_Judge(name, pairs, pairs.on(data.units)) for name, pairs in zip(names, scores, strict=True)]
     rows: list[Row] = []
     notes: list[str] = []
     for table in how.tables:
@@ -239,7 +240,14 @@ def protocol(runs: Sequence[RunLike], gold: Gold, how: Protocol, options: Protoc
             table_rows += _table_rows(board, judge, thresholds, results[-1])
         table_rows += _differences(board, judges, results, options)
         rows += table_rows
-        notes += [*_notes(board), *_lost(board, table_rows)]
+        notes += _notes(board)
+        worst = max(table_rows, key=lambda row: int(row.details["draws_undefined"]))
+        if lost := worst.details["draws_undefined"]:
+            where = "/".join(worst.details["cell"].values()) or "the mean"
+            notes.append(
+                f"{table.title}: draws that give no value are left out of the intervals, at most {lost} of "
+                f"{bootstrap.resamples} ({worst.statistic} of {where}); draws_undefined counts them"
+            )
     return Study(STUDY, rows, notes)
 
 
@@ -415,12 +423,6 @@ def _benchmark(pairs: Sample, how: Protocol) -> _Benchmark:
     return data._replace(dev=dev, test=test, documents=len(documents))
 
 
-def _judges(scores: Sequence[Sample], data: _Benchmark) -> list[_Judge]:
-    """The judges by the shortest names that tell them apart, their scores in the order of the data's rows."""
-    names = told_apart([pairs.judge for pairs in scores])
-    return [_Judge(name, pairs, pairs.on(data.units)) for name, pairs in zip(names, scores, strict=True)]
-
-
 def _cells(data: _Benchmark, table: Table) -> Iterator[_Cell]:
     """The cells that some test row is in, in the papers' order."""
     belongs = np.ones(len(data.gold), dtype=np.bool_)
@@ -576,7 +578,13 @@ def _tested(
     for number, weight in zip(members, weights, strict=True):
         if weight:
             hits, other_hits = first.counts[:, number], second.counts[:, number]
-            parts += weight / weights.sum() * _contributions(hits, other_hits)
+            # Each document's share in the difference of two balanced accuracies (or recalls of an only class).
+            shares = [
+                (hits[:, right] - other_hits[:, right]) / total
+                for right, size in ((0, 1), (2, 3))
+                if (total := hits[:, size].sum())
+            ]
+            parts += weight / weights.sum() * sum(shares) / len(shares)
             judged |= hits.any(axis=1) | other_hits.any(axis=1)
     units = int(judged.sum())
     pair = PairDifference(
@@ -586,24 +594,7 @@ def _tested(
     return _Test(target, pair, parts, draws)
 
 
-def _contributions(first: Floats, second: Floats) -> Floats:
-    """Each document's share in the difference of two balanced accuracies (or recalls of an only class)."""
-    gaps = [(first[:, hit] - second[:, hit], first[:, size].sum()) for hit, size in ((0, 1), (2, 3))]
-    present = [gap / size for gap, size in gaps if size]
-    return np.asarray(sum(present[1:], present[0]) / len(present))
-
-
 # ---- notes ----
-
-
-def _lost(board: _Board, rows: Sequence[Row]) -> Iterator[str]:
-    worst = max(rows, key=lambda row: row.details["draws_undefined"])
-    if lost := worst.details["draws_undefined"]:
-        where = "/".join(worst.details["cell"].values()) or "the mean"
-        yield (
-            f"{board.table.title}: draws that give no value are left out of the intervals, at most {lost} of "
-            f"{board.bootstrap.resamples} ({worst.statistic} of {where}); draws_undefined counts them"
-        )
 
 
 def _notes(board: _Board) -> Iterator[str]:

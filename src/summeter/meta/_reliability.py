@@ -125,24 +125,19 @@ def _twos(machine: JudgeInput, people: JudgmentTable | None, options: Reliabilit
         golds: list[Sample | None] = [None]
         if people is not None:
             golds = [*gold_scores(people, gold_aspect, Level.SUMMARY, options.rule, options.source)] or golds
-        for first, second in _pairs(usable, options.judges):
+        pairs = list(combinations(usable, 2))
+        if options.judges is not None:
+            sides = [
+                [own for own in usable if name in (own.judge.judge, own.judge.signature)] for name in options.judges
+            ]
+            pairs = [(one, two) for one in sides[0] for two in sides[1] if one is not two]
+        for first, second in pairs:
             for gold in golds:
-                yield _two(first, second, gold)
-
-
-def _pairs(scores: Sequence[Sample], judges: tuple[str, str] | None) -> list[tuple[Sample, Sample]]:
-    if judges is None:
-        return list(combinations(scores, 2))
-    sides = [[first for first in scores if name in (first.judge.judge, first.judge.signature)] for name in judges]
-    return [(first, second) for first in sides[0] for second in sides[1] if first is not second]
-
-
-def _two(first: Sample, second: Sample, gold: Sample | None) -> _Two:
-    series = [scores for scores in (first, second, gold) if scores is not None]
-    grids = [Grid.of(scores) for scores in series]
-    systems = tuple(name for name in grids[0].systems if name in grids[1].systems)
-    documents = tuple(dict.fromkeys(name for grid in grids for name in grid.documents))
-    return _Two(first, second, gold, systems, tuple(grid.over(systems, documents).judge for grid in grids))
+                grids = [Grid.of(scores) for scores in (first, second, gold) if scores is not None]
+                systems = tuple(name for name in grids[0].systems if name in grids[1].systems)
+                documents = tuple(dict.fromkeys(name for grid in grids for name in grid.documents))
+                tables = tuple(grid.over(systems, documents).judge for grid in grids)
+                yield _Two(first, second, gold, systems, tables)
 
 
 def _verdict(two: _Two, reliable: SystemCorrelations, name: str, tolerance: float, notes: list[str]) -> list[Row]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from summeter.choices import Coefficient, Level
+from summeter.choices import Level
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.measure import OfGroups, over_groups
 from summeter.meta.options import By, Draws, GoldAtLeast, Selection, Together, study
@@ -70,7 +70,10 @@ def stability(run: RunLike, gold: Gold, options: StabilityOptions) -> Study:
         rows += per_system_rows("per_candidate", matrix.about(), got)
         for name in coefficients:
             rows += _spread(matrix, got, name)
-            rows.append(_meta(matrix, got, name, together=options.together))
+            # M = rho(Q, P) over the systems on which P is defined.
+            quality = OfGroups(mean_present(grid.gold, axis=1), got.bootstrap.samples(partial(_means, grid.gold))[0])
+            kept = got.defined(name, together=options.together) & ~np.isnan(quality.values)
+            rows.append(over_systems_row(got, name, kept, quality, got.of(name), matrix.about(), "meta_correlation"))
     return Study("stability", rows)
 
 
@@ -88,14 +91,13 @@ def system_correlations(
     statistics: dict[str, list[Estimate]] = {}
     samples: dict[str, Floats] = {}
     for name in coefficients:
-        kind = Coefficient(name)
-        statistics[name] = [correlate(x, y, kind) for x, y in zip(first, second, strict=True)]
+        statistics[name] = [correlate(x, y, name) for x, y in zip(first, second, strict=True)]
 
-        def on_each(weights: Floats, kind: Coefficient = kind) -> Floats:
+        def on_each(weights: Floats, name: str = name) -> Floats:
             values = np.full((len(weights), len(first)), np.nan)
             for place, (x, y) in enumerate(zip(first, second, strict=True)):
                 here = ~(np.isnan(x) | np.isnan(y))
-                values[:, place] = weighted_correlations(x[here], y[here], weights[:, here], kind)
+                values[:, place] = weighted_correlations(x[here], y[here], weights[:, here], name)
             return values
 
         (samples[name],) = bootstrap.samples(on_each)
@@ -127,14 +129,6 @@ def _spread(matrix: Group, got: SystemCorrelations, name: str) -> Iterator[Row]:
     for what in ("range", "deviation"):
         estimate = over_groups(what, got.of(name), kept=kept, bootstrap=got.bootstrap)
         yield interval_row(estimate, about, statistic=f"{what}_{name}")
-
-
-def _meta(matrix: Group, got: SystemCorrelations, name: str, *, together: bool) -> Row:
-    """M = rho(Q, P) over the systems on which P is defined."""
-    gold = matrix.grid.gold
-    quality = OfGroups(mean_present(gold, axis=1), got.bootstrap.samples(partial(_means, gold))[0])
-    kept = got.defined(name, together=together) & ~np.isnan(quality.values)
-    return over_systems_row(got, name, kept, quality, got.of(name), matrix.about(), "meta_correlation")
 
 
 def over_systems_row(

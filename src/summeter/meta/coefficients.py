@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from summeter.choices import PAIRWISE, Average, Coefficient, Level, QuestionType
+from summeter.choices import PAIRWISE, USUAL_COEFFICIENTS, Average, Level, QuestionType
 from summeter.meta.sample import Sample, rounded
 from summeter.records import error_types
 from summeter.records.taxonomy import SEPARATOR
 from summeter.stats import (
     Bootstrap,
     Measured,
+    MeasurementLevel,
     Model,
     Weights,
     auroc,
@@ -43,7 +44,7 @@ from summeter.stats import (
 )
 from summeter.stats.base import Floats, Ints, ratio
 from summeter.stats.classification import RATES, Area, confusion_by_unit, rate_of
-from summeter.stats.correlation import weighted_correlations
+from summeter.stats.correlation import CORRELATIONS, weighted_correlations
 from summeter.stats.resample import Weighted
 
 AUROC = "auroc"
@@ -100,14 +101,14 @@ def scale_of(sample: Sample) -> tuple[float, ...]:
 # ---- two raters ----
 
 
-def _correlation(sample: Sample, clusters: Ints, *, kind: Coefficient) -> Measured:
+def _correlation(sample: Sample, clusters: Ints, *, kind: str) -> Measured:
     got = correlate(sample.x, sample.y, kind)
     of_means = sample.level == Level.SYSTEM and sample.summaries is not None
     weighted = _of_means(sample, clusters, kind) if of_means else correlation_of(sample.x, sample.y, clusters, kind)
     return Measured(got.value, got.n, p=got.p, reason=got.reason, weighted=weighted, width=len(sample))
 
 
-def _of_means(sample: Sample, clusters: Ints, kind: Coefficient) -> Weighted:
+def _of_means(sample: Sample, clusters: Ints, kind: str) -> Weighted:
     """The correlation of the means of systems, formed anew in each draw, as a function of the weights of documents."""
     rows = sample.summaries or sample
     group = rows.units.system.dense().codes
@@ -147,15 +148,11 @@ def _pairwise(
         got = calibrate_ties(sample.y, sample.x, labels, average)
     else:
         got = pairwise_accuracy(sample.y, sample.x, labels, 0.0, average)
-    details = {
-        "epsilon": got.epsilon, "pairs": got.pairs, "ties": "calibrated" if calibrate else "exact",
-        "groups": got.groups, "groups_too_small": got.groups_without_pairs,
-    }  # fmt: skip
-    whole = Measured(got.value, got.n, got.missing, reason=got.reason, details=details)
+    whole, epsilon = _with(got, ties="calibrated" if calibrate else "exact"), got.details["epsilon"]
     if got.value is None:
         return whole
     if within is Average.DOCUMENT:
-        each = (pairwise_accuracy(part.y, part.x, None, got.epsilon).value for _, part in sample.split("document"))
+        each = (pairwise_accuracy(part.y, part.x, None, epsilon).value for _, part in sample.split("document"))
         return replace(whole, rows=np.array([value for value in each if value is not None]))
     if within is Average.SYSTEM:
         return replace(whole, reason="no interval of a mean over systems")
@@ -164,18 +161,22 @@ def _pairwise(
     if len(sample) > _PAIRWISE_ROWS:
         return replace(whole, reason=f"no interval of more than {_PAIRWISE_ROWS} rows; average by document")
     columns = [sample.x, sample.y]
-    drawn = of_rows(lambda x, y: pairwise_accuracy(y, x, None, got.epsilon).value, columns, clusters)
+    drawn = of_rows(lambda x, y: pairwise_accuracy(y, x, None, epsilon).value, columns, clusters)
     return replace(whole, weighted=drawn)
 
 
-def _rate(sample: Sample, clusters: Ints, *, name: str) -> Measured:
-    table = classify(sample.y, sample.x)
-    got = getattr(table, name)
-    counts = confusion_by_unit(sample.y, sample.x, clusters, int(clusters.max(initial=-1)) + 1)
-    details = {key: count for key, count in table.confusion._asdict().items() if key != "missing"}
-    return Measured(
-        got.value, got.n, reason=got.reason, weighted=lambda weights: rate_of(name, weights @ counts), details=details
-    )
+def _rate(name: str) -> Callable[..., Measured]:
+    def of(sample: Sample, clusters: Ints) -> Measured:
+        table = classify(sample.y, sample.x)
+        got = getattr(table, name)
+        counts = confusion_by_unit(sample.y, sample.x, clusters, int(clusters.max(initial=-1)) + 1)
+        details = {key: count for key, count in table.confusion._asdict().items() if key != "missing"}
+        drawn = partial(rate_of, name)
+        return Measured(
+            got.value, got.n, reason=got.reason, weighted=lambda weights: drawn(weights @ counts), details=details
+        )
+
+    return of
 
 
 def _auroc(sample: Sample, clusters: Ints) -> Measured:
@@ -208,48 +209,39 @@ def meaning(name: str, question: QuestionType | None) -> frozenset[str]:
             return frozenset([name])
 
 
-def _voting(sample: Sample) -> Floats:
-    """The votes of raters with any."""
+def voting(sample: Sample) -> Floats:
+    """The votes of raters with any (raters x units)."""
     return sample.matrix[(~np.isnan(sample.matrix)).any(axis=1)]
 
 
 def _cohen(sample: Sample, clusters: Ints) -> Measured:
-    raters = _voting(sample)
+    raters = voting(sample)
     kappa = cohen_kappa if len(raters) == 2 else mean_cohen_kappa
-    return _with(kappa(raters, scale=scale_of(sample) or None, clusters=clusters), scale=list(scale_of(sample)))
-
-
-def _fleiss(sample: Sample, clusters: Ints) -> Measured:
-    return _with(fleiss_kappa(sample.slots, scale_of(sample) or None, clusters), scale=list(scale_of(sample)))
-
-
-def _ac1(sample: Sample, clusters: Ints) -> Measured:
-    return _with(gwet_ac1(sample.slots, scale_of(sample) or None, clusters), scale=list(scale_of(sample)))
+    return kappa(raters, scale=scale_of(sample) or None, clusters=clusters)
 
 
 def _ac2(sample: Sample, clusters: Ints, *, weights: str = Weights.QUADRATIC) -> Measured:
-    whole = gwet_ac2(sample.slots, weights, scale_of(sample) or None, clusters)
-    return _with(whole, scale=list(scale_of(sample)), weights=weights)
+    return _with(gwet_ac2(sample.slots, weights, scale_of(sample) or None, clusters), weights=weights)
 
 
 def _icc(sample: Sample, clusters: Ints, *, model: str = Model.ICC2) -> Measured:
-    votes = sample.slots if sample.exchangeable else _voting(sample)
-    return _with(icc(votes, model, clusters), model=model)
+    return _with(icc(sample.slots if sample.exchangeable else voting(sample), model, clusters), model=model)
 
 
-def _deviation(sample: Sample, clusters: Ints) -> Measured:  # noqa: ARG001 - one signature for all
-    return mean_of_items(sample.slots, lambda votes: np.nanstd(votes, axis=0))
+def _of_slots(kappa: Callable[..., Measured]) -> Callable[..., Measured]:
+    return lambda sample, clusters: kappa(sample.slots, scale_of(sample) or None, clusters)
 
 
-def _identical(sample: Sample, clusters: Ints) -> Measured:  # noqa: ARG001
-    def same(votes: Floats) -> Floats:
-        return np.asarray(np.nanmax(votes, axis=0) == np.nanmin(votes, axis=0), dtype=np.float64)
-
-    return mean_of_items(sample.slots, same)
+def _of_items(of_item: Callable[[Floats], Floats]) -> Callable[..., Measured]:
+    return lambda sample, _: mean_of_items(sample.slots, of_item)
 
 
-def _mean_pairwise(sample: Sample, clusters: Ints, *, kind: Coefficient) -> Measured:
-    return mean_pairwise(sample.matrix, kind, clusters)
+def _all_alike(votes: Floats) -> Floats:
+    return np.asarray(np.nanmax(votes, axis=0) == np.nanmin(votes, axis=0), dtype=np.float64)
+
+
+def _mean_pairwise(kind: str) -> Callable[..., Measured]:
+    return lambda sample, clusters: mean_pairwise(sample.matrix, kind, clusters)
 
 
 def _with(whole: Measured, **details: Any) -> Measured:
@@ -257,31 +249,29 @@ def _with(whole: Measured, **details: Any) -> Measured:
 
 
 _CHANCE = {"balanced_accuracy": 0.5}
-_ALPHAS = ("nominal", "ordinal", "interval", "ratio")
-_MEAN_PAIRWISE = (Coefficient.PEARSON, Coefficient.SPEARMAN, Coefficient.KENDALL_B)
 
 STATISTICS: Mapping[str, Statistic] = {
     statistic.name: statistic
     for statistic in (
-        *(Statistic(kind.value, partial(_correlation, kind=kind), two=True, chance=0.0) for kind in Coefficient),
+        *(Statistic(kind, partial(_correlation, kind=kind), two=True, chance=0.0) for kind in CORRELATIONS),
         Statistic(PAIRWISE, _pairwise, two=True, averages=True),
-        *(Statistic(name, partial(_rate, name=name), two=True, chance=_CHANCE.get(name)) for name in RATES),
+        *(Statistic(name, _rate(name), two=True, chance=_CHANCE.get(name)) for name in RATES),
         Statistic(AUROC, _auroc, two=True, chance=0.5),
         *(
             Statistic(f"alpha_{level}", partial(_alpha, level=level), named=level == "nominal", chance=0.0)
-            for level in _ALPHAS
+            for level in MeasurementLevel
         ),
         Statistic("alpha_masi", _masi, sets=True, chance=0.0),
         Statistic("kappa_cohen", _cohen, on_scale=True, named=True, persons=True, chance=0.0),
-        Statistic("kappa_fleiss", _fleiss, on_scale=True, named=True, chance=0.0),
-        Statistic("ac1", _ac1, on_scale=True, named=True, chance=0.0),
+        Statistic("kappa_fleiss", _of_slots(fleiss_kappa), on_scale=True, named=True, chance=0.0),
+        Statistic("ac1", _of_slots(gwet_ac1), on_scale=True, named=True, chance=0.0),
         Statistic("ac2", _ac2, on_scale=True, chance=0.0),
         Statistic("icc", _icc, persons=True, chance=0.0),
-        Statistic("rater_deviation", _deviation),
-        Statistic("identical", _identical, named=True),
+        Statistic("rater_deviation", _of_items(lambda votes: np.nanstd(votes, axis=0))),
+        Statistic("identical", _of_items(_all_alike), named=True),
         *(
-            Statistic(f"mean_pairwise_{kind}", partial(_mean_pairwise, kind=kind), persons=True, chance=0.0)
-            for kind in _MEAN_PAIRWISE
+            Statistic(f"mean_pairwise_{kind}", _mean_pairwise(kind), persons=True, chance=0.0)
+            for kind in USUAL_COEFFICIENTS
         ),
     )
 }

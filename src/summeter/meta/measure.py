@@ -7,18 +7,17 @@ over_groups    a statistic over groups: meta-correlation, the check of a reliabi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from summeter.choices import Average, Coefficient, Level
+from summeter.choices import Average, Level
+from summeter.meta.coefficients import STATISTICS, Statistic, scale_of
 from summeter.meta.results import Row, interval_row, merged, named
 from summeter.meta.sample import Sample, parts, rounded
 from summeter.meta.selection import groups
-from summeter.meta.statistics import STATISTICS, Statistic
-from summeter.scoring.table import Names
 from summeter.stats import (
     Bootstrap,
     Estimate,
@@ -27,20 +26,11 @@ from summeter.stats import (
     correlation_by_group,
 )
 from summeter.stats.base import ALL_MISSING, CONSTANT, EMPTY, Bools, Floats, Ints, mean_present, undefined
-from summeter.stats.correlation import weighted_correlations
+from summeter.stats.correlation import CORRELATIONS, weighted_correlations
 from summeter.stats.resample import Resampling
 
 FEWEST_GROUPS = 3
 """Of fewer groups a correlation says nothing."""
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """A statistic of a sample: the estimate, what it rests on, and of an average the estimate of each group."""
-
-    estimate: Estimate
-    details: Mapping[str, Any] = field(default_factory=dict)
-    by_group: Mapping[str, Estimate] = field(default_factory=dict)
 
 
 def measured(sample: Sample, statistic: Statistic) -> tuple[Measured, Ints]:
@@ -58,7 +48,8 @@ def measured(sample: Sample, statistic: Statistic) -> tuple[Measured, Ints]:
     clusters = _dense(drawn)
     whole = statistic.of(used, clusters)
     if not statistic.two:
-        return replace(whole, details={**whole.details, **_raters(sample)}), clusters
+        scale = {"scale": list(scale_of(sample))} if statistic.on_scale else {}
+        return replace(whole, details={**scale, **whole.details, **_raters(sample)}), clusters
     reason = ALL_MISSING if whole.reason == EMPTY and sample.missing else whole.reason
     return replace(whole, missing=sample.missing, reason=reason), clusters
 
@@ -75,7 +66,7 @@ def estimate(
     within: Average = Average.POOLED,
     *,
     only_significant: float | None = None,
-) -> Measurement:
+) -> Estimate:
     """A statistic of a sample, of all units together or as the mean of its values `within` each document or system.
 
     Intervals draw documents: `draws` makes the bootstrap of their labels. `only_significant` keeps, in a mean over
@@ -84,13 +75,11 @@ def estimate(
     how = STATISTICS[statistic] if isinstance(statistic, str) else statistic
     if within is Average.POOLED:
         whole, clusters = measured(sample, how)
-        return Measurement(whole.estimate(draws(clusters)), whole.details)
+        return whole.estimate(draws(clusters))
     if how.averages:
         whole = how.of(sample, _dense(sample.units.document.codes), within=within)
-        return Measurement(whole.estimate(draws(0)), whole.details)
-    labels = sample.units.groups_of(within)
-    with_p = within is Average.SYSTEM or only_significant is not None
-    inside = _of_groups(sample, how, list(labels.labels()), with_p=with_p)
+        return whole.estimate(draws(0))
+    inside = by_group(sample, how, within, with_p=only_significant is not None)
     defined = {group: got for group, got in inside.items() if got.value is not None}
     entering = {
         group: got
@@ -108,13 +97,13 @@ def estimate(
         }
     if not values:
         why = f"no {within.value} has a value: {constant} constant, {too_small} too small"
-        return Measurement(undefined(why, sample.n, sample.missing), details, inside)
-    whole = Measured(float(np.mean(values)), sample.n, sample.missing)
+        return replace(undefined(why, sample.n, sample.missing), details=details)
+    whole = Measured(float(np.mean(values)), sample.n, sample.missing, details=details)
     if within is Average.DOCUMENT:
-        return Measurement(replace(whole, rows=np.array(values)).estimate(draws(len(values))), details, inside)
+        return replace(whole, rows=np.array(values)).estimate(draws(len(values)))
     if only_significant is not None:
         why = "no interval of a mean of significant groups: which they are changes from draw to draw"
-        return Measurement(draws(0).alone(whole.value, why, n=whole.n, missing=whole.missing), details, inside)
+        return replace(whole, reason=why).estimate(draws(0))
     kept = sample.take(sample.kept)
     clusters = _dense(kept.units.document.codes)
     rows_of = [np.flatnonzero(kept.units.system.codes == code) for code in np.unique(kept.units.system.codes)]
@@ -123,7 +112,7 @@ def estimate(
     def mean(weights: Floats) -> Floats:
         return mean_present(np.array([system.weighted(weights[:, own]) for system, own in systems]))
 
-    return Measurement(replace(whole, weighted=mean, width=len(kept)).estimate(draws(clusters)), details, inside)
+    return replace(whole, weighted=mean, width=len(kept)).estimate(draws(clusters))
 
 
 def _dense(clusters: Ints) -> Ints:
@@ -131,12 +120,12 @@ def _dense(clusters: Ints) -> Ints:
     return np.unique(clusters, return_inverse=True)[1].astype(np.int64)
 
 
-def _of_groups(sample: Sample, how: Statistic, labels: Sequence[Any], *, with_p: bool) -> dict[str, Estimate]:
-    """The statistic on the units of each label."""
-    if how.name in tuple(Coefficient):
-        got = correlation_by_group(sample.x, sample.y, labels, how.name, with_p=with_p)
+def by_group(sample: Sample, how: Statistic, within: Average, *, with_p: bool = True) -> dict[str, Estimate]:
+    """The statistic on the units of each document or system, without intervals."""
+    column = sample.units.groups_of(within)
+    if how.name in CORRELATIONS:
+        got = correlation_by_group(sample.x, sample.y, list(column.labels()), how.name, with_p=with_p)
         return {str(group): each for group, each in got.items()}
-    column = Names.of(labels)
     whole = {group: measured(sample.take(rows), how)[0] for group, rows in parts(column)}
     return {
         group: undefined(got.reason or EMPTY, got.n, got.missing)
@@ -168,15 +157,14 @@ def measure(
         part = group.sample if level is None else group.sample.at(level, min_items=min_items)
         fields = merged({"average": within.value}, pair_fields(part) if about is None else about, group.fields())
         for each in statistics:
-            name = each if isinstance(each, str) else each.name
-            got = estimate(part, each, draws, within, only_significant=only_significant)
-            yield interval_row(got.estimate, fields, study=study, statistic=name, details=dict(got.details))
-            if within is Average.SYSTEM and group.column is None:
-                for system, inside in got.by_group.items():
+            how = STATISTICS[each] if isinstance(each, str) else each
+            got = estimate(part, how, draws, within, only_significant=only_significant)
+            yield interval_row(got, fields, study=study, statistic=how.name)
+            if within is Average.SYSTEM and group.column is None and not how.averages:
+                about = {"study": study, "statistic": how.name, "average": Average.POOLED.value}
+                for system, inside in by_group(part, how, within).items():
                     own = pair_fields(part.take(part.units.system.equal(system)))
-                    yield interval_row(
-                        inside, own, study=study, statistic=name, average=Average.POOLED.value, system=system
-                    )
+                    yield interval_row(inside, own, about, system=system)
 
 
 def pair_fields(sample: Sample) -> dict[str, Any]:
@@ -245,5 +233,5 @@ def correlate_draws(first: Floats, second: Floats, name: str) -> Floats:
     """
     left, right = rounded(first), rounded(second)
     there = ~(np.isnan(left) | np.isnan(right))
-    values = weighted_correlations(left, right, there.astype(np.float64), Coefficient(name))
+    values = weighted_correlations(left, right, there.astype(np.float64), name)
     return np.asarray(np.where(there.sum(axis=1) >= FEWEST_GROUPS, values, np.nan))

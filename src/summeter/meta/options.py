@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import wraps
 from types import NoneType
 from typing import (
     Annotated,
     Any,
+    ClassVar,
     Concatenate,
     Generic,
     NamedTuple,
@@ -35,15 +37,24 @@ from typing import (
     overload,
 )
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    ValidationError,
+    field_validator,
+)
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
-from summeter.choices import USUAL_COEFFICIENTS, AggregationRule, Coefficient, Tie
+from summeter.choices import USUAL_COEFFICIENTS, AggregationRule, Tie
 from summeter.data.human import RAW
 from summeter.meta.gold import Aggregation
 from summeter.meta.results import resampling
 from summeter.records import UsageError, nearest
+from summeter.stats.correlation import CORRELATIONS
 from summeter.stats.resample import Resampling
 
 P = ParamSpec("P")
@@ -303,22 +314,27 @@ class Significance(Draws):
     )
 
 
-def coefficients_help(known: Iterable[str]) -> str:
-    """The help of an option for coefficients: those computed by default, then the others."""
-    others = [str(name) for name in known if name not in USUAL_COEFFICIENTS]
-    return f"{', '.join(USUAL_COEFFICIENTS)} (these by default), {', '.join(others)}. Repeatable."
-
-
 class Coefficients(Options):
-    """Correlation coefficients."""
+    """Coefficients: some of those that are `known`, a class variable of each study."""
 
-    coefficients: Annotated[
-        Sequence[Annotated[str, Choice(Coefficient, "coefficient")]], CommandLine(("--coefficient", "--coefficients"))
-    ] = Field(
-        USUAL_COEFFICIENTS,
-        min_length=1,
-        description=coefficients_help(Coefficient),
+    known: ClassVar[Sequence[str]] = tuple(CORRELATIONS)
+
+    coefficients: Annotated[Sequence[str], CommandLine(("--coefficient", "--coefficients"))] = Field(
+        USUAL_COEFFICIENTS, min_length=1, description="Coefficients to compute. Repeatable."
     )
+
+    @field_validator("coefficients")
+    @classmethod
+    def _all_known(cls, names: Sequence[str]) -> Sequence[str]:
+        return [Choice(cls.known, "coefficient").member(name) for name in names]
+
+    @classmethod
+    def ordered(cls) -> dict[str, FieldInfo]:
+        """The fields, of which that of coefficients lists those that are known in its description."""
+        fields = super().ordered()
+        info = copy(fields["coefficients"])
+        info.description = f"{info.description} Any of: {', '.join(cls.known)}."
+        return {**fields, "coefficients": info}
 
 
 class Together(Coefficients):

@@ -161,6 +161,7 @@ class Study:
         what differs in their signatures, and so are people's judgments merged in several ways.
         """
         rows = self.rows
+        constant = [row.details.get("constant_groups") for row in rows]
         figures: list[tuple[Column, bool, Sequence[Any]]] = [
             (Column("value", show=number), True, [row.value for row in rows]),
             (
@@ -171,8 +172,12 @@ class Study:
             (Column("p", show=p_value), any(row.p is not None for row in rows), [row.p for row in rows]),
             (Column("n"), True, [row.n for row in rows]),
             (Column("missing"), any(row.missing for row in rows), [row.missing for row in rows]),
-            (Column("constant groups"), any(map(_constant, rows)), list(map(_constant, rows))),
-            (Column("why"), any(row.value is None for row in rows), list(map(_why, rows))),
+            (Column("constant groups"), any(constant), constant),
+            (
+                Column("why"),
+                any(row.value is None for row in rows),
+                [row.reason if row.value is None else None for row in rows],
+            ),
         ]
         columns: list[tuple[Column, Sequence[Any]]] = []
         columns += ((Column(name), values) for name, values in self._names().items())
@@ -194,7 +199,8 @@ class Study:
         if any("group" in row.details for row in rows):
             columns["group"] = [row.details.get("group") for row in rows]
         keys = list(zip(*columns.values(), strict=True))
-        golds = _golds(rows)
+        of_people = [JudgeKey("people", row.gold_signature) for row in rows if row.gold_signature]
+        golds: dict[str | None, str] = {key.signature: name for key, name in judge_names(of_people).items()}
         if len(set(keys)) < len(keys) and len(golds) > 1:
             columns["people"] = [golds.get(row.gold_signature) for row in rows]
         return columns
@@ -273,20 +279,6 @@ def pivot(
         further = [value(list(here.values())) for value in after.values()]
         body.append([*(label if isinstance(label, tuple) else (label,)), *values, *further])
     return Table.of([*heads, *columns.values(), *after], body, align=align, title=title)
-
-
-def _constant(row: Row) -> int | None:
-    return row.details.get("constant_groups")
-
-
-def _why(row: Row) -> str | None:
-    return row.reason if row.value is None else None
-
-
-def _golds(rows: Sequence[Row]) -> dict[str | None, str]:
-    """A short name for each way in which people's judgments were merged."""
-    keys = [JudgeKey("people", row.gold_signature) for row in rows if row.gold_signature]
-    return {key.signature: name for key, name in judge_names(keys).items()}
 
 
 def status_of(value: float | None, status: StatStatus | str | None = None) -> RowStatus:
@@ -378,10 +370,12 @@ def merged(*about: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
 def interval_row(estimate: Estimate, *about: Mapping[str, Any], **fields: Any) -> Row:
     """The row of an estimate.
 
-    `about` and `fields` name it (see `merged`), and may say n, missing and the reason for no value. What the interval
-    says of itself ("constant input", draws left out) stands as the reason beside a value.
+    `about` and `fields` name it (see `merged`), and may say n, missing and the reason for no value; their `details` add
+    to the estimate's. What the interval says of itself ("constant input", draws left out) stands as the reason beside a
+    value.
     """
-    given = {"n": estimate.n, "missing": estimate.missing, **merged(*about, fields)}
+    own = {"details": dict(estimate.details)} if estimate.details else {}
+    given = {"n": estimate.n, "missing": estimate.missing, **merged(own, *about, fields)}
     reason = (given.get("reason") if estimate.value is None else None) or estimate.reason
     given = {"p": estimate.p, **given, "value": estimate.value, "low": estimate.low, "high": estimate.high}
     given |= {"status": status_of(estimate.value, estimate.status), "reason": reason, "interval": estimate.interval}

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
 
-from summeter.meta.statistics import STATISTICS
+from summeter.meta.coefficients import STATISTICS
 from summeter.pages.numbers import count
 from summeter.scoring.systems import NEUTRAL, SystemScore, SystemTable
 from summeter.stats import FEWEST, PairDifference, clusters_of_equals, error_to_find, labels_to_find

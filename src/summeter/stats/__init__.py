@@ -43,21 +43,16 @@ from .correlation import (
 )
 from .ppi import LabelsNeeded, PpiMean, error_to_find, labels_needed, labels_to_find, ppi_mean
 from .preference import (
-    BradleyTerry,
-    CorrectPreferences,
     Games,
     OrderEffect,
-    PairPreference,
     Rates,
     best_rates,
     bradley_terry,
     chain,
-    compare_pair,
     games_from_scores,
     order_effect,
     points,
     side_of_half,
-    tally,
     win_rates,
 )
 from .resample import Bootstrap, Measured, of_rows
@@ -87,16 +82,14 @@ from .thresholds import (
     tune_threshold,
     tune_thresholds,
 )
-from .ties import PairAccuracy, calibrate_ties, pairwise_accuracy
+from .ties import calibrate_ties, pairwise_accuracy
 
 __all__ = [
     "FEWEST",
     "Bootstrap",
-    "BradleyTerry",
     "Candidates",
     "Classification",
     "Confusion",
-    "CorrectPreferences",
     "CorrelationComparison",
     "Estimate",
     "Flips",
@@ -107,9 +100,7 @@ __all__ = [
     "MeasurementLevel",
     "Model",
     "OrderEffect",
-    "PairAccuracy",
     "PairDifference",
-    "PairPreference",
     "PermutedStatistic",
     "PpiMean",
     "Rates",
@@ -130,7 +121,6 @@ __all__ = [
     "classify",
     "clusters_of_equals",
     "cohen_kappa",
-    "compare_pair",
     "confusion",
     "corrected",
     "correlate",
@@ -169,7 +159,6 @@ __all__ = [
     "side_of_half",
     "sign_flips",
     "span_f1",
-    "tally",
     "tune_threshold",
     "tune_thresholds",
     "williams",

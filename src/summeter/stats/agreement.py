@@ -15,8 +15,6 @@ from typing import Any, NamedTuple, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from summeter.choices import Coefficient
-
 from .base import CONSTANT, Floats, Ints, f_tail, floats, mean_present, split_rows
 from .correlation import raw
 from .resample import Measured, of_rows
@@ -615,7 +613,7 @@ def _f_p(kind: Model, squares: _Squares, n: int, k: int) -> float:
     return f_tail(f, d1, d2)
 
 
-def mean_pairwise(votes: Votes, coefficient: str = Coefficient.PEARSON, clusters: Ints | None = None) -> Measured:
+def mean_pairwise(votes: Votes, coefficient: str = "pearson", clusters: Ints | None = None) -> Measured:
     """Return the mean over documents of the mean correlation of two raters within a document (SummQual's agreement).
 
     ``clusters`` number the documents of the items; without them all items are of one. Pairs of raters without a
@@ -625,7 +623,6 @@ def mean_pairwise(votes: Votes, coefficient: str = Coefficient.PEARSON, clusters
     >>> round(mean_pairwise([[1, 2, 3], [1, 2, 3], [3, 2, 1]]).value, 4)
     -0.3333
     """
-    kind = Coefficient(coefficient)
     matrix = _number_matrix(votes)
     items = matrix.shape[1]
     n = int(((~np.isnan(matrix)).sum(axis=0) >= 2).sum())
@@ -637,7 +634,7 @@ def mean_pairwise(votes: Votes, coefficient: str = Coefficient.PEARSON, clusters
         values = []
         for left, right in combinations(voting, 2):
             both = ~(np.isnan(left) | np.isnan(right))
-            if (value := raw(left[both], right[both], kind)) is not None:
+            if (value := raw(left[both], right[both], coefficient)) is not None:
                 values.append(value)
         means += [float(np.mean(values))] if values else []
     documents = len(np.unique(of_document))

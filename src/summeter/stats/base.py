@@ -6,8 +6,8 @@ that cannot be computed has the value ``None`` and says why; NaN never comes out
 """
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -44,7 +44,8 @@ class Estimate:
     ``n`` rows were used and ``missing`` dropped. ``p`` is the two-sided p-value where the statistic has one.
 
     ``low`` and ``high`` are the ends of the interval; ``method`` says how they were drawn, or were to be drawn where
-    there are none. ``clusters`` were drawn; ``resamples`` draws gave a value and ``lost`` gave none.
+    there are none. ``clusters`` were drawn; ``resamples`` draws gave a value and ``lost`` gave none. ``details``
+    say what the value rests on.
 
     >>> Estimate(0.5, 9).status, undefined("no values").reason
     (<Status.OK: 'ok'>, 'no values')
@@ -62,6 +63,7 @@ class Estimate:
     clusters: int = 0
     resamples: int = 0
     lost: int = 0
+    details: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def interval(self) -> str | None:

@@ -15,8 +15,6 @@ from typing import Literal, NamedTuple, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from summeter.choices import Coefficient
-
 from .base import (
     CONSTANT,
     TOO_FEW_PAIRS,
@@ -47,7 +45,7 @@ _PAIRS_AT_ONCE = 2_000  # and up to this many where all draws share them
 Variant = Literal["b", "c"]  # of Kendall's tau
 
 
-def correlate(x: Values, y: Values, coefficient: str = Coefficient.PEARSON) -> Estimate:
+def correlate(x: Values, y: Values, coefficient: str = "pearson") -> Estimate:
     """Return the named correlation of x and y over their complete pairs, with its two-sided p-value.
 
     ``pearson``: p from Student's t with n - 2 degrees of freedom (1 for two pairs). ``spearman``: Pearson's r of the
@@ -61,21 +59,21 @@ def correlate(x: Values, y: Values, coefficient: str = Coefficient.PEARSON) -> E
     >>> correlate([1, 2, 3, 4], [1, 3, 2, 4], "spearman").value
     0.8
     """
-    kind = Coefficient(coefficient)
     left, right, missing = as_pairs(x, y)
-    value = raw(left, right, kind)
-    return _statistic(left, right, missing, kind, np.nan if value is None else value, with_p=True)
+    value = raw(left, right, coefficient)
+    return _statistic(left, right, missing, coefficient, np.nan if value is None else value, with_p=True)
 
 
-def _statistic(x: Floats, y: Floats, missing: int, kind: Coefficient, value: float, *, with_p: bool) -> Estimate:
+def _statistic(x: Floats, y: Floats, missing: int, coefficient: str, value: float, *, with_p: bool) -> Estimate:
     """A coefficient (NaN where undefined) with its reason or its p-value."""
+    row = CORRELATIONS[coefficient]
     if math.isnan(value):
         return undefined(TOO_FEW_PAIRS if len(x) < 2 else CONSTANT, len(x), missing)
-    test = CORRELATIONS[kind].p if with_p else None
+    test = row.p if with_p else None
     return Estimate(value, len(x), missing, p=test(x, y, value) if test is not None else None)
 
 
-def raw(x: Floats, y: Floats, coefficient: Coefficient) -> float | None:
+def raw(x: Floats, y: Floats, coefficient: str) -> float | None:
     """Return the bare coefficient of two float arrays without missing values; None where it is undefined."""
     if len(x) < 2:
         return None
@@ -83,20 +81,20 @@ def raw(x: Floats, y: Floats, coefficient: Coefficient) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _of_lists(x: Floats, y: Floats, coefficient: Coefficient) -> Floats:
+def _of_lists(x: Floats, y: Floats, coefficient: str) -> Floats:
     """The coefficient of each row of two tables (lists x length), all weights being 1."""
     values = weighted_correlations(x, y, np.ones_like(x), coefficient)
     return np.where(_flat(x) | _flat(y), np.nan, values)
 
 
-def weighted_correlations(x: Floats, y: Floats, weights: Floats, coefficient: Coefficient) -> Floats:
+def weighted_correlations(x: Floats, y: Floats, weights: Floats, coefficient: str) -> Floats:
     """Return the coefficient of each draw, NaN where a side is constant or fewer than two rows were drawn.
 
     ``weights`` (draws x rows) says how often each row was drawn, in whole numbers; ``x`` and ``y`` are one row for all
     draws or one a draw, in which what has the weight 0 may be NaN.
 
     >>> x, y = np.array([1.0, 2.0, 3.0, 9.0]), np.array([1.0, 3.0, 2.0, 9.0])
-    >>> weighted_correlations(x, y, np.array([[1.0, 1.0, 1.0, 0.0], [0.0, 2.0, 0.0, 1.0]]), Coefficient("kendall_b"))
+    >>> weighted_correlations(x, y, np.array([[1.0, 1.0, 1.0, 0.0], [0.0, 2.0, 0.0, 1.0]]), "kendall_b")
     array([0.33333333, 1.        ])
     """
     if x.ndim == y.ndim == 1:
@@ -122,11 +120,11 @@ def correlation_of(x: Floats, y: Floats, labels: Ints, coefficient: str) -> Weig
     >>> round(got.value, 4), got.low < got.value <= got.high
     (0.8857, True)
     """
-    of_rows = _weighted(x, y, Coefficient(coefficient))
+    of_rows = _weighted(x, y, coefficient)
     return lambda weights: of_rows(weights[:, labels])
 
 
-def _weighted(x: Floats, y: Floats, coefficient: Coefficient) -> Weighted:
+def _weighted(x: Floats, y: Floats, coefficient: str) -> Weighted:
     """The coefficient of two lists as a function of the weights of rows."""
     if len(x) < 2 or _flat(x) or _flat(y):
         return lambda weights: np.full(len(weights), np.nan)
@@ -341,17 +339,24 @@ class Correlation(NamedTuple):
     scale_free: bool
 
 
-CORRELATIONS: dict[Coefficient, Correlation] = {
-    Coefficient.PEARSON: Correlation(_pearson, _pearson_p, scale_free=True),
-    Coefficient.SPEARMAN: Correlation(_spearman, _spearman_p, scale_free=True),
-    Coefficient.KENDALL_B: Correlation(partial(_tau, variant="b"), partial(_tau_p, variant="b"), scale_free=True),
-    Coefficient.KENDALL_C: Correlation(partial(_tau, variant="c"), partial(_tau_p, variant="c"), scale_free=True),
-}
-"""Every coefficient: the one place besides `Coefficient` that names them."""
+class _Correlations(dict[str, Correlation]):
+    def __missing__(self, name: str) -> Correlation:
+        raise ValueError(f"unknown coefficient {name!r}; there are: {', '.join(self)}")
+
+
+CORRELATIONS = _Correlations(
+    {
+        "pearson": Correlation(_pearson, _pearson_p, scale_free=True),
+        "spearman": Correlation(_spearman, _spearman_p, scale_free=True),
+        "kendall_b": Correlation(partial(_tau, variant="b"), partial(_tau_p, variant="b"), scale_free=True),
+        "kendall_c": Correlation(partial(_tau, variant="c"), partial(_tau_p, variant="c"), scale_free=True),
+    }
+)
+"""Every coefficient by the name that tables print."""
 
 
 def correlation_by_group(
-    x: Values, y: Values, groups: Labels, coefficient: str = Coefficient.PEARSON, *, with_p: bool = True
+    x: Values, y: Values, groups: Labels, coefficient: str = "pearson", *, with_p: bool = True
 ) -> dict[Hashable, Estimate]:
     """Return the correlation of x and y within each group, in order of first appearance, reasons included.
 
@@ -364,7 +369,7 @@ def correlation_by_group(
     if not len(np.asarray(x)) == len(np.asarray(y)) == len(groups):
         raise ValueError(f"lengths differ: {len(np.asarray(x))}, {len(np.asarray(y))}, {len(groups)} groups")
     (left, right), kept = complete(x, y)
-    labels, kind = codes(groups), Coefficient(coefficient)
+    labels = codes(groups)
     names = list(dict.fromkeys(groups))
     sizes = np.bincount(labels[kept], minlength=len(names))
     missing = np.bincount(labels[~kept], minlength=len(names))
@@ -374,12 +379,12 @@ def correlation_by_group(
     for size in np.unique(sizes[sizes >= 2]).tolist():
         alike = np.flatnonzero(sizes == size)
         rows = starts[alike][:, None] + np.arange(size)
-        values[alike] = _of_lists(left[rows], right[rows], kind)
+        values[alike] = _of_lists(left[rows], right[rows], coefficient)
     statistics: dict[Hashable, Estimate] = {}
     counts = zip(names, values.tolist(), starts.tolist(), sizes.tolist(), missing.tolist(), strict=True)
     for name, value, start, n, absent in counts:
         own = slice(start, start + n)
-        statistics[name] = _statistic(left[own], right[own], absent, kind, value, with_p=with_p)
+        statistics[name] = _statistic(left[own], right[own], absent, coefficient, value, with_p=with_p)
     return statistics
 
 
@@ -437,7 +442,7 @@ def williams(gold: Values, first: Values, second: Values) -> CorrelationComparis
     shell = _shell("williams", n, int((~kept).sum()))
     if n < 4:
         return shell._replace(reason="fewer than 4 complete rows")
-    r12, r13, r23 = (raw(x, y, Coefficient.PEARSON) for x, y in ((g, a), (g, b), (a, b)))
+    r12, r13, r23 = (raw(x, y, "pearson") for x, y in ((g, a), (g, b), (a, b)))
     if r12 is None or r13 is None or r23 is None:
         return shell._replace(reason=CONSTANT)
     return williams_from_r(r12, r13, r23, n)._replace(missing=shell.missing)
@@ -460,7 +465,7 @@ def permute_correlations(
     gold: Values,
     first: Values,
     second: Values,
-    coefficient: str = Coefficient.PEARSON,
+    coefficient: str = "pearson",
     clusters: Labels | None = None,
     resamples: int = 1000,
     seed: Seed = 0,
@@ -469,14 +474,13 @@ def permute_correlations(
 
     See `permute_agreements`. Pearson is computed for all exchanges at once; rank coefficients one exchange at a time.
     """
-    kind = Coefficient(coefficient)
 
     def agreement(g: Floats, lists: Floats) -> Floats:
-        values = weighted_correlations(g, lists, np.ones(lists.shape), kind)
+        values = weighted_correlations(g, lists, np.ones(lists.shape), coefficient)
         return np.where(_flat(lists) | _flat(g), np.nan, values)
 
-    gaps = _pearson_gaps if kind is Coefficient.PEARSON else None
-    statistic = PermutedStatistic(agreement, CORRELATIONS[kind].scale_free, gaps)
+    gaps = _pearson_gaps if coefficient == "pearson" else None
+    statistic = PermutedStatistic(agreement, CORRELATIONS[coefficient].scale_free, gaps)
     return permute_agreements(gold, first, second, statistic, clusters, resamples, seed)
 
 

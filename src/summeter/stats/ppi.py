@@ -7,41 +7,39 @@ must be a *random* sample of the items; labels chosen by the machine's score wou
 """
 
 import math
+from dataclasses import replace
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .base import Bools, Floats, Ints, Labels, Status, Values, codes, floats, t_quantile
+from .base import Bools, Estimate, Floats, Ints, Labels, Status, Values, codes, floats, t_quantile, undefined
 
 NO_SPREAD = "the labels are all alike and show no spread: no interval"
 TOO_FEW_LABELS = "fewer than 2 labelled clusters: no interval"
 
 
 class PpiMean(NamedTuple):
-    """A mean estimated from people and a machine together.
+    """A mean estimated from people and a machine together, and from the human labels alone.
 
-    ``n`` rows have both judgments, ``unlabelled`` the machine's only, ``missing`` none of the machine's. ``weight``
-    is the machine's weight (lambda). ``bias`` is the machine's mean minus the people's on the labelled rows.
-    ``human``, ``human_low`` and ``human_high`` are the mean and interval from the human labels alone.
+    ``estimate`` counts the rows with both judgments (n), those without the machine's (missing) and the labelled
+    clusters; ``human`` is of the labels alone. ``unlabelled`` rows have the machine's judgment only. ``weight`` is the
+    machine's weight (lambda), ``bias`` its mean minus the people's on the labelled rows, both None without a label.
     """
 
-    value: float | None
-    low: float | None
-    high: float | None
-    standard_error: float | None
-    n: int
+    estimate: Estimate
+    human: Estimate
     unlabelled: int
-    missing: int
-    weight: float | None
-    bias: float | None
-    human: float | None
-    human_low: float | None
-    human_high: float | None
-    clusters: int
-    level: float
-    status: Status
-    reason: str | None
+    weight: float | None = None
+    bias: float | None = None
+
+    @property
+    def narrower(self) -> float | None:
+        """The width of the interval as a share of that of the labels alone."""
+        ends = [self.estimate.low, self.estimate.high, self.human.low, self.human.high]
+        low, high, human_low, human_high = (math.nan if end is None else end for end in ends)
+        share = (high - low) / (human_high - human_low) if human_high > human_low else math.nan
+        return None if math.isnan(share) else share
 
 
 class LabelsNeeded(NamedTuple):
@@ -87,7 +85,7 @@ def ppi_mean(
 
     Machine 2, 4 on labelled rows where people say 1, 3, and 3, 5 elsewhere: plain PPI gives 4 + (-1) = 3.
 
-    >>> ppi_mean([1, 3, None, None], [2, 4, 3, 5], tuned=False).value
+    >>> ppi_mean([1, 3, None, None], [2, 4, 3, 5], tuned=False).estimate.value
     3.0
     """
     if not 0 < level < 1:
@@ -96,33 +94,29 @@ def ppi_mean(
     labelled = sample.labelled
     n, rest = int(labelled.sum()), int((~labelled).sum())
     units = len(np.unique(sample.clusters[labelled]))
-    shell = PpiMean(
-        None, None, None, None, n, rest, missing, None, None, None, None, None, units, level, Status.UNDEFINED,
-        None,
-    )  # fmt: skip
+    counts: dict[str, Any] = {"n": n, "missing": missing, "clusters": units}
+    by = "Student's t by labelled document"
     if n == 0:
-        return shell._replace(reason="no human label beside a machine judgment")
+        none = undefined("no human label beside a machine judgment", n, missing)
+        return PpiMean(none, none, rest)
     weight = _weight(sample, tuned=tuned) if rest > 1 else 0.0
-    value = _estimate(sample, weight)
-    mean = float(sample.human[labelled].mean())
     bias = float((sample.machine - sample.human)[labelled].mean())
-    shell = shell._replace(value=value, weight=weight, bias=bias, human=mean)
-    if units < 2:
-        return shell._replace(status=Status.NO_INTERVAL, reason=TOO_FEW_LABELS)
-    step = t_quantile(level, units - 1)
-    error, alone = _standard_error(sample, weight), _standard_error(sample, 0.0)
-    rounding = 1e-12 * float(np.abs(sample.human[labelled]).max())
-    if alone > rounding:
-        shell = shell._replace(human_low=mean - step * alone, human_high=mean + step * alone)
-    if error <= rounding:
-        return shell._replace(status=Status.NO_INTERVAL, reason=NO_SPREAD)
-    return shell._replace(
-        low=value - step * error,
-        high=value + step * error,
-        standard_error=error,
-        status=Status.OK,
-        reason=None if rest > 1 else "fewer than 2 unlabelled rows: human labels alone",
-    )
+    plain = Estimate(float(sample.human[labelled].mean()), **counts, method=f"{level:.0%} mean, {by}")
+    value = replace(plain, value=_estimate(sample, weight), method=f"{level:.0%} prediction-powered, {by}")
+
+    def with_interval(whole: Estimate, error: float) -> Estimate:
+        if units < 2:
+            return replace(whole, status=Status.NO_INTERVAL, reason=TOO_FEW_LABELS)
+        if error <= 1e-12 * float(np.abs(sample.human[labelled]).max()):
+            return replace(whole, status=Status.NO_INTERVAL, reason=NO_SPREAD)
+        middle, step = whole.value or 0.0, t_quantile(level, units - 1) * error
+        return replace(whole, low=middle - step, high=middle + step)
+
+    whole = with_interval(value, _standard_error(sample, weight) if units > 1 else 0.0)
+    if whole.low is not None and rest < 2:
+        whole = replace(whole, reason="fewer than 2 unlabelled rows: human labels alone")
+    alone = with_interval(plain, _standard_error(sample, 0.0) if units > 1 else 0.0)
+    return PpiMean(whole, alone, rest, weight, bias)
 
 
 def error_to_find(difference: float, level: float = 0.95, power: float | None = None) -> float:

@@ -6,24 +6,19 @@ than half the points, and exactly half is a verdict of its own; any number of do
 """
 
 import math
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from .base import (
-    ALL_MISSING,
-    EMPTY,
     Bools,
     Estimate,
     Floats,
     Ints,
     Labels,
     Seed,
-    Status,
     Values,
-    as_pairs,
     codes,
     complete,
     floats,
@@ -35,35 +30,6 @@ from .resample import Bootstrap, nothing
 _STEPS, _STILL = 20_000, 1e-12
 _DIGITS = 9
 _SPLIT = "some systems never lost (or never won) to the others: no finite strengths; give a prior"
-
-
-class PairPreference(NamedTuple):
-    """Two systems compared by people and by an evaluator over the documents where both could.
-
-    ``gold_points`` and ``points`` are those of the first system, out of ``n``. ``agree`` is None without common
-    documents.
-    """
-
-    gold_points: float | None
-    points: float | None
-    n: int
-    missing: int
-    agree: bool | None
-    status: Status
-    reason: str | None
-
-
-class CorrectPreferences(NamedTuple):
-    """#CP: how many pairs of systems the evaluator orders as people do, out of how many (Shen et al., 2023)."""
-
-    correct: int
-    total: int
-    undefined: int
-
-    @property
-    def share(self) -> float | None:
-        """Correct pairs over pairs with a verdict; None when there are none."""
-        return self.correct / self.total if self.total else None
 
 
 class OrderEffect(NamedTuple):
@@ -112,24 +78,6 @@ def order_effect(ab: Values, ba: Values) -> OrderEffect:
     return OrderEffect(same, first, second, n - same - first - second, n, int((~kept).sum()))
 
 
-def compare_pair(gold: Values, evaluator: Values) -> PairPreference:
-    """Compare two systems by ``points`` a document, people's and the evaluator's.
-
-    Agreement: both above half, both below half, or both exactly half of the points.
-
-    >>> compare_pair([1, 1, 0], [1, 0.5, 0.5]).agree
-    True
-    """
-    by_people, by_machine, missing = as_pairs(gold, evaluator)
-    n = len(by_people)
-    if n == 0:
-        return PairPreference(None, None, 0, missing, None, Status.UNDEFINED, ALL_MISSING if missing else EMPTY)
-    gold_points, gained = float(by_people.sum()), float(by_machine.sum())
-    people, machine = side_of_half(np.array([gold_points, gained]), n)
-    agree = bool(people == machine)
-    return PairPreference(gold_points, gained, n, missing, agree, Status.OK, None)
-
-
 def side_of_half(points: Floats, n: Floats | int) -> Floats:
     """1 where the points are above half of `n`, -1 below, 0 at half; what rounding of means adds decides nothing.
 
@@ -137,13 +85,6 @@ def side_of_half(points: Floats, n: Floats | int) -> Floats:
     [0.0, 1.0, -1.0]
     """
     return np.asarray(np.sign(np.round(points - n / 2, _DIGITS)))
-
-
-def tally(pairs: Sequence[PairPreference]) -> CorrectPreferences:
-    """Sum up compared pairs; those without a verdict are counted apart."""
-    judged = [pair for pair in pairs if pair.agree is not None]
-    correct = sum(bool(pair.agree) for pair in judged)
-    return CorrectPreferences(correct, len(judged), len(pairs) - len(judged))
 
 
 def chain(means: Values) -> list[tuple[int, int]]:
@@ -222,25 +163,6 @@ def best_rates(scores: Values) -> Rates:
 # ---- strengths
 
 
-class Strength(NamedTuple):
-    """One system's strength, a natural logarithm with 0 for the mean of all systems, with its interval."""
-
-    system: int
-    interval: Estimate
-
-
-class BradleyTerry(NamedTuple):
-    """Fitted strengths, best first; ``lost`` counts resamples in which they were not finite, left out."""
-
-    strengths: list[Strength]
-    n: int
-    missing: int
-    clusters: int
-    lost: int
-    status: Status
-    reason: str | None
-
-
 class Games(NamedTuple):
     """Comparisons as aligned arrays: two systems' numbers, the points of the first (0 to 1, a tie 0.5), a cluster."""
 
@@ -271,8 +193,11 @@ def bradley_terry(
     resamples: int = 1000,
     level: float = 0.95,
     seed: Seed = 0,
-) -> BradleyTerry:
-    """Fit strengths s, P(i beats j) = 1 / (1 + exp(s_j - s_i)), with intervals over clusters drawn whole.
+) -> list[Estimate]:
+    """Fit the strength s of each system, P(i beats j) = 1 / (1 + exp(s_j - s_i)), with intervals by cluster.
+
+    A strength is a natural logarithm, and the mean of all systems is 0. Resamples in which strengths are not finite are
+    left out.
 
     Bradley & Terry (1952), by Hunter's MM algorithm (2004); a tie is half a win for each.
 
@@ -285,13 +210,12 @@ def bradley_terry(
     >>> import numpy as np
     >>> zeros = np.zeros(4, dtype=np.int64)
     >>> fit = bradley_terry(Games(zeros, zeros + 1, np.array([1, 1, 1, 0.0])), systems=2, resamples=10)
-    >>> [round(s.interval.value, 4) for s in fit.strengths]
+    >>> [round(strength.value, 4) for strength in fit]
     [0.5493, -0.5493]
     """
     wins, n, missing = _cluster_wins(games, systems)
-    shell = BradleyTerry([], n, missing, len(wins), 0, Status.UNDEFINED, None)
     if n == 0:
-        return shell._replace(reason=nothing(missing))
+        return [undefined(nothing(missing), n, missing)] * systems
     pseudo = np.full((systems, systems), prior / 2)
     np.fill_diagonal(pseudo, 0.0)
     table = wins.reshape(len(wins), -1)
@@ -305,15 +229,10 @@ def bradley_terry(
 
     whole = fitted(np.ones((1, len(wins))))[0]
     if np.isnan(whole).any():
-        return shell._replace(reason=_SPLIT)
+        return [undefined(_SPLIT, n, missing)] * systems
     bootstrap = Bootstrap(codes(range(len(wins))), resamples, level, seed)
     (samples,) = bootstrap.samples(fitted)
-    intervals = [bootstrap.of_samples(float(whole[i]), samples[:, i], n=n, missing=missing) for i in range(systems)]
-    order = np.argsort(-whole, kind="stable")
-    return shell._replace(
-        strengths=[Strength(int(i), intervals[i]) for i in order],
-        lost=intervals[0].lost, status=intervals[0].status, reason=intervals[0].reason,
-    )  # fmt: skip
+    return [bootstrap.of_samples(float(whole[i]), samples[:, i], n=n, missing=missing) for i in range(systems)]
 
 
 def _cluster_wins(games: Games, systems: int) -> tuple[Floats, int, int]:

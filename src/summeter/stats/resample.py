@@ -336,15 +336,17 @@ class Measured:
         >>> mean.estimate(Bootstrap(3, resamples=200)).low >= 1
         True
         """
+        counts: dict[str, Any] = {"n": self.n, "missing": self.missing}
         if self.value is None:
-            return bootstrap.alone(None, self.reason or EMPTY, n=self.n, missing=self.missing)
-        if self.rows is not None:
+            got = bootstrap.alone(None, self.reason or EMPTY, **counts)
+        elif self.rows is not None:
             drawn = bootstrap if len(self.rows) == bootstrap.rows else replace(bootstrap, clusters=len(self.rows))
-            return replace(drawn.mean(self.rows), n=self.n, missing=self.missing, p=self.p)
-        if self.weighted is nowhere:
-            return replace(bootstrap.alone(self.value, self.reason or "", n=self.n, missing=self.missing), p=self.p)
-        got = bootstrap.interval(self.weighted, value=self.value, n=self.n, missing=self.missing, width=self.width)
-        return replace(got, p=self.p)
+            got = replace(drawn.mean(self.rows), **counts)
+        elif self.weighted is nowhere:
+            got = bootstrap.alone(self.value, self.reason or "", **counts)
+        else:
+            got = bootstrap.interval(self.weighted, value=self.value, **counts, width=self.width)
+        return replace(got, p=self.p, details=self.details)
 
 
 Resampling = Callable[[Labels | int], Bootstrap]

@@ -25,6 +25,7 @@ _CELLS = 200_000  # signs at a time: what a processor cache holds
 _MANY = 50_000
 _SHARE = 1e-3
 """Of the squared variance of a flip's sum, the fourth powers of its parts: with more the sum is not quite normal."""
+_ROUNDING = 1e-12  # scores whose difference is this small a share of them are equal
 _MAX_EXACT = 20  # 2^20 flips are the most that are enumerated
 
 
@@ -198,13 +199,21 @@ def paired_differences(
     matrices = [{name: floats(values) for name, values in scores.items()} for scores in families]
     pairs = [list(combinations(scores, 2)) for scores in matrices]
     gaps = [
-        np.stack([scores[first] - scores[second] for first, second in named], axis=1) if named else np.zeros((0, 0))
+        np.stack([_difference(scores[first], scores[second]) for first, second in named], axis=1)
+        if named
+        else np.zeros((0, 0))
         for scores, named in zip(matrices, pairs, strict=True)
     ]
     family = sum(int((~np.isnan(table)).any(axis=0).sum()) for table in gaps)
     tested = [permuted_differences(*both, alpha, family, permutations, seed) for both in zip(pairs, gaps, strict=True)]
     whole = iter(corrected([pair for pairs_of_family in tested for pair in pairs_of_family], alpha))
     return [[next(whole) for _ in pairs_of_family] for pairs_of_family in tested]
+
+
+def _difference(first: Floats, second: Floats) -> Floats:
+    """The differences of two systems' scores; 0 where the scores differ only by rounding."""
+    gaps = first - second
+    return np.where(np.abs(gaps) <= _ROUNDING * np.maximum(np.abs(first), np.abs(second)), 0.0, gaps)
 
 
 def corrected(pairs: Sequence[PairDifference], alpha: float) -> list[PairDifference]:

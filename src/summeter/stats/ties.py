@@ -11,27 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .base import Floats, Ints, Labels, Status, Values, as_pairs, codes, complete, split_rows
+from .base import Floats, Ints, Labels, Values, as_pairs, codes, complete, split_rows
+from .resample import Measured
 
-_NO_PAIRS = "no group has 2 complete rows"
-
-
-class PairAccuracy(NamedTuple):
-    """The share of pairs ordered (or tied) as people have them.
-
-    ``epsilon`` is the largest difference called a tie; ``pairs`` the number of pairs over all ``groups``;
-    ``groups_without_pairs`` counts the groups that had fewer than two complete rows.
-    """
-
-    value: float | None
-    epsilon: float
-    pairs: int
-    n: int
-    missing: int
-    groups: int
-    groups_without_pairs: int
-    status: Status
-    reason: str | None
+_SLACK = 1 + 1e-12
 
 
 class _Pairs(NamedTuple):
@@ -48,12 +31,15 @@ def pairwise_accuracy(
     groups: Labels | None = None,
     epsilon: float = 0.0,
     average: str = "pooled",
-) -> PairAccuracy:
+) -> Measured:
     """Return the share of pairs that scores order or tie as gold does (Deutsch et al., 2023, eq. 3, acc_eq).
 
     A pair is tied by the scores when they differ by at most ``epsilon``; gold ties are exact. With ``groups``
     (documents) only rows of the same group are paired; ``average`` is ``pooled`` (each pair weighs the same) or
     ``group`` (mean over the groups of their accuracies, as in WMT's "group by item").
+
+    ``details`` of the result: ``epsilon``; ``pairs``, their number over all ``groups``; ``groups_too_small``, how
+    many groups have fewer than two complete rows.
 
     Gold 1, 1, 2 and scores .1, .2, .3: the tie is missed, both orders are right, 2/3; with epsilon .1 the tie is
     found and (.2, .3) lost.
@@ -66,14 +52,14 @@ def pairwise_accuracy(
     return _measured(gold, scores, groups, average, lambda _: epsilon)
 
 
-def calibrate_ties(gold: Values, scores: Values, groups: Labels | None = None, average: str = "pooled") -> PairAccuracy:
+def calibrate_ties(gold: Values, scores: Values, groups: Labels | None = None, average: str = "pooled") -> Measured:
     """Return pairwise accuracy at the epsilon that makes it highest on these very pairs (Deutsch et al., 2023).
 
     Every observed difference (and 0) is tried in one sorted pass, O(P log P) for P pairs; of equally good ones the
     smallest is kept. Use ``pairwise_accuracy`` with the found epsilon on other data for a held-out figure.
 
     >>> got = calibrate_ties([1, 1, 5, 5], [1.0, 1.5, 4.0, 4.25])
-    >>> got.value, got.epsilon
+    >>> got.value, got.details["epsilon"]
     (1.0, 0.5)
     """
     return _measured(gold, scores, groups, average, _best_epsilon)
@@ -81,7 +67,7 @@ def calibrate_ties(gold: Values, scores: Values, groups: Labels | None = None, a
 
 def _measured(
     gold: Values, scores: Values, groups: Labels | None, average: str, choose: Callable[[_Pairs], float]
-) -> PairAccuracy:
+) -> Measured:
     if average not in ("pooled", "group"):
         raise ValueError(f"average must be 'pooled' or 'group', got {average!r}")
     left, right, missing = as_pairs(gold, scores)
@@ -91,20 +77,14 @@ def _measured(
         raise ValueError(f"{len(every)} group labels for {len(kept)} rows")
     pairs, used = _all_pairs(left, right, every[kept], by_group=average == "group")
     total = len(np.unique(every))
-    shell = PairAccuracy(
-        None, 0.0, len(pairs.gold), len(left), missing, used, total - used, Status.UNDEFINED, _NO_PAIRS
-    )
+    details = {"epsilon": 0.0, "pairs": len(pairs.gold), "groups": used, "groups_too_small": total - used}
     if not len(pairs.gold):
-        return shell
+        return Measured(None, len(left), missing, reason="no group has 2 complete rows", details=details)
     epsilon = choose(pairs)
-    # The slack lets a difference equal to epsilon in exact arithmetic count as tied whatever its rounding.
-    called = np.where(np.abs(pairs.score) <= _slack(epsilon), 0.0, np.sign(pairs.score))
+    # _SLACK lets a difference equal to epsilon in exact arithmetic count as tied whatever its rounding.
+    called = np.where(np.abs(pairs.score) <= epsilon * _SLACK, 0.0, np.sign(pairs.score))
     value = float(pairs.weight[called == pairs.gold].sum() / pairs.weight.sum())
-    return shell._replace(value=value, epsilon=epsilon, status=Status.OK, reason=None)
-
-
-def _slack(epsilon: float) -> float:
-    return epsilon * (1 + 1e-12)
+    return Measured(value, len(left), missing, details={**details, "epsilon": epsilon})
 
 
 def _all_pairs(gold: Floats, scores: Floats, labels: Ints, *, by_group: bool) -> tuple[_Pairs, int]:
@@ -131,11 +111,7 @@ def _best_epsilon(pairs: _Pairs) -> float:
     # Pairs with equal scores are tied at any epsilon: changing their call gains nothing.
     gain[size == 0] = 0.0
     reached = np.cumsum(gain)
-    last = np.append(size[1:] > _slack_array(size[:-1]), True)
+    last = np.append(size[1:] > size[:-1] * _SLACK, True)
     ends, totals = size[last], reached[last]
     best = int(np.argmax(np.round(totals, 9)))
     return float(ends[best]) if totals[best] > 1e-9 else 0.0
-
-
-def _slack_array(size: Floats) -> Floats:
-    return np.asarray(size * (1 + 1e-12))

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from summeter.choices import Coefficient
 from summeter.interrupt import checkpoint
 from summeter.meta.verdicts import ABOVE, against_chance
 from summeter.records import Record
@@ -233,7 +232,7 @@ def system_level(
             own, people = (x / count).round(10), (y / count).round(10)
         taus = np.full(len(weights), np.nan)
         for row in np.flatnonzero((count > 0).all(axis=1)):
-            if (value := raw(own[row], people[row], Coefficient.KENDALL_B)) is not None:
+            if (value := raw(own[row], people[row], "kendall_b")) is not None:
                 taus[row] = value
         return taus
 
