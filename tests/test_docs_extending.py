@@ -145,7 +145,7 @@ def extended(tree: Path, page: dict[str, str]) -> Path:
     function, row = _blocks(section)
     correlation = "stats/correlation.py"
     _insert(tree, section, correlation, f"{function}\n\n", before="class Correlation(NamedTuple):\n")
-    _insert(tree, section, correlation, row, behind="CORRELATIONS = _Correlations({\n")
+    _insert(tree, section, correlation, row, behind="CORRELATIONS: dict[str, Correlation] = {\n")
     return tree
 
 

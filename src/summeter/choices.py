@@ -97,7 +97,7 @@ class Annotators(StrEnum):
     ANY = "any"
 
 
-class Of(StrEnum):
+class CompareTarget(StrEnum):
     """What is compared: systems by a judge, judges by their agreement with people, systems by people."""
 
     SYSTEMS = "systems"
@@ -112,7 +112,7 @@ class Population(StrEnum):
     DATA = "data"
 
 
-class Use(StrEnum):
+class ValueOrLabel(StrEnum):
     """What of a judgment is used: its score (`value`, else a label that is a number), or its decision (`label`)."""
 
     VALUE = "value"

@@ -206,7 +206,7 @@ def test_a_finished_campaign_is_gold_for_meta(tmp_path: Path, capsys: pytest.Cap
     capsys.readouterr()
     for study in (["classify", "--level", "sentence"], ["correlate", "--level", "summary"]):
         for name in ("human.raw", "human.merged"):
-            assert meta(study[0], tmp_path / "run", "--gold", gold, "--set", name, *study[1:], "--json") == 0
+            assert meta(study[0], tmp_path / "run", "--gold", gold, "--judgment-set", name, *study[1:], "--json") == 0
             found = json.loads(capsys.readouterr().out)["rows"]
             agreed = [one["value"] for one in found if one["statistic"] in {"balanced_accuracy", "pearson"}]
             assert agreed

@@ -153,7 +153,7 @@ def test_studies_of_people_need_no_run(command: tuple[str, ...], rated: Path) ->
     ("command", "option", "message"),
     [
         ("compare --of people", "--judge abstractiveness", "--judge does nothing with --of people"),
-        ("compare --of systems", "--set human.other", "--set does nothing with --of systems"),
+        ("compare --of systems", "--judgment-set human.other", "--judgment-set does nothing with --of systems"),
         ("compare --of systems", "--gold-at-least 3", "--gold-at-least does nothing with --of systems"),
         ("reliability --repeats", "--tie low", "--tie does nothing with --repeats"),
         ("estimate --simulate 3", "--by system", "--by does nothing with --simulate"),

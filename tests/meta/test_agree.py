@@ -88,16 +88,16 @@ def test_mean_pairwise_pearson_by_document() -> None:
 @pytest.mark.parametrize("name", COEFFICIENTS)
 def test_every_coefficient_survives_nothing_one_item_and_constants(name: str) -> None:
     for votes in (np.full((2, 3), NAN), np.array([[1.0], [1.0]]), np.ones((2, 4)), np.zeros((3, 0))):
-        got = estimate(cast(votes), name, resampling(20)).estimate
+        got = estimate(cast(votes), name, resampling(20))
         assert (got.value is None) == (got.status == "undefined")
         assert got.value is not None or got.reason
         assert got.n + got.missing == votes.shape[1]
 
 
 def test_a_vote_off_the_scale_is_told_not_raised() -> None:
-    got = estimate(replace(cast(np.array([[1.0, 2.5], [1.0, 2.0]])), scale=(1, 2, 3)), "ac2", resampling(0)).estimate
+    got = estimate(replace(cast(np.array([[1.0, 2.5], [1.0, 2.0]])), scale=(1, 2, 3)), "ac2", resampling(0))
     assert (got.value, got.reason) == (None, "some votes are not on the scale 1, 2, 3")
-    assert estimate(cast(np.array([[-1.0, 2], [1.0, 2]])), "alpha_ratio", resampling(0)).estimate.reason
+    assert estimate(cast(np.array([[-1.0, 2], [1.0, 2]])), "alpha_ratio", resampling(0)).reason
 
 
 def test_the_scale_is_that_of_all_votes() -> None:

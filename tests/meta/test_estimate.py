@@ -209,9 +209,9 @@ class TestRealSets:
         assert 0.92 <= float(np.mean([rate for rate in rates if rate is not None])) <= 0.97
         assert study.one(statistic="width_ratio", system=None).value < 0.87  # type: ignore[operator]
 
-    @pytest.mark.parametrize("about", list(Population))
-    def test_qags_faithfulness_by_support(self, qags: RunFolder, about: Population) -> None:
-        study = simulate(qags, qags.data, 50, aspect="faithfulness", draws=300, seed=1, about=about)
+    @pytest.mark.parametrize("resample_unit", list(Population))
+    def test_qags_faithfulness_by_support(self, qags: RunFolder, resample_unit: Population) -> None:
+        study = simulate(qags, qags.data, 50, aspect="faithfulness", draws=300, seed=1, resample_unit=resample_unit)
         row = study.one(statistic="coverage")
         assert row.value is not None
         assert row.value >= 0.91

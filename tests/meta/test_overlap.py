@@ -1,4 +1,4 @@
-"""Easiness of claims: by hand, its edges, and where lists come from."""
+"""ClaimMatch of claims: by hand, its edges, and where lists come from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from summeter.data.dataset import load, save
 from summeter.engine.api import evaluate
-from summeter.meta._overlap import Lists, easiness, easiness_of, lists_of, overlap, rouge_1
+from summeter.meta._overlap import Lists, claim_match_of, lists_of, match_claims, overlap, rouge_1
 from summeter.meta.context import Context
 from summeter.meta.results import CONTRACT
 from summeter.records import InputError, UsageError
@@ -28,11 +28,11 @@ def of_documents(lists: dict[str, list[str]], name: str) -> Lists:
 class TestEasiness:
     def test_by_hand(self) -> None:
         # sim("a b", "a b c") = 2 * 2/2 * 2/3 / (1 + 2/3) = .8; sim("a b", "d") = 0; sim("x", .) = 0.
-        got = easiness(["a b", "x"], ["a b c", "d"])
+        got = match_claims(["a b", "x"], ["a b c", "d"])
         # precision: (.8 + 0) / 2; recall: (.8 + 0) / 2; F1 of equals is the same.
         assert (got.precision, got.recall, got.f1) == pytest.approx((0.4, 0.4, 0.4))
         # One claim against two references: precision .8, recall .4, F1 = 2 * .32 / 1.2.
-        got = easiness(["a b"], ["a b c", "d"])
+        got = match_claims(["a b"], ["a b c", "d"])
         assert (got.precision, got.recall, got.f1) == pytest.approx((0.8, 0.4, 0.64 / 1.2))
 
     def test_the_similarity_is_the_reference_packages(self) -> None:
@@ -46,24 +46,24 @@ class TestEasiness:
             asked.append((claim, reference))
             return float(claim.startswith(reference))
 
-        got = easiness(["ab", "b"], ["a"], starts)
+        got = match_claims(["ab", "b"], ["a"], starts)
         assert asked == [("ab", "a"), ("b", "a")]
         assert (got.precision, got.recall) == (0.5, 1.0)
-        assert easiness_of([[1.0], [0.0]], 2, 1) == got
+        assert claim_match_of([[1.0], [0.0]], 2, 1) == got
 
     def test_empty_lists_are_no_numbers_where_there_is_nothing(self) -> None:
-        assert easiness([], []) == (None, None, None, 0, 0, "both lists are empty")
-        assert easiness([], ["a"]) == (None, 0.0, 0.0, 0, 1, "no claims")
-        assert easiness(["a"], []) == (0.0, None, 0.0, 1, 0, "no reference claims")
-        assert easiness(["a"], ["b"]).f1 == 0.0
+        assert match_claims([], []) == (None, None, None, 0, 0, "both lists are empty")
+        assert match_claims([], ["a"]) == (None, 0.0, 0.0, 0, 1, "no claims")
+        assert match_claims(["a"], []) == (0.0, None, 0.0, 1, 0, "no reference claims")
+        assert match_claims(["a"], ["b"]).f1 == 0.0
 
     @given(TEXTS, TEXTS)
     def test_bounds_and_turning_round(self, one: list[str], two: list[str]) -> None:
-        here, there = easiness(one, two), easiness(two, one)
+        here, there = match_claims(one, two), match_claims(two, one)
         assert (here.precision, here.recall, here.f1) == (there.recall, there.precision, there.f1)
         assert all(value is None or 0 <= value <= 1 for value in here[:3])
         if one and any(text.strip() for text in one):
-            same = easiness([text for text in one if text.strip()] * 2, one)
+            same = match_claims([text for text in one if text.strip()] * 2, one)
             assert same.precision == 1
 
 

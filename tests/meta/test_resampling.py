@@ -55,7 +55,7 @@ def test_means_of_systems(pairs: Sample, name: str) -> None:
         return raw(group_means(x, system, 5), group_means(y, system, 5), name)
 
     at = pairs.at(Level.SYSTEM)
-    got = estimate(at, name, RESAMPLE).estimate
+    got = estimate(at, name, RESAMPLE)
     assert (got.low, got.high) == pytest.approx(loop(pairs, statistic), abs=1e-9)
     assert (got.clusters, got.status) == (12, Status.OK)
     assert got.value == pytest.approx(raw(at.x, at.y, name), abs=1e-12)
@@ -68,11 +68,11 @@ def test_averages_over_systems(pairs: Sample, name: str) -> None:
         usable = [part for part in parts if part is not None]
         return float(np.mean(usable)) if usable else None
 
-    got = estimate(pairs, name, RESAMPLE, Average.SYSTEM).estimate
+    got = estimate(pairs, name, RESAMPLE, Average.SYSTEM)
     assert (got.low, got.high) == pytest.approx(loop(pairs, statistic), abs=1e-9)
 
 
 def test_one_document_has_no_interval(pairs: Sample) -> None:
     one = pairs.take(pairs.units.document.equal("d1"))
-    got = estimate(one.at(Level.SYSTEM), "pearson", RESAMPLE).estimate
+    got = estimate(one.at(Level.SYSTEM), "pearson", RESAMPLE)
     assert (got.low, got.status, got.reason) == (None, Status.NO_INTERVAL, "fewer than 2 clusters: no interval")

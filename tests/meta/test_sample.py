@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from meta.makers import judgment, ratings, sentences
 
-from summeter.meta import Level, Use
+from summeter.meta import Level, ValueOrLabel
 from summeter.meta.context import Context
 from summeter.meta.inputs import JudgeInput
 from summeter.meta.sample import OTHER_LIST, Sample, group_means
@@ -23,7 +23,10 @@ NAN = math.nan
 
 
 def only(
-    judgments: list[Judgment], level: Level = Level.SUMMARY, use: Use = Use.VALUE, reduce: str = "share"
+    judgments: list[Judgment],
+    level: Level = Level.SUMMARY,
+    use: ValueOrLabel = ValueOrLabel.VALUE,
+    reduce: str = "share",
 ) -> Sample:
     """The series of judgments that are all one judge's on one aspect."""
     judged = JudgeInput(JudgmentTable.of(judgments), {judgments[0].judge: reduce})
@@ -95,7 +98,7 @@ def test_a_label_is_used_as_a_decision_and_a_value_as_a_score() -> None:
         judgment("d", "A", 1.0, unit="sentence", index=2, aspect="faithfulness"),
     ]
     assert only(rows, Level.SENTENCE).value.tolist() == [0.9, 0.7, 1.0]
-    decided = only(rows, Level.SENTENCE, Use.LABEL)
+    decided = only(rows, Level.SENTENCE, ValueOrLabel.LABEL)
     np.testing.assert_array_equal(decided.value, [1.0, NAN, 1.0])
     assert list(decided.why.labels()) == [None, "no decision: give a threshold", None]
 

@@ -31,7 +31,6 @@ _OPTIONS = {
     "concurrency": "--max-connections",
     "data": "DATA",
     "evaluators": "-e",
-    "judgment_set": "--set",
     "models": "-m",
     "out": "-o",
     "run": "RUN",

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from summeter import meta
-from summeter.choices import Of
+from summeter.choices import CompareTarget
 from summeter.cli.common import check_suffix, in_options
 from summeter.cli.studies import Given, study_command
 from summeter.data.atomic import write_text
@@ -85,7 +85,7 @@ def agree(
 def compare(
     given: Given,
     of: Annotated[
-        Of | None,
+        CompareTarget | None,
         typer.Option(
             help="systems (by each judge), judges (by agreement with people), people (systems by people's "
             "own judgments; needs no RUN). Default: judges where --gold is given beside a RUN, else systems."
@@ -93,8 +93,18 @@ def compare(
     ] = None,
 ) -> list[Study]:
     """Say which system, or which judge, is better than which: pairs, correction, clusters and a verdict in words."""
-    of = of or (Of.SYSTEMS if given.gold_source is None else Of.JUDGES if given.folders else Of.PEOPLE)
-    compared = {Of.SYSTEMS: "compare_systems", Of.JUDGES: "compare_evaluators", Of.PEOPLE: "compare_by_people"}
+    of = of or (
+        CompareTarget.SYSTEMS
+        if given.gold_source is None
+        else CompareTarget.JUDGES
+        if given.folders
+        else CompareTarget.PEOPLE
+    )
+    compared = {
+        CompareTarget.SYSTEMS: "compare_systems",
+        CompareTarget.JUDGES: "compare_evaluators",
+        CompareTarget.PEOPLE: "compare_by_people",
+    }
     studies = given.studies(compared[of], f"with --of {of}")
     if any(len(table.rows) > MOST_NAMED for study in studies for table in matrices(study)):
         given.tables = False

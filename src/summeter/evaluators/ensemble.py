@@ -32,7 +32,7 @@ from summeter.evaluators.derived import (
     opinion_of,
 )
 from summeter.records import Judgment, UsageError
-from summeter.scoring.scores import GRAVITY
+from summeter.scoring.scores import STATUS_SEVERITY
 
 How = Literal["auto", "majority", "mean"]
 
@@ -144,7 +144,7 @@ class Ensemble(DerivedEvaluator):
             "claim": next((row.claim for row in rows if row.claim), None),
         }
         if len(verdicts) < self.at_least:
-            worst = min((opinion.status for opinion in without_verdict), key=GRAVITY.index)
+            worst = min((opinion.status for opinion in without_verdict), key=STATUS_SEVERITY.index)
             return {**about, "status": worst, "reason": f"{len(verdicts)} of {len(opinions)} members judged{missing}"}
         labels = [opinion.judgment.label if opinion.judgment else None for opinion in verdicts]
         voting = self.how == "majority" or (self.how == "auto" and all(label in (0, 1) for label in labels))

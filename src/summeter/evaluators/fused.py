@@ -20,7 +20,7 @@ from summeter.evaluators.catalog import rebuild
 from summeter.evaluators.derived import DerivedEvaluator, ItemKey, Member, MemberJudgments
 from summeter.models.fitted import DataFile, read_fitted
 from summeter.records import HASH, InputError, Judgment, Record, Status, UsageError, digest, invalid
-from summeter.scoring.scores import GRAVITY, UNITS, unit_scores
+from summeter.scoring.scores import STATUS_SEVERITY, UNITS, unit_scores
 from summeter.scoring.table import Groups, JudgmentTable
 from summeter.stats.base import Floats
 
@@ -309,7 +309,7 @@ class Fused(DerivedEvaluator):
                         status, reason = measured.why[row, column]
                         lacks[each.member] = status, f"no {each.words(fitted.members)} ({status}: {reason})"
                 if lacks:
-                    worst = min((status for status, _ in lacks.values()), key=GRAVITY.index)
+                    worst = min((status for status, _ in lacks.values()), key=STATUS_SEVERITY.index)
                     missing = {"status": worst, "reason": "; ".join(reason for _, reason in lacks.values())}
                 for aspect, combination in fitted.aspects.items():
                     if lacks:

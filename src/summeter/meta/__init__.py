@@ -19,7 +19,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-from summeter.choices import AggregationRule, Average, Level, Tie, Use
+from summeter.choices import AggregationRule, Average, Level, Tie, ValueOrLabel
 from summeter.meta._advise import advise
 from summeter.meta._agree import agree, override_rate
 from summeter.meta._bias import bias
@@ -31,7 +31,7 @@ from summeter.meta._correlate import correlate
 from summeter.meta._errors import errors
 from summeter.meta._estimate import estimate, estimate_last_judge, simulate
 from summeter.meta._gate import gate
-from summeter.meta._overlap import easiness, overlap
+from summeter.meta._overlap import match_claims, overlap
 from summeter.meta._people import agreement_lines, agreement_with_people
 from summeter.meta._plan import plan_calibration, plan_comparison
 from summeter.meta._prefer import prefer
@@ -49,7 +49,7 @@ __all__ = [
     "Row",
     "Study",
     "Tie",
-    "Use",
+    "ValueOrLabel",
     "advise",
     "agree",
     "agreement_lines",
@@ -64,12 +64,12 @@ __all__ = [
     "compare_scores",
     "compare_systems",
     "correlate",
-    "easiness",
     "errors",
     "estimate",
     "estimate_last_judge",
     "gate",
     "load_calibration",
+    "match_claims",
     "overlap",
     "override_rate",
     "plan_calibration",

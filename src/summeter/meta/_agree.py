@@ -21,7 +21,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from pydantic import Field, SkipValidation
 
-from summeter.choices import AggregationRule, Level, QuestionType, Use
+from summeter.choices import AggregationRule, Level, QuestionType, ValueOrLabel
 from summeter.data.dataset import Dataset
 from summeter.data.human_judgments import SIGNATURES, SPAN_LABELS
 from summeter.meta.coefficients import COEFFICIENTS, STATISTICS, Statistic, meaning, scale_of
@@ -339,7 +339,7 @@ def _with_judges(
     for question in machine.questions(judge=options.judge):
         if question.aspect not in names:
             continue
-        scores = machine.scores(question, level, Use.VALUE if level is Level.SUMMARY else Use.LABEL)
+        scores = machine.scores(question, level, ValueOrLabel.VALUE if level is Level.SUMMARY else ValueOrLabel.LABEL)
         if not len(scores):
             continue
         own = scores.on(sample.units)
@@ -573,7 +573,7 @@ def override_rate(shown: RunLike, gold: Gold, options: OverrideOptions) -> Study
         for own, other in options.aspect_pairs or [(question.aspect, question.aspect)]:
             if own != question.aspect:
                 continue
-            labels = read.judge.scores(question, at, Use.LABEL)
+            labels = read.judge.scores(question, at, ValueOrLabel.LABEL)
             for merged in golds(read.gold, other, at, options):
                 for group in groups(Sample.join([labels, merged], read.context), options.by):
                     rows += _overridden(group, at, options.resampling)

@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import Field, ValidationError
 
 from summeter._version import __version__
-from summeter.choices import Level, Use
+from summeter.choices import Level, ValueOrLabel
 from summeter.data.atomic import write_text
 from summeter.meta.gold import PEOPLE, decisions, votes
 from summeter.meta.inputs import Gold
@@ -140,7 +140,7 @@ def calibrate(run: RunFolder, gold: Gold, options: CalibrateOptions) -> Calibrat
     `allow_few`), where several judges fit (name one in `judge`), and where a dev split has no label.
     """
     read, resample = meta_input(run, gold, options), options.resampling
-    pairs = _chosen(read, options, Use.LABEL if options.dev is None else Use.VALUE)
+    pairs = _chosen(read, options, ValueOrLabel.LABEL if options.dev is None else ValueOrLabel.VALUE)
     if options.gold_at_least is None:
         decisions(pairs.of(1))  # raises where people's values are no yes or no
     failed = np.isnan(pairs.x).all() and not any("no decision" in why for why in pairs.missing_reasons)
@@ -187,7 +187,7 @@ def part_of(signature: str, key: str) -> str | None:
     return parts.get(key)
 
 
-def _chosen(read: MetaInput, options: CalibrateOptions, use: Use) -> Sample:
+def _chosen(read: MetaInput, options: CalibrateOptions, use: ValueOrLabel) -> Sample:
     """The one judge's values beside people's, at the first level at which both are."""
     levels = [Level(options.level)] if options.level is not None else [Level.SENTENCE, Level.KEY_FACT, Level.SUMMARY]
     if levels[0].base is not levels[0]:

@@ -17,7 +17,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from summeter.choices import Level, Use
+from summeter.choices import Level, ValueOrLabel
 from summeter.meta.coefficients import AUROC
 from summeter.meta.gold import decisions
 from summeter.meta.inputs import Gold, RunLike
@@ -95,7 +95,7 @@ def classify(run: RunLike, gold: Gold, options: ClassifyOptions) -> Study:
     scored = list(all_pairs(read, level, options))
     for pairs in scored:
         decisions(pairs.of(1))  # raises where people's values are no yes or no
-    labelled = list(all_pairs(read, level, options, Use.LABEL))
+    labelled = list(all_pairs(read, level, options, ValueOrLabel.LABEL))
     rows: list[Row] = []
     for scores, labels in zip(scored, labelled, strict=True):
         if tune is not None:

@@ -39,7 +39,7 @@ from summeter.meta.results import (
     pair_name,
     resampling,
     status_of,
-    told_apart,
+    unique_labels,
 )
 from summeter.meta.sample import Grid, Sample, parts
 from summeter.meta.selection import Group, all_pairs, check, golds, group_fields, groups, meta_input, notes
@@ -419,7 +419,12 @@ def compare_evaluators(runs: RunLike | Sequence[RunLike], gold: Gold, options: C
     task = AgreementTask(options.coefficient, level, average, options)
     sentences: list[str] = []
     by_gold: dict[tuple[str, str], list[Sample]] = {}
-    for run in _several(runs):
+    if isinstance(runs, RunFolder | JudgmentTable | JudgeInput):
+        runs = [runs]
+    several = list(runs)
+    if several and all(isinstance(item, Judgment) for item in several):
+        several = [cast("list[Judgment]", several)]
+    for run in cast("list[RunLike]", several):
         read = meta_input(run, gold, options)
         here = list(all_pairs(read, level, options))
         sentences += notes(read, options, level, here)
@@ -428,7 +433,7 @@ def compare_evaluators(runs: RunLike | Sequence[RunLike], gold: Gold, options: C
     rows: list[Row] = []
     for judges in by_gold.values():
         if len(judges) > 1:
-            by_name = dict(zip(told_apart([pairs.judge for pairs in judges]), judges, strict=True))
+            by_name = dict(zip(unique_labels([pairs.judge for pairs in judges]), judges, strict=True))
             for family in _judge_families(by_name, options.by):
                 for compared, by in _of_judges(family, task):
                     rows += compared.rows()
@@ -436,16 +441,6 @@ def compare_evaluators(runs: RunLike | Sequence[RunLike], gold: Gold, options: C
     if not rows:
         raise UsageError("to compare judges, at least 2 of them must have judged one aspect; give further runs")
     return Study(STUDY, rows, sentences)
-
-
-def _several(runs: RunLike | Sequence[RunLike]) -> list[RunLike]:
-    """One run, or a list of judgments, as a list of one."""
-    if isinstance(runs, RunFolder | JudgmentTable | JudgeInput):
-        return [runs]
-    several = list(runs)
-    if several and all(isinstance(item, Judgment) for item in several):
-        return [cast("list[Judgment]", several)]
-    return cast("list[RunLike]", several)
 
 
 _Part = tuple[Group, dict[str, Sample]]
@@ -472,7 +467,12 @@ def _of_judges(family: Sequence[_Part], task: AgreementTask) -> Iterator[tuple[_
             group.fields(), study=STUDY, gold_aspect=gold.aspect, gold_signature=gold.signature,
             level=task.level.value, average=task.average.value,
         )  # fmt: skip
-        members = {name: _value_row(name, paired, about, task) for name, paired in judges.items()}
+        draws = resampling(min(task.testing.resamples, _RESAMPLES), task.testing.confidence, task.testing.seed)
+        members = {}
+        for name, paired in judges.items():
+            got = estimate(paired.at(task.level), task.coefficient, draws, task.average)
+            own_fields = named(paired.judge)
+            members[name] = interval_row(got, about, own_fields, statistic=task.coefficient, details={"name": name})
         own = {paired.judge.aspect for paired in judges.values()}
         about |= {"aspect": next(iter(own)) if len(own) == 1 else None}
         pairs, fields = [pair for pair, _ in tested], [own_fields for _, own_fields in tested]
@@ -495,13 +495,6 @@ def judge_differences(
     tests = [[_tested(*first, *second, task, size) for first, second in pairs] for pairs in twos]
     whole = iter(corrected([pair for tested in tests for pair, _ in tested], task.testing.alpha))
     return [[(next(whole), fields) for _, fields in tested] for tested in tests]
-
-
-def _value_row(name: str, pairs: Sample, about: Mapping[str, Any], task: AgreementTask) -> Row:
-    testing = task.testing
-    draws = resampling(min(testing.resamples, _RESAMPLES), testing.confidence, testing.seed)
-    got = estimate(pairs.at(task.level), task.coefficient, draws, task.average)
-    return interval_row(got, about, named(pairs.judge), statistic=task.coefficient, details={"name": name})
 
 
 def _tested(

@@ -282,7 +282,7 @@ class CoverageOptions(IntervalOptions):
     """How estimates are simulated."""
 
     draws: int = Field(500, ge=1, description="Draws of the simulation.")
-    about: Annotated[str, Choice(Population, "about")] = Field(
+    resample_unit: Annotated[str, Choice(Population, "resample_unit")] = Field(
         Population.POPULATION,
         description="Draw documents anew too (population), or only which of them people label (data).",
     )
@@ -312,7 +312,7 @@ def coverage(
     size = len(units)
     simulated = []
     for _ in range(options.draws):
-        picks = rng.integers(0, size, size) if options.about == Population.POPULATION else rng.permutation(size)
+        picks = rng.integers(0, size, size) if options.resample_unit == Population.POPULATION else rng.permutation(size)
         drawn = [units[pick] for pick in picks]
         rows = np.concatenate(drawn)
         of_draw = np.repeat(np.arange(size), [len(unit) for unit in drawn])
@@ -363,7 +363,8 @@ def simulate(run: RunLike, gold: Gold, labels: int, options: SimulateOptions) ->
                 rows.append(interval_row(undefined(str(error), missing=part.missing), about, statistic="coverage"))
                 continue
             details: dict[str, Any] = {
-                "labels": labels, "draws": options.draws, "about": str(options.about), "seed": options.seed,
+                "labels": labels, "draws": options.draws, "resample_unit": str(options.resample_unit),
+                "seed": options.seed,
                 "human_coverage": got.human_rate, "bias": got.bias, "machine_bias": got.machine_bias,
                 "truth": got.truth,
             }  # fmt: skip
@@ -374,5 +375,7 @@ def simulate(run: RunLike, gold: Gold, labels: int, options: SimulateOptions) ->
             rows.append(interval_row(rate, about, statistic="coverage", details=details))
             rows.append(interval_row(width, about, statistic="width_ratio", details=details))
     return Study(
-        STUDY, rows, [f"coverage: {options.draws} draws of {labels} labelled documents each, about the {options.about}"]
+        STUDY,
+        rows,
+        [f"coverage: {options.draws} draws of {labels} labelled documents each, about the {options.resample_unit}"],
     )

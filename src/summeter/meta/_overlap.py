@@ -1,6 +1,6 @@
-"""How well do two lists of claims or key facts cover each other? Easiness precision, recall and F1.
+"""How well do two lists of claims or key facts cover each other? ClaimMatch precision, recall and F1.
 
-FENICE (Scirè et al., 2024, equations 9 and 10), after the easiness of Zhang & Bansal (2021): each claim is matched
+FENICE (Scirè et al., 2024, equations 9 and 10), after the match_claims of Zhang & Bansal (2021): each claim is matched
 with the reference claim most like it, and each reference claim with the claim most like it.
 
     precision = mean over claims of max over the reference claims of sim(claim, reference)
@@ -42,7 +42,7 @@ Similarity = Callable[[str, str], float]
 """(claim, reference claim) -> how alike they are, in [0, 1]; not necessarily symmetric."""
 
 
-class Easiness(NamedTuple):
+class ClaimMatch(NamedTuple):
     """Precision, recall and F1 of one list against a reference list, each in [0, 1] for a similarity in [0, 1].
 
     A value is None where its list is empty (`reason` says so). With one list empty F1 is 0, since nothing matched.
@@ -80,32 +80,32 @@ def rouge_1(claim: str, reference: str) -> float:
     return rouge_n(claim, reference, 1).f1
 
 
-def easiness(claims: Sequence[str], references: Sequence[str], similarity: Similarity = rouge_1) -> Easiness:
-    """Easiness of a list of claims against reference claims.
+def match_claims(claims: Sequence[str], references: Sequence[str], similarity: Similarity = rouge_1) -> ClaimMatch:
+    """ClaimMatch of a list of claims against reference claims.
 
     "a b" and "c" against "a b" and "d e": the best matches of the claims are 1 and 0, those of the references too.
 
-    >>> easiness(["a b", "c"], ["a b", "d e"])
-    Easiness(precision=0.5, recall=0.5, f1=0.5, claims=2, references=2, reason=None)
+    >>> match_claims(["a b", "c"], ["a b", "d e"])
+    ClaimMatch(precision=0.5, recall=0.5, f1=0.5, claims=2, references=2, reason=None)
     """
     table = [[similarity(claim, reference) for reference in references] for claim in claims]
-    return easiness_of(table, len(claims), len(references))
+    return claim_match_of(table, len(claims), len(references))
 
 
-def easiness_of(table: Values, claims: int, references: int) -> Easiness:
-    """Easiness from a matrix of similarities, claims x references, for similarities computed all at once."""
+def claim_match_of(table: Values, claims: int, references: int) -> ClaimMatch:
+    """ClaimMatch from a matrix of similarities, claims x references, for similarities computed all at once."""
     if not claims and not references:
-        return Easiness(None, None, None, 0, 0, "both lists are empty")
+        return ClaimMatch(None, None, None, 0, 0, "both lists are empty")
     if not claims:
-        return Easiness(None, 0.0, 0.0, 0, references, "no claims")
+        return ClaimMatch(None, 0.0, 0.0, 0, references, "no claims")
     if not references:
-        return Easiness(0.0, None, 0.0, claims, 0, "no reference claims")
+        return ClaimMatch(0.0, None, 0.0, claims, 0, "no reference claims")
     matrix: Floats = floats(table, 2)
     if matrix.shape != (claims, references):
         raise ValueError(f"{claims} claims and {references} references, but similarities of shape {matrix.shape}")
     precision, recall = float(matrix.max(axis=1).mean()), float(matrix.max(axis=0).mean())
     whole = precision + recall
-    return Easiness(precision, recall, 2 * precision * recall / whole if whole > 0 else 0.0, claims, references)
+    return ClaimMatch(precision, recall, 2 * precision * recall / whole if whole > 0 else 0.0, claims, references)
 
 
 class OverlapOptions(By, Draws):
@@ -125,7 +125,7 @@ class OverlapOptions(By, Draws):
 
 @study(OverlapOptions)
 def overlap(first: Lists, second: Lists, options: OverlapOptions) -> Study:
-    """Easiness of claims or key facts against reference ones: precision, recall, F1 by ROUGE-1 (FENICE, eq. 9-10).
+    """ClaimMatch of claims or key facts against reference ones: precision, recall, F1 by ROUGE-1 (FENICE, eq. 9-10).
 
     Rows of the study "overlap" with the statistics precision, recall and f1: means over lists with a bootstrap
     interval by document; `n` lists that have a value, `missing` that have none (one of the lists is not there, or
@@ -137,12 +137,12 @@ def overlap(first: Lists, second: Lists, options: OverlapOptions) -> Study:
     covered = {document for document, _ in summaries}
     # Summaries where a side has lists of summaries of the document, else the document.
     items = [*(item for item in every if item[1] is None and item[0] not in covered), *summaries]
-    easiness_by_item = {
-        item: easiness(claims, references, options.similarity)
+    match_by_item = {
+        item: match_claims(claims, references, options.similarity)
         for item in items
         if (claims := first.of(item)) is not None and (references := second.of(item)) is not None
     }
-    if not easiness_by_item:
+    if not match_by_item:
         raise UsageError(f"{first.name} and {second.name} have no document in common; check the doc_id of both")
     groups: list[tuple[dict[str, Any], list[Item]]] = [({}, items)]
     if options.by is not None:
@@ -162,19 +162,19 @@ def overlap(first: Lists, second: Lists, options: OverlapOptions) -> Study:
     rows = [
         row
         for fields, inside in groups
-        for row in _rows(easiness_by_item, inside, merged(about, fields), second.name, options.resampling)
+        for row in _rows(match_by_item, inside, merged(about, fields), second.name, options.resampling)
     ]
     return Study(STUDY, rows, [f"{first.name} against {second.name}"])
 
 
 def _rows(
-    easiness_by_item: Mapping[Item, Easiness],
+    match_by_item: Mapping[Item, ClaimMatch],
     items: Sequence[Item],
     about: Mapping[str, Any],
     against: str,
     resample: Resampling,
 ) -> Iterator[Row]:
-    here = {item: easiness_by_item[item] for item in items if item in easiness_by_item}
+    here = {item: match_by_item[item] for item in items if item in match_by_item}
     bootstrap = resample([document for document, _ in here])
     means = {name: bootstrap.mean([getattr(easy, name) for easy in here.values()]) for name in STATISTICS}
     absent = len(items) - len(here)

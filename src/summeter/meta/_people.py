@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from summeter.choices import Level, Use
+from summeter.choices import Level, ValueOrLabel
 from summeter.data.dataset import Dataset
 from summeter.meta.coefficients import STATISTICS
 from summeter.meta.gold import aspects
@@ -91,7 +91,7 @@ def _pairs(
 ) -> Iterator[tuple[Sample, bool]]:
     """The judge beside people, and whether both sides are decisions: at the lowest level at which they are."""
     for level in _LEVELS:
-        labels = read.judge.scores(question, level, Use.LABEL)
+        labels = read.judge.scores(question, level, ValueOrLabel.LABEL)
         if not are_decisions(labels.value):
             continue
         sides = [Sample.join([labels, gold], read.context) for gold in golds(read.gold, aspect, level, options)]

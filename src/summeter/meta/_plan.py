@@ -16,7 +16,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from summeter.choices import Level, Use
+from summeter.choices import Level, ValueOrLabel
 from summeter.data.dataset import Dataset
 from summeter.meta._estimate import CoverageOptions, coverage
 from summeter.meta.gold import gold_scores
@@ -175,7 +175,9 @@ def _tables(
 ) -> tuple[list[tuple[Question, dict[Item, float]]], dict[Item, float]]:
     """Sample of summaries by judge, and people's; what has no score is left out."""
     questions = _questions(runs, judge, options.aspect)
-    judged = [(question, _scores(run.scores(question, Level.SUMMARY, Use.VALUE))) for run, question in questions]
+    judged = [
+        (question, _scores(run.scores(question, Level.SUMMARY, ValueOrLabel.VALUE))) for run, question in questions
+    ]
     if options.gold is None:
         return judged, {}
     columns, _ = gold_input(options.gold)

@@ -31,7 +31,7 @@ from summeter.choices import Level
 from summeter.meta._compare import pair_row
 from summeter.meta.inputs import Gold, RunLike, judge_input
 from summeter.meta.options import Selection, Significance, study
-from summeter.meta.results import Row, Study, interval_row, named, told_apart
+from summeter.meta.results import Row, Study, interval_row, named, unique_labels
 from summeter.meta.sample import Sample, Units
 from summeter.meta.selection import all_pairs, meta_input
 from summeter.records import UsageError
@@ -223,7 +223,7 @@ def protocol(runs: Sequence[RunLike], gold: Gold, how: Protocol, options: Protoc
         raise UsageError("no judge has scores of summaries; give a run over these data")
     data = _benchmark(scores[0], how)
     bootstrap = replace(options.resampling(data.documents), by="document (thresholds held)")
-    names = told_apart([pairs.judge for pairs in scores])
+    names = unique_labels([pairs.judge for pairs in scores])
     judges = [_Judge(name, pairs, pairs.on(data.units)) for name, pairs in zip(names, scores, strict=True)]
     rows: list[Row] = []
     notes: list[str] = []

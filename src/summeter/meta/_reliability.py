@@ -19,7 +19,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from summeter.choices import Level, Use
+from summeter.choices import Level, ValueOrLabel
 from summeter.meta._stability import (
     SystemCorrelations,
     over_systems_row,
@@ -30,7 +30,7 @@ from summeter.meta.gold import aspects, gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
 from summeter.meta.measure import measure
 from summeter.meta.options import LISTED, Choice, CommandLine, Draws, Judges, Selection, Together, study
-from summeter.meta.results import Row, Study, merged, named, told_apart
+from summeter.meta.results import Row, Study, merged, named, unique_labels
 from summeter.meta.sample import Grid, Sample
 from summeter.records import UsageError
 from summeter.runs.run import RunFolder
@@ -151,7 +151,7 @@ def _verdict(two: _Two, reliable: SystemCorrelations, name: str, tolerance: floa
             **two.fields(), study="verdict", statistic="needs_people", level=Level.SYSTEM.value, system=system,
             value=float(need), n=stat.n, missing=stat.missing, reason=stat.reason, details=details,
         ))  # fmt: skip
-    first, second = told_apart([two.first.judge, two.second.judge])
+    first, second = unique_labels([two.first.judge, two.second.judge])
     notes.append(
         f"{first} and {second} on {two.first.judge.aspect}: at {name} < {tolerance:g} people are "
         f"needed for {len(needed)} of {len(rows)} systems ({', '.join(needed) or 'none'})"
@@ -250,7 +250,7 @@ def self_consistency(runs: Sequence[RunLike], options: SelfConsistencyOptions) -
 
 def _repeats(runs: Sequence[JudgeInput], options: Judges, level: Level) -> list[list[Sample]]:
     """The series of each judge and aspect over the runs, those with two or more."""
-    use = Use.VALUE if level is Level.SUMMARY else Use.LABEL
+    use = ValueOrLabel.VALUE if level is Level.SUMMARY else ValueOrLabel.LABEL
     names = options.judge_aspects
     by_signature: dict[tuple[str | None, ...], list[Sample]] = {}
     by_judge: dict[tuple[str | None, ...], list[Sample]] = {}

@@ -190,12 +190,14 @@ def _auroc(sample: Sample, clusters: Ints) -> Measured:
 def _alpha(sample: Sample, clusters: Ints, *, level: str) -> Measured:
     if level == "ratio" and (sample.value < 0).any():
         return Measured(None, 0, len(sample), reason="ratio votes must not be negative")
-    return krippendorff_alpha(sample.slots, level, clusters)
+    return krippendorff_alpha(sample.anonymized, level, clusters)
 
 
 def _masi(sample: Sample, clusters: Ints) -> Measured:
     sets = [meaning(name, sample.question) for name in sample.names]
-    return masi_alpha([[None if np.isnan(code) else sets[int(code)] for code in row] for row in sample.slots], clusters)
+    return masi_alpha(
+        [[None if np.isnan(code) else sets[int(code)] for code in row] for row in sample.anonymized], clusters
+    )
 
 
 def meaning(name: str, question: QuestionType | None) -> frozenset[str]:
@@ -221,19 +223,19 @@ def _cohen(sample: Sample, clusters: Ints) -> Measured:
 
 
 def _ac2(sample: Sample, clusters: Ints, *, weights: str = Weights.QUADRATIC) -> Measured:
-    return _with(gwet_ac2(sample.slots, weights, scale_of(sample) or None, clusters), weights=weights)
+    return _with(gwet_ac2(sample.anonymized, weights, scale_of(sample) or None, clusters), weights=weights)
 
 
 def _icc(sample: Sample, clusters: Ints, *, model: str = Model.ICC2) -> Measured:
-    return _with(icc(sample.slots if sample.exchangeable else voting(sample), model, clusters), model=model)
+    return _with(icc(sample.anonymized if sample.exchangeable else voting(sample), model, clusters), model=model)
 
 
-def _of_slots(kappa: Callable[..., Measured]) -> Callable[..., Measured]:
-    return lambda sample, clusters: kappa(sample.slots, scale_of(sample) or None, clusters)
+def _of_votes(kappa: Callable[..., Measured]) -> Callable[..., Measured]:
+    return lambda sample, clusters: kappa(sample.anonymized, scale_of(sample) or None, clusters)
 
 
 def _of_items(of_item: Callable[[Floats], Floats]) -> Callable[..., Measured]:
-    return lambda sample, _: mean_of_items(sample.slots, of_item)
+    return lambda sample, _: mean_of_items(sample.anonymized, of_item)
 
 
 def _all_alike(votes: Floats) -> Floats:
@@ -263,8 +265,8 @@ STATISTICS: Mapping[str, Statistic] = {
         ),
         Statistic("alpha_masi", _masi, sets=True, chance=0.0),
         Statistic("kappa_cohen", _cohen, on_scale=True, named=True, persons=True, chance=0.0),
-        Statistic("kappa_fleiss", _of_slots(fleiss_kappa), on_scale=True, named=True, chance=0.0),
-        Statistic("ac1", _of_slots(gwet_ac1), on_scale=True, named=True, chance=0.0),
+        Statistic("kappa_fleiss", _of_votes(fleiss_kappa), on_scale=True, named=True, chance=0.0),
+        Statistic("ac1", _of_votes(gwet_ac1), on_scale=True, named=True, chance=0.0),
         Statistic("ac2", _ac2, on_scale=True, chance=0.0),
         Statistic("icc", _icc, persons=True, chance=0.0),
         Statistic("rater_deviation", _of_items(lambda votes: np.nanstd(votes, axis=0))),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from summeter.choices import Level, Use
+from summeter.choices import Level, ValueOrLabel
 from summeter.data.dataset import Dataset
 from summeter.data.human import RAW
 from summeter.meta.context import Context
@@ -53,7 +53,7 @@ class JudgeInput:
         """Who answered a question, on what, as fields of a row."""
         return {**question._asdict(), "model": model_names(self.table.take(self.rows[question]).model)}
 
-    def scores(self, question: Question, level: Level, use: Use = Use.VALUE) -> Sample:
+    def scores(self, question: Question, level: Level, use: ValueOrLabel = ValueOrLabel.VALUE) -> Sample:
         """One judge's values at a level; a composite is the mean of its three aspects' scores of summaries."""
         if (composite := self.composites.get(question)) is not None:
             parts = [self.table.take(self.rows[part]) for questions in composite.parts.values() for part in questions]

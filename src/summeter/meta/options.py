@@ -222,9 +222,7 @@ class By(Options):
 class JudgmentSet(Options):
     """Which people's judgments are read."""
 
-    judgment_set: Annotated[str, CommandLine(("--set", "--judgment-set"), "NAME")] = Field(
-        RAW, description="The judgment set of the data."
-    )
+    judgment_set: Annotated[str, CommandLine(metavar="NAME")] = Field(RAW, description="The judgment set of the data.")
 
 
 class Merge(JudgmentSet):
@@ -340,7 +338,7 @@ class Coefficients(Options):
 class Together(Coefficients):
     """On which systems several coefficients are compared."""
 
-    together: Annotated[bool, CommandLine(("--together/--separately",))] = Field(
+    together: Annotated[bool, CommandLine(("--together/--pairwise-complete",))] = Field(
         default=True,
         description="Leave out a system on which any coefficient is undefined from all of them (Shen et al., 2023), "
         "or only from the one that is undefined on it.",

@@ -407,7 +407,7 @@ def judge_key(judge: Judged) -> JudgeKey:
     return JudgeKey(judge.judge, judge.signature, judge.model)
 
 
-def told_apart(judges: Sequence[Judged]) -> list[str]:
+def unique_labels(judges: Sequence[Judged]) -> list[str]:
     """Each judge by the shortest name that tells it from the others: its name, with its aspect, model or settings."""
     short = judge_names(map(judge_key, judges))
     names = [short[judge_key(judge)] for judge in judges]

@@ -21,13 +21,13 @@ from functools import cached_property
 
 import numpy as np
 
-from summeter.choices import AggregationRule, Average, Level, QuestionType, Use
+from summeter.choices import AggregationRule, Average, Level, QuestionType, ValueOrLabel
 from summeter.meta.context import Context
 from summeter.records import UsageError, unnamed
 from summeter.scoring.scores import (
     COMPOSITE,
-    GRAVITY,
     NO_NUMBER,
+    STATUS_SEVERITY,
     Composite,
     ScoreTable,
     composite_of,
@@ -314,13 +314,13 @@ class Sample:
         return int(self.votes.max(initial=0))
 
     @cached_property
-    def slots(self) -> Floats:
+    def anonymized(self) -> Floats:
         """The votes of each unit as a column, without the raters' identity: as many rows as the most votes on a unit.
 
         >>> units = Units.of_summaries(Names.of(["d1", "d2"]), Names.of(["A", "A"]))
         >>> raters = [Rater(name, "", None, "fluency") for name in ("ann", "ben", "cat")]
         >>> votes = np.array([[1.0, np.nan], [np.nan, 2.0], [3.0, np.nan]])
-        >>> Sample.of_values(units, raters, votes).slots.tolist()
+        >>> Sample.of_values(units, raters, votes).anonymized.tolist()
         [[1.0, 2.0], [3.0, nan]]
         """
         there = np.flatnonzero(~np.isnan(self.value))
@@ -431,7 +431,11 @@ def _absences(sample: Sample, units: Units, absent: Ints) -> Names:
 
 
 def sample_of(
-    table: JudgmentTable, question: Question, level: Level, reduce: Mapping[str, str], use: Use = Use.VALUE
+    table: JudgmentTable,
+    question: Question,
+    level: Level,
+    reduce: Mapping[str, str],
+    use: ValueOrLabel = ValueOrLabel.VALUE,
 ) -> Sample:
     """The votes of one judge on one aspect, whose rows `table` holds.
 
@@ -442,11 +446,11 @@ def sample_of(
         return _of_summaries(unit_scores(table, reduce, use), question)
     rows = table.where(unit=level.value)
     value = numbers(rows.value, rows.label, use)
-    none = {Use.LABEL: "no decision: give a threshold", Use.VALUE: "no number"}[use]
+    none = {ValueOrLabel.LABEL: "no decision: give a threshold", ValueOrLabel.VALUE: "no number"}[use]
     # A value that is missing has the judgment's status as the reason, or `none` where the judgment is ok.
     names = [none if name == "ok" else name for name in rows.status.names]
     why = Names(np.where(np.isnan(value), rows.status.codes + 1, 0), (None, *names))
-    failed = table.where(unit="summary", status=GRAVITY)
+    failed = table.where(unit="summary", status=STATUS_SEVERITY)
     items = zip(failed.document.labels(), failed.system.labels(), strict=True)
     units = Units(level, rows.document, rows.system, rows.list_id, rows.index)
     whole = Sample.of_values(units, [_rater(question, rows.model)], value[None], why)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from summeter.choices import AggregationRule, Average, Level, Use
+from summeter.choices import AggregationRule, Average, Level, ValueOrLabel
 from summeter.meta.context import CROSSED, Context
 from summeter.meta.gold import Aggregation, aspects, block_of, blocks, decisions, gold_scores
 from summeter.meta.inputs import Gold, JudgeInput, RunLike, gold_input, judge_input
@@ -109,7 +109,9 @@ def golds(gold: JudgmentTable, aspect: str, level: Level, options: People) -> li
     return merged_scores
 
 
-def all_pairs(read: MetaInput, level: Level, options: Selection, use: Use = Use.VALUE) -> Iterator[Sample]:
+def all_pairs(
+    read: MetaInput, level: Level, options: Selection, use: ValueOrLabel = ValueOrLabel.VALUE
+) -> Iterator[Sample]:
     """Paired scores of every judge and gold that the options ask for, at the level that judgments are read at.
 
     Judges that have the aspect but nothing at the level are passed over. Raises UsageError where nothing is left.

@@ -18,7 +18,7 @@ from itertools import combinations, pairwise
 
 from summeter.meta.coefficients import STATISTICS
 from summeter.pages.numbers import count
-from summeter.scoring.systems import NEUTRAL, SystemScore, SystemTable
+from summeter.scoring.systems import NEUTRAL, SystemTable
 from summeter.stats import FEWEST, PairDifference, clusters_of_equals, error_to_find, labels_to_find
 from summeter.tables import interval, with_interval
 
@@ -81,10 +81,6 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
 
 
-def _column(mean: SystemScore) -> tuple[str, str, str]:
-    return mean.judge, mean.signature, mean.aspect
-
-
 # ---- who is better ----
 
 
@@ -108,7 +104,10 @@ class Comparison:
     @classmethod
     def of(cls, table: SystemTable, column: tuple[str, str, str], title: str | None = None) -> Comparison:
         """The systems of a column of scores, by their means on the documents that all of them have."""
-        shared, systems = table.shared(column), [row.system for row in table.rows if _column(row) == column]
+        shared, systems = (
+            table.shared(column),
+            [row.system for row in table.rows if (row.judge, row.signature, row.aspect) == column],
+        )
         cells = {} if shared is None else shared.cells
         scored = () if shared is None else (*shared.documents.own, *shared.documents.left_out)
         values = {name: cells[name].value if name in cells else None for name in systems}

@@ -8,7 +8,7 @@ from dataclasses import fields
 from summeter.report.blocks import FailureGroup, ItemLink
 from summeter.report.items import Where
 from summeter.report.views import RunView, Source
-from summeter.scoring.scores import GRAVITY
+from summeter.scoring.scores import STATUS_SEVERITY
 
 
 def failures(views: Sequence[RunView], sources: Sequence[Source], where: Where) -> tuple[FailureGroup, ...]:
@@ -32,5 +32,5 @@ def failures(views: Sequence[RunView], sources: Sequence[Source], where: Where) 
             # Runs over equal data under other ids share items; a page that lists a sample has no numbers of the others.
             group.items.add(tuple(sorted(items)) if view.listed is None else (document, *sorted(names)))
     return tuple(
-        sorted(groups.values(), key=lambda group: (GRAVITY.index(group.status), -group.judgments, group.reason))
+        sorted(groups.values(), key=lambda group: (STATUS_SEVERITY.index(group.status), -group.judgments, group.reason))
     )

@@ -21,7 +21,7 @@ from summeter.runs.run import RunFolder
 TOLERANCE = 0.4
 """The r below which a system is flagged. The paper leaves it open, and this one is ours: of the 48 Spearman
 coefficients in its Table 29 (ChatGPT, 12 systems, four aspects) 21 lie below it."""
-TWICE = (("rts", "mcq"), ("rts2", "mcq2"))
+PAIRED_PROMPTS = (("rts", "mcq"), ("rts2", "mcq2"))
 """Judges that ask for one rating in two ways."""
 COEFFICIENT = "spearman"
 
@@ -34,7 +34,7 @@ def reliabilities(runs: Sequence[RunFolder], *, tolerance: float = TOLERANCE) ->
     return tuple(
         block
         for group in by_data.values()
-        for names in TWICE
+        for names in PAIRED_PROMPTS
         if _both(group, names)
         for block in _blocks(group, names, tolerance)
     )

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, cast, overload
 
 import numpy as np
 
-from summeter.choices import Use
+from summeter.choices import ValueOrLabel
 from summeter.records import Judgment, Record, Status, composite_signature
 from summeter.records.signature import SAMPLING
 from summeter.scoring.table import Columns, Groups, JudgmentTable, Names, Question, compact
@@ -31,7 +31,7 @@ UNITS = ("sentence", "key_fact", "claim")
 # source of key facts: of a family's members only the alignment has them.
 _ASKED = frozenset({"judge", "second", "extractor", "split", "parser", *SAMPLING})
 _IMPORTED = "source:import"
-GRAVITY: tuple[Status, ...] = ("error", "refused", "unparsed", "skipped")
+STATUS_SEVERITY: tuple[Status, ...] = ("error", "refused", "unparsed", "skipped")
 """The worst status, which stands first, names a score that could not be had."""
 NO_NUMBER = "the judgments hold neither a number nor a label of 0 or 1"
 
@@ -177,22 +177,22 @@ def summary_scores(judgments: Iterable[Judgment] | JudgmentTable, reduce: Mappin
     return ScoreTable.concat([scores, composites(scores)])
 
 
-def numbers(value: Floats, label: Floats, use: Use) -> Floats:
+def numbers(value: Floats, label: Floats, use: ValueOrLabel) -> Floats:
     """What each of a judge's judgments of one kind of unit says as a number, NaN where it says none.
 
     A value of 0 or 1 is a decision too where the judge gives labels, or no value but these: a mark of 1 to 5 is none.
     """
     match use:
-        case Use.VALUE:
+        case ValueOrLabel.VALUE:
             return np.where(np.isnan(value), label, value)
-        case Use.LABEL:
+        case ValueOrLabel.LABEL:
             unlabelled = np.isnan(label) & ~np.isnan(value)
             binary = np.isin(value, (0.0, 1.0))
             decides = not np.isnan(label).all() or binary[unlabelled].all()
             return np.where(unlabelled & binary & decides, value, label)
 
 
-def unit_scores(table: JudgmentTable, reduce: Mapping[str, str], use: Use = Use.VALUE) -> ScoreTable:
+def unit_scores(table: JudgmentTable, reduce: Mapping[str, str], use: ValueOrLabel = ValueOrLabel.VALUE) -> ScoreTable:
     """`summary_scores` without the composites; `use` says what of judgments of whole summaries is used."""
     table = table.where(unit=("summary", *UNITS))
     groups = table.groups("judge", "signature", "document", "system", "aspect")
@@ -266,7 +266,7 @@ def _failures(table: JudgmentTable, groups: Groups, used: Bools, n: Ints) -> tup
 
 
 def _worse(status: str | None, other: str | None) -> bool:
-    return GRAVITY.index(cast("Status", status)) < GRAVITY.index(cast("Status", other))
+    return STATUS_SEVERITY.index(cast("Status", status)) < STATUS_SEVERITY.index(cast("Status", other))
 
 
 class Composite(NamedTuple):
@@ -377,7 +377,7 @@ def composite_of(scores: ScoreTable, composite: Composite) -> ScoreTable:
     reason: list[str | None] = [None] * len(rows)
     for row in np.flatnonzero(absent.any(axis=1)).tolist():
         failed = parts.take(rows[row][absent[row]])[:]
-        worst = min(failed, key=lambda part: GRAVITY.index(part.status))
+        worst = min(failed, key=lambda part: STATUS_SEVERITY.index(part.status))
         status[row], reason[row] = worst.status, f"{worst.aspect}: {worst.reason}"
     question, models = composite.question, parts.model
     three = Groups.by(*(Names(models.codes[column], models.names) for column in rows.T)) if len(rows) else None

@@ -136,35 +136,23 @@ def _code_matrix(votes: Votes, scale: Sequence[Hashable] | None = None) -> tuple
         values: list[Any] = seen.tolist()
         cells = index.reshape(array.shape).astype(np.int64)
     else:
-        values, cells = _codes_of_objects(array)
+        numbers: dict[Hashable, int] = {}
+        # Every missing value is None: only NaN differs from itself.
+        flat = (None if vote is None or vote != vote else vote for vote in array.ravel().tolist())  # noqa: PLR0124
+        cells = np.array([numbers.setdefault(vote, len(numbers)) for vote in flat], np.int64).reshape(array.shape)
+        values = list(numbers)
     empty = {i for i, value in enumerate(values) if value is None or value != value}  # noqa: PLR0124 - NaN
-    categories = tuple(scale) if scale is not None else _sorted(v for i, v in enumerate(values) if i not in empty)
+    known = [value for i, value in enumerate(values) if i not in empty]
+    try:
+        categories = tuple(sorted(known)) if scale is None else tuple(scale)
+    except TypeError:  # names and numbers
+        categories = tuple(sorted(known, key=str))
     place = {category: i for i, category in enumerate(categories)}
-    strange = [value for i, value in enumerate(values) if i not in empty and value not in place]
+    strange = [value for value in known if value not in place]
     if strange:
         raise ValueError(f"votes not on the scale {list(categories)}: {strange[:5]}")
     lookup = np.array([-1 if i in empty else place[value] for i, value in enumerate(values)], np.int64)
     return (lookup[cells] if len(lookup) else cells), categories
-
-
-def _codes_of_objects(array: NDArray[Any]) -> tuple[list[Any], Ints]:
-    seen: dict[Hashable, int] = {}
-    flat = [seen.setdefault(_plain(value), len(seen)) for value in array.ravel().tolist()]
-    return list(seen), np.array(flat, np.int64).reshape(array.shape)
-
-
-def _plain(value: Any) -> Hashable:
-    """Return a hashable vote in which every missing value is None."""
-    missing = value is None or value != value  # noqa: PLR0124 - only NaN differs from itself
-    return None if missing else value
-
-
-def _sorted(values: Any) -> tuple[Hashable, ...]:
-    seen = list(values)
-    try:
-        return tuple(sorted(seen))
-    except TypeError:
-        return tuple(sorted(seen, key=str))
 
 
 # ---- Krippendorff
@@ -533,15 +521,6 @@ def _chance_corrected(observed: Floats, expected: Floats) -> Floats:
 # ---- ratings
 
 
-class _Squares(NamedTuple):
-    """Mean squares: between items, within items, between raters, residual."""
-
-    between: float
-    within: float
-    raters: float
-    residual: float
-
-
 def icc(votes: Votes, model: str = Model.ICC2, clusters: Ints | None = None) -> Measured:
     """Return an intraclass correlation of a raters x items matrix, with the p-value of its F test against zero.
 
@@ -559,7 +538,7 @@ def icc(votes: Votes, model: str = Model.ICC2, clusters: Ints | None = None) -> 
     n = int(whole.sum())
     shell = Measured(None, n, items - n)
 
-    def of_items(rows: Floats) -> tuple[float | None, float | None, str | None]:
+    def of_rows_of(rows: Floats) -> tuple[float | None, float | None, str | None]:
         """The coefficient, its p-value, and why there is none."""
         kept = matrix[:, rows.astype(np.int64)]
         kept = kept[:, ~np.isnan(kept).any(axis=0)]
@@ -567,50 +546,31 @@ def icc(votes: Votes, model: str = Model.ICC2, clusters: Ints | None = None) -> 
             return None, None, "fewer than 2 complete items" if kept.shape[1] < 2 else "fewer than 2 raters"
         if (kept == kept[0, 0]).all():
             return None, None, CONSTANT
-        squares = _mean_squares(kept)
-        part, total = _variances(kind, squares, kept.shape[1], k)
-        if total <= 0:
+        # Mean squares between items, within items, between raters, and residual (Shrout & Fleiss, 1979, pp. 423-426).
+        count, grand, of_items, of_raters = kept.shape[1], kept.mean(), kept.mean(axis=0), kept.mean(axis=1)
+        between = k * float(((of_items - grand) ** 2).sum()) / (count - 1)
+        within = float(((kept - of_items) ** 2).sum()) / (count * (k - 1))
+        raters = count * float(((of_raters - grand) ** 2).sum()) / (k - 1)
+        residual = float(((kept - of_items - of_raters[:, None] + grand) ** 2).sum()) / ((count - 1) * (k - 1))
+        error = within if kind in (Model.ICC1, Model.ICC1K) else residual
+        below = {
+            Model.ICC1: between + (k - 1) * within,
+            Model.ICC2: between + (k - 1) * residual + k * (raters - residual) / count,
+            Model.ICC3: between + (k - 1) * residual,
+            Model.ICC1K: between,
+            Model.ICC2K: between + (raters - residual) / count,
+            Model.ICC3K: between,
+        }[kind]
+        if below <= 0:
             return None, None, "no variance to divide"
-        return part / total, _f_p(kind, squares, kept.shape[1], k), None
+        df = count * (k - 1) if kind in (Model.ICC1, Model.ICC1K) else (count - 1) * (k - 1)
+        p = f_tail(between / error, count - 1, df) if error > 0 else 0.0
+        return (between - error) / below, p, None
 
-    value, p, reason = of_items(np.arange(items, dtype=np.float64))
+    value, p, reason = of_rows_of(np.arange(items, dtype=np.float64))
     labels = np.arange(items) if clusters is None else clusters
-    drawn = of_rows(lambda rows: of_items(rows)[0], [np.arange(items, dtype=np.float64)], labels)
+    drawn = of_rows(lambda rows: of_rows_of(rows)[0], [np.arange(items, dtype=np.float64)], labels)
     return replace(shell, value=value, p=p, reason=reason, weighted=drawn)
-
-
-def _mean_squares(matrix: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> _Squares:
-    k, n = matrix.shape
-    grand = matrix.mean()
-    items, raters = matrix.mean(axis=0), matrix.mean(axis=1)
-    between = k * float(((items - grand) ** 2).sum()) / (n - 1)
-    within = float(((matrix - items) ** 2).sum()) / (n * (k - 1))
-    spread = n * float(((raters - grand) ** 2).sum()) / (k - 1)
-    residual = float(((matrix - items - raters[:, None] + grand) ** 2).sum()) / ((n - 1) * (k - 1))
-    return _Squares(between, within, spread, residual)
-
-
-def _variances(kind: Model, squares: _Squares, n: int, k: int) -> tuple[float, float]:
-    """Return numerator and denominator (Shrout & Fleiss, 1979, pp. 423-426)."""
-    between, within, raters, residual = squares
-    return {
-        Model.ICC1: (between - within, between + (k - 1) * within),
-        Model.ICC2: (between - residual, between + (k - 1) * residual + k * (raters - residual) / n),
-        Model.ICC3: (between - residual, between + (k - 1) * residual),
-        Model.ICC1K: (between - within, between),
-        Model.ICC2K: (between - residual, between + (raters - residual) / n),
-        Model.ICC3K: (between - residual, between),
-    }[kind]
-
-
-def _f_p(kind: Model, squares: _Squares, n: int, k: int) -> float:
-    first = kind in (Model.ICC1, Model.ICC1K)
-    below = squares.within if first else squares.residual
-    d1, d2 = n - 1, n * (k - 1) if first else (n - 1) * (k - 1)
-    if below <= 0:
-        return 0.0
-    f = squares.between / below
-    return f_tail(f, d1, d2)
 
 
 def mean_pairwise(votes: Votes, coefficient: str = "pearson", clusters: Ints | None = None) -> Measured:

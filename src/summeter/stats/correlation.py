@@ -8,7 +8,7 @@ coefficients compare scores exactly, so form means alike on both sides: 4.333 an
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from functools import cache, partial
 from typing import Literal, NamedTuple, assert_never
 
@@ -66,7 +66,7 @@ def correlate(x: Values, y: Values, coefficient: str = "pearson") -> Estimate:
 
 def _statistic(x: Floats, y: Floats, missing: int, coefficient: str, value: float, *, with_p: bool) -> Estimate:
     """A coefficient (NaN where undefined) with its reason or its p-value."""
-    row = CORRELATIONS[coefficient]
+    row = _correlation(coefficient)
     if math.isnan(value):
         return undefined(TOO_FEW_PAIRS if len(x) < 2 else CONSTANT, len(x), missing)
     test = row.p if with_p else None
@@ -103,7 +103,7 @@ def weighted_correlations(x: Floats, y: Floats, weights: Floats, coefficient: st
 
     def of_block(rows: slice) -> Floats:
         left, right = (side if side.ndim == 1 else side[rows] for side in (x, y))
-        return CORRELATIONS[coefficient].of(left, right)(weights[rows])
+        return _correlation(coefficient).of(left, right)(weights[rows])
 
     flat = any(side.ndim == 1 and _flat(side) for side in (x, y))
     return _in_blocks(of_block, weights) if not flat else np.full(len(weights), np.nan)
@@ -128,7 +128,7 @@ def _weighted(x: Floats, y: Floats, coefficient: str) -> Weighted:
     """The coefficient of two lists as a function of the weights of rows."""
     if len(x) < 2 or _flat(x) or _flat(y):
         return lambda weights: np.full(len(weights), np.nan)
-    function = CORRELATIONS[coefficient].of(x, y)
+    function = _correlation(coefficient).of(x, y)
     return lambda weights: _in_blocks(lambda rows: function(weights[rows]), weights)
 
 
@@ -311,14 +311,6 @@ def _sorted_taus(x: Floats, y: Floats, weights: Floats, variant: Variant) -> Flo
     return values
 
 
-def _pearson_p(x: Floats, y: Floats, value: float) -> float:  # noqa: ARG001 - one signature for all
-    return 1.0 if len(x) == 2 else correlation_p(value, len(x) - 2)
-
-
-def _spearman_p(x: Floats, y: Floats, value: float) -> float | None:  # noqa: ARG001
-    return None if len(x) == 2 else correlation_p(value, len(x) - 2)
-
-
 def _tau_p(x: Floats, y: Floats, value: float, *, variant: Variant) -> float:  # noqa: ARG001
     from scipy.stats import kendalltau
 
@@ -339,20 +331,23 @@ class Correlation(NamedTuple):
     scale_free: bool
 
 
-class _Correlations(dict[str, Correlation]):
-    def __missing__(self, name: str) -> Correlation:
-        raise ValueError(f"unknown coefficient {name!r}; there are: {', '.join(self)}")
-
-
-CORRELATIONS = _Correlations(
-    {
-        "pearson": Correlation(_pearson, _pearson_p, scale_free=True),
-        "spearman": Correlation(_spearman, _spearman_p, scale_free=True),
-        "kendall_b": Correlation(partial(_tau, variant="b"), partial(_tau_p, variant="b"), scale_free=True),
-        "kendall_c": Correlation(partial(_tau, variant="c"), partial(_tau_p, variant="c"), scale_free=True),
-    }
-)
+CORRELATIONS: dict[str, Correlation] = {
+    "pearson": Correlation(
+        _pearson, lambda x, _, value: 1.0 if len(x) == 2 else correlation_p(value, len(x) - 2), scale_free=True
+    ),
+    "spearman": Correlation(
+        _spearman, lambda x, _, value: None if len(x) == 2 else correlation_p(value, len(x) - 2), scale_free=True
+    ),
+    "kendall_b": Correlation(partial(_tau, variant="b"), partial(_tau_p, variant="b"), scale_free=True),
+    "kendall_c": Correlation(partial(_tau, variant="c"), partial(_tau_p, variant="c"), scale_free=True),
+}
 """Every coefficient by the name that tables print."""
+
+
+def _correlation(name: str) -> Correlation:
+    if name not in CORRELATIONS:
+        raise ValueError(f"unknown coefficient {name!r}; there are: {', '.join(CORRELATIONS)}")
+    return CORRELATIONS[name]
 
 
 def correlation_by_group(
@@ -480,7 +475,7 @@ def permute_correlations(
         return np.where(_flat(lists) | _flat(g), np.nan, values)
 
     gaps = _pearson_gaps if coefficient == "pearson" else None
-    statistic = PermutedStatistic(agreement, CORRELATIONS[coefficient].scale_free, gaps)
+    statistic = PermutedStatistic(agreement, _correlation(coefficient).scale_free, gaps)
     return permute_agreements(gold, first, second, statistic, clusters, resamples, seed)
 
 
@@ -512,9 +507,15 @@ def permute_agreements(
     swaps = generator(seed).integers(0, 2, (resamples, int(labels.max()) + 1), dtype=np.int8).astype(np.bool_)
     if statistic.scale_free:
         a, b = ((side - side.mean()) / side.std() for side in (near_one(a), near_one(b)))
-    blocks = (block[:, labels] for block in _blocks(swaps, n))
-    gaps = statistic.gaps or partial(_gaps, statistic.of)
-    drawn = np.concatenate([gaps(g, a, b, swapped) for swapped in blocks])
+
+    def differences(swapped: Bools) -> Floats:
+        """The difference of the two agreements in each exchange (a row of ``swapped``)."""
+        if statistic.gaps is not None:
+            return statistic.gaps(g, a, b, swapped)
+        return statistic.of(g, np.where(swapped, b, a)) - statistic.of(g, np.where(swapped, a, b))
+
+    size = max(1, _BLOCK // n)
+    drawn = np.concatenate([differences(swaps[at : at + size, labels]) for at in range(0, len(swaps), size)])
     # Exchanges without a correlation (NaN) cannot be called smaller than the observed difference: they count.
     reached = int((~(np.abs(drawn) < abs(r_a - r_b) - 1e-12)).sum())
     return shell._replace(
@@ -522,18 +523,8 @@ def permute_agreements(
     )  # fmt: skip
 
 
-def _blocks(swaps: Bools, rows: int) -> Iterator[Bools]:
-    size = max(1, _BLOCK // max(1, rows))
-    return (swaps[start : start + size] for start in range(0, len(swaps), size))
-
-
-def _gaps(agreement: Callable[[Floats, Floats], Floats], g: Floats, a: Floats, b: Floats, swapped: Bools) -> Floats:
-    """Return the difference of the two agreements in each exchange (a row of ``swapped``)."""
-    return agreement(g, np.where(swapped, b, a)) - agreement(g, np.where(swapped, a, b))
-
-
 def _pearson_gaps(g: Floats, a: Floats, b: Floats, swapped: Bools) -> Floats:
-    """The same of Pearson's r: of standardised scores the sums are linear in the exchange, so no list is made."""
+    """Differences of Pearson's r: of standardised scores the sums are linear in the exchange, so no list is made."""
     gold, mask = near_one(g), swapped.astype(np.float64)
     gold = (gold - gold.mean()) / gold.std()
     return _standard(mask, gold, a, b) - _standard(1 - mask, gold, a, b)

@@ -269,9 +269,13 @@ class Bootstrap:
         used = self.taken(kept)
         if n == 0:
             return used.of_samples(None, column, n=n, missing=missing, undefined=nothing(missing))
-        sums, counts = used._totals(column)
+        sums, counts = column, np.ones(len(column))
+        if not isinstance(used.clusters, int):
+            sums = np.bincount(used.codes, weights=column).astype(np.float64)
+            counts = np.bincount(used.codes).astype(np.float64)
         whole = float(sums.sum() / n)
-        sums, counts = _ordered(sums, counts)
+        order = np.lexsort((counts, sums))  # so that a result does not depend on the order in which rows arrived
+        sums, counts = sums[order], counts[order]
         if len(sums) < 2 or self.resamples < _FEWEST_DRAWS:
             return used.of_samples(whole, np.zeros(0), n=n, missing=missing)
         error = _sure_error(sums, counts, whole)
@@ -291,13 +295,6 @@ class Bootstrap:
             return self
         left = int(kept.sum()) if isinstance(self.clusters, int) else self.codes[kept]
         return Bootstrap(left, self.resamples, self.level, self.seed, self.by)
-
-    def _totals(self, column: Floats) -> tuple[Floats, Floats]:
-        """The sum and the number of the rows of each cluster."""
-        if isinstance(self.clusters, int):
-            return column, np.ones(len(column))
-        sums = np.bincount(self.codes, weights=column).astype(np.float64)
-        return sums, np.bincount(self.codes).astype(np.float64)
 
 
 def nowhere(weights: Floats) -> Floats:
@@ -381,17 +378,6 @@ def nothing(missing: int) -> str:
     return ALL_MISSING if missing else EMPTY
 
 
-def _ordered(sums: Floats, counts: Floats) -> tuple[Floats, Floats]:
-    """Sort the clusters, so that a result does not depend on the order in which rows arrived."""
-    order = np.lexsort((counts, sums))
-    return sums[order], counts[order]
-
-
-def _distinct(sums: Floats, counts: Floats) -> Bools:
-    """Mark the first of each run of equal clusters, which are sorted."""
-    return np.append(True, (np.diff(sums) != 0) | (np.diff(counts) != 0))
-
-
 def _sure_error(sums: Floats, counts: Floats, value: float) -> float | None:
     """Return the standard error of the mean where drawing would only add noise to a normal distribution, else None."""
     if len(sums) < _MANY:
@@ -407,7 +393,7 @@ def _sure_error(sums: Floats, counts: Floats, value: float) -> float | None:
 def _mean_samples(sums: Floats, counts: Floats, resamples: int, rng: np.random.Generator) -> Floats:
     """Return the mean of each draw of len(sums) clusters; ``sums`` and ``counts`` are sorted together."""
     units = len(sums)
-    new = _distinct(sums, counts)
+    new = np.append(True, (np.diff(sums) != 0) | (np.diff(counts) != 0))  # the first of each run of equal clusters
     times = np.diff(np.append(np.flatnonzero(new), units))
     samples = np.empty(resamples)
     if len(times) * _REPEATS <= units:

@@ -48,9 +48,17 @@ def sign_flips(units: int, resamples: int, seed: Seed = 0) -> Flips:
     exact = units <= _MAX_EXACT and 2**units <= resamples
     count = 2**units if exact else resamples
     size = max(1, _CELLS // max(1, units))
-    sizes = [min(size, count - start) for start in range(0, count, size)]
-    blocks = _every_flip(units, sizes) if exact else _drawn_flips(units, sizes, generator(seed))
-    return Flips(blocks, count, exact)
+    rng = generator(seed)
+
+    def blocks() -> Iterator[Floats]:
+        for start in range(0, count, size):
+            rows = np.arange(start, min(start + size, count))
+            if exact:
+                yield (1 - 2 * ((rows[:, None] >> np.arange(units)) & 1)).astype(np.float64)
+            else:
+                yield (1 - 2 * rng.integers(0, 2, (len(rows), units), dtype=np.int8)).astype(np.float64)
+
+    return Flips(blocks(), count, exact)
 
 
 def permutation_p(differences: Floats, flips: Flips) -> Floats:
@@ -67,20 +75,6 @@ def permutation_p(differences: Floats, flips: Flips) -> Floats:
         reached += (np.abs(block @ differences) >= edge).sum(axis=0)
     extra = 0 if flips.exact else 1
     return np.asarray((reached + extra) / (flips.total + extra), dtype=np.float64)
-
-
-def _every_flip(units: int, sizes: Sequence[int]) -> Iterator[Floats]:
-    start = 0
-    for size in sizes:
-        bits = (np.arange(start, start + size)[:, None] >> np.arange(units)) & 1
-        yield (1 - 2 * bits).astype(np.float64)
-        start += size
-
-
-def _drawn_flips(units: int, sizes: Sequence[int], rng: np.random.Generator) -> Iterator[Floats]:
-    for size in sizes:
-        bits = rng.integers(0, 2, (size, units), dtype=np.int8)
-        yield (1 - 2 * bits).astype(np.float64)
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
