@@ -16,7 +16,6 @@ from summeter.engine.api import evaluate
 from summeter.engine.runs import Run
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
 from summeter.meta import advise, compare_evaluators
-from summeter.meta._advise import overview
 from summeter.records import Item, Judgment, UsageError
 from summeter.report.frontier import frontier_svg
 from summeter.runs.usage import Usage
@@ -96,7 +95,6 @@ def test_sentences_serve_where_all_have_them_and_the_cheapest_equal_is_recommend
     assert (study.one(statistic="labels_needed").value or 0) > 40
     assert (difference.details["comparisons"], difference.details["better"]) == (3, None)
     assert difference.details["p_holm"] >= difference.p
-    assert {row.system for row in study if row.statistic == "auroc" and row.system} == {"a", "b"}
     costs = {row.signature: row.value for row in study if row.statistic == "cost_per_1000"}
     assert sorted(costs.values()) == pytest.approx([1.0, 2.0, 9.0])
 
@@ -200,34 +198,11 @@ def test_the_figures_of_a_judge_are_of_one_run(tmp_path: Path, run: Run) -> None
 
     both, alone = advise([run, fewer], run.data, resamples=20), advise([run], run.data, resamples=20)
     assert of_the_judge(both) == of_the_judge(alone)
-    assert [row.n for row in of_the_judge(both) if row.statistic == "length_gap"] == [80]
 
 
 def test_judges_are_not_advised_on_by_one_annotator_of_several(run: Run) -> None:
     with pytest.raises(UsageError, match=r"one value of people for each unit; the option merge"):
         advise(run, merge="each")
-
-
-def test_a_judge_that_favours_its_own_family_is_seen(tmp_path: Path) -> None:
-    class Kind(Noisy):
-        """Half a point more for system a."""
-
-        name: ClassVar[str] = "kind"
-
-        async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
-            more = 0.5 * (item.summary.system == "a")
-            rows = await super().judge(item, prepared, tools)
-            return [row.model_copy(update={"value": (row.value or 0.0) + more}) for row in rows]
-
-    run = evaluate(data(), [Kind(noise=0.1), Noisy(noise=0.1)], out=tmp_path / "run")
-    makers = {"families": {"a": "acme", "b": "bolt"}, "judge_families": {"kind": "acme", "noisy": "bolt"}}
-    study = advise(run, resamples=200, **makers)
-    own = {row.judge: row for row in study if row.statistic == "self_preference"}
-    assert own["kind"].low is not None
-    assert own["kind"].low > 0.5
-    assert own["noisy"].value == pytest.approx(0, abs=0.2)
-    assert "own family" in overview(study).text()
-    assert "own family" not in overview(advise(run, resamples=50)).text()
 
 
 def test_the_picture_marks_the_frontier(run: Run) -> None:

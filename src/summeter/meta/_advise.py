@@ -9,20 +9,19 @@ the permutation test, corrected for the number of pairs.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
 from summeter.choices import AggregationRule, Average, Level
-from summeter.meta._bias import length_rows, lengths_of, self_preference
 from summeter.meta._compare import AgreementTask, judge_differences, pair_row
 from summeter.meta.coefficients import AUROC
 from summeter.meta.gold import aspects as judged_aspects
 from summeter.meta.inputs import Gold
 from summeter.meta.measure import estimate
-from summeter.meta.options import Choice, Draws, Families, GoldAtLeast, Selection, Significance, study
+from summeter.meta.options import Choice, Draws, GoldAtLeast, Selection, Significance, study
 from summeter.meta.results import (
     Row,
     Study,
@@ -34,7 +33,7 @@ from summeter.meta.results import (
     status_of,
 )
 from summeter.meta.sample import Sample, are_decisions
-from summeter.meta.selection import MetaInput, all_pairs, meta_input, summary_groups, wanted
+from summeter.meta.selection import MetaInput, all_pairs, meta_input, wanted
 from summeter.meta.verdicts import (
     ABOVE,
     AGREES_BETTER,
@@ -52,7 +51,7 @@ from summeter.scoring import COMPOSITE
 from summeter.scoring.table import Question
 from summeter.stats import FEWEST, Estimate, PairDifference
 from summeter.stats.resample import Resampling
-from summeter.tables import Column, Table, number
+from summeter.tables import Column, Table, number, plain
 from summeter.tables import interval as shown_interval
 
 STUDY = "advise"
@@ -92,7 +91,7 @@ class Candidate(NamedTuple):
         return {**named(self.pairs.judge, self.pairs.gold), **about}
 
 
-class AdviseOptions(Selection, GoldAtLeast, Draws, Families):
+class AdviseOptions(Selection, GoldAtLeast, Draws):
     """The options of `advise`."""
 
     level: Annotated[str | None, Choice(Level, "level")] = Field(
@@ -106,15 +105,12 @@ def advise(runs: RunFolder | Sequence[RunFolder], gold: Gold | None, options: Ad
 
     `gold` is by default what people judged in the first run's data.
 
-    Rows of the study "advise": for each judge `auroc` or `spearman` (also for each system), with `details.frontier` (no
-    judge agrees better for less money) and `details.recommended`; `cost_per_1000` and `seconds_per_1000` (for 1,000
-    summaries: US dollars, and seconds that calls took, one after the other, and that this processor computed);
-    `length_gap` (by how much more than people's its scores go with the length of a summary); with `families` (and
-    `judge_families`, as for `bias`) `self_preference`, how much higher than people, in standard deviations, it
-    rates the systems of its own family; for the best judge and the recommended one, else the next best ("A-B"), the
-    `difference` (fields as in `compare_evaluators`) and `labels_needed`, how many labelled documents would tell
-    them apart with probability 0.8. A judge that cannot be compared has a row `agreement` without a value, and the
-    reason. The recommendation stands in the notes.
+    Rows of the study "advise": for each judge `auroc` or `spearman`, with `details.frontier` (no judge agrees better
+    for less money) and `details.recommended`; `cost_per_1000` and `seconds_per_1000` (for 1,000 summaries: US dollars, and
+    seconds that calls took, one after the other, and that this processor computed); for the best judge and the
+    recommended one, else the next best ("A-B"), the `difference` (fields as in `compare_evaluators`) and
+    `labels_needed`, how many labelled documents would tell them apart with probability 0.8. A judge that cannot be
+    compared has a row `agreement` without a value, and the reason. The recommendation stands in the notes.
 
     Recommended is the cheapest of the judges that the labels tell from chance (the interval lies above it, with at
     least 6 documents) and do not show to be worse than the best of these; where there is none, nobody is. Raises
@@ -140,41 +136,29 @@ def advise(runs: RunFolder | Sequence[RunFolder], gold: Gold | None, options: Ad
     for aspect in dict.fromkeys(candidate.pairs.gold.aspect for candidate in found):
         of_aspect = [candidate for candidate in found if candidate.pairs.gold.aspect == aspect]
         named_candidates = {names[judge_key(candidate.pairs.judge)]: candidate for candidate in of_aspect}
-        block, advice = _of_aspect(aspect, named_candidates, resample, testing)
+        block, advice = _of_aspect(aspect, named_candidates, testing)
         rows += block
         notes.append(advice)
-    rows += _biases(found, reads, options, resample)
     return Study(STUDY, rows, notes)
 
 
 def overview(study: Study) -> Table:
-    """A line a judge and aspect: agreement, price, time, the system on which it agrees least, the lean to length and
-    (where families were given) to its own family, and marks: `frontier` where no judge agrees better for less money,
-    `use` where it is recommended."""
-    whole = [row for row in study if row.statistic in (AUROC, SPEARMAN) and row.system is None]
-    names = judge_labels(whole)
+    """A line a judge and aspect: agreement, price, time, and marks: `frontier` where no judge agrees better for less
+    money, `use` where it is recommended."""
+    whole = [row for row in study if row.statistic in (AUROC, SPEARMAN)]
     lines = []
-    for name, row in zip(names, whole, strict=True):
+    for name, row in zip(judge_labels(whole), whole, strict=True):
         own = study.where(signature=row.signature, aspect=row.aspect, gold_aspect=row.gold_aspect)
-        figures = {each.statistic: each.value for each in own if each.system is None}
-        systems = [(each.value, each.system) for each in own.where(statistic=row.statistic)
-                   if each.system is not None and each.value is not None]  # fmt: skip
-        least = min(systems, default=None)
+        figures = {each.statistic: each.value for each in own}
         marks = [mark for key, mark in (("frontier", "frontier"), ("recommended", "use")) if row.details[key]]
         lines.append((
             name, row.aspect if row.aspect == row.gold_aspect else f"{row.aspect}:{row.gold_aspect}", row.level,
             row.statistic, row.value, shown_interval(row.low, row.high), row.n, figures.get("cost_per_1000"),
-            figures.get("seconds_per_1000"), None if least is None else f"{least[1]} {least[0]:.3f}",
-            figures.get("length_gap"), figures.get("self_preference"), ", ".join(marks),
+            figures.get("seconds_per_1000"), ", ".join(marks),
         ))  # fmt: skip
-    columns = (
-        Column("judge"), Column("aspect"), Column("level"), Column("statistic"), Column("value", show=number),
-        Column("interval"), Column("n"), Column("$ per 1000", show=number), Column("s per 1000", show=number),
-        Column("least on"), Column("length gap", show=number), Column("own family", show=number), Column(""),
-    )  # fmt: skip
-    families = any(row.statistic == "self_preference" for row in study)
-    kept = [at for at, column in enumerate(columns) if families or column.head != "own family"]
-    return Table(tuple(columns[at] for at in kept), tuple(tuple(line[at] for at in kept) for line in lines))
+    heads = ("judge", "aspect", "level", "statistic", "value", "interval", "n", "$ per 1000", "s per 1000", "")
+    shown = {"value": number, "$ per 1000": number, "s per 1000": number}
+    return Table(tuple(Column(head, show=shown.get(head, plain)) for head in heads), tuple(lines))
 
 
 def judge_key_of(row: Row) -> JudgeKey:
@@ -283,9 +267,7 @@ def _seconds(run: RunFolder, signature: str) -> float | None:
     return total if timed else None
 
 
-def _of_aspect(
-    aspect: str, named: Mapping[str, Candidate], resample: Resampling, testing: Significance
-) -> tuple[list[Row], str]:
+def _of_aspect(aspect: str, named: Mapping[str, Candidate], testing: Significance) -> tuple[list[Row], str]:
     """The rows of the judges of one aspect, and the recommendation."""
     ranked = sorted(
         (name for name, own in named.items() if own.agreement.value is not None),
@@ -317,13 +299,6 @@ def _of_aspect(
                 status="undefined" if seconds is None else "ok",
                 reason="the run says nothing of its time" if seconds is None else None)
         )  # fmt: skip
-        if len(own.pairs.units.system.used()) > 1:
-            rows += [
-                interval_row(
-                    estimate(part, own.statistic, resample), own.fields(), statistic=own.statistic, system=system
-                )
-                for system, part in own.pairs.split("system") if part.n > 1
-            ]  # fmt: skip
     if not ranked:
         return rows, f"{aspect}: no judge can be recommended: {next(iter(named.values())).agreement.reason}."
     if recommended is None:
@@ -360,27 +335,3 @@ def _on_frontier(own: Candidate, others: Any) -> bool:
         and other.cost <= own.cost and other.agreement.value >= own.agreement.value
         for other in others
     )  # fmt: skip
-
-
-def _biases(
-    candidates: Sequence[Candidate],
-    reads: Sequence[tuple[RunFolder, MetaInput]],
-    options: AdviseOptions,
-    resample: Resampling,
-) -> Iterator[Row]:
-    """Of the candidates only: of a judge in several runs, what the first of them says, like its other figures."""
-    run_of = {_key(candidate.pairs): candidate.run for candidate in candidates}
-    for run, read in reads:
-        lengths = lengths_of(run, None, "words")
-        aspects = tuple(
-            dict.fromkeys(f"{own.pairs.judge.aspect}:{own.pairs.gold.aspect}" for own in candidates if own.run is run)
-        )
-        try:
-            matrices = summary_groups(read, options.model_copy(update={"aspect": aspects})) if aspects else []
-        except UsageError:
-            continue  # people judged no summaries as a whole, or this run has none of their aspects
-        for matrix in (matrix for matrix in matrices if run_of.get(_key(matrix.sample)) is run):
-            rows = [row for row in length_rows(matrix, lengths, "words", resample) if row.statistic == "length_gap"]
-            if options.families:
-                rows.append(self_preference(matrix, options.families, options.judge_families or {}, resample))
-            yield from (row.model_copy(update={"study": STUDY}) for row in rows)
