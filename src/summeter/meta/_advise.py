@@ -106,8 +106,8 @@ def advise(runs: RunFolder | Sequence[RunFolder], gold: Gold | None, options: Ad
     `gold` is by default what people judged in the first run's data.
 
     Rows of the study "advise": for each judge `auroc` or `spearman`, with `details.frontier` (no judge agrees better
-    for less money) and `details.recommended`; `cost_per_1000` and `seconds_per_1000` (for 1,000 summaries: US dollars, and
-    seconds that calls took, one after the other, and that this processor computed); for the best judge and the
+    for less money) and `details.recommended`; `cost_per_1000` and `seconds_per_1000` (for 1,000 summaries: US dollars,
+    and seconds that calls took, one after the other, and that this processor computed); for the best judge and the
     recommended one, else the next best ("A-B"), the `difference` (fields as in `compare_evaluators`) and
     `labels_needed`, how many labelled documents would tell them apart with probability 0.8. A judge that cannot be
     compared has a row `agreement` without a value, and the reason. The recommendation stands in the notes.
