@@ -666,10 +666,10 @@ def _row(service: CampaignService, arm: Show | None) -> Json:
 
 
 def _why(change: Change) -> str:
-    valid, answers = change.votes
-    lacks = ", ".join(f"not {name}: {count}" for name, count in change.lacks.items())
-    parts = [f"“{change.key_fact}”", f"valid for {valid} of {answers}", lacks, *change.why]
-    by = [f"decided by {change.by}"] if change.by is not None else []
+    review = change.review
+    lacks = ", ".join(f"not {name}: {count}" for name, count in review.lacks.items())
+    parts = [f"“{change.key_fact}”", f"valid for {review.valid} of {review.answers}", lacks, *review.why]
+    by = [f"decided by {review.decided_by}"] if review.decided_by is not None else []
     return "; ".join(part for part in (*parts, *by) if part)
 
 

@@ -28,21 +28,16 @@ NAMED = 3
 
 @dataclass(frozen=True)
 class Change:
-    """What becomes of a key fact: `text` is its new wording, None where it goes.
+    """What becomes of a key fact: `text` is its new wording, None where it goes; `review` is what people said of it.
 
-    `lacks` counts the annotators by the criteria that they said it fails, `why` are the reasons that were given, the
-    adjudicator's too. `by` is who decided: the adjudicator's name, else None for the majority of the annotators.
+    Its votes are the annotators', its reasons the adjudicator's too; nobody has `decided_by` where the majority did.
     """
 
     document_id: str
     index: int
     key_fact: str
     text: str | None
-    votes: tuple[int, int]
-    """How many found it valid, of how many."""
-    lacks: dict[str, int]
-    why: tuple[str, ...]
-    by: str | None
+    review: FactReview
 
     @property
     def action(self) -> str:
@@ -50,12 +45,6 @@ class Change:
         if self.text is None:
             return "dropped"
         return "kept" if self.text == self.key_fact else "reworded"
-
-    @property
-    def review(self) -> FactReview:
-        """What people said of it, as it stands in the data."""
-        valid, answers = self.votes
-        return FactReview(valid=valid, answers=answers, lacks=self.lacks, why=self.why, decided_by=self.by)
 
     def to_json(self) -> Json:
         """A line of the record."""
@@ -65,11 +54,7 @@ class Change:
             "key_fact": self.key_fact,
             "action": self.action,
             "text": self.text,
-            "valid": self.votes[0],
-            "answers": self.votes[1],
-            "lacks": self.lacks,
-            "why": list(self.why),
-            "decided_by": self.by,
+            **self.review.model_dump(mode="json"),
         }
 
 
@@ -159,10 +144,13 @@ def _settled(service: CampaignService, task: Task) -> Change | str:
         index=task.index or 0,
         key_fact=fact,
         text=settled if isinstance(settled, str) else fact if settled else None,
-        votes=(sum(outcome(answer) is True for answer in answers), len(answers)),
-        lacks={name: count for name in CRITERIA if (count := sum(not answer[name] for answer in answers))},
-        why=tuple(dict.fromkeys(why)),
-        by=None if decision is None else str(decision.data.get("by") or "adjudicator"),
+        review=FactReview(
+            valid=sum(outcome(answer) is True for answer in answers),
+            answers=len(answers),
+            lacks={name: count for name in CRITERIA if (count := sum(not answer[name] for answer in answers))},
+            why=tuple(dict.fromkeys(why)),
+            decided_by=None if decision is None else str(decision.data.get("by") or "adjudicator"),
+        ),
     )
 
 
