@@ -19,7 +19,6 @@ from summeter.evaluators.overlap.bertscore import BertScore
 from summeter.evaluators.rating.rts import ReasonThenScore
 from summeter.models.base import Completion, Request
 from summeter.models.providers.scripted import Scripted
-from summeter.records import JudgeKey, judge_names
 from summeter.runs.calls import CallStore
 
 ROWS = [{"doc_id": f"d{day}", "document": f"It rained {day} days.", "summary": "It rained."} for day in range(6)]
@@ -99,15 +98,3 @@ def test_a_file_of_numbers_is_read_once_and_kept(tmp_path: Path) -> None:
     ((name, text),) = judge.kept_files().items()
     (hashed,) = re.findall(r"baseline:([0-9a-f]{16})", signed)
     assert (name, text) == (f"files/base.{hashed}.csv", "LAYER,P,R,F\n10,0.5,0.4,0.3\n")
-
-
-def test_names_show_four_digits_of_a_hash_where_they_tell_judges_apart() -> None:
-    first, second, third = (f"rts|prompt:{hashed}|v:2" for hashed in ("c1a0" * 4, "b2" * 8, "c1a0" + "f" * 12))
-    assert list(judge_names(JudgeKey("rts", signature) for signature in (first, second)).values()) == [
-        "rts[prompt=c1a0]",
-        "rts[prompt=b2b2]",
-    ]
-    assert list(judge_names(JudgeKey("rts", signature) for signature in (first, third)).values()) == [
-        f"rts[prompt={'c1a0' * 4}]",
-        f"rts[prompt=c1a0{'f' * 12}]",
-    ]

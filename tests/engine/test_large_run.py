@@ -19,9 +19,8 @@ from summeter.data.dataset import Dataset, load
 from summeter.data.on_demand import StoredSummaries
 from summeter.engine.api import evaluate
 from summeter.engine.merge import merge
-from summeter.engine.plan import ItemOrder, jobs, units
+from summeter.engine.plan import ItemOrder
 from summeter.engine.runs import Run, rescore
-from summeter.evaluators.catalog import build
 from summeter.runs.seals import verify
 
 ROWS: list[dict[str, Any]] = [
@@ -111,13 +110,6 @@ def test_a_run_that_goes_on_reads_only_what_is_left(
     read.clear()
     evaluate(data, JUDGES, out=tmp_path / "run")
     assert read == []
-
-
-def test_a_unit_has_the_place_of_its_document_in_the_data(tmp_path: Path) -> None:
-    run = evaluate(ROWS, ["length"], out=tmp_path / "run", limit=3)
-    work = jobs([build("length")], {}, "rules-1", {})
-    left = list(units(load(ROWS), work, run.done(), None))
-    assert [(unit.place, unit.document.id) for unit in left] == [(3, "003"), (4, "004"), (5, "005")]
 
 
 def test_a_judge_of_judges_over_large_data(tmp_path: Path, large: None) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
-from engine.judges import Lengths, calls, rows
+from engine.judges import Lengths, rows
 
 from summeter.engine.api import evaluate
 from summeter.engine.plan import jobs
@@ -44,29 +42,3 @@ def test_a_damaged_line_is_named_and_dropped(tmp_path: Path, line: str, caplog: 
     evaluate(rows(2), [Lengths()], out=tmp_path / "run")
     assert f"{file.name}:3: damaged: not a row of prepared data" in caplog.text
     assert file.read_text(encoding="utf-8") == before
-
-
-def test_the_loop_does_not_wait_for_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    evaluate(rows(3), [Lengths()], out=tmp_path / "run")
-    for name in ("judgments", "progress.jsonl"):  # as if the run had been stopped before anything was judged
-        place = tmp_path / "run" / name
-        for file in place.iterdir() if place.is_dir() else [place]:
-            file.unlink()
-    where: list[tuple[str, threading.Thread]] = []
-
-    def noted(name: str) -> Any:
-        own = getattr(PreparedIndex, name)
-
-        def call(*given: Any) -> Any:
-            where.append((name, threading.current_thread()))
-            return own(*given)
-
-        return call
-
-    for name in ("__init__", "__getitem__"):
-        monkeypatch.setattr(PreparedIndex, name, noted(name))
-    calls.clear()
-    evaluate(rows(3), [Lengths()], out=tmp_path / "run")
-    assert calls == {"judge": 6}
-    assert [name for name, _ in where] == ["__init__", *["__getitem__"] * 3]
-    assert threading.main_thread() not in {thread for _, thread in where}

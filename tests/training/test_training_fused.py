@@ -35,7 +35,8 @@ def saved(folder: Path, data: list[Row]) -> Path:
 
 
 def settings(file: Path, **more: Any) -> dict[str, Any]:
-    return {"kind": "fused", "data": str(file), "members": FREE, "resamples": 20, **more}
+    usual = {"kind": "fused", "data": str(file), "members": FREE, "resamples": 20, "penalties": [0.01, 0.1, 1.0]}
+    return {**usual, **more}
 
 
 def pearson(card: Any, part: str = "figures", of: str = "judge", aspect: str = "coherence") -> Any:

@@ -7,6 +7,7 @@ a folder; code that comes with a model is never run.
 
 from __future__ import annotations
 
+import inspect
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -156,6 +157,9 @@ class Torch:
         self._device = runtime.device
         self._lock = threading.Lock()
         self._segmented = reads_segments(self._network.config)
+        # What transformers calls the keys and values of earlier steps: `cache` in its newer versions.
+        known = inspect.signature(self._network.forward).parameters
+        self._cache = "cache" if "cache" in known else "past_key_values"
 
     @property
     def layers(self) -> int:
@@ -200,7 +204,7 @@ class Torch:
             started = self._network(
                 encoder_outputs=(states,), attention_mask=real, decoder_input_ids=self._starts(len(ids)), use_cache=True
             )
-            layers = started.past_key_values.cross_attention_cache.layers
+            layers = getattr(started, self._cache).cross_attention_cache.layers
             return Sources(states, real, [(layer.keys, layer.values) for layer in layers])
 
         sources: Sources = self._pass(compute)
@@ -215,7 +219,7 @@ class Torch:
             goal, real = self._on(targets), self._on(target_mask)
             states, mask, cache = sources.of(self._on(owners))
             logits = self._network(
-                encoder_outputs=(states,), attention_mask=mask, past_key_values=cache, use_cache=True,
+                encoder_outputs=(states,), attention_mask=mask, use_cache=True, **{self._cache: cache},
                 decoder_input_ids=torch.cat([self._starts(len(goal)), goal[:, :-1]], dim=1),
             ).logits.float()  # fmt: skip
             chosen = logits.gather(-1, goal.unsqueeze(-1)).squeeze(-1) - logits.logsumexp(-1)
@@ -277,10 +281,10 @@ class Torch:
         for step in range(steps):
             checkpoint()
             output = self._network(
-                encoder_outputs=(states,), attention_mask=real, decoder_input_ids=fed, past_key_values=cache,
+                encoder_outputs=(states,), attention_mask=real, decoder_input_ids=fed, **{self._cache: cache},
                 decoder_attention_mask=torch.tensor([seen], device=self._device).expand(len(fed), -1), use_cache=True,
             )  # fmt: skip
-            logs, cache = output.logits[:, 0].float().log_softmax(-1), output.past_key_values
+            logs, cache = output.logits[:, 0].float().log_softmax(-1), getattr(output, self._cache)
             if step:
                 over = torch.isin(fed[:, 0], ends)
                 logs[over] = float("-inf")
