@@ -6,6 +6,16 @@ import hashlib
 import json
 import re
 
+from models.server import Call, Reply, ok
+
+MODEL = "openai-api/stub/judge-1"
+"""The model of a stub server."""
+
+
+def behave(call: Call) -> Reply:
+    """The reply of a server that works."""
+    return ok(answer(call.prompt))
+
 
 def answer(prompt: str) -> str:
     """A usable reply to any of the FineSurE prompts, decided by a hash of what was asked, the fences aside."""

@@ -30,13 +30,6 @@ from summeter.runs.calls import CallStore
 MODELS = {"openai": "openai/gpt-4o", "anthropic": "anthropic/claude-sonnet-4-0"}
 
 
-@pytest.fixture(autouse=True)
-def _keys(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-0123456789")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret-0123456789")
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-
-
 @pytest.fixture
 def prices(tmp_path: Path) -> str:
     file = tmp_path / "prices.yaml"

@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 from engine.judges import rows
-from engine.llm import answer
+from engine.llm import MODEL
+from engine.llm import behave as at_once
 from engine.test_run import files
-from models.server import Call, Reply, StubServer, ok
+from models.server import Call, Reply, StubServer
 
 from summeter.engine.api import evaluate
 from summeter.engine.dry import dry_run
@@ -27,18 +28,12 @@ from summeter.records import InputError, WriteError
 from summeter.runs.calls import CallStore
 from summeter.runs.journal import Journal
 
-MODEL = "openai-api/stub/judge-1"
 AT_A_TIME = 4
 DATA = rows(24)
 
 
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STUB_API_KEY", "sk-secret-stub")
-
-
 def behave(call: Call) -> Reply:
-    return ok(answer(call.prompt))._replace(delay=0.03)
+    return at_once(call)._replace(delay=0.03)
 
 
 def judge(out: Path, server: StubServer, **options: Any) -> Run:

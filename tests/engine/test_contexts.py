@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engine.llm import answer
+from engine.llm import behave as judge
 from engine.test_run import files
-from models.server import Call, Reply, StubServer, ok
+from models.server import StubServer
 
 from summeter.cli.spending import dry_lines, run_lines
 from summeter.engine.api import evaluate
@@ -24,15 +24,6 @@ from summeter.runs.journal import Journal
 BOOK = " ".join(f"On day {day} the council of the valley met in the old hall and spoke." for day in range(300))
 ROWS = [{"doc_id": "book", "system": "s", "document": BOOK, "summary": "The council met. It rained."}]
 MODEL = "openai-api/stub/m"
-
-
-def judge(call: Call) -> Reply:
-    return ok(answer(call.prompt))
-
-
-@pytest.fixture(autouse=True)
-def _place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
 
 def says(server: StubServer, tokens: int | None) -> None:

@@ -14,22 +14,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
 from engine.judges import rows
-from engine.llm import answer, unfenced
+from engine.llm import MODEL, answer, unfenced
 from engine.test_run import files
 from models.server import HANG, RESET, Call, Reply, StubServer, fail, ok
 
 from summeter.engine.api import evaluate
 from summeter.engine.runs import Run
 from summeter.runs.calls import CallStore
-
-MODEL = "openai-api/stub/judge-1"
-
-
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STUB_API_KEY", "sk-secret-stub")
 
 
 def share(*parts: object) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from engine.judges import rows
-from engine.llm import answer
+from engine.llm import MODEL, behave
 from engine.test_run import files
 from models.server import Call, Reply, StubServer, fail, ok
 
@@ -16,22 +16,10 @@ from summeter.engine.api import evaluate
 from summeter.engine.runs import Run
 from summeter.records import AccessError, ReplayMiss, UsageError
 
-MODEL = "openai-api/stub/judge-1"
-
-
-def behave(call: Call) -> Reply:
-    """The replies of a server that works."""
-    return ok(answer(call.prompt))
-
 
 def run_on(server: StubServer, data: Any, out: Path, **options: Any) -> Run:
     settings = {"max_retries": 8, "timeout": 5.0, **options}
     return evaluate(data, ["finesure"], models=MODEL, out=out, base_url=server.url, **settings)
-
-
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STUB_API_KEY", "sk-secret-stub")
 
 
 def test_a_server_that_works(tmp_path: Path) -> None:

@@ -20,11 +20,6 @@ from summeter.records import UsageError
 from summeter.runs.journal import Journal
 
 
-@pytest.fixture(autouse=True)
-def _fresh_counts() -> None:
-    calls.clear()
-
-
 def files(folder: Path, *names: str) -> dict[str, bytes]:
     wanted = [*names] or ["judgments", "prepared", "scores.jsonl", "scores.csv", "summary.json", "progress.jsonl"]
     found = {}

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from engine.judges import rows
-from engine.llm import answer
-from models.server import RESET, Call, Reply, StubServer, fail, json_reply, ok
+from engine.llm import MODEL
+from engine.llm import behave as good
+from models.server import RESET, Call, Reply, StubServer, fail, json_reply
 
 from summeter.cli.main import main
 from summeter.engine.options import Options
@@ -19,12 +20,6 @@ from summeter.models.resolve import CallSettings, resolve
 from summeter.records.addresses import bare_url
 
 SECRET, FRAGMENT = "tok3n-that-nobody-sees", "fr4gment-that-nobody-sees"
-MODEL = "openai-api/stub/judge-1"
-
-
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("STUB_API_KEY", "sk-secret-stub")
 
 
 @pytest.fixture
@@ -47,10 +42,6 @@ def score(flat: Path, out: Path, url: str) -> int:
 
 def everything(folder: Path) -> bytes:
     return b"".join(file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file())
-
-
-def good(call: Call) -> Reply:
-    return ok(answer(call.prompt))
 
 
 def repeated(call: Call) -> Reply:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from engine.judges import rows
-from engine.llm import answer
+from engine.llm import MODEL, behave
 from engine.test_run import files
 from models.server import Call, Reply, StubServer, fail, json_reply, ok
 
@@ -25,15 +25,8 @@ from summeter.records import BudgetError, CapabilityError, UsageError
 from summeter.runs.calls import CallStore
 from summeter.runs.run import CALLS
 
-MODEL = "openai-api/stub/judge-1"
 # A stub reply says 11 tokens in and 7 out: 11 * 100 + 7 * 200 = 2,500 millionths of a dollar.
 EACH = 0.0025
-
-
-@pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("STUB_API_KEY", "sk-secret-stub")
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
 
 @pytest.fixture
@@ -41,10 +34,6 @@ def prices(tmp_path: Path) -> str:
     file = tmp_path / "prices.yaml"
     file.write_text("date: 2026-01-02\nmodels:\n  openai-api/stub/*: {input: 100, output: 200}\n")
     return str(file)
-
-
-def behave(call: Call) -> Reply:
-    return ok(answer(call.prompt))
 
 
 def run_on(server: StubServer, out: Path, **options: Any) -> Run:

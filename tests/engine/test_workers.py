@@ -19,10 +19,10 @@ from typing import Any
 
 import pytest
 from engine.judges import Killer, Lengths, Moody, rows
-from engine.llm import answer
+from engine.llm import MODEL, behave
 from engine.test_derived import Centred
 from engine.test_run import files
-from models.server import StubServer, ok
+from models.server import StubServer
 
 from summeter.data.dataset import Dataset
 from summeter.engine.api import evaluate
@@ -138,15 +138,13 @@ class TestDeaths:
 
 def test_judges_that_ask_an_llm_stay_with_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One account of calls, and no key in what is sent to a worker."""
-    monkeypatch.setenv("STUB_API_KEY", "sk-secret-stub")
-    model = "openai-api/stub/judge-1"
-    with StubServer(lambda call: ok(answer(call.prompt))) as server:
+    with StubServer(behave) as server:
         run = evaluate(
-            rows(6), ["finesure", "support", Centred()], models=model, out=tmp_path / "run", base_url=server.url,
+            rows(6), ["finesure", "support", Centred()], models=MODEL, out=tmp_path / "run", base_url=server.url,
             executor=TWO,
         )  # fmt: skip
     prompts = Counter(str(call.body["messages"]) for call in server.calls)
-    assert len(prompts) == len(server.calls) == run.manifest.usage[model].calls == 6 + 12 + 12
+    assert len(prompts) == len(server.calls) == run.manifest.usage[MODEL].calls == 6 + 12 + 12
     alone = evaluate(rows(6), ["finesure", "support", Centred()], replay=run.folder, out=tmp_path / "alone")
     assert files(run.folder) == files(alone.folder)
     again = evaluate(
