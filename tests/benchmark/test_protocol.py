@@ -154,9 +154,6 @@ def test_llm_aggrefact_files_by_split(tmp_path: Path) -> None:
     assert study.one(statistic="balanced_accuracy").value == 0.75
     tuned = run_protocol(config.model_copy(update={"thresholds": "cell"}), tmp_path / "out", base=tmp_path).study
     assert tuned.one(statistic="balanced_accuracy").details["dev_n"] == 2
-    bare = config.model_copy(update={"data": "test.jsonl"})
-    with pytest.raises(InputError, match="say which file is which"):
-        run_protocol(bare, tmp_path / "out", base=tmp_path)
 
 
 def test_draws_and_cells_without_a_value_are_told(tmp_path: Path) -> None:

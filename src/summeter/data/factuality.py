@@ -1,31 +1,29 @@
-"""Benchmarks of yes-or-no factuality read as their files are: AggreFact, LLM-AggreFact, SummaC, story-summeval.
+"""Benchmarks of yes-or-no factuality for a protocol: AggreFact, LLM-AggreFact, SummaC, story-summeval.
 
-Which column holds what is said once, in `presets.claims`. The presets make a dataset of a release; here its rows are
-read for a protocol, since the same summary may stand in several of the data sets a benchmark is made of, and every row
-of it must count as in the paper. A row becomes a summary of the document with that text (one article in three data sets
-is one document), with `dataset`, `origin`, `cut`, `model` and `id` beside it and the label, 1 = consistent, as people's
-`overall` faithfulness. Nothing is left out in silence: the
-`Tally` counts duplicates, contradictions, empty texts, missing labels and missing scores.
+Their presets read the files. The same summary may stand in several of the data sets that a benchmark is made of, and
+every row of it counts as in the paper; so a row becomes a summary of the document with that text (one article in three
+data sets is one document), with `dataset`, `origin`, `cut`, `model` and `id` beside it and the label, 1 = consistent,
+as people's `overall` faithfulness. The `Tally` counts duplicates, contradictions, empty texts, missing labels and
+missing scores.
 """
 
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
-
-from pydantic import BaseModel, PlainValidator, StrictStr, ValidationError, ValidationInfo, field_validator
-from pydantic_core import ErrorDetails
+from typing import Any, NamedTuple
 
 from summeter.data.dataset import Dataset, load
-from summeter.data.faults import Faults, explained, meant, problem
+from summeter.data.faults import meant
 from summeter.data.flat import SystemNames
-from summeter.data.formats import Format, file_name, format_of, read_rows
-from summeter.data.presets.base import zero_or_one
-from summeter.data.presets.claims import CLAIMS, Claims, is_empty
-from summeter.records import InputError, Judgment, Target, UsageError, describe, digest
+from summeter.data.formats import file_name
+from summeter.data.human import RAW
+from summeter.data.presets.claims import CLAIM_SYSTEM, CLAIMS, Claims, is_empty
+from summeter.records import Fault, InputError, Judgment, Summary, Target, UsageError, digest
 
 FAITHFULNESS = "faithfulness"
 VAL, TEST = "val", "test"
@@ -41,13 +39,6 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """AggreFact's kinds of summarizers (Tang et al., 2023). Leads and references are in none and are not measured."""
 GROUP_OF = {model: group for group, models in GROUPS.items() for model in models}
-
-
-def layout_named(name: str) -> Claims:
-    """The layout of that name. Raises UsageError."""
-    if name not in CLAIMS:
-        raise UsageError(f"unknown benchmark {name!r}{meant(name, CLAIMS)}; benchmarks are: {', '.join(CLAIMS)}")
-    return CLAIMS[name]
 
 
 SCORE = "_score"
@@ -114,11 +105,13 @@ class Files:
 def read_benchmark(layout: str, files: Files) -> Benchmark:
     """Read a benchmark's files.
 
-    Raises InputError with every fault by file, line and column, UsageError for an unknown layout or field.
+    Raises InputError with every fault, UsageError for an unknown layout or field.
 
         benchmark = read_benchmark("aggrefact", Files([(None, Path("aggre_fact_final.csv"))]))
     """
-    form = layout_named(layout)
+    if layout not in CLAIMS:
+        raise UsageError(f"unknown benchmark {layout!r}{meant(layout, CLAIMS)}; benchmarks are: {', '.join(CLAIMS)}")
+    form = CLAIMS[layout]
     unknown = next((name for name in files.columns if name not in form.columns), None)
     if unknown is not None:
         raise UsageError(
@@ -127,233 +120,131 @@ def read_benchmark(layout: str, files: Files) -> Benchmark:
         )
     if not files.files:
         raise UsageError(f"no file of {form.name} is named; give {form.about}")
-    texts = _documents(form, files.texts)
-    gathered = _Gathered(form)
-    for cut, path in files.files:
-        _File(form, files, path, cut, texts).read(gathered)
-    return gathered.finish()
-
-
-def _score(value: Any) -> float | None:
-    if is_empty(value) or (isinstance(value, str) and value.strip().lower() in ("nan", "none", "null")):
-        return None
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise problem(f"holds {_short(value)}, which is no score; give a number, or leave it empty") from None
-    if math.isinf(number):
-        raise problem("is infinite; leave it empty where there is no score")
-    return None if math.isnan(number) else number
-
-
-class _Row(BaseModel):
-    """One row by field. Validated with its `_File` as the context."""
-
-    dataset: str | None
-    origin: str | None
-    model: str | None
-    id: str | None
-    source: str | None
-    summary: StrictStr
-    document: StrictStr
-    cut: str
-    label: int | None
-    scores: dict[str, Annotated[float | None, PlainValidator(_score)]]
-
-    @field_validator(*METADATA, mode="before")
-    @classmethod
-    def _text_or_none(cls, value: Any, info: ValidationInfo) -> str | None:
-        form = _file(info).form
-        if not is_empty(value):
-            return str(value).strip()
-        if info.field_name in form.required:
-            raise problem(f"is empty, and every row of {form.name} has it")
-        return None
-
-    @field_validator("cut", mode="before")
-    @classmethod
-    def _split(cls, value: Any, info: ValidationInfo) -> str:
-        expected = _file(info).cut
-        if is_empty(value):
-            if expected is None:
-                raise problem("is empty; say val or test")
-            return expected
-        cut = CUTS.get(str(value).strip().lower())
-        if cut is None:
-            raise problem(f"holds {_short(value)}; say val or test, or leave the row out")
-        if expected not in (None, cut):
-            raise problem(f"holds {_short(value)}, but the file was named as that of {expected}")
-        return cut
-
-    @field_validator("label", mode="before")
-    @classmethod
-    def _binary(cls, value: Any, info: ValidationInfo) -> int | None:
-        label = zero_or_one(value)
-        if label is not None or is_empty(value):
-            return label
-        raise problem(f"holds {_short(value)} where {_file(info).form.name} has 1 (consistent) or 0")
-
-    def metadata(self, benchmark: str) -> dict[str, str]:
-        """The columns that are kept beside the summary; a row without a data set is of the benchmark's own."""
-        named = {name: value for name in METADATA if (value := getattr(self, name)) is not None}
-        named.setdefault("dataset", benchmark)
-        return {**named, "cut": self.cut}
-
-
-def _file(info: ValidationInfo) -> _File:
-    file: _File = info.context  # type: ignore[assignment] # _File._row gives it
-    return file
-
-
-class _File:
-    """One file of a benchmark, read row by row; faults are gathered and raised at its end."""
-
-    def __init__(
-        self, form: Claims, files: Files, path: Path, cut: str | None, texts: Mapping[tuple[str, ...], str]
-    ) -> None:
-        columns = {**form.columns, **{name: (column,) for name, column in files.columns.items()}}
-        self.form, self.path, self.texts, self.wanted_scores = replace(form, columns=columns), path, texts, files.scores
-        self.faults = Faults(file_name(path))
-        if cut is not None and cut not in CUTS:
-            raise UsageError(f"data: {cut!r} is no split; splits are: {', '.join(CUTS)}")
-        self.cut = None if cut is None else CUTS[cut]
-
-    def read(self, into: _Gathered) -> None:
-        """Every row into `into`; raises InputError with all faults at the end of the file."""
-        first = True
-        for line, cells in read_rows(self.path, self.faults, _format(self.path)):
-            if first:
-                self._check_columns(cells)
-                if self.faults.count:
-                    break
-            first = False
-            row = self._row(line, cells)
-            if row is not None:
-                into.add(row)
-        if first and not self.faults.count:
-            self.faults.add(None, None, "holds no rows")
-        self.faults.stop()
-
-    def _check_columns(self, cells: Mapping[str, Any]) -> None:
-        """By the first row: what the layout must have and has not is a fault."""
-        needed = list(self.form.required)
-        if self.form.texts and not self._has("document", cells):
-            needed += ["source", "id"] if self.texts else ["document"]
-        for name in needed:
-            if not self._has(name, cells):
-                self.faults.add(1, self.form.columns[name][0], self._missing(name, cells))
-        if self.cut is None and not self._has("cut", cells):
-            hint = "say which file is which: `data: {val: FILE, test: FILE}`"
-            self.faults.add(
-                1, self.form.columns["cut"][0], f"no column says whether a row is validation or test; {hint}"
-            )
-        for name in self.wanted_scores or ():
-            if name not in cells:
-                columns = ", ".join(map(str, cells))
-                self.faults.add(
-                    1, name, f"there is no such column of scores{meant(name, cells)}; columns are: {columns}"
-                )
-
-    def _has(self, name: str, cells: Mapping[str, Any]) -> bool:
-        return any(column in cells for column in self.form.columns[name])
-
-    def _missing(self, name: str, cells: Mapping[str, Any]) -> str:
-        texts = "; or give the documents in files of their own with `texts`" if self.form.texts else ""
-        return (
-            f"is missing, and {self.form.name} has it; if another column holds it, say `columns: {{{name}: COLUMN}}`"
-            f"{texts if name == 'document' else ''}; columns are: {', '.join(map(str, cells))}"
+    if files.texts and not form.texts:
+        raise UsageError(f"texts: {form.name} has its documents in the rows; leave `texts` out")
+    tally, names = Tally(), SystemNames()
+    flat: list[dict[str, Any]] = []
+    scores: dict[str, dict[tuple[str, str], float | None]] = {}
+    faults: list[Fault] = []
+    seen: dict[tuple[str, str], dict[tuple[str, str], set[int | None]]] = {}
+    for split, path in files.files:
+        if split is not None and split not in CUTS:
+            raise UsageError(f"data: {split!r} is no split; splits are: {', '.join(CUTS)}")
+        if path.is_dir():
+            raise InputError.at(path, None, None, "is a folder; name the files in it")
+        data = load(
+            [path, *files.texts],
+            preset=form.name.replace("-", "_"),
+            map={f"extra.{form.columns[name][0]}": column for name, column in files.columns.items()},
         )
+        labels = {row.target: None if row.value is None else int(row.value) for row in data.iter_judgments(RAW)}
+        columns = files.scores
+        if columns is None:
+            found = dict.fromkeys(name for summary in data.summaries for name in summary.extra if name.endswith(SCORE))
+            columns = list(found) if form.grouped else []
+        problems = Counter(_missing_columns(data, columns))
+        for document, summaries in data.items():
+            doc_id = f"doc-{digest(document.text, 12)}"
+            for summary in summaries:
+                about, wrong = _about(form, summary, split)
+                own, unreadable = _scores(summary, columns)
+                problems.update([*wrong, *unreadable])
+                label = labels.get(Target(document_id=document.id, system=summary.system))
+                claim, cut, dataset = digest(summary.text, 8), about["cut"], about["dataset"]
+                tally.rows += 1
+                tally.cuts[cut] = tally.cuts.get(cut, 0) + 1
+                tally.unlabelled += label is None
+                tally.empty += not (document.text.strip() and summary.text.strip())
+                places = seen.setdefault((doc_id, claim), {})
+                if (dataset, cut) in places:
+                    same = label in places[dataset, cut]
+                    tally.duplicates, tally.contradictions = tally.duplicates + same, tally.contradictions + (not same)
+                elif places:
+                    tally.shared += 1
+                places.setdefault((dataset, cut), set()).add(label)
+                model = about.get("model", "")
+                group = GROUP_OF.get(model)
+                if form.grouped and group is None:
+                    tally.ungrouped[model] = tally.ungrouped.get(model, 0) + 1
+                system = names.take(doc_id, model or f"{CLAIM_SYSTEM}{claim}")
+                row: dict[str, Any] = {
+                    "doc_id": doc_id,
+                    "system": system,
+                    "document": document.text,
+                    "summary": summary.text,
+                    **about,
+                }
+                if form.grouped and group is not None:
+                    row["category"] = group
+                if label is not None:
+                    row["human"] = {"overall": {FAITHFULNESS: label}}
+                flat.append(row)
+                for name, score in own.items():
+                    scores.setdefault(name.removesuffix(SCORE), {})[doc_id, system] = score
+        for (column, message), count in problems.items():
+            faults.append(Fault(file_name(path), None, column, message + (f" ({count} rows)" if count > 1 else "")))
+    if faults:
+        raise InputError(faults)
+    tally.scores = {name: len(flat) - sum(score is not None for score in own.values()) for name, own in scores.items()}
+    released = {name: list(_judgments(name, own)) for name, own in scores.items()}
+    return Benchmark(load(flat).with_card(name=form.name), released, tally)
 
-    def _score_columns(self, cells: Mapping[str, Any]) -> Sequence[str]:
-        """The columns of scores in a row: in JSON the first may lack one that others have."""
-        if self.wanted_scores is not None:
-            return self.wanted_scores
-        return [name for name in cells if name.endswith(SCORE) and self.form.grouped]
 
-    def _row(self, line: int, cells: Mapping[str, Any]) -> _Row | None:
-        """The row, or None with its faults noted."""
-        before = self.faults.count
-        columns = {name: self.form.column(name, cells) for name in _Row.model_fields if name != "scores"}
-        fields: dict[str, Any] = {name: cells.get(column) for name, column in columns.items()}
-        fields["scores"] = {name: cells.get(name) for name in self._score_columns(cells)}
-        if self.texts and not self._has("document", cells):
-            key = _key([fields["source"] or "", fields["id"] or ""])
-            fields["document"] = self.texts.get(key, "")
-            if key not in self.texts:
-                message = "is in none of the files of `texts`; add it there, or leave the row out"
-                self.faults.add(line, self.form.columns["id"][0], f"{' '.join(filter(None, key))!r} {message}")
+Problem = tuple[str, str]
+"""A column, and what is wrong with it."""
+
+
+def _missing_columns(data: Dataset, columns: Sequence[str]) -> Iterator[Problem]:
+    """The columns of scores that no row has."""
+    known = dict.fromkeys(name for summary in data.summaries for name in summary.extra)
+    for name in columns:
+        if name not in known:
+            yield name, f"there is no such column of scores{meant(name, known)}; columns are: {', '.join(known)}"
+
+
+def _about(form: Claims, summary: Summary, split: str | None) -> tuple[dict[str, str], list[Problem]]:
+    """The columns that are kept beside a summary, with its cut; a row without a data set is of the benchmark's own."""
+    cells, wrong = summary.extra, []
+    model = re.sub(r"#\d+$", "", summary.system)
+    about = {} if model.startswith(CLAIM_SYSTEM) else {"model": model}
+    for name in METADATA:
+        column = form.column(name, cells)
+        if name != "model" and not is_empty(value := cells.get(column)):
+            about[name] = str(value).strip()
+        elif name in form.required and name not in about:
+            wrong.append((column, f"is empty, and every row of {form.name} has it"))
+    given, expected = cells.get("cut"), None if split is None else CUTS[split]
+    cut = expected if is_empty(given) else CUTS.get(str(given).strip().lower())
+    if cut is None and is_empty(given):
+        hint = "say which file is which: `data: {val: FILE, test: FILE}`"
+        wrong.append(("cut", f"no column says whether a row is validation or test; {hint}"))
+    elif cut is None:
+        wrong.append(("cut", f"holds {given!r}; say val or test, or leave the row out"))
+    elif expected not in (None, cut):
+        wrong.append(("cut", f"holds {given!r}, but the file was named as that of {expected}"))
+    return {"dataset": form.name, **about, "cut": cut or ""}, wrong
+
+
+def _scores(summary: Summary, columns: Sequence[str]) -> tuple[dict[str, float | None], list[Problem]]:
+    """The scores of a row, None where there is none."""
+    scores: dict[str, float | None] = {}
+    wrong: list[Problem] = []
+    for name in columns:
+        value = summary.extra.get(name)
+        scores[name] = None
+        if is_empty(value) or (isinstance(value, str) and value.strip().lower() in ("nan", "none", "null")):
+            continue
         try:
-            row = _Row.model_validate(fields, context=self)
-        except ValidationError as error:
-            for field, message in explained(error, _not_a_text):
-                self.faults.add(line, columns.get(field, field.removeprefix("scores.")), message)
-            return None
-        return row if self.faults.count == before else None
-
-
-def _not_a_text(field: str, details: ErrorDetails) -> str:
-    del field
-    return f"is {describe(details['input'])}; give a text (it may be empty)"
-
-
-class _Gathered:
-    """The rows of all files as flat rows, each a summary of its own; what is odd about them counted."""
-
-    def __init__(self, form: Claims) -> None:
-        self.form = form
-        self.tally = Tally()
-        self.flat: list[dict[str, Any]] = []
-        self.scores: dict[str, dict[tuple[str, str], float | None]] = {}
-        self._labels: dict[tuple[str, str, str, str], int | None] = {}
-        self._places: dict[tuple[str, str], set[tuple[str, str]]] = {}
-        self._names = SystemNames()
-
-    def add(self, row: _Row) -> None:
-        doc_id, claim = f"doc-{digest(row.document, 12)}", digest(row.summary, 8)
-        extra = row.metadata(self.form.name)
-        self._count(row, doc_id, claim, extra["dataset"])
-        system = self._names.take(doc_id, row.model or f"claim-{claim}")
-        flat: dict[str, Any] = {
-            "doc_id": doc_id,
-            "system": system,
-            "document": row.document,
-            "summary": row.summary,
-            **extra,
-        }
-        if group := GROUP_OF.get(row.model or "") if self.form.grouped else None:
-            flat["category"] = group
-        if row.label is not None:
-            flat["human"] = {"overall": {FAITHFULNESS: row.label}}
-        self.flat.append(flat)
-        for name, score in row.scores.items():
-            self.scores.setdefault(name.removesuffix(SCORE), {})[doc_id, system] = score
-
-    def _count(self, row: _Row, doc_id: str, claim: str, dataset: str) -> None:
-        tally, cut = self.tally, row.cut
-        tally.rows += 1
-        tally.cuts[cut] = tally.cuts.get(cut, 0) + 1
-        tally.unlabelled += row.label is None
-        tally.empty += not (row.document.strip() and row.summary.strip())
-        here, known = (doc_id, claim, dataset, cut), self._places.setdefault((doc_id, claim), set())
-        if here in self._labels:
-            same = self._labels[here] == row.label
-            tally.duplicates, tally.contradictions = tally.duplicates + same, tally.contradictions + (not same)
-        elif known:
-            tally.shared += 1
-        self._labels[here] = row.label
-        known.add((dataset, cut))
-        model = row.model or ""
-        if self.form.grouped and model not in GROUP_OF:
-            tally.ungrouped[model] = tally.ungrouped.get(model, 0) + 1
-
-    def finish(self) -> Benchmark:
-        data = load(self.flat).with_card(name=self.form.name)
-        self.tally.scores = {
-            name: len(self.flat) - sum(score is not None for score in scores.values())
-            for name, scores in self.scores.items()
-        }
-        released = {name: list(_judgments(name, scores)) for name, scores in self.scores.items()}
-        return Benchmark(data, released, self.tally)
+            number = float(value)  # type: ignore[arg-type] # TypeError is caught
+        except (TypeError, ValueError, OverflowError):
+            shown = repr(value) if not isinstance(value, int) or abs(value) < 10**20 else "a number of many digits"
+            wrong.append((name, f"holds {shown[:80]}, which is no score; give a number, or leave it empty"))
+            continue
+        if math.isinf(number):
+            wrong.append((name, "is infinite; leave it empty where there is no score"))
+        elif not math.isnan(number):
+            scores[name] = number
+    return scores, wrong
 
 
 def _judgments(name: str, scores: Mapping[tuple[str, str], float | None]) -> Iterator[Judgment]:
@@ -366,43 +257,3 @@ def _judgments(name: str, scores: Mapping[tuple[str, str], float | None]) -> Ite
                 signature=f"{name}|{RELEASED}",
                 value=score,
             )
-
-
-def _format(path: Path) -> Format:
-    try:
-        return format_of(path)
-    except UsageError:
-        unknown = "ends as no format does; rename it to what it is: .csv, .tsv, .json, .jsonl or .parquet"
-        message = "is a folder; name the files in it" if path.is_dir() else unknown
-        raise InputError.at(path, None, None, message) from None
-
-
-def _short(value: Any) -> str:
-    """A cell as it stands, its beginning if it is long."""
-    shown = repr(value) if not isinstance(value, int) or abs(value) < 10**20 else "a number of many digits"
-    return shown if len(shown) <= 80 else f"{shown[:80]}..."
-
-
-def _key(parts: Sequence[object]) -> tuple[str, ...]:
-    return tuple(str(part).strip().lower() for part in parts)
-
-
-def _documents(form: Claims, files: Sequence[Path]) -> dict[tuple[str, ...], str]:
-    """Texts by the columns the layout finds them by."""
-    if files and not form.texts:
-        raise UsageError(f"texts: {form.name} has its documents in the rows; leave `texts` out")
-    documents: dict[tuple[str, ...], str] = {}
-    for path in files:
-        faults = Faults(file_name(path))
-        for line, cells in read_rows(path, faults, _format(path)):
-            text = cells.get("text")
-            empty = [name for name in form.texts if is_empty(cells.get(name))]
-            if empty or not isinstance(text, str):
-                columns = f"{', '.join(form.texts)} and text"
-                faults.add(line, empty[0] if empty else "text", f"is missing; each row of texts has {columns}")
-                continue
-            key = _key([str(cells[name]) for name in form.texts])
-            if documents.setdefault(key, text) != text:
-                faults.add(line, form.texts[-1], f"{' '.join(key)!r} is there twice with two texts; keep one")
-        faults.stop()
-    return documents

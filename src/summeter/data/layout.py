@@ -126,7 +126,7 @@ def joined(
     preset: Preset, tables: Iterable[Table], apply: Apply, documents: Sequence[str | Path], faults: Faults
 ) -> Iterator[Joined]:
     """The rows of the layout, each with what belongs to it in the other files. What is missing is one fault each."""
-    sorted_tables = _sorted(preset, list(tables), faults)
+    sorted_tables = _sorted(preset, [_with_renamed_columns(table, apply) for table in tables], faults)
     if faults.count:
         return
     if preset.assemble is not None:
@@ -160,6 +160,11 @@ def joined(
         if complete:
             yield Joined((record, *group[1:]), joined, document, partial(own.warn, record.line))
     missing.finish()
+
+
+def _with_renamed_columns(table: Table, apply: Apply) -> Table:
+    head = Record(table.file, 1, dict.fromkeys(table.columns), as_text=False)
+    return table._replace(columns=tuple(apply(head)))
 
 
 def _renamed(table: Table, apply: Apply) -> Iterator[Record]:

@@ -1,6 +1,6 @@
 """Benchmarks whose rows are a document, a summary or claim, and a label: which column holds what.
 
-`bench protocol` reads the same columns (`data.factuality`), so that a layout stands in one place.
+`bench protocol` reads them by the presets, too (`data.factuality`).
 """
 
 from __future__ import annotations
@@ -121,13 +121,16 @@ CLAIMS = {
     )
 }
 """The layouts that `bench protocol` measures."""
+CLAIM_SYSTEM = "claim-"
+"""How the system of a claim begins where none is named."""
 
 
 def faithfulness(cells: Cells, column: str = "label") -> dict[str, Any]:
-    """The human block of a row's label, 1 = consistent; the column is removed."""
-    return {"overall": {"faithfulness": supported(taken(cells, column, _LABEL, "0 or 1"), column)}}
+    """The human block of a row's label, 1 = consistent, None where there is none; the column is removed."""
+    label = taken(cells, column, _LABEL, "0 or 1")
+    return {"overall": {"faithfulness": None if is_empty(label) else supported(label, column)}}
 
 
 def claim_system(text: Any) -> str | None:
     """The name of a claim's system where none is named: a document has many claims."""
-    return f"claim-{digest(text, 8)}" if isinstance(text, str) else None
+    return f"{CLAIM_SYSTEM}{digest(text, 8)}" if isinstance(text, str) else None
