@@ -44,12 +44,6 @@ def test_a_classifier_of_one_label_gives_the_likeliest() -> None:
     assert rows[1].reason == "entity error (probability 0.60)"
 
 
-def test_what_is_cut_is_counted() -> None:
-    # Tokens of the fake network are words: 7 of the document and 2 of a sentence.
-    assert {row.truncated_tokens for row in judgments(Labels(NAMES, several=False), limit=9)} == {None}
-    assert {row.truncated_tokens for row in judgments(Labels(NAMES, several=False), limit=6)} == {3}
-
-
 def test_labels_that_are_no_error_types_are_refused() -> None:
     with pytest.raises(UsageError, match="its labels are entailment, neutral; error_types needs error types"):
         judgments(Labels(("entailment", "neutral"), several=False))

@@ -106,14 +106,6 @@ class TestPassages:
         # Rounding up each tile by itself adds less than a token a tile.
         assert got.truncated_tokens == pytest.approx(left, rel=0.1)
 
-    def test_without_anything_near_the_rest_is_spread_over_the_document(self) -> None:
-        source = small(filler(6000))
-        (view,) = document_views(source, bound(1600), FRAME, 100, near=["Quite unlike anything."]).views
-        places = [source.text.index(part) / len(source.text) for part in view.text.split(GAP) if part]
-        assert places[0] == 0
-        assert places[-1] > 0.9
-        assert any(0.4 < place < 0.6 for place in places)
-
 
 class TestAFactAtTheEnd:
     """50,000 tokens, of which the last sentence says it, and a judge that reads 8,192."""

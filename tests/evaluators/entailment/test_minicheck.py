@@ -16,7 +16,7 @@ from models.server import Call, Reply, StubServer, fail, json_reply, ok
 
 from summeter.engine.api import evaluate
 from summeter.evaluators.base import Tools
-from summeter.evaluators.entailment.minicheck import SYSTEM, MiniCheck, joined, pieces, probability
+from summeter.evaluators.entailment.minicheck import SYSTEM, MiniCheck, joined, pieces
 from summeter.models.base import Completion, Request, TokenLogprobs
 from summeter.models.networks import FirstWord, Framing
 from summeter.models.providers.scripted import Scripted
@@ -86,12 +86,6 @@ def test_each_sentence_has_its_best_chunk_and_the_summary_their_mean() -> None:
 
 def split_texts(text: str) -> list[str]:
     return [text[start:end] for start, end in split(text)]
-
-
-def test_released_code_cuts_the_end_and_reads_marks() -> None:
-    table = table_of()
-    run(MiniCheck(variant="legacy"), table)
-    assert table.framings == {Framing("longest_first", "{0}{eos}{1}", marks=True, limit=2048)}
 
 
 def test_t5_is_asked_for_its_first_word_and_chunks_are_counted_in_words() -> None:
@@ -173,11 +167,6 @@ def test_what_answers_nothing_is_no_number_and_is_not_asked_again(reply: Complet
 def test_a_server_without_log_probabilities_is_an_error() -> None:
     with pytest.raises(CapabilityError, match=r"without log-probabilities.*minicheck\[llm\]"):
         ask(lambda _: Completion(text="Yes", finish_reason="length"))
-
-
-def test_a_drawn_token_that_is_not_among_the_likeliest_counts() -> None:
-    token = TokenLogprobs(token="YES", logprob=float(np.log(0.25)), top=(("Yes", float(np.log(0.5))),))
-    assert probability(token) == pytest.approx(0.75)
 
 
 def test_the_best_chunk_decides_and_sentences_may_be_claims() -> None:

@@ -99,16 +99,6 @@ class TestLevels:
 
 
 class TestCoreference:
-    def test_it_competes_with_the_other_levels(self) -> None:
-        # Sentence .4; "Ana won gold." .6; window and document (six sentences) -1: .6 wins. With a window of .8, that.
-        source = document("Ana came home.", "She won gold.", *SENTENCES[:4])
-        table = {"She won gold.": (0.6, 0.2, 0.2), "Ana won gold.": (0.7, 0.1, 0.2)}
-        coref = table_coreference(["Ana", "She"])
-        evaluator = fenice(variant="legacy", coref=True)
-        assert one(table, evaluator, source, coref=coref).value == pytest.approx(0.6)
-        wide = " ".join(source.sentence_texts[:5])
-        assert one({**table, wide: (0.9, 0.1, 0.0)}, evaluator, source, coref=coref).value == pytest.approx(0.8)
-
     def test_a_mention_at_the_very_end_of_the_sentence_is_missed(self) -> None:
         source = document("Ana came home", "Bo saw her", text="Ana came home\nBo saw her")
         table = {"Bo saw her": (0.2, 0.8, 0.0), "Bo saw Ana": (1.0, 0.0, 0.0)}

@@ -111,17 +111,6 @@ def test_windows_have_the_size_and_stride_asked_for_and_lose_no_tail() -> None:
         build("fenice[stride=6]")
 
 
-def test_a_document_of_one_sentence_is_read_once_as_a_sentence_and_once_as_the_whole() -> None:
-    # No window (1 < 5); sentence and whole document are one text, so that the gate changes nothing: .6 - .1 = .5.
-    single = document(SENTENCES[0])
-    found = one({SENTENCES[0]: (0.6, 0.3, 0.1)}, source=single)
-    assert (found.value, cut(found, single)) == (pytest.approx(0.5), [SENTENCES[0]])
-    high = one({SENTENCES[0]: (0.9, 0.1, 0.0)}, source=single)
-    assert high.value == pytest.approx(0.9)
-    assert high.reason is not None
-    assert "is supported by sentence 1 (of 1): score .90" in high.reason
-
-
 BILES = document("Simone Biles came home.", "She won gold.")
 
 
@@ -225,16 +214,6 @@ class TestClaims:
         (found,) = judge(Fenice(), SOURCE, text, tools=tools)
         assert [one.claim.text for one in found if one.claim] == ["Ada sold the mill.", "Ada moved."]
         assert [one.claim.span.cut(text) for one in found if one.claim and one.claim.span] == [text, text]
-
-    def test_no_claim_is_no_number(self) -> None:
-        tools = Tools("sig", networks={"nli": table_nli(), "seq2seq": table_seq2seq({CLAIM: " "})})
-        ((found,),) = judge(Fenice(), SOURCE, CLAIM, tools=tools)
-        assert (found.status, found.value, found.target.unit) == ("unparsed", None, "summary")
-        assert found.reason == "claims of the summary: table/seq2seq wrote none"
-        tools = Tools("sig", networks={"nli": table_nli(), "seq2seq": table_seq2seq({CLAIM: CLAIM})})
-        ((usable,),) = judge(Fenice(), SOURCE, CLAIM, tools=tools)
-        assert usable.status == "ok"
-        assert found.prepared == usable.prepared is not None
 
 
 class TestLongDocuments:

@@ -72,13 +72,6 @@ class TestLogprob:
         assert caught.value.lacks == "logprobs"
         assert len(silent.requests) == 1  # and nothing else was tried
 
-    def test_other_lacks_pass_through(self) -> None:
-        def refuses(request: Request) -> Completion:
-            raise CapabilityError("no temperature", lacks="temperature")
-
-        with pytest.raises(CapabilityError, match=r"^no temperature$"):
-            ask(GEval(steps=("Score it.",)), Scripted(refuses))
-
     def test_log_probabilities_of_another_text_are_no_number(self) -> None:
         def elsewhere(request: Request) -> Completion:
             return Completion(text='{"score": 4}', finish_reason="stop",
@@ -130,11 +123,6 @@ class TestSample:
         with pytest.raises(Exception, match="a scripted failure"):
             ask(GEval(draws=4, steps=("Score it.",)), llm)
         assert llm.calls == 4
-
-    def test_single_takes_one_reply_as_it_stands(self) -> None:
-        llm = Scripted(weighed)
-        _, (found,) = ask(GEval(scoring="single", steps=("Score it.",)), llm)
-        assert (found.value, found.reason, llm.calls) == (4.0, None, 1)
 
 
 class TestSteps:
@@ -200,12 +188,6 @@ class TestKeyFacts:
         ask(GEval(aspect="completeness", steps="tuned"), llm)
         assert "key facts" not in llm.requests[1].prompt.split("<<<summary")[0].split("Criterion")[0]
 
-    def test_without_any_there_is_no_rating(self) -> None:
-        one = Item(document=Document(id="d", text="Rain."), summary=ITEM.summary)
-        prepared, (found,) = ask(GEval(aspect="completeness", steps="tuned", key_facts="given"), Scripted(weighed), one)
-        assert (prepared.status, found.status) == ("skipped", "skipped")
-        assert found.reason == "no key facts are given"
-
 
 class TestSettings:
     def test_the_scoring_is_signed(self) -> None:
@@ -224,14 +206,6 @@ class TestSettings:
     def test_what_makes_no_sense_is_a_usage_error(self, text: str) -> None:
         with pytest.raises(UsageError):
             build(text)
-
-    def test_stored_replies(self) -> None:
-        judge = GEval()
-        for text, value in (('{"score": 4}', 4.0), ("4", 4.0), ('{"score": "5"}', 5.0), ('{"score": 4.5}', None),
-                            ("4 or 5", None)):  # fmt: skip
-            assert judge.read(text, ITEM, "strict", "sig")[0].value == value
-        for text, value in (("4", 4.0), (" 3.5 out of 5", 3.5), ("Score: 4", None), ("...", None)):
-            assert judge.read(text, ITEM, "legacy", "sig")[0].value == value
 
 
 class TestPlus:
@@ -282,18 +256,6 @@ class TestPlus:
             found += ask(part, llm)[1]
         scores = {(score.aspect, score.value) for score in summary_scores(found, {})}
         assert scores == {("faithfulness", 0.5), ("completeness", 4.0), ("conciseness", 4.0)}
-
-
-def test_a_long_document_is_shown_in_passages_and_what_is_left_out_is_counted() -> None:
-    one = item(
-        SENTENCES,
-        document=" ".join(f"Sentence {place} tells nothing of it." for place in range(300)) + " Ana sold the boat.",
-    )
-    llm = Scripted(weighed)
-    _, (found,) = ask(GEval(scoring="single", steps=("Score it.",)), llm, one, context=1000)
-    assert found.value == 4.0
-    assert found.truncated_tokens
-    assert "Ana sold the boat." in llm.requests[0].prompt.split("<<<end of document")[0]
 
 
 @pytest.mark.parametrize("judge", ["geval[logprob,draws=5]", "geval[single,draws=5]", "geval_plus[single,draws=3]"])

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from summeter.evaluators.base import Tools
 from summeter.evaluators.catalog import build
-from summeter.evaluators.overlap.backbones import BASELINES, LAYERS, Baseline, baseline_of, layer_of
+from summeter.evaluators.overlap.backbones import BASELINES, LAYERS, Baseline, baseline_of
 from summeter.evaluators.overlap.bertscore import F1, PRECISION, RECALL, BertScore
 from summeter.evaluators.overlap.greedy import Frequencies, greedy
 from summeter.models.networks import Encode, TokenStates
@@ -101,15 +101,6 @@ class TestFormula:
         assert tuple(whole(judge(BertScore())).values()) == pytest.approx(expected, abs=1e-9)
 
 
-class TestReferences:
-    def test_each_measure_takes_its_best_reference(self) -> None:
-        texts = ["Ada sold the mill.", "It rained. Ada sold the mill. Nobody saw it happen."]
-        each = [brute(states(SUMMARY), states(one)) for one in texts]
-        found = judge(BertScore(), texts)
-        assert tuple(whole(found).values()) == pytest.approx([max(one) for one in zip(*each, strict=True)], abs=1e-9)
-        assert {one.reason for one in found if one.target.unit == "summary"} == {"best of 2 references"}
-
-
 class TestSentences:
     def test_each_has_the_precision_of_its_tokens_and_its_worst_words(self) -> None:
         found = judge(BertScore(), text="  Ada sold the mill. It rained.")
@@ -126,12 +117,6 @@ class TestSentences:
 
 
 class TestLayersAndBaselines:
-    def test_models_are_known_by_their_last_name(self) -> None:
-        assert layer_of("hf/FacebookAI/roberta-large@abc[precision=int8]", 24) == 17
-        assert layer_of("local/models/deberta-xlarge-mnli@12", 48) == 40
-        with pytest.raises(UsageError, match=r"no layer for 'mine'.*1 to 6"):
-            layer_of("local/models/mine@12", 6)
-
     def test_baselines_stretch_each_measure_with_its_own(self) -> None:
         # (.9 - .8) / (1 - .8) = .5; (.9 - .6) / .4 = .75; (.9 - .5) / .5 = .8
         assert Baseline(0.8, 0.6, 0.5).rescaled((0.9, 0.9, 0.9)) == pytest.approx((0.5, 0.75, 0.8))

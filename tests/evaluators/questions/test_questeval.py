@@ -138,13 +138,6 @@ def test_evidence_stands_where_the_phrase_is() -> None:
     assert len({span.start for span in spans}) == 6
 
 
-def test_the_best_of_source_and_references_counts() -> None:
-    found, _ = rows(references=("Nobody came.", SUMMARY), compare="source;reference")
-    assert found["questeval", "summary", None].value == pytest.approx(1.0)
-    assert "the best of 3 texts" in (found["questeval", "summary", None].reason or "")
-    assert all(row.evidence == () for key, row in found.items() if key[:2] == ("questeval_recall", "claim"))
-
-
 def test_the_weighter_weighs_questions_of_the_source() -> None:
     plain, _ = rows(scores="answerability")
     paper, _ = rows(scores="answerability", weighter=True)
@@ -157,7 +150,6 @@ def test_the_weighter_weighs_questions_of_the_source() -> None:
     assert {framing.marks for framing in networks["questions"].framings} == {True}
 
 
-PAPER = Formula(("f1",), ("answerability",), normalized=True, harmonic=True)
 
 
 def test_the_papers_formula_by_hand() -> None:

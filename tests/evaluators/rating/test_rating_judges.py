@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from evaluators.judging import item, run
 
@@ -73,14 +71,6 @@ class TestEach:
         assert user.index(one.document.text) < user.index(one.summary.text)
         assert "{{" not in system + user
         assert "Answer with a single JSON object" in user
-
-    def test_a_template_of_ones_own(self, name: str, tmp_path: Path) -> None:
-        (tmp_path / f"{name}.txt").write_text("{{ aspect.name }} of {{ summary }}?")
-        own = named(name, aspect="coherence", prompts=tmp_path)
-        assert own.prompt(fit(name)).messages[0].content == "coherence of Ana sold the boat.?"
-        assert own.sign({}) != named(name).sign({})
-        with pytest.raises(UsageError, match="does not exist"):
-            named(name, prompts=tmp_path / "none").sign({})
 
 
 def test_the_scales_stand_in_the_prompts() -> None:

@@ -98,13 +98,6 @@ class TestInARun:
         run = evaluate(rows(1, "ab"), ["h2h"], models=model, out=tmp_path / "run")
         assert [one.status for one in run.judgments()] == ["ok", "ok"]
 
-    def test_a_replay_asks_nobody(self, tmp_path: Path) -> None:
-        model = script(tmp_path, FIRST_WINS)
-        first = evaluate(rows(1), ["h2h"], models=model, out=tmp_path / "run")
-        script(tmp_path, {"error": "model"})
-        again = evaluate(rows(1), first.specs, models=model, replay=tmp_path / "run", out=tmp_path / "again")
-        assert again.judgments() == first.judgments()
-
 
 def write(file: Path, raw: list[dict[str, Any]]) -> Path:
     file.write_text("".join(json.dumps(row) + "\n" for row in raw))

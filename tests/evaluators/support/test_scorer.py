@@ -44,11 +44,6 @@ def test_evidence_points_at_the_sentence():
     assert judged("Penguins swim.").evidence == ()
 
 
-def test_evidence_of_a_splice_names_both_places():
-    spans = judged("Profits rose 14 percent after a merger with Acme.").evidence
-    assert {SOURCE[a:b].partition(" ")[0] for a, b in spans} == {"Profits", "The"}
-
-
 def test_a_claim_without_content_words_has_no_number():
     for claim in ("", "It was.", "...", "👍", "And then they did it."):
         verdict = judged(claim)
@@ -104,18 +99,6 @@ def test_a_label_is_a_threshold_of_the_probability_and_the_base_rate_moves_it():
         # Odds of one to nine in the place of even ones.
         odds = first.probability / (1 - first.probability) / 9
         assert second.probability == pytest.approx(odds / (1 + odds))
-
-
-def test_a_splice_of_two_sentences_is_less_probable_than_a_copy():
-    text = "The mayor of Lund opened the new bridge on Monday. The ferry to Malmo was sold to a firm from Oslo."
-    spans = [(0, 50), (51, len(text))]
-    scorer = LexicalScorer()
-    copy, splice = scorer.score(
-        ["The mayor of Lund opened the new bridge on Monday.", "The mayor of Lund was sold to a firm."],
-        scorer.prepare(text, spans),
-    )
-    assert copy.supported
-    assert splice.probability < copy.probability - 0.1
 
 
 @pytest.mark.parametrize("named", ["source", "summary"])
@@ -210,11 +193,3 @@ def test_log_odds_by_hand():
     assert fitted.log_odds(overlap, {"number": 3, "name": 1}) == pytest.approx(2 * math.log(0.1 / 0.9) - 1)
     assert LexicalScorer().probability(1e6) == pytest.approx(1.0)
     assert LexicalScorer().probability(-1e6) == pytest.approx(0.0)
-
-
-def test_probabilities_alone_are_those_of_the_verdicts():
-    scorer = LexicalScorer()
-    evidence = scorer.prepare("Profits rose 14 percent in May. Staff numbers fell.", [(0, 31), (32, 51)])
-    claims = ["Profits rose 41 percent.", "Staff numbers fell.", "..."]
-    verdicts = scorer.score(claims, evidence)
-    assert scorer.probabilities(claims, evidence) == [verdict.probability for verdict in verdicts]
