@@ -100,9 +100,13 @@ class QuoteFinder:
         for first, last in self._windows(wanted):
             window = self._words[first:last]
             common = lcs_indexes([token.text for token in window], wanted)
-            for low, high, score in _stretches(common, len(wanted.words)):
-                if score > best or (score == best and nearest is None):
-                    best, nearest = score, Offsets(window[low].start, window[high].end)
+            # Stretches between common words, strays at the ends left off.
+            for skip in range(min(_TRIM, len(common))):
+                for drop in range(min(_TRIM, len(common) - skip)):
+                    low, high = common[skip], common[len(common) - 1 - drop]
+                    score = 2 * (len(common) - skip - drop) / (high - low + 1 + len(wanted.words))
+                    if score > best or (score == best and nearest is None):
+                        best, nearest = score, Offsets(window[low].start, window[high].end)
         return nearest
 
     @cached_property
@@ -132,11 +136,3 @@ class QuoteFinder:
                 return
             yield at, at + size
             held[max(0, at - size // 2) : at + size // 2 + 1] = 0
-
-
-def _stretches(common: list[int], wanted: int) -> Iterator[tuple[int, int, float]]:
-    """(first, last, 2 common / (words of both)) for stretches between common words, strays at the ends left off."""
-    for skip in range(min(_TRIM, len(common))):
-        for drop in range(min(_TRIM, len(common) - skip)):
-            low, high = common[skip], common[len(common) - 1 - drop]
-            yield low, high, 2 * (len(common) - skip - drop) / (high - low + 1 + wanted)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import punkt
 
 from summeter.text.fold import Offsets
 
+_parameters = lru_cache(maxsize=1)(partial(punkt.load_model, "english"))
 _CLOSING = re.compile(r"[\"')\]}]+?(?:\s+|(?=--)|$)", re.MULTILINE)
 """Closing marks at the beginning of a sentence, which belong to the sentence before it."""
 _RULES = punkt.LanguageVars(non_word_chars=")\";}]*:@'({[")
@@ -48,7 +49,8 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
     """Spans that end at marks that Punkt takes for the end of a sentence."""
     start = 0
     for mark, context in _marks(text):
-        if _ends_sentence(context):
+        words = list(punkt.annotate_tokens(_WORDS.tokenize_annotated(context), _parameters(), _RULES))
+        if any(word.sentbreak for word in words[:-1]):
             yield start, mark.end()
             start = mark.start("next_tok") if mark["next_tok"] else mark.end()
     yield start, len(text.rstrip())
@@ -67,14 +69,3 @@ def _marks(text: str) -> Iterator[tuple[re.Match[str], str]]:
         mark, word = candidate, own
     if mark:
         yield mark, text[word] + mark.group() + mark["after_tok"]
-
-
-def _ends_sentence(context: str) -> bool:
-    """Whether some word of the context but the last ends a sentence."""
-    words = list(punkt.annotate_tokens(_WORDS.tokenize_annotated(context), _parameters(), _RULES))
-    return any(word.sentbreak for word in words[:-1])
-
-
-@lru_cache(maxsize=1)
-def _parameters() -> punkt.PunktParameters:
-    return punkt.load_model("english")

@@ -119,16 +119,12 @@ def _append(spans: list[Offsets], text: str, start: int, end: int, *, worded: bo
     right = start + len(piece.rstrip())
     if left >= right:
         return worded
-    own = _has_word(text, left, right)
+    own = text[left].isalnum() or any(map(str.isalnum, text[left:right]))
     if spans and not (own and worded):
         spans[-1] = Offsets(spans[-1].start, right)
         return own or worded
     spans.append(Offsets(left, right))
     return own
-
-
-def _has_word(text: str, start: int, end: int) -> bool:
-    return text[start].isalnum() or any(map(str.isalnum, text[start:end]))
 
 
 def _ends(text: str, language: str) -> Iterator[int]:
@@ -226,12 +222,10 @@ class _Stops:
         first = past(OPENING, text, after)
         if len(run) > 1 and "." in run and not text[first : first + 1].isupper():
             return None
-        if (quoted and _SAID.match(text, after)) or (run == "." and self._leads(match.start() - 1)):
+        leads = run == "." and _last_word(text, match.start() - 1).lower() in abbr.LEADING
+        if leads or (quoted and _SAID.match(text, after)):
             return None
         return end
-
-    def _leads(self, at: int) -> bool:
-        return _last_word(self.text, at).lower() in abbr.LEADING
 
     def _closes(self, closer: re.Match[str]) -> bool:
         """Whether a quotation mark that stands alone closes: an odd number of its kind stands before it."""
@@ -252,25 +246,26 @@ class _Stops:
             return False  # "[...]" leaves words out
         if text[first : first + 1].islower() and (close or "…" in run or ".." in run or ". ." in run):
             return False
-        if run != ".":
-            return not (self._names_speaker(after) if close and "." not in run else self._marked_name(match))
         word = _last_word(text, match.start())
+        if run != "." and close and "." not in run:
+            name_said = _NAME_SAID.match(text, after)
+            return name_said is None or name_said.group().split()[0].lower() in abbr.OPENERS
+        if run != ".":
+            return run != "!" or word.lower() not in abbr.MARKED_NAMES
         return self._stop_after(word, match.start(), first) and (self.agreed is None or after in self.agreed)
-
-    def _names_speaker(self, after: int) -> bool:
-        name_said = _NAME_SAID.match(self.text, after)
-        return name_said is not None and name_said.group().split()[0].lower() not in abbr.OPENERS
-
-    def _marked_name(self, match: re.Match[str]) -> bool:
-        return match["run"] == "!" and _last_word(self.text, match.start()).lower() in abbr.MARKED_NAMES
 
     def _stop_after(self, word: str, at: int, first: int) -> bool:
         """Whether a full stop at `at`, after `word`, ends the sentence, given what follows at `first`."""
         low = word.lower()
         following = self.text[first : first + 1]
         initial = len(word) == 1 and (word.isupper() or word.islower())
-        if low in abbr.LEADING or (word.isdigit() and len(word) < 3 and self._lists(at - len(word))):
+        if low in abbr.LEADING:
             return False
+        if word.isdigit() and len(word) < 3:
+            # The number of an item of a list within a line ("two things: 1. ...").
+            start = at - len(word)
+            if self.text[max(0, start - 4) : start].rstrip(" (")[-1:] in tuple(":;"):
+                return False
         if following.islower():
             return not (initial or low in abbr.NUMBERED - abbr.WORDS_TOO or _abbreviated(word))
         if following.isdigit():
@@ -278,10 +273,6 @@ class _Stops:
         if initial or _abbreviated(word):
             return self._after_abbreviation(word, at, first)
         return True
-
-    def _lists(self, at: int) -> bool:
-        """Whether the number that begins at `at` opens an item of a list within a line ("two things: 1. ...")."""
-        return self.text[max(0, at - 4) : at].rstrip(" (")[-1:] in tuple(":;")
 
     def _after_abbreviation(self, word: str, at: int, first: int) -> bool:
         """Whether a sentence ends after an abbreviation or initial that something other than a small letter follows."""

@@ -150,8 +150,6 @@ def test_the_weighter_weighs_questions_of_the_source() -> None:
     assert {framing.marks for framing in networks["questions"].framings} == {True}
 
 
-
-
 def test_the_papers_formula_by_hand() -> None:
     found, _ = rows(formula="paper")
     values = {aspect: found[aspect, "summary", None].value for aspect in QuestEval(formula="paper").active_aspects}
