@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from summeter.annotate.campaign.bodies import Refusal
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.campaign.stages import end_overdue
 
 PEOPLE = ("anna", "ben", "cleo", "dora")
 OVERLAP = 2
@@ -94,7 +95,7 @@ class Campaign(RuleBasedStateMachine):
     @rule(minutes=st.integers(1, 15))
     def wait(self, minutes: int) -> None:
         self.clock.now += minutes * 60
-        self.service.end_leases()
+        self.service.log.do(lambda one: end_overdue(one, self.service.campaign))
 
     @rule(name=st.sampled_from(PEOPLE))
     def turn_exclusion(self, name: str) -> None:

@@ -12,6 +12,7 @@ from annotate import campaigns as made
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.pay import pay_of
 from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.campaign.stages import end_overdue
 
 ANNA = made.who("anna")
 Task = dict[str, Any]
@@ -96,7 +97,7 @@ def test_a_batch_that_was_finished_in_part_is_judged_by_what_comes_late(tmp_path
         if returned:
             service.request("return", ANNA)
         clock.now += 0 if returned else 601
-        service.end_leases()
+        service.log.do(lambda one: end_overdue(one, service.campaign))
         assert standing(service) == (1, "completed", False)
         send(service, [*work[1:], *checks], passing=False)
         assert standing(service) == (1, "failed_checks", True)

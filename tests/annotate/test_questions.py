@@ -200,8 +200,7 @@ def test_every_kind_asks_them_and_agreement_knows_their_level(kind: str, tmp_pat
         }  # fmt: skip
         assert all(first[name].n > 0 for name in ("sure", "tone", "harm"))
         assert "how" not in first
-        said = {one["aspect"]: one["words"] for one in quality(service, resamples=50).to_json()["said"]}
-        assert {"sure", "tone", "harm"} <= set(said)
+        assert {"sure", "tone", "harm"} <= {row.aspect for row in quality(service, resamples=50).headline()}
         brief = quality(service, resamples=50, brief=True)
         assert {row.aspect: row.statistic for row in brief.headline()}["sure"] == "alpha_ordinal"
         three = [person for person in brief.annotators if person.person.annotator != "dora"]

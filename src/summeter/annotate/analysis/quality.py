@@ -70,7 +70,6 @@ class Quality(NamedTuple):
     `pass_share` is the campaign's own: who passes a smaller share of checks is marked.
     """
 
-    kind: str
     statistic: str
     pass_share: float
     agreement: Study
@@ -88,21 +87,6 @@ class Quality(NamedTuple):
                 rows.setdefault(row.aspect, row)
         return list(rows.values())
 
-    def to_json(self) -> Json:
-        """As `--json` and the page give it."""
-        return {
-            "kind": self.kind,
-            "statistic": self.statistic,
-            "pass_share": self.pass_share,
-            "agreement": self.agreement.to_dicts(),
-            "said": [
-                {"aspect": row.aspect, "statistic": row.statistic, "words": in_words(row)} for row in self.headline()
-            ],
-            "annotators": [annotator.to_json() for annotator in self.annotators],
-            "assistance": [row.model_dump() for row in self.assistance],
-            "notes": list(self.notes),
-        }
-
 
 def quality(service: CampaignService, resamples: int = RESAMPLES, *, brief: bool = False) -> Quality:
     """Everything above, from the answers that count now. Raises nothing for a campaign that has just begun.
@@ -119,7 +103,6 @@ def quality(service: CampaignService, resamples: int = RESAMPLES, *, brief: bool
     annotators = tuple(annotator_statistics(service, wrong, crowd))
     counting = {person.annotator for person in service.state.counting}
     return Quality(
-        kind=service.campaign.kind,
         statistic=service.kind.coefficients[0],
         pass_share=service.campaign.attention.pass_share,
         agreement=study,

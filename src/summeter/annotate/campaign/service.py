@@ -134,7 +134,3 @@ class CampaignService:
                     shutil.copy2(self.folder.folder / name, copy / name)
             shutil.copytree(self.folder.folder / DATA, copy / DATA)
             self.log.backup(copy / EVENTS)
-
-    def end_leases(self) -> None:
-        """End the leases that have run out now, rather than when somebody next asks."""
-        self.log.do(lambda transaction: end_overdue(transaction, self.campaign))
