@@ -10,9 +10,9 @@ import hashlib
 import hmac
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isclose
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -179,35 +179,11 @@ def of_people(signature: str) -> bool:
 
 def card_text(data: Dataset, about: About) -> str:
     """README.md: a head that a hub reads, and every table."""
-    return f"---\n{_head(data, about)}---\n\n" + "\n".join(f"{part.rstrip()}\n" for part in _parts(data, about))
-
-
-def datasheet_text(data: Dataset, about: About) -> str:
-    """DATASHEET.md: what the records say, and what a person answered."""
-    lines = [f"# Datasheet of {escape_markdown(about.settings.name)} {about.settings.version}", ""]
-    recorded = {
-        "What are the instances?": _size(data),
-        "Is anything missing?": _missing(about.history),
-        "How were the documents acquired?": _acquired(data),
-        "How were the data processed?": " ".join(f"{place}. {_did(r)}" for place, r in enumerate(about.history, 1)),
-        "Under which licence is it distributed?": about.settings.licence or EMPTY,
-    }
-    for question, answer in recorded.items():
-        lines += [f"## {question}", "", answer, ""]
-    for name, field in Answers.model_fields.items():
-        lines += [f"## {field.description}", "", (getattr(about.settings.datasheet, name) or "").strip() or EMPTY, ""]
-    return "\n".join(lines)
-
-
-# ---- the card ----
-
-
-def _head(data: Dataset, about: About) -> str:
-    head: dict[str, Any] = {"pretty_name": about.settings.name, "language": [about.settings.language]}
-    if about.settings.licence:
-        head["license"] = about.settings.licence.lower()
+    settings, splits = about.settings, splits_of(data)
+    head: dict[str, Any] = {"pretty_name": settings.name, "language": [settings.language]}
+    if settings.licence:
+        head["license"] = settings.licence.lower()
     head["task_categories"] = ["summarization"]
-    splits = splits_of(data)
     head["configs"] = [
         {
             "config_name": table,
@@ -215,36 +191,64 @@ def _head(data: Dataset, about: About) -> str:
         }
         for table in TABLES
     ]
-    return yaml.safe_dump(head, sort_keys=False, allow_unicode=True)
-
-
-def _parts(data: Dataset, about: About) -> Iterator[str]:
-    yield f"# {escape_markdown(about.settings.name)} {about.settings.version}"
-    if about.settings.description:
-        yield about.settings.description
-    yield _size(data)
-    if missing := about.settings.datasheet.missing:
-        yield f"**Not answered yet** (fields of `datasheet`): {', '.join(f'`{name}`' for name in missing)}."
+    parts = [f"# {escape_markdown(settings.name)} {settings.version}", settings.description or "", _size(data)]
+    if missing := settings.datasheet.missing:
+        named = ", ".join(f"`{name}`" for name in missing)
+        parts.append(f"**Not answered yet** (fields of `datasheet`): {named}.")
     shown = (table for table in describe(data).tables() if not table.title or "dup" not in table.title.lower())
     agreement = [_agreement(rows)] if (rows := agreements(data)) else []
-    for table in (_splits(data), _sources(data), *shown, *agreement, _history(about.history)):
-        yield table.markdown()
+    tables = (_splits(data), _sources(data), *shown, *agreement, _history(about.history))
+    parts += (table.markdown() for table in tables)
     if about.duplicates:
         groups = "; ".join(", ".join(escape_markdown(name) for name in group) for group in about.duplicates)
-        yield f"Near-duplicates, each group in one split: {groups}."
+        parts.append(f"Near-duplicates, each group in one split: {groups}.")
     known = {
-        "Licence": about.settings.licence,
-        "Citation": about.settings.citation,
-        "Published": about.settings.published,
-        "At": about.settings.url,
+        "Licence": settings.licence,
+        "Citation": settings.citation,
+        "Published": settings.published,
+        "At": settings.url,
     }
-    yield "\n".join(f"* {name}: {value}" for name, value in known.items() if value)
-    yield (
+    parts.append("\n".join(f"* {name}: {value}" for name, value in known.items() if value))
+    parts.append(
         "Documents, summaries, key facts and single votes stand as JSON Lines in this folder (`summeter data show .` "
         f"reads it) and as tables in `{PARQUET}/`. Annotators have pseudonyms. `manifest.json` holds what each step "
         "did and the SHA-256 of every file; `summeter bench verify .` computes counts, agreement and every table "
         "again."
     )
+    text = yaml.safe_dump(head, sort_keys=False, allow_unicode=True)
+    return f"---\n{text}---\n\n" + "\n".join(f"{part.rstrip()}\n" for part in parts if part)
+
+
+def datasheet_text(data: Dataset, about: About) -> str:
+    """DATASHEET.md: what the records say, and what a person answered."""
+    sources = Counter(str(document.extra.get("source") or "not known") for document in data.documents.values())
+    listed = ", ".join(f"{escape_markdown(name)} ({count})" for name, count in sources.items())
+    withheld = sum(not document.share for document in data.documents.values())
+    fetched = f" {withheld} of them ship as ids only; `fetch_documents.py` adds their texts." if withheld else ""
+    dropped = [f"{record.step}: {why} ({count})" for record in about.history for why, count in record.dropped.items()]
+    done = []
+    for place, record in enumerate(about.history, 1):
+        counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in record.counts_out.items())
+        done.append(f"{place}. {record.step} (seed {record.seed}): {counts or 'no data'}.")
+    recorded = {
+        "What are the instances?": _size(data),
+        "Is anything missing?": f"The steps left out: {'; '.join(dropped)}."
+        if dropped
+        else "The steps left nothing out.",
+        "How were the documents acquired?": f"By source: {listed}.{fetched}",
+        "How were the data processed?": " ".join(done),
+        "Under which licence is it distributed?": about.settings.licence or EMPTY,
+    }
+    lines = [f"# Datasheet of {escape_markdown(about.settings.name)} {about.settings.version}", ""]
+    for question, answer in recorded.items():
+        lines += [f"## {question}", "", answer, ""]
+    for name, field in Answers.model_fields.items():
+        answer = (getattr(about.settings.datasheet, name) or "").strip()
+        lines += [f"## {field.description}", "", answer or EMPTY, ""]
+    return "\n".join(lines)
+
+
+# ---- the card ----
 
 
 def splits_of(data: Dataset) -> list[str]:
@@ -311,24 +315,6 @@ def _history(history: Sequence[StepRecord]) -> Table:
     return Table.of(heads, rows, align="lrrrrllr", title="How it was made")
 
 
-def _did(record: StepRecord) -> str:
-    counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in record.counts_out.items())
-    return f"{record.step} (seed {record.seed}): {counts or 'no data'}."
-
-
-def _missing(history: Sequence[StepRecord]) -> str:
-    lines = [f"{r.step}: {reason} ({count})" for r in history for reason, count in r.dropped.items()]
-    return f"The steps left out: {'; '.join(lines)}." if lines else "The steps left nothing out."
-
-
-def _acquired(data: Dataset) -> str:
-    sources = Counter(str(document.extra.get("source") or "not known") for document in data.documents.values())
-    listed = ", ".join(f"{escape_markdown(name)} ({count})" for name, count in sources.items())
-    withheld = sum(not document.share for document in data.documents.values())
-    fetched = f" {withheld} of them ship as ids only; `fetch_documents.py` adds their texts." if withheld else ""
-    return f"By source: {listed}.{fetched}"
-
-
 # ---- Croissant ----
 
 _OF_CROISSANT = (
@@ -368,72 +354,46 @@ _REPEATED = frozenset({"facts"})
 
 def croissant_text(data: Dataset, about: About) -> str:
     """The data set in JSON-LD, after the Croissant format 1.0 (MLCommons, 2024)."""
-    facts = [KEY_FACTS] if any(document.key_facts for document in data.documents.values()) else []
-    names = [DOCUMENTS, SUMMARIES, *facts, *(f"{JUDGMENTS}/{name}.jsonl" for name in data.judgment_sets)]
+    rows: dict[str, Iterable[Any]] = {DOCUMENTS: data.documents.values(), SUMMARIES: data.summaries}
+    if any(document.key_facts for document in data.documents.values()):
+        rows[KEY_FACTS] = ()
+    rows |= {f"{JUDGMENTS}/{name}.jsonl": data.judgments(name) for name in data.judgment_sets}
+    files, records = [], []
+    for name, own in rows.items():
+        stem = name.removesuffix(".jsonl")
+        fields = []
+        for column, kind in _FIELDS[JUDGMENTS if name.startswith(f"{JUDGMENTS}/") else name].items():
+            if any(attrgetter(column)(row) is None for row in own):
+                continue
+            first, _, inner = column.partition(".")
+            source: dict[str, Any] = {"fileObject": {"@id": name}, "extract": {"column": first}}
+            if inner:
+                source["transform"] = {"jsonPath": f"$.{inner}"}
+            id_ = f"{stem}/{column}"
+            repeated = {"repeated": True} if column in _REPEATED else {}
+            fields.append(
+                {"@type": "cr:Field", "@id": id_, "name": id_, "dataType": kind, **repeated, "source": source}
+            )
+        records.append({"@type": "cr:RecordSet", "@id": stem, "name": stem, "field": fields})
+        file = {"@type": "cr:FileObject", "@id": name, "name": name, "contentUrl": name}
+        files.append({**file, "encodingFormat": "application/jsonlines", "sha256": about.files[name]})
+    settings = about.settings
     known = {
-        "license": about.settings.licence,
-        "citeAs": about.settings.citation,
-        "url": about.settings.url,
-        "datePublished": about.settings.published,
+        "license": settings.licence,
+        "citeAs": settings.citation,
+        "url": settings.url,
+        "datePublished": settings.published,
     }
     body = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",
-        "name": about.settings.name,
-        "description": about.settings.description or _size(data),
+        "name": settings.name,
+        "description": settings.description or _size(data),
         "conformsTo": "http://mlcommons.org/croissant/1.0",
-        "version": about.settings.version,
-        "inLanguage": about.settings.language,
+        "version": settings.version,
+        "inLanguage": settings.language,
         **{name: value for name, value in known.items() if value},
-        "distribution": [_file_object(name, about.files[name]) for name in names],
-        "recordSet": [_record_set(name, data) for name in names],
+        "distribution": files,
+        "recordSet": records,
     }
     return json.dumps(body, ensure_ascii=False, indent=1) + "\n"
-
-
-def _file_object(name: str, sha256: str) -> dict[str, Any]:
-    return {
-        "@type": "cr:FileObject",
-        "@id": name,
-        "name": name,
-        "contentUrl": name,
-        "encodingFormat": "application/jsonlines",
-        "sha256": sha256,
-    }
-
-
-def _record_set(name: str, data: Dataset) -> dict[str, Any]:
-    stem = name.removesuffix(".jsonl")
-    fields = _FIELDS[JUDGMENTS if name.startswith(f"{JUDGMENTS}/") else name]
-    kept = {column: kind for column, kind in fields.items() if all(map(partial(_has, column), _records(name, data)))}
-    return {
-        "@type": "cr:RecordSet",
-        "@id": stem,
-        "name": stem,
-        "field": [_field(name, f"{stem}/{column}", column, kind) for column, kind in kept.items()],
-    }
-
-
-def _field(name: str, id_: str, column: str, kind: str) -> dict[str, Any]:
-    first, _, inner = column.partition(".")
-    source: dict[str, Any] = {"fileObject": {"@id": name}, "extract": {"column": first}}
-    if inner:
-        source["transform"] = {"jsonPath": f"$.{inner}"}
-    repeated = {"repeated": True} if column in _REPEATED else {}
-    return {"@type": "cr:Field", "@id": id_, "name": id_, "dataType": kind, **repeated, "source": source}
-
-
-def _records(name: str, data: Dataset) -> Iterable[Any]:
-    """The records of a file of the dataset folder."""
-    if name == DOCUMENTS:
-        return data.documents.values()
-    if name == SUMMARIES:
-        return data.summaries
-    return () if name == KEY_FACTS else data.judgments(name.removeprefix(f"{JUDGMENTS}/").removesuffix(".jsonl"))
-
-
-def _has(column: str, record: Any) -> bool:
-    value = record
-    for part in column.split("."):
-        value = getattr(value, part)
-    return value is not None
