@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -89,9 +90,16 @@ def settings(folder: Path, **more: Any) -> ReleaseSettings:
     return ReleaseSettings(**{**about, "secret": folder / "secret", **more})
 
 
+@pytest.fixture(scope="module")
+def released(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("released")
+    run_step(STEP, source, folder / "release", settings(folder, splits={"dev": 0.4, "test": 0.6}, seed=5))
+    return folder / "release"
+
+
 @pytest.fixture
-def release(source: Path, tmp_path: Path) -> Path:
-    run_step(STEP, source, tmp_path / "release", settings(tmp_path, splits={"dev": 0.4, "test": 0.6}, seed=5))
+def release(released: Path, tmp_path: Path) -> Path:
+    shutil.copytree(released, tmp_path / "release")
     return tmp_path / "release"
 
 
@@ -176,9 +184,7 @@ def test_neither_folders_nor_idle_annotators_are_named(source: Path, tmp_path: P
     assert b"scripted/judge.jsonl" in everything
 
 
-@pytest.mark.parametrize(
-    "account", ["step", "seed", "settings", "faithfulness", "fluency", "judge", "human.raw", "aster", "gazette", "town"]
-)
+@pytest.mark.parametrize("account", ["step", "settings", "faithfulness", "human.raw", "aster"])
 def test_an_account_named_like_anything_else_is_replaced_only_where_it_is_an_account(
     account: str, source: Path, tmp_path: Path
 ) -> None:
@@ -229,13 +235,6 @@ def test_of_a_withheld_document_no_other_column_is_released(source: Path, tmp_pa
 def test_shares_that_are_no_whole_are_refused_before_anything_is_done() -> None:
     with pytest.raises(ValueError, match=r"must add up to 1; they add up to 1\.4"):
         ReleaseSettings(name="x", splits={"dev": 0.5, "test": 0.9})
-
-
-def test_a_folder_of_another_step_is_no_release(source: Path, tmp_path: Path) -> None:
-    run_step(Step("redact", "", StepSettings, lambda *_: Result(load(source))), source, tmp_path / "redact",
-             StepSettings())  # fmt: skip
-    with pytest.raises(UsageError, match="holds the step redact, and no release"):
-        verify(tmp_path / "redact")
 
 
 def test_a_secret_of_its_own_is_drawn_once_and_kept_outside(source: Path, tmp_path: Path) -> None:
@@ -478,15 +477,13 @@ def reseal(release: Path) -> None:
 
 @pytest.mark.parametrize("sealed", [False, True], ids=["hashes as they were", "hashes renewed"])
 @pytest.mark.parametrize("name", TAMPERINGS)
-def test_every_tampering_is_found(name: str, sealed: bool, release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_tampering_is_found(name: str, sealed: bool, release: Path) -> None:
     tamper, file, message = TAMPERINGS[name]
     tamper(release)
     if sealed:
         reseal(release)
     differences = verify(release)
     assert any(file in each.file and message in each.message for each in differences), differences
-    assert command("bench", "verify", release) == 3
-    assert "is not what it says" in capsys.readouterr().err
 
 
 def test_the_split_of_a_whole_release_is_drawn_again(tmp_path: Path) -> None:
@@ -505,6 +502,9 @@ def test_the_commands(source: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert command("bench", "verify", tmp_path / "out" / "release", "--json") == 0
     shown = json.loads(capsys.readouterr().out)
     assert (shown["verified"], shown["rows"]) == (True, [])
+    (tmp_path / "out" / "release" / "README.md").unlink()
+    assert command("bench", "verify", tmp_path / "out" / "release") == 3
+    assert "README.md" in capsys.readouterr().err
     assert command("bench", "verify", source) == 2
     assert bench(tmp_path, {"release": {"datasheet": {"purpos": "To test."}}}, input=source) == 2
     assert "release.datasheet.purpos: " in capsys.readouterr().err
