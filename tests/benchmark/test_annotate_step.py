@@ -84,9 +84,16 @@ def done(folder: Path, given: AnnotateSettings) -> Manifest:
     return run_step(STEP, source, folder / "annotate", given)
 
 
-def test_three_campaigns_end_to_end(tmp_path: Path) -> None:
-    manifest = done(tmp_path, settings())
-    data = load(tmp_path / "annotate")
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Manifest]:
+    """A folder in which the step is done with its usual settings."""
+    folder = tmp_path_factory.mktemp("finished")
+    return folder, done(folder, settings())
+
+
+def test_three_campaigns_end_to_end(finished: tuple[Path, Manifest]) -> None:
+    folder, manifest = finished
+    data = load(folder / "annotate")
     facts, sentences, alignment = manifest.details["campaigns"]
     assert [(row["campaign"], row["kind"], row["tasks"]) for row in (facts, sentences, alignment)] == [
         ("key_facts", "key_fact_validation", 10), ("sentences", "fact_verification", 16),
@@ -107,9 +114,9 @@ def test_three_campaigns_end_to_end(tmp_path: Path) -> None:
     assert "detector" in data.judgment_sets, "what was there stays"
 
 
-def test_a_rejected_key_fact_is_gone_and_a_reworded_one_has_both_texts(tmp_path: Path) -> None:
-    manifest = done(tmp_path, settings())
-    data = load(tmp_path / "annotate")
+def test_a_rejected_key_fact_is_gone_and_a_reworded_one_has_both_texts(finished: tuple[Path, Manifest]) -> None:
+    folder, manifest = finished
+    data = load(folder / "annotate")
     assert BAD not in data.documents["bridge"].key_facts
     assert data.documents["market"].key_facts[2] == BETTER
     origin = data.fact_origins["market"][2]
@@ -118,19 +125,18 @@ def test_a_rejected_key_fact_is_gone_and_a_reworded_one_has_both_texts(tmp_path:
     assert origin.review.decided_by == "adjudicator"
     assert "reads better so" in origin.review.why
     for file in ("documents.jsonl", "keyfacts.jsonl", "summaries.jsonl"):
-        assert BAD not in (tmp_path / "annotate" / file).read_text()
-    for file in (tmp_path / "annotate" / "judgments").iterdir():
-        assert BAD not in file.read_text()
-    changes = [json.loads(line) for line in (tmp_path / "annotate" / CHANGES).read_text().splitlines()]
+        assert BAD not in (folder / "annotate" / file).read_text()
+    for judgments in (folder / "annotate" / "judgments").iterdir():
+        assert BAD not in judgments.read_text()
+    changes = [json.loads(line) for line in (folder / "annotate" / CHANGES).read_text().splitlines()]
     assert Counter(change["action"] for change in changes) == {"kept": 8, "dropped": 1, "reworded": 1}
     assert manifest.dropped == {"key fact: not valid": 1}
     assert manifest.counts_out["key_facts"] == 9
     assert manifest.counts_out["key_facts_reworded"] == 1
 
 
-def test_votes_on_key_facts_count_in_the_lists_as_they_are_now(tmp_path: Path) -> None:
-    done(tmp_path, settings())
-    data = load(tmp_path / "annotate")
+def test_votes_on_key_facts_count_in_the_lists_as_they_are_now(finished: tuple[Path, Manifest]) -> None:
+    data = load(finished[0] / "annotate")
     lists = {name: list_id_of(document.key_facts) for name, document in data.documents.items()}
     votes = data.judgments("key_facts.human.raw")
     assert len(votes) == 8 * 3, "of those that were kept as they were"
@@ -187,10 +193,12 @@ def test_a_kill_between_any_two_campaigns_changes_nothing(tmp_path: Path, monkey
     assert same(whole, done(tmp_path / "killed", noisy))
 
 
-def test_finished_campaigns_are_not_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = done(tmp_path, settings())
+def test_finished_campaigns_are_not_made_again(
+    finished: tuple[Path, Manifest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, first = finished
     monkeypatch.setattr("summeter.benchmark.annotate.build", lambda *_, **__: pytest.fail("made again"))
-    assert same(first, done(tmp_path, settings()))
+    assert same(first, done(folder, settings()))
 
 
 def test_another_gold_makes_made_up_campaigns_anew(tmp_path: Path) -> None:
@@ -433,22 +441,22 @@ def test_what_no_campaign_can_be_is_named(given: dict[str, Any], says: str) -> N
         AnnotateSettings.model_validate(given)
 
 
-def test_too_few_people_are_an_error_before_anything_is_made(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="1 accounts are too few for 3 people"):
-        done(tmp_path, settings(simulate=None, campaign={"platform": {"name": "local", "accounts": ["anna"]}}))
-    assert not any((tmp_path / "work" / "annotate").glob("*"))
+ONE = {"platform": {"name": "local", "accounts": ["anna"]}}
+ARMS = {"sentences": {"kind": "fact_verification", "arms": ["nothing", "verdict"]}}
 
 
-def test_made_up_annotators_who_cannot_finish_are_an_error(tmp_path: Path) -> None:
-    lazy = settings(simulate={"lazy": 3}, campaign={"attention": {"pass_share": 1.0, "judge_after": 1}})
-    with pytest.raises(UsageError, match="simulated annotators cannot finish"):
-        done(tmp_path, lazy)
-
-
-def test_arms_without_a_machine_are_an_error(tmp_path: Path) -> None:
-    arms = {"kind": "fact_verification", "arms": ["nothing", "verdict"]}
-    with pytest.raises(UsageError, match="no verdicts of a machine to show"):
-        done(tmp_path, settings(campaigns={"sentences": arms}, machine=None))
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"simulate": None, "campaign": ONE}, "1 accounts are too few for 3 people"),
+        ({"simulate": {"lazy": 3}, "campaign": {"attention": {"pass_share": 1.0, "judge_after": 1}}}, "cannot finish"),
+        ({"campaigns": ARMS, "machine": None}, "no verdicts of a machine to show"),
+    ],
+)
+def test_campaigns_that_cannot_be_made_or_finished(given: dict[str, Any], says: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=says):
+        done(tmp_path, settings(**given))
+    assert not (tmp_path / "annotate").exists()
 
 
 def test_a_fault_in_bench_yaml_has_its_line(tmp_path: Path) -> None:

@@ -195,12 +195,6 @@ def test_roles_that_are_no_roles_of_the_step_are_named(given: dict[str, str], sa
         FactsSettings(models=given)
 
 
-def test_data_without_documents_are_refused(tmp_path: Path) -> None:
-    empty = Dataset({}, [], {}, documents().card)
-    with pytest.raises(UsageError, match="no documents"):
-        draw_facts(empty, FactsSettings(models=models(tmp_path)), tmp_path / "run")
-
-
 def test_other_key_facts_take_the_judgments_that_count_in_them_along() -> None:
     human = {"key_fact_labels": [1], "conciseness_labels": [1], "sentence_labels": [1]}
     rows = [{**row, "system": "s", "summary": "One.", "key_facts": ["F."], "human": human} for row in DOCUMENTS]

@@ -166,6 +166,7 @@ class TestSelect:
              "clean": 1, "unknown": 2, "selected": 3},
         ]  # fmt: skip
         assert manifest.counts_out["missing"] == 2
+        assert len(load(tmp_path / "out").judgments(DETECTOR)) == 12, "the verdicts stay with the texts"
 
     def test_ranked(self, tmp_path: Path) -> None:
         chosen, manifest = selected(detected(tmp_path, PLAN | {"d3": "et xx"}), per_source=1, rank="errors")
@@ -186,18 +187,11 @@ class TestSelect:
         assert manifest.dropped["document: not confirmed by the second detector"] == 2
         assert manifest.details["agreement"]["confirmed_share"] == 0.5
 
-    def test_the_verdicts_stay_with_the_texts(self, tmp_path: Path) -> None:
-        selected(detected(tmp_path, PLAN), per_source=5)
-        assert len(load(tmp_path / "out").judgments(DETECTOR)) == 12
-
-    def test_nobody_looked(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize("plan", [None, dict.fromkeys(PLAN, "tt tt")], ids=["no verdicts", "no errors"])
+    def test_nothing_to_choose_from(self, plan: dict[str, str] | None, tmp_path: Path) -> None:
         save(dataset(), tmp_path / "data")
-        with pytest.raises(UsageError, match="nobody has looked for errors"):
-            selected(tmp_path / "data")
-
-    def test_no_error_anywhere(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="no text is left to choose from"):
-            selected(detected(tmp_path, dict.fromkeys(PLAN, "tt tt")))
+        with pytest.raises(UsageError):
+            selected(tmp_path / "data" if plan is None else detected(tmp_path, plan))
 
 
 class TestDetect:
