@@ -1,4 +1,4 @@
-"""One annotator in full: what they answered and when, beside what others said of the same tasks."""
+"""One annotator in full: answers with their times, compared with other annotators' answers to the same tasks."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The log as a file is JSON Lines, one event each, behind a first line that says whose it is. Export is a replay of the
 log; importing it into an empty (or shorter) log of the same campaign gives the same log, so that export -> import ->
-export is identical to the byte, whatever the database.
+export is identical to the byte.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def write_bonuses(service: CampaignService, file: Path) -> int:
 
 
 def write_study_settings(service: CampaignService, file: Path) -> None:
-    """Write what a platform must be told to set the study up: title, link, codes, pay, prerequisites in its terms."""
+    """Write the study's settings for the platform: title, link, codes, pay, prerequisites in its terms."""
     campaign = service.campaign
     platform, wanted = platform_named(campaign.platform.name), campaign.platform.prerequisites
     settings = {

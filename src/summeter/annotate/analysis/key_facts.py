@@ -23,7 +23,7 @@ from summeter.records import FactOrigin, FactReview, UsageError
 CHANGES = "keyfacts.changes.jsonl"
 """The record beside the applied key facts: one line for each that was validated."""
 NAMED = 3
-"""So many key facts that are not settled are named."""
+"""Maximum number of unsettled key facts named in a message."""
 
 
 @dataclass(frozen=True)

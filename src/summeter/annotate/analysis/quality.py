@@ -41,7 +41,7 @@ ENOUGH = 0.667
 
 
 class AnnotatorStatistics(NamedTuple):
-    """One annotator's answers beside the others'.
+    """Statistics of one annotator.
 
     `agreement` is the mean over aspects of the coefficient with the others' merged votes (`by_aspect`), None where
     `why` says why. `pace` is the median time beside the campaign's. `endorsement` is the share of answers that say
@@ -205,7 +205,7 @@ def annotator_statistics(
         by_aspect = agreed.get(person.annotator, {})
         main = [value for aspect, value in by_aspect.items() if aspect not in service.kind.side_aspects]
         values = [value for value in main if value is not None]
-        no_value = "answers of excluded people are set beside nobody's" if person.excluded else why
+        no_value = "answers of excluded annotators are not compared" if person.excluded else why
         seconds = person.seconds_median
         one = AnnotatorStatistics(
             person,

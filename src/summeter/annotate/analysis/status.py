@@ -14,7 +14,7 @@ from summeter.annotate.campaign.state import Person, State
 HOUR = 3_600_000
 DAY = 24 * HOUR
 FEWEST, SHORTEST = 10, HOUR // 6
-"""A pace is known from so many answers on, over so many milliseconds."""
+"""Minimum number of answers and milliseconds from which a pace is estimated."""
 Json = dict[str, Any]
 
 
@@ -52,7 +52,7 @@ def status(service: CampaignService, state: State, now: int, last_seq: int) -> J
 def expected_end(state: State, needed: int, now: int) -> Json:
     """When the last answer that is `needed` should come, from the pace of those that count.
 
-    `at` is in milliseconds (None: nobody can say, or nothing is left), `pace` in answers an hour, over the last 24
+    `at` is in milliseconds (None: unknown, or nothing is left), `pace` in answers an hour, over the last 24
     hours or since the first answer; `how` says in words what `at` rests on, or why there is none.
     """
     counted = [state.people[name].answers[key].at for key, slots in state.items.items() for name in slots.counted]

@@ -1,6 +1,6 @@
 """Which tasks a person gets next: those with an open slot that this person has not answered, in order.
 
-What a person began (the summary, the document of the last batch) comes first, so that nobody reads a document twice
+What a person began (the summary, the document of the last batch) comes first, so that no document is read twice
 and the key facts of a summary stay with one person.
 """
 

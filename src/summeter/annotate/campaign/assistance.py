@@ -1,4 +1,4 @@
-"""Help beside a task, worked out before anybody is asked: similar sentences, and another judge's verdicts.
+"""Assistance, computed when the campaign is made: similar sentences, and another judge's verdicts.
 
 Contextual mapping (UniSumEval; Lee et al., 2024): the share of document sentences most similar to what is shown. The
 similarity here is lexical, the cosine of TF-IDF vectors over the document's sentences; scores of any other kind

@@ -111,7 +111,7 @@ def tasks_of(campaign: Campaign, file: Path) -> tuple[list[Task], Dataset]:
 
 
 def warnings_of(folder: CampaignFolder) -> list[str]:
-    """What a researcher should hear of a new campaign before anybody comes; it is made all the same.
+    """Warnings about a new campaign; they do not stop the build.
 
     Sentences without a full stop, each on one thing that will not go as it seems to be meant.
     """
@@ -144,7 +144,7 @@ def _check_accounts(campaign: Campaign, file: Path) -> None:
 
 
 def _check_texts(campaign: Campaign, file: Path) -> None:
-    """What annotators choose from can be read and told apart.
+    """Refuse options that annotators cannot read or distinguish.
 
     Only a new campaign is refused: one that was built before still opens.
     """

@@ -15,7 +15,7 @@ from summeter.records.taxonomy import SEPARATOR
 Outcome = Literal["completed", "failed_checks", "screened_out", "no_more_items"]
 OUTCOMES: tuple[Outcome, ...] = ("completed", "failed_checks", "screened_out", "no_more_items")
 HARD: frozenset[str] = frozenset({"failed_checks", "screened_out"})
-"""Outcomes after which nobody works on."""
+"""Terminal outcomes: no more work is offered."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _CODE = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -55,9 +55,9 @@ class Named(Section):
 
 Names = Annotated[tuple[Named, ...], BeforeValidator(_named, json_schema_input_type=list[str | Named])]
 POINTS = 11
-"""So many points are shown side by side at most."""
+"""Maximum number of points shown side by side."""
 STEPS = 1000
-"""So many steps a slider has at most."""
+"""Maximum number of steps of a slider."""
 Number = Annotated[int | float, Field(ge=-1_000_000, le=1_000_000, allow_inf_nan=False)]
 SMALLEST_STEP = 0.000001
 """Values are kept to nine decimals: those a smaller step apart could become one."""
@@ -229,7 +229,7 @@ Wanted = Annotated[
 
 
 class OwnQuestion(Section):
-    """A question of the campaign's own, asked beside what the kind of task asks."""
+    """A question of the campaign, asked in addition to those of the task type."""
 
     name: str = Field(min_length=1, max_length=80)
     """The aspect under which answers are exported; without `.` and `+`."""
@@ -319,7 +319,7 @@ class Select(Section):
     items: str | None = None
     """A file with the columns `doc_id` and `system`, as `annotate plan -o` writes it."""
     limit: int | None = Field(default=None, ge=1)
-    """The first so many documents."""
+    """Maximum number of documents; the first ones are taken."""
 
 
 class BatchPlan(Section):
@@ -413,11 +413,11 @@ class Training(Section):
     """Tasks with feedback before the work; `made` of them are built like attention checks."""
 
     made: int = Field(default=0, ge=0, le=50)
-    """So many examples are made like attention checks."""
+    """Number of examples made like attention checks."""
     items: tuple[TrainingItem, ...] = ()
     """Examples of your own."""
     pass_share: Share = 0.0
-    """Who answers fewer of them right ends here."""
+    """Minimum share of right answers; those below it are screened out."""
 
 
 STRANGER = "The lighthouse keeper tuned an old violin before the eclipse."
@@ -456,9 +456,9 @@ class Attention(Section):
     rate: float = Field(default=0.2, ge=0, le=0.5)
     """The share of attention checks among all tasks shown."""
     pass_share: Share = 0.7
-    """Who passes a smaller share of them has failed."""
+    """Minimum share of passed checks; those below it have failed."""
     judge_after: int = Field(default=4, ge=1)
-    """So many checks must have been answered before anybody fails."""
+    """Number of answered checks from which on they are judged."""
     exclude: bool = True
     """Whether the answers of those who failed stop counting."""
     stranger: str = Field(default=STRANGER, min_length=1)
@@ -470,7 +470,7 @@ class Attention(Section):
     paraphrases: tuple[str, ...] = Field(default=PARAPHRASES, min_length=1)
     """Frames around a sentence, for key facts; each holds `{}` once."""
     reasons: Reasons = Reasons()
-    """Frames for a machine's reasons beside checks."""
+    """Templates for a machine's reasons in checks."""
 
     @field_validator("paraphrases")
     @classmethod
@@ -487,7 +487,7 @@ class Similar(Section):
     share: float = Field(default=0.3, gt=0, le=1)
     """The share of sentences marked."""
     most: int = Field(default=10, ge=1)
-    """At most so many."""
+    """Maximum number of marked sentences."""
     scores: str | None = None
     """A file of your own scores: `doc_id`, `text`, `scores` (one a sentence)."""
 
@@ -519,18 +519,18 @@ class Machine(Section):
 
 
 class Assistance(Section):
-    """Help beside a task; `hide_for` is the share of annotators who get none."""
+    """Assistance for annotators; `hide_for` is the share of annotators who get none."""
 
     similar: Similar | None = Similar()
     """The document's sentences that are most like what is asked about; null: none are marked."""
     machine: Machine | None = None
-    """A judge's verdict beside each task."""
+    """A judge's verdict for each task."""
     hide_for: Share = 0.0
     """The share of annotators who see no assistance."""
 
     @property
     def hides_verdict(self) -> bool:
-        """Whether the machine's verdict is kept, and nobody sees it."""
+        """Whether the machine's verdict is stored but not shown."""
         return self.machine is not None and self.machine.show == "nothing"
 
     def shown(self, assistance: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -590,7 +590,7 @@ class Pay(Section):
     bonus: Bonus | None = None
     """For careful work."""
     minutes_per_batch: float | None = Field(default=None, gt=0)
-    """As planned; shown beside what it really takes."""
+    """Planned time, shown with the real one."""
 
 
 class Campaign(Section):
@@ -642,13 +642,13 @@ class Campaign(Section):
     attention: Attention = Attention()
     """Tasks with a known answer, mixed in."""
     assistance: Assistance = Assistance()
-    """Help beside a task."""
+    """Assistance for annotators."""
     minimum_seconds: float = Field(default=0, ge=0, le=3600)
     """An answer given in less time is refused."""
     aspects: Aspects = ()
     """Of `rating` and `pairwise`: names, or fields of each; without them the kind's own."""
     scale: Scale | None = None
-    """Of `rating`: the scale of all aspects that have none of their own; without it from 1 (bad) to 5 (excellent)."""
+    """For `rating`: the scale of aspects without one of their own; default: from 1 (bad) to 5 (excellent)."""
     best: bool = True
     """Of `rating`: also choose the best summary."""
     ties: bool = True
@@ -657,15 +657,15 @@ class Campaign(Section):
     """Of `fact_verification` (several may hold) and `span_highlighting` (one a passage): names, or fields of each;
     without them the kind's own."""
     questions: tuple[OwnQuestion, ...] = Field(default=(), max_length=30)
-    """Your own, asked beside what the kind asks (`rating`: of each summary)."""
+    """Additional questions (`rating`: of each summary)."""
     codes: Codes = Codes()
-    """Completion codes; made up where not given."""
+    """Completion codes; generated if not given."""
     pay: Pay | None = None
     """What annotators earn."""
     contact: str = ""
     """Shown on every page."""
     hosts: tuple[str, ...] = ()
-    """Names under which the pages are reached, besides those of `annotate serve`."""
+    """Host names under which the pages are reached, in addition to those of `annotate serve`."""
 
     @field_validator("name")
     @classmethod

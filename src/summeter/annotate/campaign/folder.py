@@ -43,7 +43,7 @@ class Tasks(NamedTuple):
 
 
 class Keys(NamedTuple):
-    """What nobody outside may know: the secret of names and cookies, the admin token."""
+    """Secrets: the key of names and cookies, the admin token."""
 
     secret: str
     admin: str

@@ -1,4 +1,4 @@
-"""Who somebody is: the Visitor a link names, the pseudonym in its place, and names nobody can guess.
+"""Identity: the Visitor of a link, the pseudonym in its place, and unguessable names.
 
 Everything here is a keyed hash (HMAC-SHA-256) of the campaign's secret: nothing needs to be stored to be known again.
 """
@@ -28,7 +28,7 @@ RESERVED = {
 class Visitor(NamedTuple):
     """A person as a platform names them; `session` and `study` are the platform's own (assignment and HIT of MTurk).
 
-    The id `preview` belongs to nobody: a preview sees and writes nothing.
+    The id `preview` is that of a preview, which writes nothing.
     """
 
     platform: str
@@ -40,7 +40,7 @@ class Visitor(NamedTuple):
 
     @property
     def preview(self) -> bool:
-        """Whether this is nobody."""
+        """True for a preview visitor."""
         return self.id == PREVIEW
 
 
@@ -79,11 +79,11 @@ class Names:
         return name if name and self.same(mark, "account", name, length=32) else None
 
     def simulated_study(self, platform: str, name: str) -> str:
-        """What a made-up annotator gives as its study: nobody without the secret can pass for one."""
+        """The study id of a simulated annotator; it needs the secret."""
         return f"simulated-{self.mark('made', platform, name, length=32)}"
 
     def is_simulated(self, visitor: Visitor) -> bool:
-        """Whether this is a made-up annotator."""
+        """Whether this is a simulated annotator."""
         start, _, mark = (visitor.study or "").partition("-")
         return start == "simulated" and self.same(mark, "made", visitor.platform, visitor.id, length=32)
 

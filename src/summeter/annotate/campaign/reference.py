@@ -21,7 +21,7 @@ NAMES: Mapping[str, str] = {
 """What a section is called where that is not the name of its model."""
 _KINDS = {str: "text", int: "whole number", float: "number", bool: "true or false", Any: "anything"}
 _FAR = 1_000_000
-"""A bound that is there for safety alone is not told."""
+"""Bounds from here on exist for safety only and are not printed."""
 
 
 def schema() -> dict[str, Any]:

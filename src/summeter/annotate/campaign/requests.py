@@ -95,7 +95,7 @@ class PersonRequest:
         return person
 
     def arrive(self) -> None:
-        """Note that a person who has joined comes from another submission than last time."""
+        """Record that a person comes from another submission than last time."""
         person, visitor = self.person, self.visitor
         if person is not None and person.submission != Submission(visitor.study, visitor.session):
             self.emit("came", data={"study": visitor.study, "session": visitor.session})
@@ -288,7 +288,7 @@ def answers(request: PersonRequest, body: Json) -> Json:
 
 
 def _impossible(request: PersonRequest, person: Person, held: Batch, task: Task) -> bool:
-    """Whether by the server's clock there was no time for so many answers, whatever the browser claims.
+    """Whether the server's clock leaves too little time for the answers of a batch.
 
     Answers that waited for the network arrive together; all of them had since the batch was handed out.
     """
@@ -431,7 +431,7 @@ def _done(request: PersonRequest) -> Json | None:
 
 
 def _more(request: PersonRequest, person: Person) -> bool:
-    """Whether there is work again for somebody who was done."""
+    """Whether there is new work for a person who had finished."""
     most = request.campaign.batch.per_annotator
     if person.excluded or person.ended not in {"completed", "no_more_items"}:
         return False

@@ -107,7 +107,7 @@ class Person:
     """What the platform said of each submission, by its id."""
     seen: int = 0
     simulated: bool = False
-    """A made-up annotator: works in no time, so the server's clock says nothing of them."""
+    """A simulated annotator, for whom the server's clock means nothing."""
     submissions: dict[Submission, str | None] = field(default_factory=dict)
     """Each with the outcome that was reached under it, in order of coming."""
     submission: Submission | None = None
@@ -172,7 +172,7 @@ class Slots:
 
     @property
     def open(self) -> int:
-        """Slots nobody holds or fills."""
+        """Free slots."""
         return self.most - len(self.held) - len(self.counted)
 
 

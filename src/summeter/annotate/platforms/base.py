@@ -121,14 +121,14 @@ class Platform(ABC):
 
     @abstractmethod
     def identify(self, query: Mapping[str, str], names: Names, campaign: Campaign) -> Visitor | None:
-        """The visitor a link names; None where it names nobody."""
+        """The visitor of a link; None for an invalid link."""
 
     def completion(self, visitor: Visitor, outcome: str, code: str) -> tuple[str | None, Form | None]:
         """Where a finished person goes: an address, or a form to send; neither where the code is all."""
         return None, None
 
     def prerequisites(self, wanted: Prerequisites) -> Form:
-        """What the platform is told to ask of people, in its own terms."""
+        """The prerequisites in the platform's own terms."""
         return {}
 
     def bonuses(self, works: Sequence[Work], campaign: Campaign, names: Names) -> str:

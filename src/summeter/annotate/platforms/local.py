@@ -10,7 +10,7 @@ from summeter.annotate.platforms.base import Platform, plain_id
 
 
 class Local(Platform):
-    """`?token=anna.0123...`; a made-up annotator at an account says so in `study`."""
+    """`?token=anna.0123...`; a simulated annotator is marked in `study`."""
 
     name = "local"
     columns = (

@@ -102,7 +102,7 @@ class _Admin:
         self.access, self.reader = AdminAccess(service), Reader(service)
 
     async def enter(self, request: web.Request) -> web.StreamResponse:
-        """The link with the token gives a cookie; the address alone shows the dashboard to who has it."""
+        """The link with the token sets a cookie; with the cookie the address shows the dashboard."""
         token = request.query.get("token")
         if token is None:
             return await self.shows(self.dashboard)(request)
@@ -265,7 +265,7 @@ class _Admin:
 
 
 class AdminAccess:
-    """Who is the researcher: a token in the link, then a cookie, and for writes the csrf token too."""
+    """Access for the researcher: a token in the link, then a cookie, and for writes the CSRF token too."""
 
     def __init__(self, service: CampaignService) -> None:
         self._names = service.names

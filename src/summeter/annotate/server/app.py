@@ -243,7 +243,7 @@ def _write(name: str) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
 def _visitor(request: web.Request) -> Visitor | None:
     cookie = cookie_of(request, COOKIE)
     visitor = request.app[SERVICE].names.visitor_of(cookie) if cookie else None
-    # A cookie of the time when the campaign came from elsewhere names nobody here.
+    # A cookie from another platform is not valid here.
     return visitor if visitor and visitor.platform == request.app[SERVICE].campaign.platform.name else None
 
 
@@ -255,7 +255,7 @@ def _pages(request: web.Request) -> _Pages:
 async def serve(
     service: CampaignService, host: str, port: int, ready: Callable[[str], None], hosts: Sequence[str] = ()
 ) -> None:
-    """Serve until cancelled or told to stop (SIGINT, SIGTERM); what was acknowledged is committed.
+    """Serve until cancelled or told to stop (SIGINT, SIGTERM); acknowledged answers are committed.
 
     `ready` is called with the address once requests are taken; `hosts` are names under which the server is reached
     besides `host`.

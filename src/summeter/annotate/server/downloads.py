@@ -26,7 +26,7 @@ _ALL = {
     "events": Download("The log", "every event, as annotate import takes it", ".jsonl"),
     "submissions": Download("Submissions", "what everybody did and earned", ".csv"),
     "bonuses": Download("Bonuses", "as the platform pays them in bulk", ".csv"),
-    "study": Download("Study settings", "what the platform must be told", ".json"),
+    "study": Download("Study settings", "for setting up the study at the platform", ".json"),
 }
 
 

@@ -74,7 +74,7 @@ def set_cookie(request: web.Request, response: web.StreamResponse, name: str, va
     """A cookie no script can read and, but for a `framed` page, no other site can send with a write.
 
     In a platform's frame a browser keeps only cookies that say `SameSite=None`, over TLS; each outer site gets its own
-    (`Partitioned`), and writes need the csrf token all the same. A proxy says by `X-Forwarded-Proto` that it ends TLS.
+    (`Partitioned`), and writes need the CSRF token as well. A proxy says by `X-Forwarded-Proto` that it ends TLS.
     """
     secure = request.secure or request.headers.get("X-Forwarded-Proto", "").strip().lower() == "https"
     site = ["SameSite=None", "Partitioned"] if framed and secure else ["SameSite=Lax"]
