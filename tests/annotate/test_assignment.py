@@ -23,9 +23,14 @@ OVERLAP = 2
 
 
 @pytest.fixture
-def service(tmp_path: Path) -> Any:
+def clock() -> made.Clock:
+    return made.Clock()
+
+
+@pytest.fixture
+def service(tmp_path: Path, clock: made.Clock) -> Any:
     folder = made.make(tmp_path, answers_per_item=OVERLAP, batch={"size": 3, "lease_minutes": 10})
-    with CampaignService(folder, clock=made.Clock()) as opened:
+    with CampaignService(folder, clock=clock) as opened:
         yield opened
 
 
@@ -154,10 +159,8 @@ def test_two_people_fill_two_slots_and_the_third_finds_nothing(service: Campaign
 
 
 def test_an_expired_lease_returns_and_a_late_answer_is_kept_as_surplus(
-    service: CampaignService, tmp_path: Path
+    service: CampaignService, clock: made.Clock
 ) -> None:
-    clock = service.log._clock
-    assert isinstance(clock, made.Clock)
     late = service.request("batch", made.who("anna"))["batch"]["tasks"]
     clock.now += 601  # the lease is of ten minutes
     keys = {service.folder.task_key(service.state.people["anna"], one["id"]) for one in late}
@@ -177,9 +180,7 @@ def test_an_expired_lease_returns_and_a_late_answer_is_kept_as_surplus(
     assert all(slots.counted == {"anna", "cleo"} for slots in work)
 
 
-def test_a_batch_is_sticky_until_its_lease_ends(service: CampaignService) -> None:
-    clock = service.log._clock
-    assert isinstance(clock, made.Clock)
+def test_a_batch_is_sticky_until_its_lease_ends(service: CampaignService, clock: made.Clock) -> None:
     first = service.request("batch", made.who("anna"))["batch"]
     clock.now += 599
     again = service.request("batch", made.who("anna"))["batch"]
