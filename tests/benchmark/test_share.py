@@ -244,7 +244,7 @@ def test_the_card_counts_no_words_of_withheld_texts(tmp_path: Path, capsys: pyte
     assert every["compression"] == 9.25  # 18 and 19 words, by summaries of two
     by_length = {row["group"]: row["document_words"] for row in shown["lengths"] if row["by"] == "length"}
     assert by_length == {"under 250 words": 18.5, "text withheld": None}
-    odd = {row["kind"] for row in shown["oddities"]}
+    odd = {row["kind"] for row in shown["warnings"]}
     assert odd.isdisjoint({"empty_documents", "as_long_as_source", "copies_of_source"})
     assert "as many words as their document" not in (release / "README.md").read_text("utf-8")
     assert command("bench", "verify", release) == 0

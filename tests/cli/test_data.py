@@ -180,7 +180,7 @@ class TestShow:
         assert [row["system"] for row in shown["system_lengths"]] == ["good", "bad"]
         assert shown["votes"][0]["judgment_set"] == "human.raw"
         assert shown["near_duplicates"] == []
-        assert {row["kind"]: row["by_system"] for row in shown["oddities"]}["empty_summaries"] == {"bad": 1}
+        assert {row["kind"]: row["by_system"] for row in shown["warnings"]}["empty_summaries"] == {"bad": 1}
         assert {row["aspect"] for row in shown["agreement"]} <= {"faithfulness", "completeness", "coherence"}
         assert result.stderr == f"page: {tmp_path / 'page.html'}\n"
 

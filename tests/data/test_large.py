@@ -17,7 +17,7 @@ from summeter.data import folder as folders
 from summeter.data import streaming
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.on_demand import StoredSummaries
-from summeter.data.parts import sample
+from summeter.data.subsets import sample
 from summeter.records import FactOrigin, Fault, InputError, UsageError
 
 ROWS = [

@@ -9,7 +9,7 @@ import pytest
 
 from summeter.data.dataset import Dataset, load
 from summeter.data.duplicates import DuplicateGroup
-from summeter.data.overview import Oddity, Votes, describe
+from summeter.data.overview import DataWarning, Votes, describe
 
 STORY = (
     "Ana walked to the old mill by the river on a cold Monday. It was closed. "
@@ -86,7 +86,7 @@ def test_near_duplicates(tiny: Dataset) -> None:
 
 
 def test_oddities(tiny: Dataset) -> None:
-    assert {odd.kind: (odd.cases, odd.of, odd.examples, dict(odd.by_system)) for odd in describe(tiny).oddities} == {
+    assert {odd.kind: (odd.cases, odd.of, odd.examples, dict(odd.by_system)) for odd in describe(tiny).warnings} == {
         "reference_in_document": (1, 3, ("c",), {}),
         "markup_in_documents": (1, 3, ("c",), {}),
         "empty_summaries": (1, 4, ("c by y",), {"y": 1}),
@@ -97,8 +97,8 @@ def test_oddities(tiny: Dataset) -> None:
     }
 
 
-def odd(*rows: dict[str, Any]) -> dict[str, Oddity]:
-    return {oddity.kind: oddity for oddity in describe(load(list(rows))).oddities}
+def odd(*rows: dict[str, Any]) -> dict[str, DataWarning]:
+    return {warning.kind: warning for warning in describe(load(list(rows))).warnings}
 
 
 def test_nothing_odd_is_nothing() -> None:
@@ -140,7 +140,7 @@ def test_annotators_who_gave_one_value_throughout() -> None:
         return {"document": document, "summary": f"Rain {place}.", "human": {"ratings": {"fluency": votes}}}
 
     rows = [row(place, {"ben": 5, "cleo": place % 5 + 1}) for place in range(10)]
-    assert odd(*rows)["constant_annotators"] == Oddity(
+    assert odd(*rows)["constant_annotators"] == DataWarning(
         "constant_annotators",
         "annotators with 10 votes or more on fluency (human.raw, ratings) gave one value throughout",
         1, 2, ("ben (5)",),
@@ -159,7 +159,7 @@ def test_spans_that_all_mark_errors_are_nothing_odd() -> None:
 
 
 def test_tables_say_the_same(tiny: Dataset) -> None:
-    lengths, systems, votes, duplicates, oddities = describe(tiny).tables()
+    lengths, systems, votes, duplicates, warnings = describe(tiny).tables()
     assert lengths.text().splitlines()[2:] == [
         "all                    3      20.3        2.7        1.5          4      4.8        0.8          3.3",
         "domain news            2      27.0        3.5        1.5          2      7.0        1.0          4.2",
@@ -170,7 +170,7 @@ def test_tables_say_the_same(tiny: Dataset) -> None:
         "human.raw sentence_labels faithfulness sentence 2 2 3 1-2 1.000"
     )
     assert duplicates.cells() == [["2", "0.92", "a, b"]]
-    assert oddities.heads == ["cases", "of", "what", "systems", "for example"]
+    assert warnings.heads == ["cases", "of", "what", "systems", "for example"]
     assert "systems" not in describe(load([{"document": "It rained and", "summary": "Rain."}])).tables()[-1].heads
 
 
@@ -194,8 +194,8 @@ def test_parts_that_say_nothing_have_no_table() -> None:
 def test_real_data(shared: Path, name: str, documents: int, summaries: int, cases: dict[str, int]) -> None:
     overview = describe(load(shared / "data" / f"{name}.jsonl.gz"))
     assert (overview.lengths[0].documents, overview.lengths[0].summaries) == (documents, summaries)
-    assert cases.items() <= {odd.kind: odd.cases for odd in overview.oddities}.items()
+    assert cases.items() <= {odd.kind: odd.cases for odd in overview.warnings}.items()
     assert overview.duplicates == ()
     if name == "dialsummeval":
-        (odd,) = (odd for odd in overview.oddities if odd.kind == "copies_of_reference")
+        (odd,) = (odd for odd in overview.warnings if odd.kind == "copies_of_reference")
         assert odd.by_system["GOLD"] == 100

@@ -106,7 +106,7 @@ def test_on_the_command_line(name: str, tmp_path: Path) -> None:
     assert load(tmp_path / "back.jsonl").hash == load(out).hash
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if any(part.files for part in PRESETS[name].parts)])
+@pytest.mark.parametrize("name", [name for name in CASES if any(part.files for part in PRESETS[name].roles)])
 def test_a_folder_as_it_was_downloaded(name: str, tmp_path: Path) -> None:
     files, documents, *counts = CASES[name]
     for file, content in files.items():

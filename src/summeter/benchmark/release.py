@@ -52,7 +52,7 @@ from summeter.data.duplicates import near_duplicates
 from summeter.data.exports import SPLIT, table_rows, write_rows
 from summeter.data.folder import check_set_name
 from summeter.data.human import PEOPLE
-from summeter.data.parts import split
+from summeter.data.subsets import split
 from summeter.records import Document, FactOrigin, InputError, Judgment, Summary, UsageError, digest, unnamed
 
 FETCH = "fetch_documents.py"

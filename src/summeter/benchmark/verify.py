@@ -57,7 +57,7 @@ from summeter.data.folder import CARD as DATASET
 from summeter.data.folder import DOCUMENTS, JUDGMENTS, KEY_FACTS, SUMMARIES, is_dataset
 from summeter.data.formats import read_rows
 from summeter.data.human import PEOPLE
-from summeter.data.parts import split
+from summeter.data.subsets import split
 from summeter.records import GateError, InputError, UsageError, unnamed
 from summeter.records.addresses import masked
 

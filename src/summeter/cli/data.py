@@ -143,7 +143,7 @@ def show(
     ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Say what is in DATA: counts, lengths, votes, near-duplicates, oddities. Or show one document with its summaries
+    """Say what is in DATA: counts, lengths, votes, near-duplicates, warnings. Or show one document with its summaries
     and what people said of them."""
     from summeter.records import UsageError
 
@@ -209,8 +209,8 @@ def split(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Split DATA by document: near-duplicates stay together, and each domain is divided alike."""
-    from summeter.data.parts import save_split
-    from summeter.data.parts import split as split_dataset
+    from summeter.data.subsets import save_split
+    from summeter.data.subsets import split as split_dataset
     from summeter.tables import Table, number
 
     dataset = read_data(data, map_, preset, format_, language=language)
@@ -253,7 +253,7 @@ def sample(
 ) -> None:  # fmt: skip
     """Draw N documents of DATA at random, from each domain in proportion, with their summaries and judgments."""
     from summeter.data.dataset import save
-    from summeter.data.parts import sample as sample_dataset
+    from summeter.data.subsets import sample as sample_dataset
 
     drawn = sample_dataset(read_data(data, map_, preset, format_, language=language), documents, seed=seed)
     save(drawn, folder, force=force)

@@ -3,7 +3,7 @@
     from summeter import data
 
     rows = data.load("rows.jsonl")             # a file, a folder, hf:ORG/NAME#SPLIT, or dicts
-    print(data.describe(rows).lengths)         # what is in it: lengths, votes, near-duplicates, oddities
+    print(data.describe(rows).lengths)         # what is in it: lengths, votes, near-duplicates, warnings
     parts = data.split(rows, {"train": 0.8, "test": 0.2}, seed=0).parts
 
 Names are imported when they are first used. The modules: rows (pydantic), formats, presets, human (people's judgments),
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from summeter.data.exports import write_jsonl as write_jsonl
     from summeter.data.exports import write_parquet as write_parquet
     from summeter.data.overview import describe as describe
-    from summeter.data.parts import sample as sample
-    from summeter.data.parts import save_split as save_split
-    from summeter.data.parts import split as split
+    from summeter.data.subsets import sample as sample
+    from summeter.data.subsets import save_split as save_split
+    from summeter.data.subsets import split as split
 
 _HOMES = {
     "Dataset": "summeter.data.dataset",
@@ -36,10 +36,10 @@ _HOMES = {
     "flat_rows": "summeter.data.dataset",
     "load": "summeter.data.dataset",
     "near_duplicates": "summeter.data.duplicates",
-    "sample": "summeter.data.parts",
+    "sample": "summeter.data.subsets",
     "save": "summeter.data.dataset",
-    "save_split": "summeter.data.parts",
-    "split": "summeter.data.parts",
+    "save_split": "summeter.data.subsets",
+    "split": "summeter.data.subsets",
     "write_hub": "summeter.data.exports",
     "write_jsonl": "summeter.data.exports",
     "write_parquet": "summeter.data.exports",

@@ -402,7 +402,7 @@ def load(
             intake.take(record)
     else:
         for row in source.joined(source.layout, columns, faults):
-            intake.turn(source.layout, row)
+            intake.convert(source.layout, row)
     flat = intake.finish()
     return Dataset(
         flat.documents,
@@ -552,7 +552,7 @@ class Source(NamedTuple):
         named, hub = _fetched(_paths(data))
         paths = named if named is None or layout else [file for path in named for file in _flat_files(path)]
         folder: Path | None = None
-        takes_folders = layout is not None and any(part.files for part in layout.parts)
+        takes_folders = layout is not None and any(role.files for role in layout.roles)
         if paths and len(paths) == 1 and _is_folder(paths[0]) and not takes_folders:
             if map or preset or format or texts:
                 raise UsageError(

@@ -1,4 +1,4 @@
-"""Faults: everything wrong with one input, gathered so that a user mends a file once, and how they are worded."""
+"""Faults: everything wrong with one input, gathered so that a user corrects a file once."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class SystemNames:
 
 
 class _Often:
-    """Something that is true of many rows: told once, at the first of them, with the count."""
+    """Something that is true of many rows: one warning, at the first of them, with the count."""
 
     def __init__(self, words: str) -> None:
         self._words = words
@@ -151,10 +151,10 @@ class Gatherer:
         """One row. Its faults go to `faults`; a faulty one is then not taken, or taken (`keep_faulty`) so that the rows
         behind it are checked against it: `finish` raises in any case."""
         doc_id, system = str(row.doc_id), str(row.system)
-        place = _Place(faults.file, line)
+        place = _Origin(faults.file, line)
         summary = self._summary(line, row, doc_id, system, faults)
         fault, warn = _at(faults.add, line), _at(faults.warn, line)
-        human = mended_spans(row.human or {}, row.summary, fault, warn)
+        human = repaired_spans(row.human or {}, row.summary, fault, warn)
         block = None
         if summary is not None and human:
             block = check_human(human, summary, fault, warn)
@@ -209,7 +209,7 @@ class Gatherer:
         self.end()
         return self._flat(left_out)
 
-    def part(self) -> Flat | None:
+    def batch(self) -> Flat | None:
         """The rows since the last part; None where there is a fault, as nothing is made of the data then."""
         left_out = self._check_key_facts()
         flat = None if self._faults.count else self._flat(left_out)
@@ -288,14 +288,14 @@ class Gatherer:
             return split(row.summary, self._language)
         if not row.sentences and row.summary.strip():
             raise ValueError("is an empty list for a summary that is not empty; leave it out to have it split")
-        return _places(row.summary, [sentence.strip() for sentence in row.sentences])
+        return _offsets(row.summary, [sentence.strip() for sentence in row.sentences])
 
 
 def _order_of_sets(name: str) -> tuple[bool, bool, str]:
     return name != RAW, name != CROWD, name
 
 
-def _places(text: str, sentences: list[str]) -> Iterable[tuple[int, int]]:
+def _offsets(text: str, sentences: list[str]) -> Iterable[tuple[int, int]]:
     """Where given sentences stand: letter by letter if they do, else as `locate` reads them.
 
     Sentences of released data may be cut within a word, which `locate` refuses; so letters count more than words.
@@ -308,7 +308,7 @@ def _places(text: str, sentences: list[str]) -> Iterable[tuple[int, int]]:
             return located
     except ValueError as error:
         problem = error
-    exact = _exact_places(text, sentences)
+    exact = _exact_offsets(text, sentences)
     if exact is not None:
         return exact
     if located is None:
@@ -316,7 +316,7 @@ def _places(text: str, sentences: list[str]) -> Iterable[tuple[int, int]]:
     return located
 
 
-def _exact_places(text: str, sentences: Iterable[str]) -> list[tuple[int, int]] | None:
+def _exact_offsets(text: str, sentences: Iterable[str]) -> list[tuple[int, int]] | None:
     places: list[tuple[int, int]] = []
     end = 0
     for sentence in sentences:
@@ -338,18 +338,20 @@ def spans(places: Iterable[tuple[int, int]], of: Side) -> tuple[Span, ...]:
     return tuple(Span(of=of, start=start, end=end) for start, end in places)
 
 
-def mended_spans(human: dict[Any, Any], text: str, fault: Report, warn: Report) -> dict[Any, Any]:
+def repaired_spans(human: dict[Any, Any], text: str, fault: Report, warn: Report) -> dict[Any, Any]:
     """The block with its spans where their texts are, as offsets of released data may be off by one (or count from 1).
 
     A span with a `text` is where that stands within three characters of its start; nowhere near is a fault."""
     given = human.get("spans")
     if not isinstance(given, list):
         return human
-    fitted = [_mended(span, text, path_of(("human", "spans", index)), fault, warn) for index, span in enumerate(given)]
+    fitted = [
+        _repaired(span, text, path_of(("human", "spans", index)), fault, warn) for index, span in enumerate(given)
+    ]
     return {**human, "spans": fitted}
 
 
-def _mended(span: Any, text: str, field: str, fault: Report, warn: Report) -> Any:
+def _repaired(span: Any, text: str, field: str, fault: Report, warn: Report) -> Any:
     if not isinstance(span, dict) or not all(type(span.get(name)) is int for name in ("start", "end")):
         return span
     start, end, words = span["start"], span["end"], span.get("text")
@@ -370,7 +372,7 @@ def _at(note: Callable[[int | None, str | None, str], None], line: int) -> Calla
     return lambda field, message: note(line, field, message)
 
 
-class _Place(NamedTuple):
+class _Origin(NamedTuple):
     """A line of a file."""
 
     file: str
@@ -384,11 +386,11 @@ class _Place(NamedTuple):
 class _Draft:
     """A document while its rows come in; rows may leave out what another row says, and add references to it."""
 
-    def __init__(self, doc_id: str, place: _Place, text: str) -> None:
+    def __init__(self, doc_id: str, place: _Origin, text: str) -> None:
         self.id = doc_id
         self.place = place
         self.text = text
-        self.fields: dict[str, tuple[Any, _Place]] = {}
+        self.fields: dict[str, tuple[Any, _Origin]] = {}
         """Each field that some row gave, and that row's line."""
         self.share = True
         """False once any row says so."""
@@ -403,7 +405,7 @@ class _Draft:
         """Of the key facts; asked for only once all rows are in."""
         return list_id_of(self.key_facts)
 
-    def check(self, place: _Place, row: FlatRow, faults: Faults) -> None:
+    def check(self, place: _Origin, row: FlatRow, faults: Faults) -> None:
         """Fault what contradicts an earlier row."""
         if row.document != self.text:
             faults.add(place.line, "document", self._differs(self.place, place))
@@ -412,7 +414,7 @@ class _Draft:
             if value is not None and name in self.fields and self.fields[name][0] != value:
                 faults.add(place.line, name, self._differs(self.fields[name][1], place))
 
-    def join(self, place: _Place, row: FlatRow) -> bool:
+    def join(self, place: _Origin, row: FlatRow) -> bool:
         """Take what the row says of the document; whether its references are not all those that are known."""
         self.share &= row.share is not False
         for name in _SHARED:
@@ -425,7 +427,7 @@ class _Draft:
             self.fields["references"] = (tuple(dict.fromkeys((*known, *row.references))), first)
         return bool(known != row.references)
 
-    def _differs(self, first: _Place, place: _Place) -> str:
+    def _differs(self, first: _Origin, place: _Origin) -> str:
         where = first.seen_from(place.file)
         return f"differs from {where}, which has the same doc_id {self.id!r}; make them agree, or use two doc_ids"
 

@@ -65,7 +65,7 @@ class Card(Record):
 
     `hash` is that of the content an evaluator sees (documents and summaries); `files` maps each file of the
     folder to its SHA-256 and `counts` says how much is in it (both empty before the dataset is saved). `origin` says of
-    which dataset it is a part, or from where on a hub it came (`data.parts`, `data.hub`).
+    which dataset it is a part, or from where on a hub it came (`data.subsets`, `data.hub`).
     """
 
     layout: Literal["summeter-dataset/1"] = "summeter-dataset/1"

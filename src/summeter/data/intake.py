@@ -1,4 +1,4 @@
-"""Rows on their way into a dataset: turned by a preset, checked, gathered; and what a faulty one does (`on_fault`)."""
+"""Rows on their way into a dataset: converted by a preset, checked, gathered; faulty ones by `on_fault`."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ class Intake:
         self._columns.note(cells)
         self._settle(record, cells, faults)
 
-    def turn(self, preset: Preset, joined: Joined) -> None:
+    def convert(self, preset: Preset, joined: Joined) -> None:
         """A row of a preset's layout."""
         record, faults = joined.record, self._faults.of(joined.record.file)
         lost: list[Loss] = []
         while True:
             try:
-                rows = list(preset.turn(joined))
+                rows = list(preset.convert(joined))
             except LayoutError as error:
                 fault = Fault(record.file, record.line, error.field, f"{error} (preset {preset.name})")
                 column = error.field.partition(".")[0].partition("[")[0]
@@ -76,15 +76,15 @@ class Intake:
         cells_of_share = (row.cells.get(SHARE) for row in joined.rows)
         shares = [read_share(cell) if record.as_text else cell for cell in cells_of_share]
         shares = [share for share in shares if share is not None]
-        for turned in rows:
-            cells, losses = (turned, []) if first is None else _unreliable(turned, first)
+        for converted in rows:
+            cells, losses = (converted, []) if first is None else _unreliable(converted, first)
             lost += losses
             self._columns.note(cells)
             own = self._gatherer.with_own_id(record, cells) if preset.ids_repeat else cells
             if shares:
                 own = {**own, SHARE: next((share for share in shares if share is not True), True)}
             self._settle(record, own, faults, lost)
-            lost = []  # a column that several summaries lost is told once
+            lost = []  # one report for a column that several summaries lost
 
     def _settle(self, record: Record, cells: Cells, faults: Faults, lost: Sequence[Loss] = ()) -> None:
         """Take the row; or, of a faulty one, what `on_fault` lets through. `lost` are columns that it lost before."""
@@ -118,10 +118,10 @@ class Intake:
         self._note_columns()
         return self._gatherer.finish()
 
-    def part(self) -> Flat | None:
+    def batch(self) -> Flat | None:
         """What the rows since the last part say, whose documents no later row may speak of; None once there is a
         fault."""
-        return self._gatherer.part()
+        return self._gatherer.batch()
 
     def end(self) -> SpanAnnotators:
         """All rows were taken, part by part. Returns who marked spans. Raises InputError with every fault."""

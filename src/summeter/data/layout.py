@@ -1,4 +1,4 @@
-"""The files of a public layout, joined: told apart by their columns, and given to a preset row by row."""
+"""The files of a public layout, joined: recognised by their columns, and given to a preset row by row."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from summeter.data.articles import IDS, TEXTS, ArticleTexts, missing_articles
 from summeter.data.faults import Faults
 from summeter.data.formats import TABLES, Format, OnRead, Row, file_name, format_to_read, read_rows, sheets
 from summeter.data.presets import PRESETS
-from summeter.data.presets.base import ROWS, Columns, Joined, Key, Part, Preset, Record, always, key_of
+from summeter.data.presets.base import ROWS, Columns, FileRole, Joined, Key, Preset, Record, always, key_of
 from summeter.records import Message, Parameter, UsageError
 
 PEEKED = 20
 """Rows that are looked at for the columns of a file: in JSON a row may leave some out."""
-ARTICLES = Part("documents", ("|".join(IDS), "|".join(TEXTS)), "documents by id")
+ARTICLES = FileRole("documents", ("|".join(IDS), "|".join(TEXTS)), "documents by id")
 Apply = Callable[[Record], Mapping[str, Any]]
 """Renames the columns of a row."""
 
@@ -49,8 +49,8 @@ def read_tables(
             own.fail(None, None, "is named twice; name it once")
             continue
         known.add(resolved)
-        part = next((part for part in preset.parts if part.format and part.named(str(path))), None)
-        own_format = part.format if named is None and part is not None else None
+        role = next((role for role in preset.roles if role.format and role.named(str(path))), None)
+        own_format = role.format if named is None and role is not None else None
         kind = own_format or format_to_read(path, named, own)
         if kind is None:
             continue
@@ -67,7 +67,7 @@ def _sheets_of(path: str | Path, preset: Preset, faults: Faults) -> tuple[str, .
     def fits(sheet: str) -> bool:
         aside = Faults(file)
         rows = read_rows(path, aside, "xlsx", sheet=sheet)
-        return _part_of(preset.parts, Table.of(file, records(file, rows, aside, "xlsx"))) is not None
+        return _role_of(preset.roles, Table.of(file, records(file, rows, aside, "xlsx"))) is not None
 
     return tuple(filter(fits, names)) or names
 
@@ -109,7 +109,7 @@ def with_documents(rows: Sequence[Record], documents: Sequence[str | Path], faul
 def _files_of(path: str | Path, preset: Preset, faults: Faults) -> list[str | Path]:
     if str(path) == "-" or not Path(path).is_dir():
         return [path]
-    patterns = [pattern for part in preset.parts for pattern in part.files]
+    patterns = [pattern for role in preset.roles for pattern in role.files]
     if not patterns:
         raise UsageError(
             f"{path} is a folder, and ", Parameter("preset", preset.name), " takes files; name those in it"
@@ -140,14 +140,14 @@ def joined(
         files = [table.file for table in sorted_tables.get(ARTICLES.name, ())]
         articles = _articles(preset, groups, [*documents, *files], faults)
     others = {
-        part.name: _indexed(part, sorted_tables[part.name], apply)
-        for part in preset.parts
-        if part.name != ROWS and part.name in sorted_tables
+        role.name: _indexed(role, sorted_tables[role.name], apply)
+        for role in preset.roles
+        if role.name != ROWS and role.name in sorted_tables
     }
     missing = _Missing(preset, others, faults)
     for group in groups:
         record, own = group[0], faults.of(group[0].file)
-        joined = {part.name: others[part.name].rows(part, record) for part in preset.parts if part.name in others}
+        joined = {role.name: others[role.name].rows(role, record) for role in preset.roles if role.name in others}
         document, complete = None, missing.note(record, joined)
         if preset.articles is not None and (wanted := preset.articles.id_of(record.cells)) is not None:
             document = None if articles is None else articles.text(wanted)
@@ -174,20 +174,20 @@ def _renamed(table: Table, apply: Apply) -> Iterator[Record]:
 def _assembled(
     preset: Preset, sorted_tables: Mapping[str, Sequence[Table]], apply: Apply, faults: Faults
 ) -> Iterator[Joined]:
-    """The rows of a preset that joins its parts itself. A part that is missing is one fault."""
+    """The rows of a preset that joins its roles itself. A role that is missing is one fault."""
     missing = _Missing(preset, {}, faults)
     for table in sorted_tables.get(ROWS, ()):
-        missing.needs(table.file, [part for part in preset.parts if part.name not in sorted_tables])
+        missing.needs(table.file, [role for role in preset.roles if role.name not in sorted_tables])
     missing.finish()
-    parts = {name: [r for table in tables for r in _renamed(table, apply)] for name, tables in sorted_tables.items()}
-    if preset.assemble is None or faults.count or not parts:
+    roles = {name: [r for table in tables for r in _renamed(table, apply)] for name, tables in sorted_tables.items()}
+    if preset.assemble is None or faults.count or not roles:
         return
-    for record in preset.assemble(parts, faults):
+    for record in preset.assemble(roles, faults):
         yield Joined((record,), warn=partial(faults.of(record.file).warn, record.line))
 
 
 class _Index:
-    """The rows of a part by key."""
+    """The rows of a role by key."""
 
     def __init__(self, files: str) -> None:
         self.files = files
@@ -196,15 +196,15 @@ class _Index:
     def add(self, key: Hashable, record: Record) -> None:
         self._rows.setdefault(key, []).append(record)
 
-    def rows(self, part: Part, record: Record) -> tuple[Record, ...]:
-        return tuple(self._rows.get(key_of(part.row_key or part.key, record), ()))
+    def rows(self, role: FileRole, record: Record) -> tuple[Record, ...]:
+        return tuple(self._rows.get(key_of(role.row_key or role.key, record), ()))
 
 
-def _indexed(part: Part, tables: Sequence[Table], apply: Apply) -> _Index:
+def _indexed(role: FileRole, tables: Sequence[Table], apply: Apply) -> _Index:
     index = _Index(", ".join(dict.fromkeys(table.file for table in tables)))
     for table in tables:
         for record in _renamed(table, apply):
-            index.add(key_of(part.key, record), record)
+            index.add(key_of(role.key, record), record)
     return index
 
 
@@ -213,43 +213,43 @@ class _Missing:
 
     def __init__(self, preset: Preset, others: Mapping[str, _Index], faults: Faults) -> None:
         self._preset, self._others, self._faults = preset, others, faults
-        self._absent: dict[str, Part] = {}
+        self._absent: dict[str, FileRole] = {}
         self._file = faults.file
 
     def note(self, record: Record, joined: Mapping[str, tuple[Record, ...]]) -> bool:
         """Whether the row has all that it needs."""
         complete = True
-        for part in self._preset.parts:
-            if part.name == ROWS or joined.get(part.name) or not part.needed(record.cells):
+        for role in self._preset.roles:
+            if role.name == ROWS or joined.get(role.name) or not role.needed(record.cells):
                 continue
             complete = False
-            if part.name in self._others:
-                key = key_of(part.row_key or part.key, record)
+            if role.name in self._others:
+                key = key_of(role.row_key or role.key, record)
                 shown = ", ".join(map(repr, key)) if isinstance(key, tuple) else repr(key)
-                message = f"{self._others[part.name].files} holds no {_words(part)} of {shown}; add them there"
+                message = f"{self._others[role.name].files} holds no {_words(role)} of {shown}; add them there"
                 self._faults.of(record.file).add(record.line, None, message)
             else:
-                self._absent[part.name] = part
+                self._absent[role.name] = role
                 self._file = record.file
         return complete
 
-    def needs(self, file: str, parts: Iterable[Part]) -> None:
-        """Note parts that every row of a file needs."""
+    def needs(self, file: str, roles: Iterable[FileRole]) -> None:
+        """Note roles that every row of a file needs."""
         self._file = file
-        self._absent.update({part.name: part for part in parts if part.needed is always})
+        self._absent.update({role.name: role for role in roles if role.needed is always})
 
     def finish(self) -> None:
-        for part in self._absent.values():
-            what = f"the {_words(part)} are missing: they stand in {part.what}{_columns(part)}"
+        for role in self._absent.values():
+            what = f"the {_words(role)} are missing: they stand in {role.what}{_columns(role)}"
             self._faults.of(self._file).fail(None, None, f"{what}; name that file as well (preset {self._preset.name})")
 
 
-def _columns(part: Part) -> str:
-    return "" if part.format == "lines" else f" (columns {', '.join(part.columns)})"
+def _columns(role: FileRole) -> str:
+    return "" if role.format == "lines" else f" (columns {', '.join(role.columns)})"
 
 
-def _words(part: Part) -> str:
-    return part.name.replace("_", " ")
+def _words(role: FileRole) -> str:
+    return role.name.replace("_", " ")
 
 
 def _groups(rows: Iterable[Record], key: Key | None) -> Iterable[tuple[Record, ...]]:
@@ -276,39 +276,39 @@ def _articles(
         return None
     before = faults.count
     texts = ArticleTexts(paths, faults, wanted)
-    return texts if faults.count == before else None  # what cannot be read is told once, not once a row
+    return texts if faults.count == before else None  # one report, not one a row
 
 
 def _sorted(preset: Preset, tables: Sequence[Table], faults: Faults) -> dict[str, list[Table]]:
-    """The tables by part. A file of no part is a fault, with the preset that it fits."""
+    """The tables by role. A file of no role is a fault, with the preset that it fits."""
     sorted_tables: dict[str, list[Table]] = {}
-    known = [*preset.parts, *([ARTICLES] if preset.articles is not None else [])]
+    known = [*preset.roles, *([ARTICLES] if preset.articles is not None else [])]
     for table in tables:
         if not table.columns:
             continue  # it is empty, or its faults say why nothing was read
-        part = _part_of(known, table)
-        if part is None:
+        role = _role_of(known, table)
+        if role is None:
             faults.of(table.file).fail(*_misfit(preset, table))
         else:
-            sorted_tables.setdefault(part.name, []).append(table)
+            sorted_tables.setdefault(role.name, []).append(table)
     if not faults.count and tables and ROWS not in sorted_tables:
-        rows = next(part for part in preset.parts if part.name == ROWS)
+        rows = next(role for role in preset.roles if role.name == ROWS)
         what = f"the rows are missing: they stand in {rows.what}{_columns(rows)}"
         if any(table.columns for table in tables):
             faults.fail(None, None, f"{what}; name that file as well (preset {preset.name})")
     return sorted_tables
 
 
-def _part_of(parts: Iterable[Part], table: Table) -> Part | None:
-    fitting = [part for part in parts if part.fits(table.file, table.columns)]
-    by_name = [part for part in fitting if part.files and part.named(table.file)]
-    return max(by_name or fitting, key=lambda part: len(part.columns), default=None)
+def _role_of(roles: Iterable[FileRole], table: Table) -> FileRole | None:
+    fitting = [role for role in roles if role.fits(table.file, table.columns)]
+    by_name = [role for role in fitting if role.files and role.named(table.file)]
+    return max(by_name or fitting, key=lambda role: len(role.columns), default=None)
 
 
 def _misfit(preset: Preset, table: Table) -> tuple[int, str | None, Message]:
-    """The fault of a file that is of no part: the first column that it lacks, and the preset that it fits."""
-    lacks = {part.name: part.missing(table.columns) for part in preset.parts}
-    nearest = max(preset.parts, key=lambda part: (len(part.columns) - len(lacks[part.name]), part.name == ROWS))
+    """The fault of a file that is of no role: the first column that it lacks, and the preset that it fits."""
+    lacks = {role.name: role.missing(table.columns) for role in preset.roles}
+    nearest = max(preset.roles, key=lambda role: (len(role.columns) - len(lacks[role.name]), role.name == ROWS))
     missing = lacks[nearest.name]
     fault = f"is missing, and this layout has it; check the preset (preset {preset.name})"
     if not missing:  # the name of the file decides
@@ -323,10 +323,10 @@ def preset_of(columns: Iterable[str], file: str = "") -> str | None:
     """The name of the preset whose layout has these columns: the one of which most are known; or None."""
     present = tuple(columns)
     fitting = [
-        (len(part.columns), preset.name)
+        (len(role.columns), preset.name)
         for preset in PRESETS.values()
-        for part in preset.parts
-        if part.name == ROWS and len(part.columns) > 1 and part.fits(file, present)
-        if not part.files or part.named(file)
+        for role in preset.roles
+        if role.name == ROWS and len(role.columns) > 1 and role.fits(file, present)
+        if not role.files or role.named(file)
     ]
     return max(fitting, key=lambda fit: fit[0])[1] if fitting else None

@@ -25,11 +25,11 @@ from summeter.tables import Column, Table, number
 from summeter.text.ngrams import words
 
 VOTES = "Votes"
-"""The title of the table beside which agreement is told."""
+"""The title of the table beside which agreement is shown."""
 EDGES = (250, 500, 1000, 2000)
 """Lengths of documents, in words, at which a bucket begins."""
 EXAMPLES = 3
-"""How many places an oddity names."""
+"""How many places an warning names."""
 SHOWN_GROUPS = 20
 """How many groups of near-duplicates a table shows."""
 FEWEST_WORDS = SHINGLE
@@ -94,7 +94,7 @@ class Votes(NamedTuple):
     mean: float | None
 
 
-class Oddity(NamedTuple):
+class DataWarning(NamedTuple):
     """Something to look at before the data are trusted: `cases` of `of` are so.
 
     `examples` are the first few places; `by_system` counts summaries, the system with most of them first.
@@ -117,7 +117,7 @@ class Overview:
     systems: tuple[SystemLengths, ...]
     votes: tuple[Votes, ...]
     duplicates: tuple[DuplicateGroup, ...]
-    oddities: tuple[Oddity, ...]
+    warnings: tuple[DataWarning, ...]
 
     def tables(self) -> list[Table]:
         """Each part as a table with a title; a part that says nothing has none."""
@@ -126,8 +126,8 @@ class Overview:
             tables.append(_votes_table(self.votes))
         if self.duplicates:
             tables.append(_duplicates_table(self.duplicates))
-        if self.oddities:
-            tables.append(_oddities_table(self.oddities))
+        if self.warnings:
+            tables.append(_warnings_table(self.warnings))
         return tables
 
     def to_dict(self) -> dict[str, list[dict[str, Any]]]:
@@ -137,7 +137,7 @@ class Overview:
             "system_lengths": [row._asdict() for row in self.systems],
             "votes": [row._asdict() for row in self.votes],
             "near_duplicates": [row._asdict() for row in self.duplicates],
-            "oddities": [{**row._asdict(), "by_system": dict(row.by_system)} for row in self.oddities],
+            "warnings": [{**row._asdict(), "by_system": dict(row.by_system)} for row in self.warnings],
         }
 
 
@@ -158,7 +158,7 @@ def describe(dataset: Dataset) -> Overview:
         systems=tuple(_systems(dataset, texts)),
         votes=tuple(votes for votes, _ in judgments),
         duplicates=tuple(near_duplicates({doc_id: document.text for doc_id, document in dataset.documents.items()})),
-        oddities=(*_odd_texts(dataset, texts), *(odd for _, oddities in judgments for odd in oddities)),
+        warnings=(*_text_warnings(dataset, texts), *(odd for _, warnings in judgments for odd in warnings)),
     )
 
 
@@ -338,7 +338,7 @@ class _Cast:
         return math.ldexp(sum(math.ldexp(value, -64) * times for value, times in numbers.items()) / total, 64)
 
 
-def _cast(dataset: Dataset, name: str, sizes: Counter[str]) -> Iterator[tuple[Votes, list[Oddity]]]:
+def _cast(dataset: Dataset, name: str, sizes: Counter[str]) -> Iterator[tuple[Votes, list[DataWarning]]]:
     """The votes of a judgment set on each aspect, and what is odd about them; `sizes` counts its judgments."""
     questions: dict[tuple[str, str, str], _Cast] = {}
     for judgment in dataset.iter_judgments(name):
@@ -354,16 +354,16 @@ def _cast(dataset: Dataset, name: str, sizes: Counter[str]) -> Iterator[tuple[Vo
             min(cast.items.values()), max(cast.items.values()), cast.mean(),
         )  # fmt: skip
         # A span is marked for what is wrong with it: that all say so is nothing odd.
-        odd = [] if unit == "span" else list(_odd_votes(f"{aspect} ({name}, {kind})", cast, nameless=nameless))
+        odd = [] if unit == "span" else list(_vote_warnings(f"{aspect} ({name}, {kind})", cast, nameless=nameless))
         yield votes, odd
 
 
-def _odd_votes(question: str, cast: _Cast, *, nameless: bool) -> Iterator[Oddity]:
+def _vote_warnings(question: str, cast: _Cast, *, nameless: bool) -> Iterator[DataWarning]:
     total = cast.values.total()
     if len(cast.values) == 1 and total > 1:
         value = next(iter(cast.values))
         what = f"votes on {question} all have one value, {_shown(value)}"
-        yield Oddity("constant_votes", what, total, total)
+        yield DataWarning("constant_votes", what, total, total)
         return
     if nameless:
         return
@@ -371,7 +371,7 @@ def _odd_votes(question: str, cast: _Cast, *, nameless: bool) -> Iterator[Oddity
     constant = [f"{name} ({_shown(next(iter(votes)))})" for name, votes in many.items() if len(votes) == 1]
     what = f"annotators with {FEWEST_VOTES} votes or more on {question} gave one value throughout"
     if constant:
-        yield Oddity("constant_annotators", what, len(constant), len(many), tuple(constant[:EXAMPLES]))
+        yield DataWarning("constant_annotators", what, len(constant), len(many), tuple(constant[:EXAMPLES]))
 
 
 def _shown(value: float | str) -> str:
@@ -385,19 +385,19 @@ _OF_SOURCE = ("copies_of_source", "as_long_as_source")
 """Kinds that compare a summary with its document: those whose document is withheld are not compared."""
 
 
-def _odd_texts(dataset: Dataset, texts: _Texts) -> Iterator[Oddity]:
+def _text_warnings(dataset: Dataset, texts: _Texts) -> Iterator[DataWarning]:
     """What is odd about documents, references and summaries; nothing where nothing is."""
     documents = [document for document in dataset.documents.values() if not document.is_withheld]
     for kind, (what, odd_document) in _odd_documents(texts).items():
         places = [document.id for document in documents if odd_document(document)]
-        yield from _oddity(kind, what, places, len(documents))
+        yield from _warning(kind, what, places, len(documents))
     summaries = list(zip(dataset.summaries, texts.summaries, strict=True))
     for kind, (what, odd_summary) in _odd_summaries(dataset, texts).items():
         chosen = [summary for summary, text in summaries if odd_summary(summary, text)]
         places = [f"{summary.document_id} by {summary.system}" for summary in chosen]
         by_system = dict(Counter(summary.system for summary in chosen).most_common())
         compared = [summary for summary in dataset.summaries if summary.document_id in texts.size]
-        yield from _oddity(kind, what, places, len(compared if kind in _OF_SOURCE else summaries), by_system)
+        yield from _warning(kind, what, places, len(compared if kind in _OF_SOURCE else summaries), by_system)
 
 
 def _odd_documents(texts: _Texts) -> dict[str, tuple[str, Callable[[Document], bool]]]:
@@ -452,11 +452,11 @@ def _odd_summaries(dataset: Dataset, texts: _Texts) -> dict[str, tuple[str, Call
     }
 
 
-def _oddity(
+def _warning(
     kind: str, what: str, places: Sequence[str], of: int, by_system: Mapping[str, int] = MappingProxyType({})
-) -> Iterator[Oddity]:
+) -> Iterator[DataWarning]:
     if places:
-        yield Oddity(kind, what, len(places), of, tuple(places[:EXAMPLES]), by_system)
+        yield DataWarning(kind, what, len(places), of, tuple(places[:EXAMPLES]), by_system)
 
 
 def _holds(text: str, part: str) -> bool:
@@ -535,11 +535,11 @@ def _duplicates_table(groups: Sequence[DuplicateGroup]) -> Table:
     )  # fmt: skip
 
 
-def _oddities_table(oddities: Iterable[Oddity]) -> Table:
+def _warnings_table(warnings: Iterable[DataWarning]) -> Table:
     cells = [
         (odd.cases, odd.of, odd.what, _listed([f"{name} ({count})" for name, count in odd.by_system.items()]),
          _listed(odd.examples, odd.cases))
-        for odd in oddities
+        for odd in warnings
     ]  # fmt: skip
     return _without_empty(
         Table.of(("cases", "of", "what", "systems", "for example"), cells, align="rrlll", title="Worth a look")

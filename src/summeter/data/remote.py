@@ -65,7 +65,7 @@ def _storage(address: str) -> tuple[Any, str]:
 def files(address: str) -> list[str]:
     """The objects in a folder, or those that fit a pattern, by address. Raises InputError where the storage does not
     answer."""
-    with _told(address):
+    with _as_input_errors(address):
         system, path = _storage(address)
         found = system.glob(path) if any(sign in path for sign in "*?[") else system.find(path, maxdepth=1)
         kind = address.partition("://")[0]
@@ -87,7 +87,7 @@ def opened(address: str) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def _told(address: str) -> Iterator[None]:
+def _as_input_errors(address: str) -> Iterator[None]:
     """Errors of the storage as InputError with the address."""
     try:
         yield

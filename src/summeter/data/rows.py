@@ -154,7 +154,7 @@ class Columns:
         return cells
 
     def note(self, cells: Mapping[str, Any]) -> None:
-        """Remember what a row is made of once a preset has turned it: a column that was read is not unknown."""
+        """Remember what a row is made of once a preset has converted it: a column that was read is not unknown."""
         self._kept.update(dict.fromkeys(cells))
 
     def finish(self, faults: Faults) -> None:

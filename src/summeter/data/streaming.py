@@ -58,10 +58,10 @@ def stream(
 def _write(fresh: Path, spilled: _Spilled, intake: Intake) -> SpanAnnotators:
     """Write the documents part by part. Returns who marked spans. Raises InputError with every fault."""
     with folders.Appending(fresh) as files:
-        for rows in spilled.parts():
+        for rows in spilled.batches():
             for record in rows:
                 intake.take(record)
-            if (part := intake.part()) is not None:
+            if (part := intake.batch()) is not None:
                 files.add(part.documents.values(), part.summaries, part.judgments)
     return intake.end()
 
@@ -97,7 +97,7 @@ class _Spilled:
     def _path(self, file: int) -> Path:
         return self._folder / f"{file:05}.jsonl"
 
-    def parts(self) -> Iterator[Iterator[Record]]:
+    def batches(self) -> Iterator[Iterator[Record]]:
         """The rows of each 1,000 documents."""
         for path in map(self._path, range(self._count)):
             with path.open("rb") as lines:

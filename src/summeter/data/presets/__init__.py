@@ -1,7 +1,7 @@
-"""Presets: the column names and conventions of public layouts, turned into flat rows, one small file each.
+"""Presets: the column names and conventions of public layouts, converted to flat rows, one small file each.
 
 `base` says how one is written. A preset moves the columns it knows, leaves every other column as it is, and raises
-`LayoutError` rather than guess where a row is not in its layout. Labels are turned so that 1 means supported. Layouts
+`LayoutError` rather than guess where a row is not in its layout. In labels, 1 means supported. Layouts
 were read from the released files or their authors' documentation.
 """
 

@@ -9,9 +9,9 @@ from summeter.data.faults import Report
 from summeter.data.presets.base import (
     Cells,
     Count,
+    FileRole,
     Joined,
     LayoutError,
-    Part,
     Preset,
     Record,
     never,
@@ -25,7 +25,7 @@ _LAYOUT = CLAIMS["aggrefact"]
 _CORRECT = "correct"
 
 
-def _turn(joined: Joined) -> Iterable[Cells]:
+def _convert(joined: Joined) -> Iterable[Cells]:
     row: Cells = _LAYOUT.row(joined.cells)
     human = faithfulness(row)
     named = joined.first("error_types")
@@ -35,7 +35,7 @@ def _turn(joined: Joined) -> Iterable[Cells]:
     return [_with_ids(row) | {"human": human}]
 
 
-def _turn_types(joined: Joined) -> Iterable[Cells]:
+def _convert_types(joined: Joined) -> Iterable[Cells]:
     row: Cells = renamed(_LAYOUT.row(joined.cells), {"summ": "summary"})
     types = _types(row)
     marks = _marks(row, row, joined.warn)
@@ -119,21 +119,21 @@ AGGREFACT = Preset(
     name="aggrefact",
     about="AggreFact: nine sets of consistent or not, as overall faithfulness",
     citation="Tang et al., 2023",
-    parts=(
-        Part("rows", _LAYOUT.released, "aggre_fact_final.csv or aggre_fact_sota.csv"),
-        Part("error_types", _TYPED, "error_type_mapping/*.csv", key=_summary_key, needed=never),
+    roles=(
+        FileRole("rows", _LAYOUT.released, "aggre_fact_final.csv or aggre_fact_sota.csv"),
+        FileRole("error_types", _TYPED, "error_type_mapping/*.csv", key=_summary_key, needed=never),
     ),
     gives="overall.faithfulness; with the error types also spans",
-    turn=_turn,
+    convert=_convert,
     ids_repeat=True,
 )
 TYPES = Preset(
     name="aggrefact_types",
     about="AggreFact's error_type_mapping by itself: CLIFF, Goyal21, FRANK, XSumFaith",
     citation="Tang et al., 2023",
-    parts=(Part("rows", _TYPED, "error_type_mapping/*.csv"),),
+    roles=(FileRole("rows", _TYPED, "error_type_mapping/*.csv"),),
     gives="overall.faithfulness, spans",
     counts=(Count("CLIFF_error_types.csv", None, 600), Count("Goyal21_error_types.csv", None, 150)),
-    turn=_turn_types,
+    convert=_convert_types,
     ids_repeat=True,
 )

@@ -4,23 +4,23 @@ A preset is one file in this folder, and a line in `__init__.py`:
 
     LAYOUT = Preset(
         name="mine",
-        about="Mine (Author et al., 2024): one label a sentence turned round",
+        about="Mine (Author et al., 2024): one label a sentence, inverted",
         licence="MIT",
-        parts=(
-            Part("rows", ("doc_id", "model", "sentences", "labels"), "labels.jsonl"),
-            Part("key_facts", ("doc_id", "key_facts"), "key-facts.json", key=("doc_id",)),
+        roles=(
+            FileRole("rows", ("doc_id", "model", "sentences", "labels"), "labels.jsonl"),
+            FileRole("key_facts", ("doc_id", "key_facts"), "key-facts.json", key=("doc_id",)),
         ),
         articles=Articles("the articles of CNN/DailyMail", lambda cells: cells.get("doc_id")),
         gives="sentence_labels, key_facts",
         counts=(Count("labels.jsonl", documents=100, summaries=900),),
-        turn=_turn,
+        convert=_convert,
     )
 
-The files that a user names are told apart by their columns (`Part.columns`), never by their order. Each row of the
-part `rows` is joined with the rows of the other parts that have the same key, and `turn` makes flat rows of it (the
-fields of `data.rows.FlatRow`; labels turned so that 1 means supported; every other column kept as it is). `turn` raises
-`LayoutError` rather than guess where a row is not in the layout. Files that are missing, superfluous or of another
-layout are the business of `data.layout`, not of a preset.
+The role of each file that a user names follows from its columns (`FileRole.columns`), never from the order. Each row of
+the role `rows` is joined with the rows of the other roles that have the same key, and `convert` makes flat rows of it
+(the fields of `data.rows.FlatRow`; in labels 1 means supported; every other column is kept as it is). `convert` raises
+`LayoutError` where a row is not in the layout. `data.layout` reports files that are missing, superfluous or of another
+layout.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Cells = dict[str, Any]
 Text = Annotated[str, Strict()]
 T = TypeVar("T")
 ROWS = "rows"
-"""The part whose rows become summaries."""
+"""The role whose rows become summaries."""
 
 
 class LayoutError(ValueError):
@@ -94,25 +94,25 @@ def key_of(key: Key, record: Record) -> Hashable:
 
 
 def always(cells: Mapping[str, Any]) -> bool:
-    """Every row needs the part."""
+    """Every row needs the role."""
     del cells
     return True
 
 
 def never(cells: Mapping[str, Any]) -> bool:
-    """No row needs the part: it is joined where it is given."""
+    """No row needs the role: it is joined where it is given."""
     del cells
     return False
 
 
 @dataclass(frozen=True)
-class Part:
-    """One kind of file of a layout.
+class FileRole:
+    """The role of a file in a layout.
 
-    `name`: what `turn` asks for it by; the rows of the part `rows` become summaries. `columns`: those that tell a file
-    of this part (`text|document`: either); a file belongs to the part whose columns it has, the longest list winning.
+    `name`: its name in `convert`; the rows of the role `rows` become summaries. `columns`: those that a file of this
+    role has (`text|document`: either); a file has the role whose columns it has, the longest list first.
     `what`: the file as released, for messages. `key`: its columns to join by, `row_key`: those of the rows where they
-    have other names. `needed`: whether a row is no use without the part. `files`: patterns of the names (or last
+    have other names. `needed`: whether a row is no use without the role. `files`: patterns of the names (or last
     folders and names) of files that are read as `format` whatever their suffix; these are also found in a folder.
     """
 
@@ -126,16 +126,16 @@ class Part:
     format: Format | None = None
 
     def named(self, file: str) -> bool:
-        """Whether a file's name is that of the part."""
+        """Whether a file's name is that of the role."""
         return any(PurePath(file).match(pattern) for pattern in self.files)
 
     def missing(self, columns: Iterable[str]) -> tuple[str, ...]:
-        """The columns of the part that are not among `columns`."""
+        """The columns of the role that are not among `columns`."""
         present = set(columns)
         return tuple(column for column in self.columns if present.isdisjoint(column.split("|")))
 
     def fits(self, file: str, columns: Iterable[str]) -> bool:
-        """Whether a file with these columns is of this part; where `format` is given, its name decides as well."""
+        """Whether a file with these columns is of this role; where `format` is given, its name decides as well."""
         return not self.missing(columns) and (self.format is None or self.named(file))
 
 
@@ -164,7 +164,7 @@ class Count(NamedTuple):
 
 
 class Joined:
-    """A row of the part `rows` with what the other files say of it: what `turn` gets.
+    """A row of the role `rows` with what the other files say of it: what `convert` gets.
 
     `cells` is a copy of the row's columns, to be changed at will; `rows` are all rows of the group where the preset
     groups them (else the one); `document` is the text found by `Preset.articles`, or None; `warn(field, message)` notes
@@ -174,7 +174,7 @@ class Joined:
     def __init__(
         self,
         rows: tuple[Record, ...],
-        parts: Mapping[str, tuple[Record, ...]] | None = None,
+        roles: Mapping[str, tuple[Record, ...]] | None = None,
         document: str | None = None,
         warn: Report | None = None,
     ) -> None:
@@ -183,21 +183,21 @@ class Joined:
         self.cells: Cells = Columns(rows[0].cells)
         self.document = document
         self.warn: Report = warn or _unheard
-        self._parts = parts or {}
+        self._roles = roles or {}
 
     def without(self, column: str) -> Joined:
         """The same row as released, less a column."""
         cells = {name: value for name, value in self.record.cells.items() if name != column}
         rows = (self.record._replace(cells=cells), *self.rows[1:])
-        return Joined(rows, self._parts, self.document, self.warn)
+        return Joined(rows, self._roles, self.document, self.warn)
 
-    def part(self, name: str) -> tuple[Record, ...]:
-        """The rows of another part that have the key of this one, in the order of their files."""
-        return self._parts.get(name, ())
+    def rows_of(self, name: str) -> tuple[Record, ...]:
+        """The rows of another role that have the key of this one, in the order of their files."""
+        return self._roles.get(name, ())
 
     def first(self, name: str) -> Cells | None:
         """The columns of the first of them, or None."""
-        rows = self.part(name)
+        rows = self.rows_of(name)
         return rows[0].cells if rows else None
 
     def column(self, name: str) -> list[Any]:
@@ -209,25 +209,25 @@ def _unheard(field: str, message: str) -> None:
     del field, message
 
 
-Turn = Callable[[Joined], Iterable[Cells]]
+Convert = Callable[[Joined], Iterable[Cells]]
 
 
 @dataclass(frozen=True)
 class Preset:
     """One public layout.
 
-    `about` says whose, and what its labels become; `turn` makes flat rows of one joined row; `group`: rows of one key
-    are turned together (a row a sentence, a row a vote); `gives`: the fields it fills; `counts`: how much the released
-    files hold; `notes`: what is known to be odd about them, told at import. Several parts may be called `rows`: forms
-    in which the set is released. `ids_repeat`: two documents may have one id, the second is then `ID#2`. `repair`
-    corrects a text that is known to be broken, and warns by (line, message). `assemble` joins the parts itself where
-    keys do not do: it gets the rows of each part, and gives the rows to be turned.
+    `about` says whose, and what its labels become; `convert` makes flat rows of one joined row; `group`: rows of one
+    key are converted together (a row a sentence, a row a vote); `gives`: the fields it fills; `counts`: how much the
+    released files hold; `notes`: known oddities, printed at import. Several roles may be called `rows`: forms in which
+    the set is released. `ids_repeat`: two documents may have one id, the second is then `ID#2`. `repair`
+    corrects a text that is known to be broken, and warns by (line, message). `assemble` joins the roles itself where
+    keys do not do: it gets the rows of each role, and gives the rows to be converted.
     """
 
     name: str
     about: str
-    turn: Turn
-    parts: tuple[Part, ...]
+    convert: Convert
+    roles: tuple[FileRole, ...]
     gives: str
     licence: str | None = None
     citation: str | None = None
@@ -242,13 +242,13 @@ class Preset:
     @property
     def needs(self) -> str:
         """The files it takes, in words."""
-        parts = [
-            part.what
-            if part.needed is always
-            else f"{part.what} ({'optional' if part.needed is never else 'for some'})"
-            for part in self.parts
+        roles = [
+            role.what
+            if role.needed is always
+            else f"{role.what} ({'optional' if role.needed is never else 'for some'})"
+            for role in self.roles
         ]
-        return "; ".join([*parts, *([f"{self.articles.what} (--documents)"] if self.articles else [])])
+        return "; ".join([*roles, *([f"{self.articles.what} (--documents)"] if self.articles else [])])
 
     @property
     def terms(self) -> str:

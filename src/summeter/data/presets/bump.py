@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from summeter.data.presets.base import Cells, Count, Joined, LayoutError, Part, Preset
+from summeter.data.presets.base import Cells, Count, FileRole, Joined, LayoutError, Preset
 
 _REFERENCE = "reference_summary"
 
 
-def _turn(joined: Joined) -> Iterator[Cells]:
+def _convert(joined: Joined) -> Iterator[Cells]:
     shared = {"doc_id": joined.cells["article_id"], "document": joined.cells["article"]}
     references = joined.column(_REFERENCE)
     if not all(isinstance(reference, str) for reference in references):
@@ -32,8 +32,8 @@ BUMP = Preset(
     about="BUMP: references (1) and edits with one error (0), as overall faithfulness",
     citation="Ma et al., 2023",
     licence="MIT",
-    parts=(
-        Part(
+    roles=(
+        FileRole(
             "rows",
             ("id", "article_id", "article", _REFERENCE, "edited_summary", "error_type"),
             "task1_dataset.json or task2_dataset.json",
@@ -43,5 +43,5 @@ BUMP = Preset(
     gives="overall.faithfulness",
     counts=(Count("task1_dataset.json", 99, 792), Count("task2_dataset.json", 194, 390)),
     group=("article_id",),
-    turn=_turn,
+    convert=_convert,
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pydantic import BaseModel, TypeAdapter
 
 from summeter.data.formats import RECORD_ID
-from summeter.data.presets.base import Articles, Cells, Joined, LayoutError, Part, Preset, Text, label_of, taken
+from summeter.data.presets.base import Articles, Cells, FileRole, Joined, LayoutError, Preset, Text, label_of, taken
 
 _LABELS = {"Correct": 1, "Incorrect": 0, "Unclear": None}
 
@@ -20,7 +20,7 @@ class _Sentence(BaseModel):
 _SENTENCES = TypeAdapter(dict[str, _Sentence])
 
 
-def _turn(joined: Joined) -> Iterator[Cells]:
+def _convert(joined: Joined) -> Iterator[Cells]:
     row = joined.cells
     if "correct_sent" in row:
         shared = {"doc_id": row.pop("article_id"), "document": joined.document}
@@ -54,15 +54,15 @@ COGENSUMM = Preset(
     name="cogensumm",
     about="CoGenSumm: Correct, Incorrect and Unclear (no vote), by sentence and summary",
     citation="Falke et al., 2019",
-    parts=(
-        Part(
+    roles=(
+        FileRole(
             "rows",
             ("sents", "label", RECORD_ID),
             "test_{chen18_org,chen18_reranked,gehrmann18_org,see17_org}.json",
             files=("test_*.json",),
         ),
-        Part("rows", ("0", "1", RECORD_ID), "val_reranking.json", files=("val_reranking.json",)),
-        Part(
+        FileRole("rows", ("0", "1", RECORD_ID), "val_reranking.json", files=("val_reranking.json",)),
+        FileRole(
             "rows",
             ("article_id", "correct_sent", "incorrect_sent"),
             "val_sentence_pairs.json",
@@ -73,5 +73,5 @@ COGENSUMM = Preset(
         "the articles of CNN/DailyMail", lambda cells: str(cells.get(RECORD_ID) or cells.get("article_id"))
     ),
     gives="sentence_labels, overall.faithfulness",
-    turn=_turn,
+    convert=_convert,
 )

@@ -7,12 +7,12 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from summeter.data.presets.base import Cells, Count, Joined, Part, Preset, renamed, taken
+from summeter.data.presets.base import Cells, Count, FileRole, Joined, Preset, renamed, taken
 
 _RATINGS: TypeAdapter[list[dict[str, Any]]] = TypeAdapter(list[dict[str, Any]])
 
 
-def _turn(joined: Joined) -> Iterable[Cells]:
+def _convert(joined: Joined) -> Iterable[Cells]:
     row = renamed(joined.cells, {"id": "doc_id", "dialogue": "document", "model_id": "system"})
     votes = taken(row, "annotations", _RATINGS, "a list of ratings")
     aspects = dict.fromkeys(aspect for ratings in votes for aspect in ratings)
@@ -26,8 +26,8 @@ DIALSUMMEVAL = Preset(
     name="dialsummeval",
     about="DialSummEval: consistency, relevance, fluency, coherence of 1 to 5",
     citation="Gao and Wan, 2022",
-    parts=(
-        Part(
+    roles=(
+        FileRole(
             "rows",
             ("id", "dialogue", "summary", "model_id", "annotations"),
             "annotation_campus/human_judgment.jsonl",
@@ -36,5 +36,5 @@ DIALSUMMEVAL = Preset(
     ),
     gives="ratings",
     counts=(Count("human_judgment.jsonl", 100, 1_400),),
-    turn=_turn,
+    convert=_convert,
 )

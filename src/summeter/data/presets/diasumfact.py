@@ -8,7 +8,18 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from summeter.data.formats import RECORD_ID
-from summeter.data.presets.base import TEXTS, Cells, Count, Joined, LayoutError, Part, Preset, Text, located_span, taken
+from summeter.data.presets.base import (
+    TEXTS,
+    Cells,
+    Count,
+    FileRole,
+    Joined,
+    LayoutError,
+    Preset,
+    Text,
+    located_span,
+    taken,
+)
 from summeter.records import names_no_error
 
 
@@ -32,7 +43,7 @@ class _Summary(BaseModel):
 _SUMMARIES = TypeAdapter(dict[str, _Summary])
 
 
-def _turn(joined: Joined) -> Iterator[Cells]:
+def _convert(joined: Joined) -> Iterator[Cells]:
     row = joined.cells
     raw = row.get("annotations")
     annotations = taken(row, "annotations", _SUMMARIES, "an object of {model_prediction, sentence_annotations}")
@@ -90,8 +101,8 @@ DIASUMFACT = Preset(
     about="DiaSumFact: error types per sentence, and where they stand",
     citation="Zhu et al., 2023",
     licence="MIT",
-    parts=(
-        Part(
+    roles=(
+        FileRole(
             "rows",
             ("utterances", "target_summary", "dataset_name", "annotations", RECORD_ID),
             "annotations.json",
@@ -100,5 +111,5 @@ DIASUMFACT = Preset(
     ),
     gives="sentence_labels, sentence_error_types, spans",
     counts=(Count("annotations.json", 119, 475),),
-    turn=_turn,
+    convert=_convert,
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import PurePath
 from typing import Any
 
-from summeter.data.presets.base import Articles, Cells, Count, Joined, Part, Preset, label_of, renamed
+from summeter.data.presets.base import Articles, Cells, Count, FileRole, Joined, Preset, label_of, renamed
 from summeter.data.presets.claims import claim_system
 
 _LABELS = {"CORRECT": 1, "INCORRECT": 0}
@@ -17,7 +17,7 @@ def _story(cells: Mapping[str, Any]) -> str:
     return PurePath(str(cells.get("filepath"))).stem
 
 
-def _turn(joined: Joined) -> Iterable[Cells]:
+def _convert(joined: Joined) -> Iterable[Cells]:
     row = renamed(joined.cells, {"text": "document", "claim": "summary"})
     label = row.pop("label")
     human = {"overall": {"faithfulness": label_of(label, _LABELS, "label")}}
@@ -35,10 +35,12 @@ FACTCC = Preset(
     about="FactCC's annotated claims: CORRECT and INCORRECT as overall faithfulness",
     citation="Kryscinski et al., 2020",
     licence="BSD-3-Clause",
-    parts=(Part("rows", ("id", "filepath", "claim", "label"), "(un)paired_annotated_data/{val,test}/data-dev.jsonl"),),
+    roles=(
+        FileRole("rows", ("id", "filepath", "claim", "label"), "(un)paired_annotated_data/{val,test}/data-dev.jsonl"),
+    ),
     articles=Articles("CNN/DailyMail stories", lambda cells: None if cells.get("text") else _story(cells)),
     gives="overall.faithfulness",
     counts=(Count("val/data-dev.jsonl", None, 931), Count("test/data-dev.jsonl", None, 503)),
-    turn=_turn,
+    convert=_convert,
     ids_repeat=True,
 )

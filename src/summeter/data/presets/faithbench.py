@@ -10,9 +10,9 @@ from pydantic import BaseModel, TypeAdapter
 from summeter.data.presets.base import (
     Cells,
     Count,
+    FileRole,
     Joined,
     LayoutError,
-    Part,
     Preset,
     Text,
     formed,
@@ -45,7 +45,7 @@ class _Annotation(BaseModel):
 _ANNOTATIONS = TypeAdapter(list[_Annotation])
 
 
-def _turn(joined: Joined) -> Iterable[Cells]:
+def _convert(joined: Joined) -> Iterable[Cells]:
     if _WORST in joined.cells:
         return [_labelled(joined.cells)]
     row = renamed(joined.cells, {"source": "document"})
@@ -96,8 +96,8 @@ FAITHBENCH = Preset(
     about="FaithBench: spans by person; faithful where none is unwanted or questionable",
     citation="Bao et al., 2024",
     licence="CC BY-NC-SA 4.0",
-    parts=(
-        Part(
+    roles=(
+        FileRole(
             "rows",
             ("source", "summary", "sample_id|LLM", f"annotations|{_WORST}", "metadata|LLM"),
             "data_for_release/batch_N.json, or FaithBench.csv (no spans)",
@@ -106,5 +106,5 @@ FAITHBENCH = Preset(
     ),
     gives="spans, overall.faithfulness",
     counts=(Count("batch_N.json, each of 15", None, 50), Count("FaithBench.csv", None, 800)),
-    turn=_turn,
+    convert=_convert,
 )

@@ -17,9 +17,9 @@ from summeter.data.presets.base import (
     TEXTS,
     Cells,
     Count,
+    FileRole,
     Joined,
     LayoutError,
-    Part,
     Preset,
     formed,
     inverted,
@@ -33,7 +33,7 @@ _NO_VOTE = "None"
 """A label of the full file."""
 
 
-def _turn(joined: Joined) -> Iterable[Cells]:
+def _convert(joined: Joined) -> Iterable[Cells]:
     row = renamed(joined.cells, {"model": "system", "transcript": "document", "source": "domain"})
     sentences = taken(row, "sentences", TEXTS, "a list of texts")
     row |= {"summary": row.get("summary", " ".join(sentences)), "sentences": sentences}
@@ -51,7 +51,7 @@ def _turn(joined: Joined) -> Iterable[Cells]:
 
 def _add_key_facts(joined: Joined, row: Cells) -> bool:
     """Take the key facts from their file; whether the row's are a model's."""
-    facts = joined.part("key_facts")
+    facts = joined.rows_of("key_facts")
     if facts:
         row["key_facts"] = formed(facts[0].cells.get("key_facts"), "key_facts", TEXTS, "a list of texts")
     machine = bool(row.get("key_facts")) and "machine" in (facts[0].stem if facts else joined.record.stem)
@@ -134,9 +134,9 @@ FINESURE = Preset(
     about="FineSurE's data files: factuality labels turned round, error types kept",
     licence="Apache-2.0",
     citation="Song et al., 2024: FineSurE: Fine-grained Summarization Evaluation using LLMs (ACL)",
-    parts=(
-        Part(ROWS, ("model", "transcript", "sentences"), "frank-data.json or realsumm-data.json"),
-        Part(
+    roles=(
+        FileRole(ROWS, ("model", "transcript", "sentences"), "frank-data.json or realsumm-data.json"),
+        FileRole(
             "key_facts",
             ("doc_id", "key_facts"),
             "human-keyfact-list.json",
@@ -149,5 +149,5 @@ FINESURE = Preset(
         Count("frank-data-sample-10.json", 10, 10),
         Count("realsumm-data.json", 100, 100),
     ),
-    turn=_turn,
+    convert=_convert,
 )

@@ -8,14 +8,26 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from summeter.data.presets.base import TEXTS, Cells, Count, Joined, Part, Preset, Record, Text, never, renamed, taken
+from summeter.data.presets.base import (
+    TEXTS,
+    Cells,
+    Count,
+    FileRole,
+    Joined,
+    Preset,
+    Record,
+    Text,
+    never,
+    renamed,
+    taken,
+)
 
 _TYPES: TypeAdapter[list[dict[str, list[str]]]] = TypeAdapter(list[dict[str, list[Text]]])
 _LABELLED = "summary_sentences"
 _KEY = ("hash", "model_name")
 
 
-def _turn(joined: Joined) -> Iterator[Cells]:
+def _convert(joined: Joined) -> Iterator[Cells]:
     labelled = [record for record in joined.rows if _LABELLED in record.cells]
     for record in labelled or joined.rows:  # benchmark_data.json has the same rows without annotations
         yield _row(record, joined)
@@ -41,14 +53,14 @@ FRANK = Preset(
     about="FRANK: error types per sentence and annotator, and its scores of summaries",
     citation="Pagnoni et al., 2021",
     licence="MIT",
-    parts=(
-        Part(
+    roles=(
+        FileRole(
             "rows",
             (*_KEY, "article", "summary"),
             "human_annotations_sentence.json (benchmark_data.json: texts only)",
             files=("human_annotations_sentence.json",),
         ),
-        Part(
+        FileRole(
             "scores",
             (*_KEY, "Factuality"),
             "human_annotations.json",
@@ -60,5 +72,5 @@ FRANK = Preset(
     gives="sentence_labels, sentence_error_types; with the scores also overall.faithfulness",
     counts=(Count("human_annotations_sentence.json", 499, 2_246),),
     group=_KEY,
-    turn=_turn,
+    convert=_convert,
 )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from summeter.data.presets.base import Cells, Count, Joined, Part, Preset, label_of, renamed
+from summeter.data.presets.base import Cells, Count, FileRole, Joined, Preset, label_of, renamed
 from summeter.data.presets.claims import claim_system
 
 _LABELS = {"factual": 1, "factually incorrect": 0, "too incoherent": None}
 
 
-def _turn(joined: Joined) -> Iterable[Cells]:
+def _convert(joined: Joined) -> Iterable[Cells]:
     row = renamed(joined.cells, {"article": "document"})
     label = row.pop("label")
     if joined.record.stem in ("xsum", "samsum"):
@@ -24,8 +24,8 @@ GOFIGURE = Preset(
     about="GO FIGURE: factual or not as overall faithfulness; too incoherent is no vote",
     citation="Gabriel et al., 2021",
     licence="Apache-2.0",
-    parts=(
-        Part(
+    roles=(
+        FileRole(
             "rows",
             ("article", "summary", "label", "errors"),
             "human_eval/{xsum,samsum}.jsonl",
@@ -34,5 +34,5 @@ GOFIGURE = Preset(
     ),
     gives="overall.faithfulness",
     counts=(Count("xsum.jsonl", None, 250), Count("samsum.jsonl", None, 250)),
-    turn=_turn,
+    convert=_convert,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from pathlib import PurePath
 
-from summeter.data.presets.base import ROWS, Cells, Count, Joined, LayoutError, Part, Preset, Record, supported
+from summeter.data.presets.base import ROWS, Cells, Count, FileRole, Joined, LayoutError, Preset, Record, supported
 
 _DOMAINS = {"realsumm": "cnndm", "pyrxsum": "xsum"}
 """The corpus of each folder."""
@@ -29,7 +29,7 @@ def _fields(text: str) -> list[str]:
     return [field.strip() for field in text.split("\t") if field.strip()]
 
 
-def _turn(joined: Joined) -> Iterable[Cells]:
+def _convert(joined: Joined) -> Iterable[Cells]:
     texts = {name: str((joined.first(name) or {}).get("text", "")) for name in ("ids", "documents", "references")}
     facts = _fields(str((joined.first("key_facts") or {}).get("text", "")))
     labels = [supported(label, "labels") for label in _fields(str((joined.first("labels") or {}).get("text", "")))]
@@ -44,17 +44,17 @@ def _turn(joined: Joined) -> Iterable[Cells]:
     return [row | ({"domain": domain} if domain else {})]
 
 
-def _part(name: str, file: str) -> Part:
-    return Part(name, ("text",), file, key=_line, files=(file,), format="lines")
+def _part(name: str, file: str) -> FileRole:
+    return FileRole(name, ("text",), file, key=_line, files=(file,), format="lines")
 
 
 LITE3PYRAMID = Preset(
     name="lite3pyramid",
     about="Lite3Pyramid's REALSumm and PyrXSum: one label a key fact",
     citation="Zhang and Bansal, 2021: Finding a Balanced Degree of Automation for Summary Evaluation (EMNLP)",
-    parts=(
-        Part(ROWS, ("text",), "summaries/*.summary", files=("*.summary",), format="lines"),
-        Part(
+    roles=(
+        FileRole(ROWS, ("text",), "summaries/*.summary", files=("*.summary",), format="lines"),
+        FileRole(
             "labels", ("text",), "labels/*.label", key=_system_and_line, row_key=_system_and_line, files=("*.label",),
             format="lines",
         ),
@@ -65,5 +65,5 @@ LITE3PYRAMID = Preset(
     ),
     gives="key_facts, key_fact_labels",
     counts=(Count("data/REALSumm", 100, 2500), Count("data/PyrXSum", 100, 1000)),
-    turn=_turn,
+    convert=_convert,
 )  # fmt: skip

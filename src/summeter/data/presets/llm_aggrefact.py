@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from summeter.data.presets.base import Cells, Count, Joined, Part, Preset
+from summeter.data.presets.base import Cells, Count, FileRole, Joined, Preset
 from summeter.data.presets.claims import CLAIMS, claim_system, faithfulness
 from summeter.records import digest
 
 _LAYOUT = CLAIMS["llm-aggrefact"]
 
 
-def _turn(joined: Joined) -> Iterable[Cells]:
+def _convert(joined: Joined) -> Iterable[Cells]:
     row: Cells = _LAYOUT.row(joined.cells)
     human = faithfulness(row)
     dataset = row.get("dataset")
@@ -30,8 +30,8 @@ LLM_AGGREFACT = Preset(
     about="LLM-AggreFact: one claim a row, its label as overall faithfulness",
     citation="Tang et al., 2024",
     licence="CC BY-ND 4.0, for evaluation only (gated)",
-    parts=(Part("rows", ("doc", "claim", "label"), "data/dev-*.parquet, data/test-*.parquet"),),
+    roles=(FileRole("rows", ("doc", "claim", "label"), "data/dev-*.parquet, data/test-*.parquet"),),
     gives="overall.faithfulness",
     counts=(Count("dev", None, 30_420), Count("test", None, 29_320)),
-    turn=_turn,
+    convert=_convert,
 )

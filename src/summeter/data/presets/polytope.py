@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
-from summeter.data.presets.base import Cells, Count, Joined, LayoutError, Part, Preset, Record, never, renamed
+from summeter.data.presets.base import Cells, Count, FileRole, Joined, LayoutError, Preset, Record, never, renamed
 
 _FILE = "Human_Annotation_Summarization_"
 
@@ -15,7 +15,7 @@ def _segment(record: Record) -> Hashable:
     return record.file, int(number) if isinstance(number, float) and number.is_integer() else number
 
 
-def _turn(joined: Joined) -> Iterable[Cells]:
+def _convert(joined: Joined) -> Iterable[Cells]:
     row = renamed(joined.cells, {"Source": "document", "Target": "summary"})
     if row["ID"] == "":
         return []  # sums and notes below the table
@@ -24,7 +24,7 @@ def _turn(joined: Joined) -> Iterable[Cells]:
         raise LayoutError("Score", "is no number, as this layout has it; check the preset")
     issues = [
         {name: value for name, value in issue.cells.items() if name != "ID" and value != ""}
-        for issue in joined.part("issues")
+        for issue in joined.rows_of("issues")
         if issue.cells.get("Subtypes") not in (None, "")
     ]
     system = joined.record.stem.removeprefix(_FILE)
@@ -37,16 +37,16 @@ POLYTOPE = Preset(
     name="polytope",
     about="PolyTope's workbooks: the score of 0 to 100 as overall, the issues kept",
     citation="Huang et al., 2020",
-    parts=(
-        Part(
+    roles=(
+        FileRole(
             "rows",
             ("ID", "Source", "Target", "Score"),
             f"{_FILE}SYSTEM.xlsm (Scores per segment)",
             files=("Human_Annotation_Summarization_*.xlsm",),
         ),
-        Part("issues", ("ID", "Issue Types", "Subtypes"), "the sheet Error Log", key=_segment, needed=never),
+        FileRole("issues", ("ID", "Issue Types", "Subtypes"), "the sheet Error Log", key=_segment, needed=never),
     ),
     gives="overall.polytope",
     counts=(Count("eight of nine workbooks, each", 150, 150), Count("BART's", 68, 68)),
-    turn=_turn,
+    convert=_convert,
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, TypeAdapter
 
-from summeter.data.presets.base import ROWS, Cells, Count, Joined, LayoutError, Part, Preset, Text, renamed, taken
+from summeter.data.presets.base import ROWS, Cells, Count, FileRole, Joined, LayoutError, Preset, Text, renamed, taken
 
 
 class _Response(BaseModel):
@@ -25,7 +25,7 @@ _SETS = {"cnndm": "bottom_up", "xsum": "bart"}
 """The one system of each of the two files. Rows name neither: the file's name does."""
 
 
-def _turn(joined: Joined) -> Iterable[Cells]:
+def _convert(joined: Joined) -> Iterable[Cells]:
     row = renamed(joined.cells, {"article": "document"})
     column = "summary_sentences"
     answered = taken(row, column, _SENTENCES, "a list of {sentence, responses}")
@@ -56,12 +56,12 @@ QAGS = Preset(
     name="qags",
     about="QAGS's mturk files: yes and no per sentence and worker",
     citation="Wang et al., 2020: Asking and Answering Questions to Evaluate the Factual Consistency of Summaries (ACL)",
-    parts=(Part(ROWS, ("article", "summary_sentences"), "mturk_cnndm.jsonl or mturk_xsum.jsonl"),),
+    roles=(FileRole(ROWS, ("article", "summary_sentences"), "mturk_cnndm.jsonl or mturk_xsum.jsonl"),),
     gives="sentences, sentence_labels, domain, system",
     counts=(Count("mturk_cnndm.jsonl", 235, 235), Count("mturk_xsum.jsonl", 239, 239)),
     notes=(
         "articles of XSum begin with the gold summary, so that evaluators which read the document see the reference",
         "197 of the 235 articles of CNN/DM break off; texts are lower-cased but for the starts of sentences",
     ),
-    turn=_turn,
+    convert=_convert,
 )

@@ -10,9 +10,9 @@ from pydantic import BaseModel, TypeAdapter
 from summeter.data.presets.base import (
     Cells,
     Count,
+    FileRole,
     Joined,
     LayoutError,
-    Part,
     Preset,
     Text,
     formed,
@@ -31,7 +31,7 @@ class _Label(BaseModel):
 _LABELS = TypeAdapter(list[_Label])
 
 
-def _turn(joined: Joined) -> Iterable[Cells]:
+def _convert(joined: Joined) -> Iterable[Cells]:
     source = joined.first("sources")
     if source is None:
         raise LayoutError("source_id", "is in no source_info.jsonl; name that file as well")
@@ -67,11 +67,11 @@ RAGTRUTH = Preset(
     about="RAGTruth's summaries of good quality: hallucinated spans and their types",
     citation="Niu et al., 2024",
     licence="MIT",
-    parts=(
-        Part(
+    roles=(
+        FileRole(
             "rows", ("source_id", "model", "labels", "quality", "response"), "response.jsonl", files=("response.jsonl",)
         ),
-        Part(
+        FileRole(
             "sources",
             ("source_id", "task_type", "source_info"),
             "source_info.jsonl",
@@ -81,5 +81,5 @@ RAGTRUTH = Preset(
     ),
     gives="spans",
     counts=(Count("response.jsonl, summaries of any quality", 943, 5_658),),
-    turn=_turn,
+    convert=_convert,
 )

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from summeter.data.faults import Faults
 from summeter.data.formats import RECORD_ID
 from summeter.data.human import unnamed_votes
-from summeter.data.presets.base import ROWS, Cells, Count, Joined, LayoutError, Part, Preset, Record, python_list
+from summeter.data.presets.base import ROWS, Cells, Count, FileRole, Joined, LayoutError, Preset, Record, python_list
 
 STATEMENTS = 16
 """Statements in a HIT; those beyond a document's key facts are padding."""
@@ -161,7 +161,7 @@ def _articles(records: Sequence[Record]) -> dict[str, str]:
     return {str(record.line - 1): str(record.cells["text"]).strip() for record in records if record.file == chosen}
 
 
-def _turn(joined: Joined) -> Iterable[Cells]:
+def _convert(joined: Joined) -> Iterable[Cells]:
     cells = joined.cells
     facts: dict[str, str] = cells.pop("facts")
     text, answers, scores = cells.pop("text"), cells.pop("answers"), cells.pop("scores")
@@ -198,20 +198,20 @@ REALSUMM = Preset(
     about="REALSumm: votes on each key fact of 25 systems' summaries",
     licence="CC-BY-4.0",
     citation="Bhandari et al., 2020: Re-evaluating Evaluation in Text Summarization (EMNLP)",
-    parts=(
-        Part(
+    roles=(
+        FileRole(
             ROWS, (RECORD_ID, "system_summaries"), "scores_dicts/abs.pkl and ext.pkl", files=("abs.pkl", "ext.pkl"),
             format="pickle",
         ),
-        Part(
+        FileRole(
             "votes", ("Input.eventId", "Input.summary_text", "Input.qIdList", "Answer.S1Answer"),
             "SCU_rating_results_{abs,ext}_systems/*.csv", files=("SCU_rating_results_*_systems/*.csv",),
         ),
-        Part(
+        FileRole(
             "key_facts", ("eventId", "questionId", "questionText", "answer"), "SCUs_list.csv",
             files=("SCUs_list.csv",),
         ),
-        Part(
+        FileRole(
             "documents", ("text",), "selected_docs_for_human_eval/abs/ptr_generator/src.txt",
             files=("ptr_generator/src.txt", "src.txt"), format="lines",
         ),
@@ -219,6 +219,6 @@ REALSUMM = Preset(
     gives="key_facts, key_fact_labels, sentences",
     counts=(Count("all files", 100, 2500),),
     notes=("people voted 2:2 on some key facts; the authors count these ties as 0",),
-    turn=_turn,
+    convert=_convert,
     assemble=assemble,
 )  # fmt: skip

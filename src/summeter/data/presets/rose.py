@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from summeter.data.human import unnamed_votes
-from summeter.data.presets.base import LIST, TEXTS, Cells, Count, Joined, Part, Preset, Text, supported, taken
+from summeter.data.presets.base import LIST, TEXTS, Cells, Count, FileRole, Joined, Preset, Text, supported, taken
 
 CONFIGS = ("cnndm_test", "cnndm_validation", "cnndm_protocol_gpt3", "cnndm_protocol", "xsum", "samsum")
 _REFERENCE = "reference"
@@ -17,7 +17,7 @@ _ANNOTATIONS: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, dict[str, Any]
 _OUTPUTS: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Text | None])
 
 
-def _turn(joined: Joined) -> Iterator[Cells]:
+def _convert(joined: Joined) -> Iterator[Cells]:
     row = joined.cells
     annotations = taken(row, "annotations", _ANNOTATIONS, "an object of systems")
     outputs = taken(row, "system_outputs", _OUTPUTS, "an object of texts")
@@ -65,8 +65,8 @@ ROSE = Preset(
     about="RoSE: content units of the reference in each summary, and its scores",
     citation="Liu et al., 2023",
     licence="BSD-3-Clause",
-    parts=(
-        Part(
+    roles=(
+        FileRole(
             "rows",
             ("source", "reference", "reference_acus", "annotations", "system_outputs"),
             "CONFIG/data/*.parquet (branch refs/convert/parquet)",
@@ -81,6 +81,6 @@ ROSE = Preset(
         Count("cnndm_protocol", 100, 1_200),
         Count("cnndm_protocol_gpt3", 100, 400),
     ),
-    turn=_turn,
+    convert=_convert,
     ids_repeat=True,
 )

@@ -12,9 +12,9 @@ from collections.abc import Hashable, Iterable
 from pathlib import PurePath
 from typing import Any
 
-from summeter.data.presets.base import ROWS, Cells, Count, Joined, Part, Preset, Record, never
+from summeter.data.presets.base import ROWS, Cells, Count, FileRole, Joined, Preset, Record, never
 from summeter.data.presets.summeval import CITATION, EXPERTS
-from summeter.data.presets.summeval import turn as turn_summeval
+from summeter.data.presets.summeval import convert as convert_summeval
 
 _PAIR = re.compile(r"(M\d+)-(M\d+)_(\w+?)(_toggle)?")
 
@@ -35,13 +35,13 @@ def _row_key(record: Record) -> Hashable:
     return record.cells.get("model_id"), str(record.cells.get("id"))
 
 
-def _turn(joined: Joined) -> Iterable[Cells]:
+def _convert(joined: Joined) -> Iterable[Cells]:
     replies: dict[str, dict[str, Any]] = {}
-    for record in joined.part("replies"):
+    for record in joined.rows_of("replies"):
         model = PurePath(record.file).parent.parent.name
         replies.setdefault(model, {})[record.stem] = record.cells.get("resp")
     pairs: dict[tuple[str, str], Cells] = {}
-    for record in joined.part("pairs"):
+    for record in joined.rows_of("pairs"):
         if pair := _PAIR.fullmatch(record.stem):
             model = PurePath(record.file).parent.name
             pairs[model, record.stem] = {
@@ -49,7 +49,7 @@ def _turn(joined: Joined) -> Iterable[Cells]:
                 "output": record.cells.get("resp"),
                 **{name: value for name, value in record.cells.items() if name.startswith("human_score_")},
             }  # fmt: skip
-    for row in turn_summeval(joined):
+    for row in convert_summeval(joined):
         if replies:
             row["replies"] = replies
         if pairs:
@@ -61,15 +61,15 @@ SHEN2023 = Preset(
     name="shen2023",
     about="Shen et al.'s outputs: SummEval's ratings of 12 systems, with the LLM judges' replies",
     citation=f"Shen et al., 2023: Large Language Models are Not Yet Human-Level Evaluators (EMNLP); {CITATION}",
-    parts=(
-        Part(ROWS, (*EXPERTS.columns, "text"), "model_output_annotations/M*_outputs_annotations.jsonl",
+    roles=(
+        FileRole(ROWS, (*EXPERTS.columns, "text"), "model_output_annotations/M*_outputs_annotations.jsonl",
              files=("M*_outputs_annotations.jsonl",)),
-        Part("pairs", ("id", "resp"), "comp_res/MODEL/Ma-Mb_DIM[_toggle].result", key=_reply_key, row_key=_row_key,
+        FileRole("pairs", ("id", "resp"), "comp_res/MODEL/Ma-Mb_DIM[_toggle].result", key=_reply_key, row_key=_row_key,
              needed=never, files=("*.result",), format="jsonl"),
-        Part("replies", ("id", "resp"), "eval_model_generations/MODEL/eval_Mx_generations/DIM_METHOD.txt",
+        FileRole("replies", ("id", "resp"), "eval_model_generations/MODEL/eval_Mx_generations/DIM_METHOD.txt",
              key=_reply_key, row_key=_row_key, needed=never, files=("eval_M*_generations/*.txt",), format="jsonl"),
     ),
     gives="ratings, crowd_ratings, references; replies, head_to_head (kept as columns)",
     counts=(Count("12 systems", 100, 1200),),
-    turn=_turn,
+    convert=_convert,
 )  # fmt: skip

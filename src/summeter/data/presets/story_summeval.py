@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
-from summeter.data.presets.base import Cells, Count, Joined, LayoutError, Part, Preset, Record, never
+from summeter.data.presets.base import Cells, Count, FileRole, Joined, LayoutError, Preset, Record, never
 from summeter.data.presets.claims import CLAIMS, claim_system, faithfulness
 
 
@@ -12,7 +12,7 @@ def _story(record: Record) -> Hashable:
     return tuple(str(record.cells.get(column)).strip().lower() for column in ("source", "text_id"))
 
 
-def _turn(joined: Joined) -> Iterable[Cells]:
+def _convert(joined: Joined) -> Iterable[Cells]:
     layout = CLAIMS["story-summeval"]
     row: Cells = layout.row(joined.cells)
     human = faithfulness(row, layout.column("label", joined.cells))
@@ -35,10 +35,10 @@ STORY_SUMMEVAL = Preset(
     about="story-summeval: factual or not, as overall faithfulness, with the stories",
     citation="Scire et al., 2024",
     licence="CC BY-NC-SA 4.0",
-    parts=(
-        Part("rows", ("summary", "label|factual", "text_id", "source"), "data/val.jsonl, data/test.jsonl"),
-        Part("stories", ("source", "text_id", "text"), "stories (source, text_id, text)", key=_story, needed=never),
-        Part(
+    roles=(
+        FileRole("rows", ("summary", "label|factual", "text_id", "source"), "data/val.jsonl, data/test.jsonl"),
+        FileRole("stories", ("source", "text_id", "text"), "stories (source, text_id, text)", key=_story, needed=never),
+        FileRole(
             "gutenberg",
             ("id", "text"),
             "manu/project_gutenberg's files",
@@ -46,7 +46,7 @@ STORY_SUMMEVAL = Preset(
             row_key=("text_id",),
             needed=never,
         ),
-        Part(
+        FileRole(
             "wikisource",
             ("title", "text", "url"),
             "wikimedia/wikisource's files",
@@ -57,5 +57,5 @@ STORY_SUMMEVAL = Preset(
     ),
     gives="overall.faithfulness",
     counts=(Count("val.jsonl", None, 40), Count("test.jsonl", None, 279)),
-    turn=_turn,
+    convert=_convert,
 )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from summeter.data.formats import RECORD_ID
-from summeter.data.presets.base import LIST, TEXTS, Cells, Count, Joined, Part, Preset, renamed, supported, taken
+from summeter.data.presets.base import LIST, TEXTS, Cells, Count, FileRole, Joined, Preset, renamed, supported, taken
 from summeter.data.presets.claims import faithfulness
 
 _STRAY = re.compile(r'(?<=\.",) "(?=[ \t]*\r?$)', re.MULTILINE)
@@ -27,7 +27,7 @@ def repair(text: str, warn: Callable[[int, str], None]) -> str:
     return text
 
 
-def _turn(joined: Joined) -> Iterable[Cells]:
+def _convert(joined: Joined) -> Iterable[Cells]:
     row = renamed(joined.cells, {"story": "document", "model": "system", "story-id": "doc_id", "split": "cut"})
     sentences = taken(row, "summary", TEXTS, "a list of texts")
     human: dict[str, Any] = faithfulness(row)
@@ -47,8 +47,8 @@ STORYSUMM = Preset(
     about="StorySumm: faithful or not by summary and by sentence (1 = fine)",
     citation="Subbiah et al., 2024",
     licence="MIT",
-    parts=(
-        Part(
+    roles=(
+        FileRole(
             "rows",
             ("story", "summary", "errors", "label", "story-id", "model", RECORD_ID),
             "storysumm.json",
@@ -57,6 +57,6 @@ STORYSUMM = Preset(
     ),
     gives="overall.faithfulness, sentence_labels",
     counts=(Count("storysumm.json", 32, 96),),
-    turn=_turn,
+    convert=_convert,
     repair=repair,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from summeter.data.presets.base import Cells, Joined, Part, Preset
+from summeter.data.presets.base import Cells, FileRole, Joined, Preset
 from summeter.data.presets.claims import CLAIMS, claim_system, faithfulness
 
 _LAYOUT = CLAIMS["summac"]
@@ -12,7 +12,7 @@ _IDS = (*_LAYOUT.columns["id"], "ID")
 """What the six sets call their documents; Polytope's `ID` differs by system, so that it is no key."""
 
 
-def _turn(joined: Joined) -> Iterable[Cells]:
+def _convert(joined: Joined) -> Iterable[Cells]:
     row: Cells = _LAYOUT.row(joined.cells)
     human = faithfulness(row)
     own_id = next((row[name] for name in _IDS if row.get(name) not in (None, "")), None)
@@ -28,8 +28,8 @@ SUMMAC = Preset(
     about="The SummaC benchmark's rows: the label as overall faithfulness",
     citation="Laban et al., 2022",
     licence="Apache-2.0 (the package)",
-    parts=(Part("rows", ("document", "claim", "label"), "rows written out with the package's SummaCBenchmark"),),
+    roles=(FileRole("rows", ("document", "claim", "label"), "rows written out with the package's SummaCBenchmark"),),
     gives="overall.faithfulness",
-    turn=_turn,
+    convert=_convert,
     ids_repeat=True,
 )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from summeter.data.presets.base import Cells, Joined, Part, Preset, renamed
+from summeter.data.presets.base import Cells, FileRole, Joined, Preset, renamed
 from summeter.data.presets.claims import faithfulness
 from summeter.records import digest
 
 
-def _turn(joined: Joined) -> Iterable[Cells]:
+def _convert(joined: Joined) -> Iterable[Cells]:
     row = renamed(joined.cells, {"doc": "document", "id": "system", "split": "cut"})
     human = faithfulness(row)
     stem = joined.record.stem
@@ -24,8 +24,8 @@ SUMMEDITS = Preset(
     about="SummEdits: one edited summary a row, its label as overall faithfulness",
     citation="Laban et al., 2023",
     licence="Apache-2.0 (on the hub: CC BY 4.0)",
-    parts=(
-        Part(
+    roles=(
+        FileRole(
             "rows",
             ("id", "doc", "summary", "original_summary", "label", "edit_types"),
             "summedits_DOMAIN.json",
@@ -33,5 +33,5 @@ SUMMEDITS = Preset(
         ),
     ),
     gives="overall.faithfulness",
-    turn=_turn,
+    convert=_convert,
 )

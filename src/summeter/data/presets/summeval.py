@@ -19,9 +19,9 @@ from summeter.data.presets.base import (
     Articles,
     Cells,
     Count,
+    FileRole,
     Joined,
     LayoutError,
-    Part,
     Preset,
     formed,
     renamed,
@@ -42,7 +42,7 @@ def hash_of(cells: Cells) -> str | None:
     return str(cells["id"]).rpartition("-")[2]
 
 
-def turn(joined: Joined) -> Iterable[Cells]:
+def convert(joined: Joined) -> Iterable[Cells]:
     """Flat rows of any of the forms."""
     if "machine_summaries" in joined.cells:
         return _by_document(joined)
@@ -91,21 +91,21 @@ def _with_means(joined: Joined) -> Cells:
     return {**row, "human": {"ratings": taken(row, "scores", _SCORES, "an object of means")}}
 
 
-EXPERTS = Part(ROWS, ("id", "model_id", "decoded"), "model_annotations.aligned.jsonl (or .paired, .scored)")
+EXPERTS = FileRole(ROWS, ("id", "model_id", "decoded"), "model_annotations.aligned.jsonl (or .paired, .scored)")
 CITATION = "Fabbri et al., 2021: SummEval: Re-evaluating Summarization Evaluation (TACL)"
 SUMMEVAL = Preset(
     name="summeval",
     about="SummEval, paired or with --documents: expert ratings, and crowd ratings apart",
     licence="MIT",
     citation=CITATION,
-    parts=(
+    roles=(
         EXPERTS,
-        Part(ROWS, ("machine_summaries", "human_summaries", "text"), "mteb/summeval (expert means)"),
-        Part(ROWS, ("system_id", "source", "system_output", "scores"), "summeval.json of G-Eval (expert means)"),
+        FileRole(ROWS, ("machine_summaries", "human_summaries", "text"), "mteb/summeval (expert means)"),
+        FileRole(ROWS, ("system_id", "source", "system_output", "scores"), "summeval.json of G-Eval (expert means)"),
     ),
     articles=Articles("CNN/DailyMail's stories, by the hash in `id`,", hash_of),
     gives="ratings, crowd_ratings, references",
     counts=(Count("aligned and aligned.paired", 100, 1600), Count("aligned.scored", 100, 1700)),
     notes=("in 13 documents systems share a text; summaries are tokenised, some are lower-cased",),
-    turn=turn,
+    convert=convert,
 )

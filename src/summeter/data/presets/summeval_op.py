@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter
 
 from summeter.data.human import unnamed_votes
-from summeter.data.presets.base import Cells, Count, Joined, LayoutError, Part, Preset, Record, Text, never, taken
+from summeter.data.presets.base import Cells, Count, FileRole, Joined, LayoutError, Preset, Record, Text, never, taken
 
 _CODES = ("fl", "co", "re", "fa", "ac", "sc", "sp")
 """Fluency, coherence, relevance, faithfulness, aspect coverage, sentiment consistency, specificity."""
@@ -24,7 +24,7 @@ _SUMMARIES = TypeAdapter(dict[str, _Summary])
 _REVIEWS: TypeAdapter[dict[str, str]] = TypeAdapter(dict[str, Text])
 
 
-def _turn(joined: Joined) -> Iterator[Cells]:
+def _convert(joined: Joined) -> Iterator[Cells]:
     row = joined.cells
     summaries = taken(row, "summaries", _SUMMARIES, "an object of {summary, dimensions}")
     reviews = taken(row, "reviews", _REVIEWS, "an object of texts")
@@ -71,9 +71,9 @@ SUMMEVAL_OP = Preset(
     about="SummEval-OP: seven dimensions of 1 to 5, three votes each",
     citation="Siledar et al., 2024",
     licence="MIT",
-    parts=(
-        Part("rows", ("reviews", "summaries"), "summeval-op.jsonl", files=("summeval-op.jsonl",)),
-        Part(
+    roles=(
+        FileRole("rows", ("reviews", "summaries"), "summeval-op.jsonl", files=("summeval-op.jsonl",)),
+        FileRole(
             "votes",
             ("reviews", "summaries", *_CODES),
             "summeval-op-detailed.jsonl",
@@ -84,5 +84,5 @@ SUMMEVAL_OP = Preset(
     ),
     gives="overall by dimension; with the detailed file also ratings",
     counts=(Count("summeval-op.jsonl", 32, 416),),
-    turn=_turn,
+    convert=_convert,
 )

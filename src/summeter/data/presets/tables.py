@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from summeter.data.presets.base import ROWS, Cells, Joined, Part, Preset, never
+from summeter.data.presets.base import ROWS, Cells, FileRole, Joined, Preset, never
 
 _TARGET = ("rival", "unit", "index", "list_id")
 
 
-def _turn(joined: Joined) -> Iterable[Cells]:
+def _convert(joined: Joined) -> Iterable[Cells]:
     row = {**(joined.first("documents") or {}), **joined.cells}
     row.pop("splitter", None)
-    if judgments := [_judgment(record.cells) for record in joined.part("judgments")]:
+    if judgments := [_judgment(record.cells) for record in joined.rows_of("judgments")]:
         row["human"] = {"judgments": judgments}
     return [row]
 
@@ -32,15 +32,30 @@ def _lacks_document(cells: Mapping[str, Any]) -> bool:
 TABLES = Preset(
     name="tables",
     about="What `summeter data export` writes: texts and judgments, each judgment a row",
-    parts=(
-        Part(ROWS, ("doc_id", "system", "summary"), "rows.jsonl (.parquet) or summaries/SPLIT.parquet",
-             files=("summaries/*.parquet", "part-*.jsonl")),
-        Part("documents", ("doc_id", "document"), "documents/SPLIT.parquet", key=("doc_id",), needed=_lacks_document,
-             files=("documents/*.parquet",)),
-        Part("judgments", ("judgment_set", "doc_id", "system", "aspect", "judge", "signature"),
-             "rows.judgments.jsonl (.parquet) or judgments/SPLIT.parquet", key=("doc_id", "system"), needed=never,
-             files=("judgments/*.parquet", "judgments/*.jsonl")),
+    roles=(
+        FileRole(
+            ROWS,
+            ("doc_id", "system", "summary"),
+            "rows.jsonl (.parquet) or summaries/SPLIT.parquet",
+            files=("summaries/*.parquet", "part-*.jsonl"),
+        ),
+        FileRole(
+            "documents",
+            ("doc_id", "document"),
+            "documents/SPLIT.parquet",
+            key=("doc_id",),
+            needed=_lacks_document,
+            files=("documents/*.parquet",),
+        ),
+        FileRole(
+            "judgments",
+            ("judgment_set", "doc_id", "system", "aspect", "judge", "signature"),
+            "rows.judgments.jsonl (.parquet) or judgments/SPLIT.parquet",
+            key=("doc_id", "system"),
+            needed=never,
+            files=("judgments/*.parquet", "judgments/*.jsonl"),
+        ),
     ),
     gives="every field, and all judgment sets",
-    turn=_turn,
-)  # fmt: skip
+    convert=_convert,
+)

@@ -10,9 +10,9 @@ from summeter.data.presets.base import (
     Articles,
     Cells,
     Count,
+    FileRole,
     Joined,
     LayoutError,
-    Part,
     Preset,
     Record,
     never,
@@ -32,7 +32,7 @@ def _index(record: Record) -> int:
         raise LayoutError("sent_idx", "is no whole number, as this layout has it; check the preset") from None
 
 
-def _turn(joined: Joined) -> Iterable[Cells]:
+def _convert(joined: Joined) -> Iterable[Cells]:
     rows = sorted(joined.rows, key=_index)
     if (places := [_index(record) for record in rows]) != list(range(1, len(rows) + 1)):
         listed = ", ".join(map(str, places))
@@ -84,14 +84,14 @@ TOFUEVAL = Preset(
     about="TofuEval: yes and no per sentence (yes = consistent), error types, key points",
     citation="Tang et al., 2024",
     licence="MIT-0",
-    parts=(
-        Part(
+    roles=(
+        FileRole(
             "rows",
             (*_SUMMARY, "sent_idx", "summ_sent", "sent_label"),
             "factual_consistency/{mediasum,meetingbank}_factual_eval_{dev,test}.csv",
             files=("*_factual_eval_*.csv",),
         ),
-        Part(
+        FileRole(
             "key_points",
             (*_TOPIC, "key_points"),
             "completeness/*_completeness_final.csv",
@@ -106,5 +106,5 @@ TOFUEVAL = Preset(
     gives="sentence_labels, sentence_error_types; with the key points also key_facts",
     counts=(Count("mediasum_factual_eval_*.csv", 150, 893), Count("meetingbank_factual_eval_*.csv", 150, 884)),
     group=_SUMMARY,
-    turn=_turn,
+    convert=_convert,
 )

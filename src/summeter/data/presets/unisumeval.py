@@ -11,8 +11,8 @@ from summeter.data.presets.base import (
     TEXTS,
     Cells,
     Count,
+    FileRole,
     Joined,
-    Part,
     Preset,
     inverted,
     python_list,
@@ -29,7 +29,7 @@ _LISTS = (
 _SUCCESS = "success"
 
 
-def _turn(joined: Joined) -> Iterable[Cells]:
+def _convert(joined: Joined) -> Iterable[Cells]:
     cells = {**(joined.first("key_facts") or {}), **joined.cells}
     state = cells.get("summary_success_state", _SUCCESS)
     if state != _SUCCESS:
@@ -74,9 +74,9 @@ UNISUMEVAL = Preset(
     name="unisumeval",
     about="UniSumEval's two files: hallucination labels turned round, key facts and their labels",
     citation="Lee et al., 2024: UniSumEval: Towards Unified, Fine-Grained, Multi-Dimensional Summarization Evaluation",
-    parts=(
-        Part(ROWS, ("uid", "model", "summary", "fact_verification_label"), "data/unisumeval_faithfulness.jsonl"),
-        Part(
+    roles=(
+        FileRole(ROWS, ("uid", "model", "summary", "fact_verification_label"), "data/unisumeval_faithfulness.jsonl"),
+        FileRole(
             "key_facts", ("uid", "model", "keyfact", "keyfact_label"), "data/unisumeval_keyfact.jsonl",
             key=("uid", "model"), needed=_lacks_key_facts,
         ),
@@ -84,5 +84,5 @@ UNISUMEVAL = Preset(
     gives="sentence_labels, sentence_error_types, key_facts, key_fact_labels, conciseness_labels, overall",
     counts=(Count("both files", 225, 2025),),
     notes=("labels are majorities of three people: single votes were not released",),
-    turn=_turn,
+    convert=_convert,
 )  # fmt: skip

@@ -9,9 +9,9 @@ from summeter.data.presets.base import (
     Articles,
     Cells,
     Count,
+    FileRole,
     Joined,
     LayoutError,
-    Part,
     Preset,
     Record,
     label_of,
@@ -26,7 +26,7 @@ _SCORED = {"bert_withckpt": "berts2s", "bert_nockpt": "trans2s"}
 """What eval_scores calls systems that the annotations name otherwise, in lower case."""
 
 
-def _turn(joined: Joined) -> Iterable[Cells]:
+def _convert(joined: Joined) -> Iterable[Cells]:
     summary = joined.cells.get("summary")
     if not isinstance(summary, str):
         raise LayoutError("summary", "is not a text, as this layout has it; check the preset")
@@ -60,7 +60,7 @@ def _turn(joined: Joined) -> Iterable[Cells]:
     }
     if placed:  # spans that lack one would say that its annotator found nothing
         human["spans"] = spans
-    if factual := {str(record.cells.get("worker_id")): _factual(record) for record in joined.part("factuality")}:
+    if factual := {str(record.cells.get("worker_id")): _factual(record) for record in joined.rows_of("factuality")}:
         human["overall"] = {"factual": factual}
     row: Cells = {
         "doc_id": joined.cells["bbcid"],
@@ -101,14 +101,14 @@ XSUMFAITH = Preset(
     about="XSumFaith: hallucinated spans by person, and whether the summary is factual",
     citation="Maynez et al., 2020",
     licence="CC BY 4.0",
-    parts=(
-        Part(
+    roles=(
+        FileRole(
             "rows",
             (*_KEY, "summary", "hallucination_type", "hallucinated_span", "worker_id"),
             "hallucination_annotations_xsum_summaries.csv",
             files=("hallucination_annotations_xsum_summaries.csv",),
         ),
-        Part(
+        FileRole(
             "factuality",
             (*_KEY, "is_factual", "worker_id"),
             "factuality_annotations_xsum_summaries.csv",
@@ -116,7 +116,7 @@ XSUMFAITH = Preset(
             key=_KEY,
             needed=never,
         ),
-        Part(
+        FileRole(
             "scores",
             ("system_bbcid",),
             "eval_scores_xsum_summaries.csv",
@@ -130,5 +130,5 @@ XSUMFAITH = Preset(
     gives="sentence_labels, sentence_error_types, spans; with the factuality file also overall.factual",
     counts=(Count("hallucination_annotations_xsum_summaries.csv", 500, 2_500),),
     group=_KEY,
-    turn=_turn,
+    convert=_convert,
 )

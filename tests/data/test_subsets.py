@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from summeter.cli.main import main
 from summeter.data.dataset import Dataset, load
 from summeter.data.duplicates import near_duplicates
-from summeter.data.parts import sample, save_split, split
+from summeter.data.subsets import sample, save_split, split
 from summeter.records import UsageError
 
 SHARES = {"train": 0.8, "dev": 0.1, "test": 0.1}
