@@ -309,7 +309,7 @@ def _take(folder: Path, chain: Chain) -> None:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Nobody else runs a benchmark in this folder."""
+    """Hold the lock of the folder: one process runs its benchmark at a time."""
     import fcntl
 
     with (folder / ".lock").open("wb") as file:

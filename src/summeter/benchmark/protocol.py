@@ -147,7 +147,7 @@ class Config(JudgeSettings):
         return Benchmark(found.data, [judge for judge in found.released.values() if judge], found.tally.lines())
 
     def measure(self, benchmark: Benchmark, judges: Sequence[Any]) -> Study:
-        """The tables of the protocol. Raises UsageError where there is nobody to measure."""
+        """The tables of the protocol. Raises UsageError without judges."""
         if not judges:
             raise UsageError("nothing to measure: name evaluators, runs, or columns of scores")
         rules = self.rules()

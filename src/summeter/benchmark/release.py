@@ -4,7 +4,7 @@
                documents.jsonl . summaries.jsonl . keyfacts.jsonl . judgments/SET.jsonl . dataset.json
                parquet/SPLIT/{documents,summaries,judgments}.parquet . fetch_documents.py
 
-The folder is a dataset folder: whatever reads one reads a release. Times, run ids and the secret behind the pseudonyms
+The folder is a dataset folder. Times, run ids and the secret behind the pseudonyms
 lie outside it. `summeter.benchmark.verify` computes again what it says of itself.
 """
 
@@ -117,7 +117,7 @@ def _step(inputs: Inputs, settings: ReleaseSettings, place: Place) -> Result:
 
 
 def _secret(given: Path | None, own: Path) -> bytes:
-    """The content of the secret's file; one is drawn where nobody gave one."""
+    """The content of the secret's file; a random one is made where none is given."""
     path = own if given is None else given
     if given is None and not own.exists():
         with os.fdopen(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:

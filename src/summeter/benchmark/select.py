@@ -100,8 +100,8 @@ class SelectSettings(StepSettings):
 
 
 class TextVerdict(NamedTuple):
-    """What a detector said of a text: how many summaries, how many of these with an error and without a full verdict;
-    and of the units judged (sentences, claims), how many have an error and how many failed."""
+    """The verdict on a text: the number of its summaries, of those with an error and of those without a full verdict;
+    and of the units judged (sentences, claims), the number judged, with an error, and failed."""
 
     document_id: str
     summaries: int
@@ -145,7 +145,7 @@ def text_verdicts(
             by_summary[key].append(judgment)
     if not any(by_summary.values()):
         there = f"its aspects are: {', '.join(sorted(aspects))}" if aspects else "it has no judgments"
-        raise UsageError(f"the detector says nothing about {aspect!r} of these summaries; {there}")
+        raise UsageError(f"the detector gives no {aspect!r} of these summaries; {there}")
     verdicts = {}
     for document, summaries in data.items():
         units = [
@@ -274,12 +274,12 @@ def _judge(
 def select(inputs: Inputs, settings: SelectSettings, place: Place) -> Result:
     """Choose texts of each source from those that lead summarizers into errors; the others are left out.
 
-    Raises UsageError where nobody has looked for errors, or no text has one.
+    Raises UsageError where no detector has judged the summaries, or no text has an error.
     """
     del place
     data = inputs.dataset
     if DETECTOR not in data.judgment_sets:
-        raise UsageError(f"nobody has looked for errors: there is no judgment set {DETECTOR!r}; detect them first")
+        raise UsageError(f"there is no judgment set {DETECTOR!r}; run the step `detect` first")
     summarizers = _summarizers(inputs)
     first = text_verdicts(data, data.judgments(DETECTOR), aspect=settings.aspect, systems=summarizers)
     second = None

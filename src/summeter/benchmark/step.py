@@ -212,7 +212,7 @@ class Step(Generic[S]):
 
 
 class WaitingError(SummeterError):
-    """A step waits for people: what to do is said, the same command carries on."""
+    """A step waits for people: the message says what to do, and the same command carries on."""
 
     exit_code: ClassVar[int] = 130
 
