@@ -1,4 +1,4 @@
-"""`bench redact`: one entity one number in all texts, labels where they belong, a person's table, and what is left."""
+"""The step `redact`: one entity one number in all texts, labels where they belong, a table for a person, leaks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`bench source`: several sources become one dataset; what is left out is counted, and the seed draws the sample."""
+"""The step `source`: several sources become one dataset; what is left out is counted, and the seed draws the sample."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Add the texts that this release may not pass on: python fetch_documents.py --texts TEXTS -o FOLDER
 
-TEXTS is a JSON Lines file with `text` (the documents.jsonl of `summeter bench source`, say), or a folder of text files:
+TEXTS is a JSON Lines file with `text` (the documents.jsonl of the step `source`, say), or a folder of text files:
 a text is known by the SHA-256 that the release names, whatever its file is called. Without --texts, a text is fetched
 from its origin where that is an address. FOLDER becomes a copy of the release with the texts; needs Python alone.
 """

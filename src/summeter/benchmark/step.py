@@ -6,7 +6,7 @@ A step's folder is a dataset folder with two files more:
     dropped.jsonl   what the step left out, and why (where it left something out)
 
 Where a document is from stands in its `extra` (`source`, `origin`, `licence`, `share`, `language`, `words`, `length`,
-`kind`), as `bench source` wrote it. A step's folder holds no time and no absolute path: the same input, settings and
+`kind`), as the step `source` wrote it. A step's folder holds no time and no absolute path: the same input, settings and
 seed give the same bytes. It appears whole or not at all. What a step keeps to carry on after a kill (calls, runs,
 campaigns) lies in `work/STEP` beside the folder; times and errors lie in `log.jsonl` there.
 """

@@ -1,4 +1,4 @@
-"""`bench redact`: personal data of documents, summaries, references and key facts become numbered placeholders.
+"""The step `redact`: personal data of documents, summaries, references and key facts become numbered placeholders.
 
 One entity has one number in all texts of a document. Labels stay with what they are about: spans of evidence and
 claims move with the text, lists of key facts get the id of their new texts, reasons are masked as well.
