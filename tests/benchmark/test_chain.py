@@ -69,7 +69,7 @@ def _keep(inputs: Inputs, settings: Shortest, place: Place) -> Result:
     return Result(data.with_documents(order[: settings.documents]), gone, packages=("pydantic",), finish=finish)
 
 
-STEP = Step("shortest", "keeps the shortest documents", Shortest, _keep)
+STEP = Step("shortest", Shortest, _keep)
 
 
 @pytest.fixture

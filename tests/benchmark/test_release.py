@@ -175,7 +175,7 @@ def test_neither_folders_nor_idle_annotators_are_named(source: Path, tmp_path: P
         campaign: dict[str, Any]
 
     chosen = Paths(campaign={"platform": {"accounts": ["idle.person", "cleo"]}})
-    run_step(Step("annotate", "people", Paths, people), source, tmp_path / "annotate", chosen)
+    run_step(Step("annotate", Paths, people), source, tmp_path / "annotate", chosen)
     run_step(STEP, tmp_path / "annotate", tmp_path / "release", settings(tmp_path))
     assert verify(tmp_path / "release") == []
     everything = b"".join(file.read_bytes() for file in (tmp_path / "release").rglob("*") if file.is_file())
@@ -205,7 +205,7 @@ def test_an_account_named_like_anything_else_is_replaced_only_where_it_is_an_acc
     private = {"codes": {"completed": "C0DE77"}, "hosts": ["study.example"]}
     campaign = {"aspect": account, "platform": {"accounts": [account, "worker-77"]}, **private}
     chosen = People(campaign=campaign, models={"judge": "openai/m", "aster": "openai/m"})
-    made = run_step(Step("annotate", "people", People, people), source, tmp_path / "annotate", chosen)
+    made = run_step(Step("annotate", People, people), source, tmp_path / "annotate", chosen)
     run_step(STEP, tmp_path / "annotate", tmp_path / "release", settings(tmp_path))
     assert verify(tmp_path / "release") == []
     record = read_manifest(tmp_path / "release").history[-1]

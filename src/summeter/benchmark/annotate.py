@@ -673,4 +673,4 @@ def _why(change: Change) -> str:
     return "; ".join(part for part in (*parts, *by) if part)
 
 
-STEP = Step("annotate", "people judge the summaries and key facts in campaigns", AnnotateSettings, _step, changed)
+STEP = Step("annotate", AnnotateSettings, _step, changed)

@@ -198,4 +198,4 @@ def _step(inputs: Inputs, settings: FactsSettings, place: Place) -> Result:
     )
 
 
-STEP = Step("facts", "models propose key facts of every document and vote on them", FactsSettings, _step)
+STEP = Step("facts", FactsSettings, _step)

@@ -306,4 +306,4 @@ def _without_folders(value: Any) -> Any:
     return [_without_folders(each) for each in value] if isinstance(value, Iterable) else value
 
 
-STEP = Step("release", "writes what others get: data, tables, card, datasheet", ReleaseSettings, _step)
+STEP = Step("release", ReleaseSettings, _step)

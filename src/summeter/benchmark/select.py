@@ -371,5 +371,5 @@ def _strata(
         yield row
 
 
-DETECT = Step("detect", "an evaluator looks for errors in all summaries", DetectSettings, detect)
-SELECT = Step("select", "texts that lead summarizers into errors, sampled", SelectSettings, select)
+DETECT = Step("detect", DetectSettings, detect)
+SELECT = Step("select", SelectSettings, select)

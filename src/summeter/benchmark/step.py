@@ -199,12 +199,13 @@ S = TypeVar("S", bound=StepSettings)
 
 @dataclass(frozen=True)
 class Step(Generic[S]):
-    """A step: its name, what it does in a few words, its settings, and the function that does it. `changed` is given
-    the work folder and the manifest of a finished step, and returns why the work folder makes it stale, else None.
-    `reads` is `documents` for a step whose input needs no summaries."""
+    """A step: its name, its settings, and the function that does it.
+
+    `changed` is given the work folder and the manifest of a finished step, and returns why the work folder makes it
+    stale, else None. `reads` is `documents` for a step whose input needs no summaries.
+    """
 
     name: str
-    about: str
     settings: type[S]
     run: Callable[[Inputs, S, Place], Result]
     changed: Callable[[Path, Manifest], str | None] | None = None

@@ -333,10 +333,4 @@ def _result(written: Sequence[Written], settings: SummarizeSettings, template: T
     )
 
 
-STEP = Step(
-    "summarize",
-    "several models summarize every document, at one length",
-    SummarizeSettings,
-    summarize,
-    reads="documents",
-)
+STEP = Step("summarize", SummarizeSettings, summarize, reads="documents")

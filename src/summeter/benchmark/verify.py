@@ -349,4 +349,4 @@ def _step(inputs: Inputs, settings: VerifySettings, place: Place) -> Result:
     return Result(counts={"files": report["files"]})
 
 
-STEP = Step("verify", "builds the release again, and compares", VerifySettings, _step)
+STEP = Step("verify", VerifySettings, _step)

@@ -255,4 +255,4 @@ def _sampled(drafts: Sequence[_Draft], settings: SourceSettings, left_out: list[
     return [draft for draft in drafts if draft.document.id in drawn]
 
 
-STEP = Step("source", "raw documents, cleaned and sampled", SourceSettings, build)
+STEP = Step("source", SourceSettings, build)

@@ -289,4 +289,4 @@ def _waiting(path: Path, more: str) -> WaitingError:
     )
 
 
-STEP = Step("redact", "personal data become numbered placeholders", RedactSettings, redact)
+STEP = Step("redact", RedactSettings, redact)
