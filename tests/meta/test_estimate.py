@@ -71,7 +71,7 @@ class TestEstimate:
         gaps = [None if one is None or two is None else one - two
                 for one, two in zip(human["a"], human["b"], strict=True)]  # fmt: skip
         got = labels_needed(gaps, a - b, 0.2, 0.95, 0.8)
-        assert (row.value, row.details["human_only"], row.details["pool"]) == (got.labels, got.human_only, 50)
+        assert (row.value, row.details["human_only"], row.details["pool"]) == (got.value, got.details["human_only"], 50)
         assert (row.details["power"], row.details["difference"]) == (0.8, 0.2)
 
     def test_labels_are_planned_at_the_level_that_settles(self) -> None:
@@ -83,7 +83,7 @@ class TestEstimate:
         row = study.one(statistic="labels_needed", pair="a-b")
         gaps = [None if x is None or y is None else x - y for x, y in zip(human["a"], human["b"], strict=True)]
         got = labels_needed(gaps, np.subtract(table["a"], table["b"]), 0.1, 1 - 0.05 / 3, 0.8)
-        assert (row.value, row.details["human_only"]) == (got.labels, got.human_only)
+        assert (row.value, row.details["human_only"]) == (got.value, got.details["human_only"])
 
     def test_only_the_pairs_asked_for(self) -> None:
         table: Table = {s: [1, 2, 3, 4] for s in "abc"}

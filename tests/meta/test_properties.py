@@ -11,20 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from meta.duels import duel, sound
 from meta.makers import judgment, people, ratings
+from meta.studies import STUDIES
 
 from summeter.data.dataset import load
-from summeter.meta import (
-    card,
-    compare_by_people,
-    compare_evaluators,
-    compare_systems,
-    correlate,
-    errors,
-    prefer,
-    reliability,
-    self_consistency,
-    stability,
-)
+from summeter.meta import card, compare_systems, errors, prefer
 from summeter.meta.results import Study
 from summeter.records import Judgment, UsageError
 
@@ -56,30 +46,7 @@ def held(study: Callable[[], Study]) -> None:
         assert "nan" not in f"{row.reason} {row.details.get('verdict')}".split()
 
 
-PAIRED: dict[str, Callable[[list[Judgment], list[Judgment]], Study]] = {
-    "compare_systems": lambda one, _: compare_systems(one, **FEW),
-    "compare_systems by document": lambda one, _: compare_systems(one, by="document", documents="all", **FEW),
-    "compare_by_people": lambda _, gold: compare_by_people(gold, **FEW),
-    "compare_evaluators": lambda one, gold: compare_evaluators(one, gold, **FEW),
-    "compare_evaluators by system": lambda one, gold: compare_evaluators(one, gold, by="system", **FEW),
-    "compare_evaluators of systems": lambda one, gold: compare_evaluators(one, gold, level="system", **FEW),
-    "compare_evaluators of documents": lambda one, gold: compare_evaluators(
-        one, gold, level="document", coefficient="spearman", **FEW
-    ),
-    "compare_evaluators averaged": lambda one, gold: compare_evaluators(one, gold, average="document", **FEW),
-    "prefer": lambda one, gold: prefer(one, gold, resamples=20),
-    "prefer by system": lambda one, gold: prefer(one, gold, by="system", prior=1.0, resamples=20),
-    "prefer alone": lambda _, gold: prefer(None, gold, resamples=20),
-    "stability": lambda one, gold: stability(one, gold, resamples=20),
-    "reliability": lambda one, gold: reliability(one, gold, tolerance=0.5, resamples=20),
-    "self_consistency": lambda one, gold: self_consistency([one, gold], resamples=20),
-    "correlate": lambda one, gold: correlate(one, gold, resamples=20),
-    "correlate of systems": lambda one, gold: correlate(one, gold, level="system", resamples=20),
-    "errors": errors,
-}
-
-
-@pytest.mark.parametrize("name", PAIRED)
+@pytest.mark.parametrize("name", STUDIES)
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cells, cells, cells)
 def test_any_scores(
@@ -89,7 +56,7 @@ def test_any_scores(
     true: dict[tuple[str, str], float | None],
 ) -> None:
     gold = people({item: {"x": score} for item, score in true.items()})
-    held(lambda: PAIRED[name]([*said(one), *said(two, "k")], gold))
+    held(lambda: STUDIES[name]([*said(one), *said(two, "k")], gold, 20))
 
 
 def test_scores_too_large_for_arithmetic_are_refused() -> None:

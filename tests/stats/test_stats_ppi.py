@@ -111,13 +111,12 @@ def test_labels_needed_keep_their_promise() -> None:
     y = rng.normal(0, 1, 2000)
     f = y + rng.normal(0.3, 0.5, 2000)
     plan = labels_needed([*y[:1000], *[None] * 1000], f, 0.1)
-    assert plan.status is Status.OK
-    assert plan.labels < plan.human_only
-    assert plan.human_only == math.ceil((1.959964 * y[:1000].std(ddof=1) / 0.1) ** 2)
+    assert plan.value < plan.details["human_only"]
+    assert plan.details["human_only"] == math.ceil((1.959964 * y[:1000].std(ddof=1) / 0.1) ** 2)
     # With that many labels the interval has about the width asked for; a third fewer would not do.
-    done = ppi_mean(np.where(np.arange(2000) < plan.labels, y, np.nan), f).estimate
+    done = ppi_mean(np.where(np.arange(2000) < plan.value, y, np.nan), f).estimate
     assert (done.high - done.low) / 2 == pytest.approx(0.1, rel=0.12)
-    fewer = ppi_mean(np.where(np.arange(2000) < plan.labels * 2 // 3, y, np.nan), f).estimate
+    fewer = ppi_mean(np.where(np.arange(2000) < plan.value * 2 // 3, y, np.nan), f).estimate
     assert (fewer.high - fewer.low) / 2 > 0.105
 
 
@@ -125,11 +124,11 @@ def test_labels_needed_formula() -> None:
     # s_y^2 = 2 (people 1 3), machine 1 3 1 3: s_f^2 = 4/3, c = 2: weight cut at 1; at m = 2 of 4:
     # 4/3 / 2 + (2 - 4 + 4/3) / 2 = 1/3. Half-width 2 at 95 % allows (2 / 1.96)^2 = 1.04.
     plan = labels_needed([1, 3, None, None], [1, 3, 1, 3], 2.0)
-    assert (plan.labels, plan.human_only, plan.pool) == (2, 2, 4)
+    assert (plan.value, plan.details) == (2, {"human_only": 2, "pool": 4})
     assert labels_needed([1, 3, None, None], [1, 3, 1, 3], 0.1).reason == "not even labelling all 4 rows reaches it"
     assert labels_needed([1, None], [1, 2], 0.1).reason == "fewer than 2 labels in the pilot"
     flat = labels_needed([1, 3, 2, None], [1, 1, 1, 1], 1.2)
-    assert flat.labels == flat.human_only == 3
+    assert flat.value == flat.details["human_only"] == 3
     with pytest.raises(ValueError, match="half_width"):
         labels_needed([1, 2], [1, 2], 0)
 
@@ -141,5 +140,5 @@ def test_power_asks_for_more_labels() -> None:
     human = [*y[:200], *[None] * 2800]
     plain, strong = labels_needed(human, f, 0.15), labels_needed(human, f, 0.15, power=0.8)
     # (1.96 + .84)^2 / 1.96^2 = 2.04 times as many with people alone.
-    assert strong.human_only / plain.human_only == pytest.approx(2.04, rel=0.03)
-    assert strong.labels > plain.labels
+    assert strong.details["human_only"] / plain.details["human_only"] == pytest.approx(2.04, rel=0.03)
+    assert strong.value > plain.value

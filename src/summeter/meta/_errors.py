@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, NamedTuple, assert_never
+from typing import Annotated, Any, assert_never
 
 import numpy as np
 from pydantic import Field
 
 from summeter.choices import AggregationRule, Annotators, Match
-from summeter.meta.gold import PEOPLE, Aggregation, check_named
+from summeter.meta.gold import PEOPLE, check_named
 from summeter.meta.inputs import Gold, RunLike
 from summeter.meta.options import Choice, CommandLine, Judges, Merge, study
 from summeter.meta.results import Row, Study, interval_row
@@ -58,6 +58,27 @@ class ErrorsOptions(Judges, Merge):
         description='Rename types, or joined types ("A+B"), on both sides before they are compared. Repeatable.',
     )
 
+    def types(self, text: str) -> Types:
+        """The types in a record's text under canonical names, renamed."""
+        return named_types(text, self.rename or {})
+
+    def fits(self, judge: Types, gold: Types) -> bool:
+        """Whether a judge's types of a wrong sentence fit people's."""
+        fitting = {Match.ANY: bool(judge & gold), Match.ALL: gold <= judge, Match.EXACT: gold == judge}
+        return fitting[Match(self.match)]
+
+    def names(self, judge: Types, gold: Types, kind: str) -> bool:
+        """Whether a judge that gave these types has named `kind`, one of people's: by itself, or the same set."""
+        return gold == judge if self.match == Match.EXACT else kind in judge
+
+    @property
+    def signature(self) -> str:
+        """How people's types were merged and compared."""
+        who = "" if self.merge in {AggregationRule.AUTO, AggregationRule.MAJORITY} else f"|annotator:{self.merge}"
+        least = f"|min:{self.min_votes}" if self.min_votes > 1 else ""
+        match = f"|match:{self.match}" if self.match != Match.ANY else ""
+        return f"human.sentence_labels{who}|types:{self.annotators}{match}{least}|v:1"
+
 
 @study(ErrorsOptions, command="RUN...")
 def errors(run: RunLike, gold: Gold, options: ErrorsOptions) -> Study:
@@ -68,44 +89,18 @@ def errors(run: RunLike, gold: Gold, options: ErrorsOptions) -> Study:
     `details`), and `detection`: the share of wrong sentences that get any error type. `missing` counts sentences
     without a usable verdict. Raises UsageError where no one named types.
     """
-    rules = _Rules(Match(options.match), Annotators(options.annotators), options.rename or {})
     both = meta_input(run, gold, options)
     rows: list[Row] = []
     for aspect in options.aspects or (FAITHFULNESS,):
-        types = _gold_types(both.gold, aspect, options.rule, rules)
+        types = _gold_types(both.gold, aspect, options)
         if not types:
             raise UsageError(f"people named no error types of sentences on {aspect}")
         for question in both.judge.questions(aspect, options.judge):
             if question in both.judge.rows:
-                rows.extend(_rows(both, question, types, options.rule, rules))
+                rows.extend(_rows(both, question, types, options))
         if not rows:
             raise UsageError(f"no judge of the run named error types of sentences on {aspect}")
     return Study(STUDY, rows)
-
-
-class _Rules(NamedTuple):
-    match: Match
-    annotators: Annotators
-    rename: Mapping[str, str]
-
-    def types(self, text: str) -> Types:
-        """The types in a record's text under canonical names, renamed."""
-        return named_types(text, self.rename)
-
-    def fits(self, judge: Types, gold: Types) -> bool:
-        """Whether a judge's types of a wrong sentence fit people's."""
-        return {Match.ANY: bool(judge & gold), Match.ALL: gold <= judge, Match.EXACT: gold == judge}[self.match]
-
-    def names(self, judge: Types, gold: Types, kind: str) -> bool:
-        """Whether a judge that gave these types has named `kind`, one of people's: by itself, or the same set."""
-        return {Match.ANY: kind in judge, Match.ALL: kind in judge, Match.EXACT: gold == judge}[self.match]
-
-    def signature(self, rule: Aggregation) -> str:
-        """How people's types were merged and compared."""
-        who = "" if rule.merge in {AggregationRule.AUTO, AggregationRule.MAJORITY} else f"|annotator:{rule.merge}"
-        least = f"|min:{rule.min_votes}" if rule.min_votes > 1 else ""
-        match = f"|match:{self.match}" if self.match is not Match.ANY else ""
-        return f"human.sentence_labels{who}|types:{self.annotators}{match}{least}|v:1"
 
 
 def named_types(text: str, rename: Mapping[str, str]) -> Types:
@@ -136,13 +131,6 @@ def _stems(name: str) -> set[str]:
     return {error_type_stem(name), error_type_stem(canonical_error_type(name))}
 
 
-class Sentence(NamedTuple):
-    """A sentence: the types people give it, and those the judge does (None: no usable verdict)."""
-
-    gold: Types
-    judge: Types | None
-
-
 def _typed(columns: JudgmentTable, aspect: str) -> Iterator[tuple[SentenceKey, str, str | None, str]]:
     """(sentence, judge, types as text, status) of every judged sentence; a label 1 without types is "no error"."""
     rows = columns.take(columns.unit.equal("sentence") & columns.aspect.equal(aspect))
@@ -154,10 +142,10 @@ def _typed(columns: JudgmentTable, aspect: str) -> Iterator[tuple[SentenceKey, s
         yield (document, system, index), judge, kind or name or (NO_ERROR if label == 1 else None), status
 
 
-def _gold_types(columns: JudgmentTable, aspect: str, merging: Aggregation, rules: _Rules) -> dict[SentenceKey, Types]:
+def _gold_types(columns: JudgmentTable, aspect: str, options: ErrorsOptions) -> dict[SentenceKey, Types]:
     """People's types of each sentence, none where they are unclear; nothing at all where no one named a type."""
-    rule = merging.merge
-    check_named(merging, columns.judge.used())
+    rule = options.merge
+    check_named(options.rule, columns.judge.used())
     if rule not in set(AggregationRule) and rule not in columns.judge.used():
         raise UsageError(f"no annotator {rule!r} among people's judgments")
     votes: dict[SentenceKey, list[Types]] = {}
@@ -165,13 +153,13 @@ def _gold_types(columns: JudgmentTable, aspect: str, merging: Aggregation, rules
     for key, annotator, text, _ in _typed(columns, aspect):
         given = votes.setdefault(key, [])
         if text is not None and (rule in set(AggregationRule) or annotator in {rule, PEOPLE}):
-            given.append(rules.types(text))
+            given.append(options.types(text))
             if annotator == PEOPLE:
                 merged.add(key)
     if all(types == _CLEAN for given in votes.values() for types in given):
         return {}
-    least = merging.min_votes
-    return {key: _merged(given, 1 if key in merged else least, rules.annotators) for key, given in votes.items()}
+    least, annotators = options.min_votes, Annotators(options.annotators)
+    return {key: _merged(given, 1 if key in merged else least, annotators) for key, given in votes.items()}
 
 
 def _merged(votes: Sequence[Types], min_votes: int, annotators: Annotators) -> Types:
@@ -198,20 +186,21 @@ def _merged(votes: Sequence[Types], min_votes: int, annotators: Annotators) -> T
 
 
 def _rows(
-    both: MetaInput, question: Question, types: Mapping[SentenceKey, Types], merging: Aggregation, rules: _Rules
+    both: MetaInput, question: Question, types: Mapping[SentenceKey, Types], options: ErrorsOptions
 ) -> Iterable[Row]:
     """The rows of one judge; none where it named no type of error."""
     given: dict[SentenceKey, Types | None] = {}
     for key, _, text, status in _typed(both.judge.table.take(both.judge.rows[question]), question.aspect):
-        named = rules.types(text) if text else frozenset({UNKNOWN})
+        named = options.types(text) if text else frozenset({UNKNOWN})
         given[key] = named if status == "ok" else None
     if not any(named and not named <= {NO_ERROR, UNKNOWN} for named in given.values()):
         return
-    sentences = [Sentence(gold, given.get(key)) for key, gold in types.items() if gold]
-    wrong = [sentence for sentence in sentences if sentence.gold != _CLEAN]
-    judged = [(sentence.gold, sentence.judge) for sentence in wrong if sentence.judge is not None]
+    # The types people give a sentence, and those the judge does (None: no usable verdict).
+    sentences = [(gold, given.get(key)) for key, gold in types.items() if gold]
+    wrong = [(gold, said) for gold, said in sentences if gold != _CLEAN]
+    judged = [(gold, said) for gold, said in wrong if said is not None]
     fields = both.judge.fields(question) | {
-        "study": STUDY, "gold_aspect": question.aspect, "gold_signature": rules.signature(merging),
+        "study": STUDY, "gold_aspect": question.aspect, "gold_signature": options.signature,
         "level": "sentence", "average": "pooled",
     }  # fmt: skip
     accuracies = []
@@ -219,8 +208,8 @@ def _rows(
     kinds = {kind for gold, _ in judged for kind in gold}
     for kind in sorted(kinds, key=lambda kind: (known.index(kind), "") if kind in known else (len(known), kind)):
         pairs = [(gold, judge) for gold, judge in judged if kind in gold]
-        hits = [rules.names(judge, gold, kind) for gold, judge in pairs]
-        missing = sum(kind in sentence.gold for sentence in wrong if sentence.judge is None)
+        hits = [options.names(judge, gold, kind) for gold, judge in pairs]
+        missing = sum(kind in gold for gold, said in wrong if said is None)
         counts = dict(Counter(_name(judge) for _, judge in pairs))
         accuracies.append(float(np.mean(hits)))
         yield _share(fields, LOCALISATION, kind, hits, missing, said=counts)
@@ -228,10 +217,10 @@ def _rows(
     mean = _share(fields, LOCALISATION, "mean of types", accuracies, lost, types=len(accuracies), gold_unclear=unclear)
     yield mean.model_copy(update={"n": len(judged)})
     confusion: dict[str, Counter[str]] = {}
-    for sentence in sentences:
-        if sentence.judge is not None:
-            confusion.setdefault(_name(sentence.gold), Counter())[_name(sentence.judge)] += 1
-    fits = [rules.fits(judge, gold) for gold, judge in judged]
+    for gold, said in sentences:
+        if said is not None:
+            confusion.setdefault(_name(gold), Counter())[_name(said)] += 1
+    fits = [options.fits(judge, gold) for gold, judge in judged]
     counts_by_type = {name: dict(counts) for name, counts in confusion.items()}
     yield _share(fields, LOCALISATION, "all errors", fits, lost, confusion=counts_by_type, gold_unclear=unclear)
     yield _share(

@@ -185,11 +185,8 @@ def _difference(
         yield _row(group, undefined(f"{few}: nothing to plan from", **counts), "labels_needed", pair=name)
         return
     plans = labels_needed(human, machine, find, level, options.power)
-    labels = Estimate(None if plans.labels is None else float(plans.labels), **counts, reason=plans.reason)
-    yield _row(
-        group, labels, "labels_needed", pair=name,
-        details={"difference": find, "power": options.power, "human_only": plans.human_only, "pool": plans.pool},
-    )  # fmt: skip
+    about = {"pair": name, **counts, "details": {"difference": find, "power": options.power}}
+    yield _row(group, plans, "labels_needed", **about)
 
 
 def _verdict(row: Row, judge: str) -> str:

@@ -41,7 +41,7 @@ from .correlation import (
     williams,
     williams_from_r,
 )
-from .ppi import LabelsNeeded, PpiMean, error_to_find, labels_needed, labels_to_find, ppi_mean
+from .ppi import PpiMean, error_to_find, labels_needed, labels_to_find, ppi_mean
 from .preference import (
     Games,
     OrderEffect,
@@ -95,7 +95,6 @@ __all__ = [
     "Flips",
     "Games",
     "GroupedAccuracy",
-    "LabelsNeeded",
     "Measured",
     "MeasurementLevel",
     "Model",

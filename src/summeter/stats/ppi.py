@@ -42,21 +42,6 @@ class PpiMean(NamedTuple):
         return None if math.isnan(share) else share
 
 
-class LabelsNeeded(NamedTuple):
-    """How many human labels reach a half-width: with the machine's help, and with human labels alone.
-
-    ``labels`` is None when not even labelling all ``pool`` rows would do; ``human_only`` is never limited by the
-    pool.
-    """
-
-    labels: int | None
-    human_only: int
-    pool: int
-    half_width: float
-    status: Status
-    reason: str | None
-
-
 class _Sample(NamedTuple):
     """The rows in use: people's values (NaN where not labelled), the machine's, clusters."""
 
@@ -148,7 +133,7 @@ def labels_needed(
     half_width: float,
     level: float = 0.95,
     power: float | None = None,
-) -> LabelsNeeded:
+) -> Estimate:
     """Return how many of the rows people must label for an interval of mean +- ``half_width``.
 
     Planned from a pilot: the variances and the covariance of the rows labelled so far, and the machine's variance
@@ -156,14 +141,16 @@ def labels_needed(
     s_y^2 / m - c^2 (T - m) / (m T s_f^2) for s_y^2 people's variance, s_f^2 the machine's and c the covariance.
     With ``power`` the number suffices to find a true difference of ``half_width`` with that probability. To settle
     a pair of systems pass the differences a document, and half_width = the difference to be found.
+
+    The value is None where not even labelling all n rows would do; ``details`` have the number from human labels alone
+    (human_only, never limited by the pool) and the pool.
     """
     if half_width <= 0:
         raise ValueError(f"half_width must be positive, got {half_width}")
     sample, _ = _sample(human, machine, None)
     pool, n = len(sample.human), int(sample.labelled.sum())
-    shell = LabelsNeeded(None, 0, pool, half_width, Status.UNDEFINED, None)
     if n < 2:
-        return shell._replace(reason="fewer than 2 labels in the pilot")
+        return undefined("fewer than 2 labels in the pilot", pool)
     error = error_to_find(half_width, level, power)
     wanted = error**2
     people, on_labelled = sample.human[sample.labelled], sample.machine[sample.labelled]
@@ -177,9 +164,10 @@ def labels_needed(
     variance = weight**2 * predicted / rest + (spread - 2 * weight * covariance + weight**2 * predicted) / m
     enough = np.flatnonzero(variance <= wanted)
     alone = labels_to_find(n, math.sqrt(spread / n), error)
+    details = {"human_only": alone, "pool": pool}
     if not len(enough):
-        return shell._replace(human_only=alone, reason=f"not even labelling all {pool} rows reaches it")
-    return shell._replace(labels=int(m[enough[0]]), human_only=alone, status=Status.OK)
+        return replace(undefined(f"not even labelling all {pool} rows reaches it", pool), details=details)
+    return Estimate(float(m[enough[0]]), pool, details=details)
 
 
 def _sample(human: Values, machine: Values, clusters: Labels | None) -> tuple[_Sample, int]:
