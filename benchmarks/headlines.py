@@ -16,7 +16,7 @@ import numpy as np
 
 from summeter.report.ranks import leading
 from summeter.scoring import ScoreTable, SystemTable, system_scores
-from summeter.scoring.table import Names
+from summeter.scoring.table import Categorical
 
 COLUMN = ("judge", "judge|v:1", "faithfulness")
 
@@ -32,18 +32,22 @@ def table(systems: int, rng: np.random.Generator, seed: int) -> SystemTable:
     if rng.random() < 0.5:
         values[rng.random(values.shape) < 0.1] = np.nan
     rows = systems * documents
-    same = {name: Names.same(text, rows) for name, text in zip(("judge", "signature", "aspect"), COLUMN, strict=True)}
+    same = {
+        name: Categorical.same(text, rows) for name, text in zip(("judge", "signature", "aspect"), COLUMN, strict=True)
+    }
     missing = np.isnan(values).ravel().astype(np.int64)
     scores = ScoreTable(
-        document=Names(np.tile(np.arange(documents), systems), tuple(f"d{number}" for number in range(documents))),
-        system=Names(np.repeat(np.arange(systems), documents), tuple(f"s{number}" for number in range(systems))),
+        document=Categorical(
+            np.tile(np.arange(documents), systems), tuple(f"d{number}" for number in range(documents))
+        ),
+        system=Categorical(np.repeat(np.arange(systems), documents), tuple(f"s{number}" for number in range(systems))),
         **same,
-        model=Names.same(None, rows),
+        model=Categorical.same(None, rows),
         value=values.ravel(),
         n=1 - missing,
         missing=missing,
-        status=Names(missing, ("ok", "error")),
-        reason=Names(missing, (None, "none")),
+        status=Categorical(missing, ("ok", "error")),
+        reason=Categorical(missing, (None, "none")),
     )
     return SystemTable(system_scores(scores), scores, seed=seed)
 

@@ -20,7 +20,7 @@ from summeter.data.dataset import load
 from summeter.meta.gold import gold_scores
 from summeter.records import Judgment, Span, Target, error_types
 from summeter.scoring.pairs import preferences
-from summeter.scoring.table import JudgmentTable, Names
+from summeter.scoring.table import Categorical, JudgmentTable
 
 
 def label(who: str, value: int, *, index: int = 0, kind: str | None = None) -> Judgment:
@@ -234,7 +234,7 @@ def test_columns_of_answers_are_those_of_their_records(best: bool, tmp_path: Pat
         columns, records = votes_of(service), JudgmentTable.of(judgments_of(service))
     assert len(columns) == 3 * 3 * 2 * (2 + best)
     for name, column in vars(records).items():
-        if isinstance(column, Names):
+        if isinstance(column, Categorical):
             assert vars(columns)[name].labels().tolist() == column.labels().tolist(), name
         else:
             np.testing.assert_array_equal(vars(columns)[name], column, name)

@@ -20,7 +20,7 @@ from summeter.meta.measure import estimate
 from summeter.meta.results import Study, resampling
 from summeter.meta.sample import Rater, Sample, Units
 from summeter.records import Judgment, Span, Target, UsageError
-from summeter.scoring.table import JudgmentTable, Names
+from summeter.scoring.table import Categorical, JudgmentTable
 from summeter.stats import fleiss_kappa, gwet_ac1, gwet_ac2, krippendorff_alpha, mean_cohen_kappa
 
 NAN = float("nan")
@@ -36,8 +36,8 @@ RATED = {("d1", "A"): {"x": 5, "y": 4}, ("d1", "B"): {"x": 4, "y": 4}, ("d2", "A
 
 def cast(votes: np.ndarray) -> Sample:  # type: ignore[type-arg]
     """Votes raters x units, each unit a document of its own."""
-    documents = Names.of([f"d{place}" for place in range(votes.shape[1])])
-    units = Units.of_summaries(documents, Names.same("A", votes.shape[1]))
+    documents = Categorical.of([f"d{place}" for place in range(votes.shape[1])])
+    units = Units.of_summaries(documents, Categorical.same("A", votes.shape[1]))
     raters = [Rater(f"r{place}", "human.ratings|v:1", None, "coherence") for place in range(len(votes))]
     return Sample.of_values(units, raters, votes)
 

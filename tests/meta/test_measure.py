@@ -15,7 +15,7 @@ from summeter.meta.inputs import judge_input
 from summeter.meta.measure import estimate, measure
 from summeter.meta.results import resampling
 from summeter.meta.sample import Rater, Sample, Units
-from summeter.scoring.table import JudgmentTable, Names
+from summeter.scoring.table import Categorical, JudgmentTable
 from summeter.stats import Measured
 from summeter.stats.base import Floats, Ints
 
@@ -62,8 +62,8 @@ class TestANewStatistic:
 def test_a_classifier_within_documents_is_the_mean_of_documents() -> None:
     # d1: TPR 1, TNR 0 -> .5; d2: all right -> 1; d3 has one class and no value.
     labels = {"d1": ([1, 1], [1, 0]), "d2": ([1, 0], [1, 0]), "d3": ([1, 1], [1, 1])}
-    documents = Names.of([d for d in labels for _ in range(2)])
-    units = Units(Level.SENTENCE, documents, Names.same("A", 6), Names.same(None, 6), np.array([0, 1] * 3))
+    documents = Categorical.of([d for d in labels for _ in range(2)])
+    units = Units(Level.SENTENCE, documents, Categorical.same("A", 6), Categorical.same(None, 6), np.array([0, 1] * 3))
     values = np.array([[v for judge, _ in labels.values() for v in judge], [v for _, g in labels.values() for v in g]])
     raters = [Rater("j", "j|v:1", None, "faithfulness"), Rater("people", "human|v:1", None, "faithfulness")]
     sample = Sample.of_values(units, raters, values.astype(float))

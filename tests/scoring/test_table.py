@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from summeter.records import InputError, Judgment, Span, Target
 from summeter.scoring import JudgmentTable
-from summeter.scoring.table import Groups, Names, row_keys
+from summeter.scoring.table import Categorical, Groups, row_keys
 
 
 @pytest.fixture(autouse=True, params=[0, 2**26], ids=["duckdb", "records"])
@@ -51,7 +51,7 @@ def write(file: Path, lines: list[str]) -> Path:
 def columns(table: JudgmentTable) -> dict[str, list[Any]]:
     found = {}
     for name, column in vars(table).items():
-        rows = column.labels() if isinstance(column, Names) else column
+        rows = column.labels() if isinstance(column, Categorical) else column
         found[name] = [None if row != row else row for row in rows.tolist()]  # noqa: PLR0124 - NaN
     return found
 
@@ -148,6 +148,6 @@ def test_rows_are_chosen_by_name_and_grouped_in_order() -> None:
     table = JudgmentTable.of(MIXED)
     assert len(table.where(unit=("sentence", "claim"), status="ok")) == 4
     assert table.where(system="nobody").questions() == {}
-    groups = Groups.by(Names.of(["b", "a", "b"]), np.array([0, 0, 1]))
+    groups = Groups.by(Categorical.of(["b", "a", "b"]), np.array([0, 0, 1]))
     assert (groups.first.tolist(), groups.of.tolist()) == ([0, 1, 2], [0, 1, 2])
-    assert [rows.tolist() for rows in Groups.by(Names.of(["b", "a", "b"])).rows()] == [[0, 2], [1]]
+    assert [rows.tolist() for rows in Groups.by(Categorical.of(["b", "a", "b"])).rows()] == [[0, 2], [1]]

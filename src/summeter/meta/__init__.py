@@ -7,7 +7,7 @@ module):
                 scoring.JudgmentTable: one row a question
     gold        people's judgments merged: gold_scores(table, aspect, level, rule, source); votes(...) for agreement
     sample      Sample: votes of judges and people, joined; .at(level) makes means of documents or systems
-    statistics  STATISTICS: a row a coefficient or rate
+    coefficients STATISTICS: a row a coefficient or rate
     measure     measure(sample, statistics, by=, within=) -> rows; estimate(...) -> one number
     options     models of options and @study, which makes a function of inputs and options a study and a command
     selection   all_pairs(...): a judge beside people, for every judge and aspect that is asked for

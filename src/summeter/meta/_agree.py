@@ -35,7 +35,7 @@ from summeter.meta.sample import Rater, Sample, parts
 from summeter.meta.selection import Group, golds, group_fields, groups, meta_input
 from summeter.records import Judgment, UsageError, unnamed
 from summeter.scoring import COMPOSITE
-from summeter.scoring.table import JudgmentTable, Names
+from summeter.scoring.table import Categorical, JudgmentTable
 from summeter.stats import Model, Weights, span_f1
 from summeter.stats.base import Floats
 from summeter.stats.resample import Resampling, nowhere
@@ -416,7 +416,7 @@ def type_votes(table: JudgmentTable, aspect: str, level: Level, source: str | No
     return None if rows is None else _votes_of_names(rows, rows.error_type)
 
 
-def _votes_of_names(rows: JudgmentTable, column: Names, question: QuestionType | None = None) -> Sample | None:
+def _votes_of_names(rows: JudgmentTable, column: Categorical, question: QuestionType | None = None) -> Sample | None:
     """Names as numbers, the same number for names that mean the same; a number stands for the first such name."""
     spelled: dict[frozenset[str], str] = {}
     for name in column.names:
@@ -440,7 +440,7 @@ def question_votes(table: JudgmentTable, aspect: str, source: str | None = None)
         if not len(rows) or source not in (None, question.value) or question is QuestionType.TEXT:
             continue
         rivals = zip(rows.system.labels(), rows.rival.labels(), strict=True)
-        system = Names.of(name if rival is None else f"{name} vs {rival}" for name, rival in rivals)
+        system = Categorical.of(name if rival is None else f"{name} vs {rival}" for name, rival in rivals)
         rows = replace(rows, system=system)
         if question in {QuestionType.CHOICE, QuestionType.CHOICES}:
             return _votes_of_names(rows, rows.named, question)
@@ -458,7 +458,7 @@ def pair_votes(table: JudgmentTable, aspect: str) -> Sample | None:
     pairs = [sorted(pair) for pair in zip(rows.system.labels(), rows.rival.labels(), strict=True)]
     turned = np.array([pair[0] != system for pair, system in zip(pairs, rows.system.labels(), strict=True)])
     vote = np.where(np.isnan(rows.value), rows.label, rows.value)
-    system = Names.of(" vs ".join(pair) for pair in pairs)
+    system = Categorical.of(" vs ".join(pair) for pair in pairs)
     return votes_of(
         replace(rows, system=system, value=np.where(turned, 1 - vote, vote), label=np.full(len(rows), np.nan))
     )
@@ -539,7 +539,7 @@ def span_rows(marked: Iterable[MarkedSpans], context: Context, by: str | None, r
         yield whole.row(resample)
         if by is None:
             continue
-        documents, systems = (Names.of(names) for names in zip(*whole.items, strict=True))
+        documents, systems = (Categorical.of(names) for names in zip(*whole.items, strict=True))
         for value, rows in parts(context.column(by, documents, systems)):
             part = whole._replace(
                 items=tuple(compress(whole.items, rows)), spans=tuple(tuple(compress(row, rows)) for row in whole.spans)

@@ -38,7 +38,7 @@ from summeter.records import UsageError, error_types, judge_names
 from summeter.records.taxonomy import NO_ERROR
 from summeter.runs.run import RunFolder
 from summeter.scoring.systems import shared_documents
-from summeter.scoring.table import JudgmentTable, Names
+from summeter.scoring.table import Categorical, JudgmentTable
 from summeter.stats import correlate
 from summeter.stats.base import Bools, Estimate, Floats, Ints, ratio, undefined
 from summeter.stats.correlation import CORRELATIONS
@@ -161,7 +161,7 @@ _Part = tuple[dict[str, Any], Bools]
 """The fields of a row about a group, and the rows of the group."""
 
 
-def _parts(column: str, values: Names) -> list[_Part]:
+def _parts(column: str, values: Categorical) -> list[_Part]:
     return [(group_fields(column, value), rows) for value, rows in parts(values)]
 
 
@@ -255,7 +255,7 @@ def _redaction(
     copied = scores.units.document
     if ORIGINAL in context.extra:
         labels = context.column(ORIGINAL, scores.units.document, scores.units.system).labels()
-        copied = Names.of(own or name for own, name in zip(labels, scores.units.document.labels(), strict=True))
+        copied = Categorical.of(own or name for own, name in zip(labels, scores.units.document.labels(), strict=True))
     for fields, rows in groups:
         inside = rows & ~np.isnan(scores.x + marks)
         value, mark = scores.x[inside], marks[inside]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from summeter.records import Document, Summary, UsageError
-from summeter.scoring.table import Groups, Names
+from summeter.scoring.table import Categorical, Groups
 
 Key = TypeVar("Key")
 
@@ -88,11 +88,11 @@ class Context:
         known = ", ".join((*KNOWN, *self.extra))
         raise UsageError(f"the data have no column {column!r} to group by; there are: {known}")
 
-    def column(self, name: str, document: Names, system: Names) -> Names:
+    def column(self, name: str, document: Categorical, system: Categorical) -> Categorical:
         """The value of a column for each row; "a*b" crosses two columns.
 
         >>> context = Context(domains={"d1": "news", "d2": None})
-        >>> context.column("domain*system", Names.of(["d1", "d2"]), Names.of(["A", "A"])).names
+        >>> context.column("domain*system", Categorical.of(["d1", "d2"]), Categorical.of(["A", "A"])).names
         ('news * A', None)
         """
         if "*" in name:
@@ -102,11 +102,11 @@ class Context:
             columns = [self.column(part, document, system) for part in names]
             crossed = Groups.by(*columns)
             labels = zip(*(column.take(crossed.first).labels() for column in columns), strict=True)
-            return Names.of(None if None in label else CROSSED.join(label) for label in labels).take(crossed.of)
+            return Categorical.of(None if None in label else CROSSED.join(label) for label in labels).take(crossed.of)
         look = self.lookup(name)
         items = Groups.by(document, system)
         pairs = zip(document.take(items.first).labels(), system.take(items.first).labels(), strict=True)
-        values = Names.of([look(text or "", author or "") for text, author in pairs])
+        values = Categorical.of([look(text or "", author or "") for text, author in pairs])
         return values.take(items.of)
 
 

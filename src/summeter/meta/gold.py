@@ -18,7 +18,7 @@ from summeter.meta.sample import Rater, Sample, Units, composite_sample, sample_
 from summeter.records import UNNAMED, UsageError, unnamed
 from summeter.scoring import COMPOSED, COMPOSITE
 from summeter.scoring.scores import Composite, exact_means
-from summeter.scoring.table import JudgmentTable, Names, Question, row_keys
+from summeter.scoring.table import Categorical, JudgmentTable, Question, row_keys
 from summeter.stats.base import Floats, Ints, ratio
 
 PEOPLE = "people"
@@ -206,7 +206,7 @@ def _aggregated(rows: JudgmentTable, aspect: str, rule: Aggregation) -> tuple[Ju
         table, judge = aggregate_votes(rows, merge, tie, rule.min_votes), PEOPLE
     head, *rest = _signature(rows).split("|")
     signature = "|".join([head, *(f"{key}:{value}" for key, value in parts.items()), *rest])
-    return replace(table, signature=Names.same(signature, len(table))), Question(judge, signature, aspect)
+    return replace(table, signature=Categorical.same(signature, len(table))), Question(judge, signature, aspect)
 
 
 def _of_people(sample: Sample) -> Sample:
@@ -230,8 +230,8 @@ def aggregate_votes(rows: JudgmentTable, merge: str, tie: Tie | None = None, min
     merged = np.bincount(unit[rows.judge.equal(PEOPLE)], minlength=size) > 0
     value[(counts < min_votes) & ~merged] = np.nan
     kept = rows.take(first)
-    status = Names(np.isnan(value).astype(np.int64), ("ok", "skipped"))
-    people, nothing = Names.same(PEOPLE, size), Names.same(None, size)
+    status = Categorical(np.isnan(value).astype(np.int64), ("ok", "skipped"))
+    people, nothing = Categorical.same(PEOPLE, size), Categorical.same(None, size)
     return replace(kept, judge=people, status=status, value=value, label=value, named=nothing, reason=nothing)
 
 
@@ -331,7 +331,7 @@ def votes_of(rows: JudgmentTable) -> Sample:
     units, (place,) = Units.united([every])
     aspect = rows.aspect.used()[0] or ""
     raters = tuple(Rater(name or "", _signature(rows), None, aspect) for name in rater.names)
-    nobody = Names.same(None, len(rows))
+    nobody = Categorical.same(None, len(rows))
     return Sample(units, raters, place, rater.codes, _cast(rows), nobody, usual_rule(rows), _block(rows))
 
 

@@ -35,7 +35,7 @@ from summeter.scoring.scores import (
     numbers,
     unit_scores,
 )
-from summeter.scoring.table import Groups, JudgmentTable, Names, Question, model_names, row_keys
+from summeter.scoring.table import Categorical, Groups, JudgmentTable, Question, model_names, row_keys
 from summeter.stats.base import Bools, Floats, Ints, mean_present, ratio
 
 _DIGITS = 12
@@ -64,9 +64,9 @@ class Units:
     """
 
     level: str
-    document: Names
-    system: Names
-    list_id: Names
+    document: Categorical
+    system: Categorical
+    list_id: Categorical
     index: Ints
     context: Context = field(default_factory=Context)
 
@@ -74,10 +74,10 @@ class Units:
         return len(self.index)
 
     @classmethod
-    def of_summaries(cls, document: Names, system: Names) -> Units:
+    def of_summaries(cls, document: Categorical, system: Categorical) -> Units:
         """Summaries by document and system."""
         rows = len(document.codes)
-        return cls(Level.SUMMARY, document, system, Names.same(None, rows), np.full(rows, -1, np.int64))
+        return cls(Level.SUMMARY, document, system, Categorical.same(None, rows), np.full(rows, -1, np.int64))
 
     def take(self, rows: Ints | Bools) -> Units:
         """Some of the units."""
@@ -89,16 +89,16 @@ class Units:
             index=self.index[rows],
         )
 
-    def column(self, name: str) -> Names:
+    def column(self, name: str) -> Categorical:
         """A column to group by, a value a unit (see `Context.column`).
 
-        >>> units = Units.of_summaries(Names.of(["d1", "d1"]), Names.of(["A", "B"]))
+        >>> units = Units.of_summaries(Categorical.of(["d1", "d1"]), Categorical.of(["A", "B"]))
         >>> units.column("system").names
         ('A', 'B')
         """
         return self.context.column(name, self.document, self.system)
 
-    def groups_of(self, average: Average) -> Names:
+    def groups_of(self, average: Average) -> Categorical:
         """The document or system of each unit, within which a statistic is averaged."""
         return {Average.DOCUMENT: self.document, Average.SYSTEM: self.system}[average]
 
@@ -114,9 +114,9 @@ class Units:
             raise UsageError(f"votes of different levels ({levels}) cannot be set beside each other")
         whole = Units(
             first.level,
-            Names.concat([units.document for units in several]),
-            Names.concat([units.system for units in several]),
-            Names.concat([units.list_id for units in several]),
+            Categorical.concat([units.document for units in several]),
+            Categorical.concat([units.system for units in several]),
+            Categorical.concat([units.list_id for units in several]),
             np.concatenate([units.index for units in several]),
             first.context,
         )
@@ -140,7 +140,7 @@ class Sample:
     own question. `failed` names items that a single rater failed on as a whole, so that they have no row a unit:
     (document, system) -> status. `summaries` are those that means of documents or systems were made of.
 
-    >>> units = Units.of_summaries(Names.of(["d1", "d2"]), Names.of(["A", "A"]))
+    >>> units = Units.of_summaries(Categorical.of(["d1", "d2"]), Categorical.of(["A", "A"]))
     >>> judge, people = Rater("rts", "rts|v:1", None, "fluency"), Rater("people", "human.ratings|v:1", None, "fluency")
     >>> sample = Sample.of_values(units, [judge, people], np.array([[3.0, 4.0], [2.0, np.nan]]))
     >>> sample.n, sample.missing, sample.x.tolist()
@@ -152,7 +152,7 @@ class Sample:
     unit: Ints
     rater: Ints
     value: Floats
-    why: Names
+    why: Categorical
     rule: AggregationRule = AggregationRule.MEAN
     source: str = ""
     names: tuple[str, ...] = ()
@@ -165,11 +165,11 @@ class Sample:
         return len(self.units)
 
     @classmethod
-    def of_values(cls, units: Units, raters: Sequence[Rater], values: Floats, why: Names | None = None) -> Sample:
+    def of_values(cls, units: Units, raters: Sequence[Rater], values: Floats, why: Categorical | None = None) -> Sample:
         """From a matrix raters x units (NaN: no vote); `why` has a reason a cell, rater by rater."""
         size, rows = values.shape
         unit, rater = np.tile(np.arange(rows), size), np.repeat(np.arange(size), rows)
-        reasons = Names.same(None, size * rows) if why is None else why
+        reasons = Categorical.same(None, size * rows) if why is None else why
         return cls(units, tuple(raters), unit, rater, values.reshape(-1), reasons)
 
     @property
@@ -220,7 +220,7 @@ class Sample:
         return len(self) - self.n
 
     @cached_property
-    def reasons(self) -> Names:
+    def reasons(self) -> Categorical:
         """Why a unit lacks a value: "judge: unparsed", "gold: no vote", or the two joined; None where it has both."""
         codes = np.full((len(self.raters), len(self.units)), len(self.why.names), np.int64)
         codes[self.rater, self.unit] = self.why.codes
@@ -230,7 +230,7 @@ class Sample:
         for first in kinds.first:
             whys = (known[code] for code in codes[:, first])
             texts.append("; ".join(f"{side}: {why}" for side, why in zip(sides, whys, strict=True) if why) or None)
-        return Names.of(texts).take(kinds.of)
+        return Categorical.of(texts).take(kinds.of)
 
     @property
     def missing_reasons(self) -> dict[str, int]:
@@ -289,10 +289,10 @@ class Sample:
         names = over.used()
         group = over.dense().codes[self.kept]
         means = np.stack([group_means(side[self.kept], group, len(names), min_items) for side in self.matrix])
-        rows, nobody = Names(np.arange(len(names)), tuple(names)), Names.same(None, len(names))
+        rows, nobody = Categorical(np.arange(len(names)), tuple(names)), Categorical.same(None, len(names))
         documents, systems = (rows, nobody) if level is Level.DOCUMENT else (nobody, rows)
         units = Units(level, documents, systems, nobody, np.full(len(names), -1, np.int64), self.units.context)
-        lacking = Names(np.isnan(means).reshape(-1).astype(np.int64), (None, f"fewer than {min_items} items"))
+        lacking = Categorical(np.isnan(means).reshape(-1).astype(np.int64), (None, f"fewer than {min_items} items"))
         return replace(Sample.of_values(units, self.raters, means, lacking), summaries=self)
 
     # ---- votes of many raters ----
@@ -317,7 +317,7 @@ class Sample:
     def anonymized(self) -> Floats:
         """The votes of each unit as a column, without the raters' identity: as many rows as the most votes on a unit.
 
-        >>> units = Units.of_summaries(Names.of(["d1", "d2"]), Names.of(["A", "A"]))
+        >>> units = Units.of_summaries(Categorical.of(["d1", "d2"]), Categorical.of(["A", "A"]))
         >>> raters = [Rater(name, "", None, "fluency") for name in ("ann", "ben", "cat")]
         >>> votes = np.array([[1.0, np.nan], [np.nan, 2.0], [3.0, np.nan]])
         >>> Sample.of_values(units, raters, votes).anonymized.tolist()
@@ -381,7 +381,7 @@ class Sample:
         units = replace(units, context=context or units.context)
         raters = tuple(rater for sample in samples for rater in sample.raters)
         firsts = np.cumsum([0, *(len(sample.raters) for sample in samples)])
-        columns: list[tuple[Ints, Ints, Floats, Names]] = []
+        columns: list[tuple[Ints, Ints, Floats, Categorical]] = []
         for sample, place, first in zip(samples, places, firsts, strict=False):
             columns.append((place[sample.unit], sample.rater + first, sample.value, sample.why))
             absent = np.setdiff1d(np.arange(len(units)), place) if explain else np.zeros(0, np.int64)
@@ -397,7 +397,7 @@ class Sample:
             unit=np.concatenate(unit),
             rater=np.concatenate(rater),
             value=np.concatenate(value),
-            why=Names.concat(why),
+            why=Categorical.concat(why),
             failed={},
         )
 
@@ -411,11 +411,11 @@ def _with_lists(sample: Sample, judged: Units) -> Sample:
     for document, name in set(zip(judged.document.labels(), judged.list_id.labels(), strict=True)):
         only[document] = None if document in only else name
     named = zip(units.document.labels(), units.list_id.labels(), strict=True)
-    lists = Names.of(only.get(document) if name is None else name for document, name in named)
+    lists = Categorical.of(only.get(document) if name is None else name for document, name in named)
     return replace(sample, units=replace(units, list_id=lists))
 
 
-def _absences(sample: Sample, units: Units, absent: Ints) -> Names:
+def _absences(sample: Sample, units: Units, absent: Ints) -> Categorical:
     """Why a sample has no row on these units: the item failed whole, another list was judged, or nothing."""
     listed = units.level == Level.KEY_FACT
     own = sample.units
@@ -423,7 +423,7 @@ def _absences(sample: Sample, units: Units, absent: Ints) -> Names:
     document, system = units.document.take(absent), units.system.take(absent)
     items = Groups.by(document, system)
     pairs = zip(document.take(items.first).labels(), system.take(items.first).labels(), strict=True)
-    reasons = Names.of(sample.failed.get(pair) or (OTHER_LIST if pair in judged else ABSENT) for pair in pairs)
+    reasons = Categorical.of(sample.failed.get(pair) or (OTHER_LIST if pair in judged else ABSENT) for pair in pairs)
     return reasons.take(items.of)
 
 
@@ -449,7 +449,7 @@ def sample_of(
     none = {ValueOrLabel.LABEL: "no decision: give a threshold", ValueOrLabel.VALUE: "no number"}[use]
     # A value that is missing has the judgment's status as the reason, or `none` where the judgment is ok.
     names = [none if name == "ok" else name for name in rows.status.names]
-    why = Names(np.where(np.isnan(value), rows.status.codes + 1, 0), (None, *names))
+    why = Categorical(np.where(np.isnan(value), rows.status.codes + 1, 0), (None, *names))
     failed = table.where(unit="summary", status=STATUS_SEVERITY)
     items = zip(failed.document.labels(), failed.system.labels(), strict=True)
     units = Units(level, rows.document, rows.system, rows.list_id, rows.index)
@@ -465,26 +465,26 @@ def composite_sample(tables: Sequence[JudgmentTable], composite: Composite, redu
     scores = ScoreTable.concat([unit_scores(table, reduce) for table in tables])
     whole = _of_summaries(composite_of(scores, composite), composite.question)
     own = whole.units
-    items = Groups.by(Names.concat([own.document, scores.document]), Names.concat([own.system, scores.system])).first[
-        len(whole) :
-    ]  # those behind the composites themselves
+    items = Groups.by(
+        Categorical.concat([own.document, scores.document]), Categorical.concat([own.system, scores.system])
+    ).first[len(whole) :]  # those behind the composites themselves
     lacking = scores.take(items - len(whole))
     units = Units.of_summaries(
-        Names.concat([own.document, lacking.document]), Names.concat([own.system, lacking.system])
+        Categorical.concat([own.document, lacking.document]), Categorical.concat([own.system, lacking.system])
     )
     value = np.concatenate([whole.value, np.full(len(lacking), np.nan)])
-    why = Names.concat([whole.why, Names.same(INCOMPLETE, len(lacking))])
+    why = Categorical.concat([whole.why, Categorical.same(INCOMPLETE, len(lacking))])
     return Sample.of_values(units, whole.raters, value[None], why)
 
 
-def _rater(question: Question, models: Names) -> Rater:
+def _rater(question: Question, models: Categorical) -> Rater:
     return Rater(question.judge, question.signature, model_names(models), question.aspect)
 
 
 def _of_summaries(scores: ScoreTable, question: Question) -> Sample:
     kinds = Groups.by(scores.status, scores.reason)
     causes = zip(*(column.take(kinds.first).labels() for column in (scores.status, scores.reason)), strict=True)
-    why = Names.of([_cause(status, reason, question.aspect) for status, reason in causes])
+    why = Categorical.of([_cause(status, reason, question.aspect) for status, reason in causes])
     units = Units.of_summaries(scores.document, scores.system)
     return Sample.of_values(units, [_rater(question, scores.model)], scores.value[None], why.take(kinds.of))
 
@@ -562,7 +562,7 @@ def are_decisions(values: Floats) -> bool:
     return bool(len(known)) and bool(np.isin(known, (0.0, 1.0)).all())
 
 
-def parts(column: Names) -> Iterator[tuple[str, Bools]]:
+def parts(column: Categorical) -> Iterator[tuple[str, Bools]]:
     """The rows of each name of a column, in order of first appearance; rows without a name are left out."""
     for code in dict.fromkeys(column.codes.tolist()):
         name = column.names[code]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from summeter.records import Fault, Judgment, Record, damaged_line, read_lines, whole_lines
-from summeter.scoring.table import Groups, Names, Vocabulary
+from summeter.scoring.table import Categorical, Groups, Vocabulary
 from summeter.stats.base import Bools, Ints
 
 PROGRESS = "progress.jsonl"
@@ -148,7 +148,7 @@ class ProgressTable:
     """The lines of progress.jsonl as columns, one row an item: of two lines about it the later counts, at the place of
     the first. `checksum` is that of an item's lines of judgments."""
 
-    def __init__(self, key: Sequence[Names], judgments: Ints, checksum: Ints, prepared: Names) -> None:
+    def __init__(self, key: Sequence[Categorical], judgments: Ints, checksum: Ints, prepared: Categorical) -> None:
         """`key` has the columns of a `DoneKey`."""
         self.signature, self.document, self.system, self.rival = key
         self.judgments, self.checksum, self.prepared = judgments, np.array(checksum), prepared
@@ -176,7 +176,7 @@ class ProgressTable:
                 codes[name].append(words[name][getattr(line, name)])
             judgments.append(line.judgments)
             sums.append(line.checksum)
-        names = [Names(np.array(codes[name], np.int32), tuple(words[name]) or (None,)) for name in fields]
+        names = [Categorical(np.array(codes[name], np.int32), tuple(words[name]) or (None,)) for name in fields]
         table = cls(names[:4], np.array(judgments, np.int64), np.array(sums, np.int64), names[4])
         # A line's checksum is of the item too: an item whose name was changed has lines that are not as written.
         for factor, own in zip(_FACTORS, (table.document, table.system, table.rival), strict=True):
@@ -188,7 +188,7 @@ class ProgressTable:
     def concat(cls, tables: Sequence[ProgressTable]) -> ProgressTable:
         """Several tables, one below the other."""
         signature, document, system, rival, prepared = (
-            Names.concat([getattr(table, name) for table in tables])
+            Categorical.concat([getattr(table, name) for table in tables])
             for name in ("signature", "document", "system", "rival", "prepared")
         )
         judgments, sums = (

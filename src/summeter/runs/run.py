@@ -47,7 +47,7 @@ from summeter.runs.progress import (
 )
 from summeter.runs.totals import RunTotals
 from summeter.scoring import JudgmentTable, PairScore, Score, SystemTable, dedupe, to_frame
-from summeter.scoring.table import Groups, Names
+from summeter.scoring.table import Categorical, Groups
 from summeter.stats.base import Ints
 
 T = TypeVar("T")
@@ -297,8 +297,8 @@ class RunFolder:
         paired = np.flatnonzero(~items.rival.equal(None))
         systems = [failure.system for failure in errors], [failure.rival for failure in errors if failure.rival]
         documents = [failure.document_id for failure in errors], [each.document_id for each in errors if each.rival]
-        document = Names.concat([items.document, items.document.take(paired), *map(Names.of, documents)])
-        system = Names.concat([items.system, items.rival.take(paired), *map(Names.of, systems)])
+        document = Categorical.concat([items.document, items.document.take(paired), *map(Categorical.of, documents)])
+        system = Categorical.concat([items.system, items.rival.take(paired), *map(Categorical.of, systems)])
         return len(Groups.by(document, system))
 
     def done(self) -> DoneItems:

@@ -23,7 +23,7 @@ from summeter.scoring import (
 )
 from summeter.scoring.replies import ReplyCounter
 from summeter.scoring.scores import unit_scores
-from summeter.scoring.table import Columns, Groups, JudgmentTable, Names
+from summeter.scoring.table import Categorical, Columns, Groups, JudgmentTable
 
 
 class Truncated(NamedTuple):
@@ -61,14 +61,14 @@ class TallyKey(NamedTuple):
 class Unusable(Columns):
     """Judgments that are not ok, row by row."""
 
-    status: Names
-    judge: Names
-    signature: Names
-    aspect: Names
-    reason: Names
-    document: Names
-    system: Names
-    rival: Names
+    status: Categorical
+    judge: Categorical
+    signature: Categorical
+    aspect: Categorical
+    reason: Categorical
+    document: Categorical
+    system: Categorical
+    rival: Categorical
 
     @classmethod
     def of(cls, table: JudgmentTable) -> Unusable:

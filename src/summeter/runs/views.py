@@ -13,7 +13,7 @@ from summeter.data.atomic import write_lines, write_text
 from summeter.runs.run import RunFolder
 from summeter.runs.totals import RunTotals
 from summeter.scoring import Score, ScoreTable
-from summeter.scoring.table import Names
+from summeter.scoring.table import Categorical
 from summeter.tables import csv_line
 
 SCORE_COLUMNS = (
@@ -80,7 +80,9 @@ def _rows(
 ) -> Iterator[tuple[str, ...]]:
     """The cells of every score as texts: each name is put into one by `text`, columns of numbers by `numbers`."""
     table = [getattr(scores, "document" if name == "doc_id" else name) for name in columns]
-    names = [np.array([*map(text, column.names)], object) if isinstance(column, Names) else None for column in table]
+    names = [
+        np.array([*map(text, column.names)], object) if isinstance(column, Categorical) else None for column in table
+    ]
     for start in range(0, len(scores), _AT_ONCE):
         part = slice(start, start + _AT_ONCE)
         yield from zip(

@@ -124,17 +124,24 @@ def preferences(judgments: Iterable[Judgment] | JudgmentTable) -> list[Preferenc
         first, second = (rival, system) if turned else (system, rival)
         key = (document, first, second, judge, signature, aspect)
         verdicts.setdefault(key, []).append(1.0 - value if turned and value is not None else value)
-    return [_preference(key, values) for key, values in verdicts.items()]
-
-
-def _preference(key: tuple[str, ...], values: list[float | None]) -> Preference:
-    known = [value for value in values if value is not None]
-    doc_id, system, rival, judge, signature, aspect = key
-    return Preference(
-        doc_id=doc_id, system=system, rival=rival, judge=judge, signature=signature, aspect=aspect,
-        value=fmean(known) if known else None, n=len(known), missing=len(values) - len(known),
-        flipped=any(value > 0.5 for value in known) and any(value < 0.5 for value in known),
-    )  # fmt: skip
+    made = []
+    for (doc_id, system, rival, judge, signature, aspect), values in verdicts.items():
+        known = [value for value in values if value is not None]
+        made.append(
+            Preference(
+                doc_id=doc_id,
+                system=system,
+                rival=rival,
+                judge=judge,
+                signature=signature,
+                aspect=aspect,
+                value=fmean(known) if known else None,
+                n=len(known),
+                missing=len(values) - len(known),
+                flipped=any(value > 0.5 for value in known) and any(value < 0.5 for value in known),
+            )
+        )
+    return made
 
 
 def pair_scores(rows: Iterable[Preference], *, seed: int = 0) -> list[PairScore]:
@@ -156,16 +163,29 @@ def pair_scores(rows: Iterable[Preference], *, seed: int = 0) -> list[PairScore]
         for key, (pair,) in zip(keys, paired_differences(sides, seed=seed), strict=True):
             low, high = (None if end is None else (1 + end) / 2 for end in (pair.low, pair.high))
             claims[key] = Claim(low=low, high=high, settled=pair.better is not None, text=pair.text)
-    return [_pair(group, seed).model_copy(update={"claim": claims[key]}) for key, group in groups.items()]
-
-
-def _pair(group: list[Preference], seed: int) -> PairScore:
-    got = Bootstrap([row.doc_id for row in group], RESAMPLES, LEVEL, seed).mean([row.value for row in group])
-    first = group[0]
-    twice = [row.flipped for row in group if row.n > 1]
-    return PairScore(
-        system=first.system, rival=first.rival, judge=first.judge, signature=first.signature, aspect=first.aspect,
-        value=got.value, low=got.low, high=got.high, n=got.n, missing=got.missing, reason=got.reason,
-        flip_rate=fmean(twice) if twice else None, flips=sum(twice), twice=len(twice),
-        interval=got.method,
-    )  # fmt: skip
+    scores = []
+    for key, group in groups.items():
+        got = Bootstrap([row.doc_id for row in group], RESAMPLES, LEVEL, seed).mean([row.value for row in group])
+        system, rival, judge, signature, aspect = key
+        twice = [row.flipped for row in group if row.n > 1]
+        scores.append(
+            PairScore(
+                system=system,
+                rival=rival,
+                judge=judge,
+                signature=signature,
+                aspect=aspect,
+                value=got.value,
+                low=got.low,
+                high=got.high,
+                n=got.n,
+                missing=got.missing,
+                reason=got.reason,
+                flip_rate=fmean(twice) if twice else None,
+                flips=sum(twice),
+                twice=len(twice),
+                interval=got.method or "",
+                claim=claims[key],
+            )
+        )
+    return scores

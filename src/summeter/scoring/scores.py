@@ -20,7 +20,7 @@ import numpy as np
 from summeter.choices import ValueOrLabel
 from summeter.records import Judgment, Record, Status, composite_signature
 from summeter.records.signature import SAMPLING
-from summeter.scoring.table import Columns, Groups, JudgmentTable, Names, Question, compact
+from summeter.scoring.table import Categorical, Columns, Groups, JudgmentTable, Question, compact
 from summeter.stats.base import Bools, Floats, Ints, ratio
 
 COMPOSITE = "composite"
@@ -80,17 +80,17 @@ class ScoreTable(Columns, Sequence[Score]):
     (0.5, 1)
     """
 
-    document: Names
-    system: Names
-    judge: Names
-    signature: Names
-    model: Names
-    aspect: Names
+    document: Categorical
+    system: Categorical
+    judge: Categorical
+    signature: Categorical
+    model: Categorical
+    aspect: Categorical
     value: Floats
     n: Ints
     missing: Ints
-    status: Names
-    reason: Names
+    status: Categorical
+    reason: Categorical
 
     @classmethod
     def of(cls, scores: Iterable[Score]) -> ScoreTable:
@@ -99,7 +99,7 @@ class ScoreTable(Columns, Sequence[Score]):
             return scores
         rows = list(scores)
         names = {
-            name: Names.of([getattr(score, "doc_id" if name == "document" else name) for score in rows])
+            name: Categorical.of([getattr(score, "doc_id" if name == "document" else name) for score in rows])
             for name in ("document", "system", "judge", "signature", "model", "aspect", "status", "reason")
         }
         value = np.array([np.nan if score.value is None else score.value for score in rows], np.float64)
@@ -127,7 +127,7 @@ class ScoreTable(Columns, Sequence[Score]):
         names: dict[str, Any] = {
             "doc_id" if name == "document" else name: column.names[column.codes[row]]
             for name, column in vars(self).items()
-            if isinstance(column, Names)
+            if isinstance(column, Categorical)
         }
         value = float(self.value[row])
         # Its parts were validated when they were read.
@@ -247,26 +247,26 @@ def exact_means(values: Floats, groups: Ints, n: Ints) -> Floats:
     return means
 
 
-def _failures(table: JudgmentTable, groups: Groups, used: Bools, n: Ints) -> tuple[Names, Names]:
+def _failures(table: JudgmentTable, groups: Groups, used: Bools, n: Ints) -> tuple[Categorical, Categorical]:
     """Status and reason of each group: ok, or the worst status of its judgments and the first reason for that."""
     failed = np.flatnonzero(used & (n == 0)[groups.of])
     if not len(failed):
-        return Names.same("ok", len(groups)), Names.same(None, len(groups))
+        return Categorical.same("ok", len(groups)), Categorical.same(None, len(groups))
     status: list[str | None] = ["ok"] * len(groups)
     reason: list[str | None] = [None] * len(groups)
+
+    def severity(status: str | None) -> int:
+        return STATUS_SEVERITY.index(cast("Status", status))
+
     for row in failed.tolist():
         group = groups.of[row]
         here = table.status.names[table.status.codes[row]]
         if here == "ok":
             if status[group] == "ok":
                 status[group], reason[group] = "error", NO_NUMBER
-        elif reason[group] in (None, NO_NUMBER) or _worse(here, status[group]):
+        elif reason[group] in (None, NO_NUMBER) or severity(here) < severity(status[group]):
             status[group], reason[group] = here, table.reason.names[table.reason.codes[row]] or here
-    return Names.of(status), Names.of(reason)
-
-
-def _worse(status: str | None, other: str | None) -> bool:
-    return STATUS_SEVERITY.index(cast("Status", status)) < STATUS_SEVERITY.index(cast("Status", other))
+    return Categorical.of(status), Categorical.of(reason)
 
 
 class Composite(NamedTuple):
@@ -380,27 +380,24 @@ def composite_of(scores: ScoreTable, composite: Composite) -> ScoreTable:
         worst = min(failed, key=lambda part: STATUS_SEVERITY.index(part.status))
         status[row], reason[row] = worst.status, f"{worst.aspect}: {worst.reason}"
     question, models = composite.question, parts.model
-    three = Groups.by(*(Names(models.codes[column], models.names) for column in rows.T)) if len(rows) else None
+    three = Groups.by(*(Categorical(models.codes[column], models.names) for column in rows.T)) if len(rows) else None
     joined = [] if three is None else [
-        _joined([models.names[code] for code in models.codes[rows[row]]]) for row in three.first.tolist()
+        ",".join(dict.fromkeys(name for code in models.codes[rows[row]] if (name := models.names[code]))) or None
+        for row in three.first.tolist()
     ]  # fmt: skip
     return ScoreTable(
         document=first.document,
         system=first.system,
-        judge=Names.same(question.judge, len(rows)),
-        signature=Names.same(question.signature, len(rows)),
-        model=Names.same(None, 0) if three is None else Names.of(joined).take(three.of),
-        aspect=Names.same(COMPOSITE, len(rows)),
+        judge=Categorical.same(question.judge, len(rows)),
+        signature=Categorical.same(question.signature, len(rows)),
+        model=Categorical.same(None, 0) if three is None else Categorical.of(joined).take(three.of),
+        aspect=Categorical.same(COMPOSITE, len(rows)),
         value=np.fromiter((fsum(row) / len(COMPOSED) for row in values), np.float64, len(rows)),
         n=compact((~absent).sum(axis=1)),
         missing=compact(absent.sum(axis=1)),
-        status=Names.of(status),
-        reason=Names.of(reason),
+        status=Categorical.of(status),
+        reason=Categorical.of(reason),
     )
-
-
-def _joined(models: Sequence[str | None]) -> str | None:
-    return ",".join(dict.fromkeys(model for model in models if model is not None)) or None
 
 
 def coverage(scores: Iterable[Score], preferences: Iterable[tuple[int, int]] = ()) -> float | None:

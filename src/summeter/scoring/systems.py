@@ -11,7 +11,7 @@ import numpy as np
 
 from summeter.records import Record
 from summeter.scoring.scores import COMPOSED, COMPOSITE, Score, ScoreTable
-from summeter.scoring.table import Groups, Names, model_names
+from summeter.scoring.table import Categorical, Groups, model_names
 from summeter.stats import FEWEST, Bootstrap, PairDifference, paired_differences
 from summeter.stats.base import Bools, Floats, Ints
 from summeter.tables import Table, with_interval
@@ -71,8 +71,8 @@ def system_scores(
     places = [(int(first), rows, None) for first, rows in zip(cells.first, cells.rows(), strict=True)]
     if domains:
         known = [domains.get(name or "") for name in table.document.names]
-        domain = Names.of(known)
-        of_row = Names(domain.codes[table.document.codes], domain.names)
+        domain = Categorical.of(known)
+        of_row = Categorical(domain.codes[table.document.codes], domain.names)
         parts = Groups.by(cells.of, of_row)
         for first, rows in zip(parts.first, parts.rows(), strict=True):
             if (name := of_row.names[of_row.codes[first]]) is not None:

@@ -36,7 +36,7 @@ QUESTION = ("signature", "judge", "aspect", "document", "system", "rival", "unit
 """Two judgments that agree in these answer one question; the later one counts (`Judgment.key`)."""
 
 
-class Names(NamedTuple):
+class Categorical(NamedTuple):
     """A column of names: row i has `names[codes[i]]`. Names are in order of first appearance; one may be None.
 
     The codes have 32 bits where a column is made here: there are fewer names, and rows in memory, than 2^31.
@@ -46,10 +46,10 @@ class Names(NamedTuple):
     names: tuple[str | None, ...]
 
     @classmethod
-    def of(cls, labels: Iterable[str | None]) -> Names:
+    def of(cls, labels: Iterable[str | None]) -> Categorical:
         """From one name a row.
 
-        >>> Names.of(["b", "a", "b"]).names
+        >>> Categorical.of(["b", "a", "b"]).names
         ('b', 'a')
         """
         vocabulary = Vocabulary()
@@ -57,7 +57,7 @@ class Names(NamedTuple):
         return cls(np.array(codes, np.int32), tuple(vocabulary) or (None,))
 
     @classmethod
-    def same(cls, name: str | None, rows: int) -> Names:
+    def same(cls, name: str | None, rows: int) -> Categorical:
         """One name in all rows; its codes take no memory."""
         return cls(np.broadcast_to(np.int64(0), (rows,)), (name,))
 
@@ -67,19 +67,19 @@ class Names(NamedTuple):
         table[:] = self.names
         return table[self.codes]
 
-    def take(self, rows: Ints | Bools) -> Names:
+    def take(self, rows: Ints | Bools) -> Categorical:
         """Some of the rows; the names stay."""
         if len(self.names) == 1:
-            return Names.same(self.names[0], int(rows.sum()) if rows.dtype == np.bool_ else len(rows))
-        return Names(self.codes[rows], self.names)
+            return Categorical.same(self.names[0], int(rows.sum()) if rows.dtype == np.bool_ else len(rows))
+        return Categorical(self.codes[rows], self.names)
 
-    def repeat(self, times: Sequence[int]) -> Names:
+    def repeat(self, times: Sequence[int]) -> Categorical:
         """Each row so many times.
 
-        >>> Names.of(["a", "b"]).repeat([2, 1]).labels().tolist()
+        >>> Categorical.of(["a", "b"]).repeat([2, 1]).labels().tolist()
         ['a', 'a', 'b']
         """
-        return Names(np.repeat(self.codes, times), self.names)
+        return Categorical(np.repeat(self.codes, times), self.names)
 
     def equal(self, *names: str | None) -> Bools:
         """Which rows have one of the names."""
@@ -90,20 +90,20 @@ class Names(NamedTuple):
         """The names that occur, in the order in which they were first seen."""
         return [self.names[code] for code in np.flatnonzero(np.bincount(self.codes, minlength=len(self.names)))]
 
-    def dense(self) -> Names:
+    def dense(self) -> Categorical:
         """The same with the names that occur only."""
         codes, rows = np.unique(self.codes, return_inverse=True)
-        return Names(rows.astype(np.int64), tuple(self.names[code] for code in codes))
+        return Categorical(rows.astype(np.int64), tuple(self.names[code] for code in codes))
 
     @staticmethod
-    def concat(columns: Sequence[Names]) -> Names:
+    def concat(columns: Sequence[Categorical]) -> Categorical:
         """Several columns, one below the other."""
         vocabulary = Vocabulary()
         places = [np.array([vocabulary[name] for name in column.names], np.int32) for column in columns]
         if len(vocabulary) == 1:
-            return Names.same(next(iter(vocabulary)), sum(len(column.codes) for column in columns))
+            return Categorical.same(next(iter(vocabulary)), sum(len(column.codes) for column in columns))
         codes = [place[column.codes] for place, column in zip(places, columns, strict=True)]
-        return Names(np.concatenate(codes), tuple(vocabulary))
+        return Categorical(np.concatenate(codes), tuple(vocabulary))
 
 
 class Vocabulary(dict[str | None, int]):
@@ -114,12 +114,12 @@ class Vocabulary(dict[str | None, int]):
         return number
 
 
-def row_keys(*columns: Names | Ints) -> Ints:
+def row_keys(*columns: Categorical | Ints) -> Ints:
     """One number a row that is equal exactly where all columns are equal."""
     key: Ints | None = None
     size = 1
     for column in columns:
-        codes = (column.codes if isinstance(column, Names) else column).astype(np.int64, copy=False)
+        codes = (column.codes if isinstance(column, Categorical) else column).astype(np.int64, copy=False)
         width = int(codes.max(initial=0)) + 1
         if key is None:
             key, size = codes, width
@@ -131,7 +131,7 @@ def row_keys(*columns: Names | Ints) -> Ints:
     return np.empty(0, np.int64) if key is None else key
 
 
-def model_names(models: Names) -> str | None:
+def model_names(models: Categorical) -> str | None:
     """Each model once, joined by commas; None where none is named."""
     named = dict.fromkeys(model for name in models.used() if name is not None for model in name.split(","))
     return ",".join(named) or None
@@ -145,7 +145,7 @@ class Groups:
     of: Ints
 
     @classmethod
-    def by(cls, *columns: Names | Ints) -> Groups:
+    def by(cls, *columns: Categorical | Ints) -> Groups:
         """The groups of rows that are equal in all columns."""
         keys = row_keys(*columns)
         if len(keys) and int(keys.max()) <= 2 * len(keys):
@@ -182,7 +182,7 @@ class Columns:
         """Some of the rows, by place (in the order given) or by mask."""
         taken: dict[str, Any] = {}
         for name, column in vars(self).items():
-            taken[name] = column.take(rows) if isinstance(column, Names) else _taken(column, rows)
+            taken[name] = column.take(rows) if isinstance(column, Categorical) else _taken(column, rows)
         return type(self)(**taken)
 
     @classmethod
@@ -193,7 +193,9 @@ class Columns:
         joined: dict[str, Any] = {}
         for name in vars(tables[0]):
             columns = [vars(table)[name] for table in tables]
-            joined[name] = Names.concat(columns) if isinstance(columns[0], Names) else _concatenated(columns)
+            joined[name] = (
+                Categorical.concat(columns) if isinstance(columns[0], Categorical) else _concatenated(columns)
+            )
         return cls(**joined)
 
 
@@ -263,22 +265,6 @@ def _number(label: object) -> float:
     return float(label) if isinstance(label, int | float) else float("nan")
 
 
-def _label(judgment: Judgment) -> float:
-    return _number(judgment.label)
-
-
-def _label_name(judgment: Judgment) -> str | None:
-    return judgment.label if isinstance(judgment.label, str) else None
-
-
-def _failure(judgment: Judgment) -> str | None:
-    return None if judgment.status == "ok" else judgment.reason
-
-
-def _keys_of_calls(judgment: Judgment) -> str:
-    return " ".join(judgment.calls)
-
-
 @dataclass(frozen=True)
 class JudgmentTable(Columns):
     """Judgments row by row, one row a question. NaN in `value` and `label`, and -1 in `index`, are "none".
@@ -287,23 +273,35 @@ class JudgmentTable(Columns):
     the status is not ok; `calls` are the keys of the calls, with blanks between; `truncated_tokens` is 0 for none.
     """
 
-    document: Annotated[Names, _From("target.document_id", required=True)]
-    system: Annotated[Names, _From("target.system", required=True)]
-    rival: Annotated[Names, _From("target.rival")]
-    unit: Annotated[Names, _From("target.unit", required=True)]
-    list_id: Annotated[Names, _From("target.list_id")]
-    aspect: Annotated[Names, _From("aspect", required=True)]
-    judge: Annotated[Names, _From("judge", required=True)]
-    signature: Annotated[Names, _From("signature", required=True)]
-    model: Annotated[Names, _From("model")]
-    status: Annotated[Names, _From("status", required=True)]
-    error_type: Annotated[Names, _From("error_type")]
-    named: Annotated[Names, _From("label", of=_label_name)]
-    reason: Annotated[Names, _From("reason", "CASE WHEN status <> 'ok' THEN reason END", _failure)]
-    calls: Annotated[Names, _From("calls", "coalesce(array_to_string(calls, ' '), '')", _keys_of_calls)]
+    document: Annotated[Categorical, _From("target.document_id", required=True)]
+    system: Annotated[Categorical, _From("target.system", required=True)]
+    rival: Annotated[Categorical, _From("target.rival")]
+    unit: Annotated[Categorical, _From("target.unit", required=True)]
+    list_id: Annotated[Categorical, _From("target.list_id")]
+    aspect: Annotated[Categorical, _From("aspect", required=True)]
+    judge: Annotated[Categorical, _From("judge", required=True)]
+    signature: Annotated[Categorical, _From("signature", required=True)]
+    model: Annotated[Categorical, _From("model")]
+    status: Annotated[Categorical, _From("status", required=True)]
+    error_type: Annotated[Categorical, _From("error_type")]
+    named: Annotated[
+        Categorical, _From("label", of=lambda judgment: judgment.label if isinstance(judgment.label, str) else None)
+    ]
+    reason: Annotated[
+        Categorical,
+        _From(
+            "reason",
+            "CASE WHEN status <> 'ok' THEN reason END",
+            lambda judgment: None if judgment.status == "ok" else judgment.reason,
+        ),
+    ]
+    calls: Annotated[
+        Categorical,
+        _From("calls", "coalesce(array_to_string(calls, ' '), '')", lambda judgment: " ".join(judgment.calls)),
+    ]
     index: Annotated[Ints, _From("target.index", absent=-1)]
     value: Annotated[Floats, _From("value", absent=np.nan)]
-    label: Annotated[Floats, _From("label", "label::VARCHAR", _label)]
+    label: Annotated[Floats, _From("label", "label::VARCHAR", lambda judgment: _number(judgment.label))]
     truncated_tokens: Annotated[Ints, _From("truncated_tokens", absent=0)]
 
     @classmethod
@@ -315,11 +313,18 @@ class JudgmentTable(Columns):
 
     @classmethod
     def of_values(
-        cls, *, document: Names, system: Names, aspect: Names, judge: Names, signature: Names, value: Floats
+        cls,
+        *,
+        document: Categorical,
+        system: Categorical,
+        aspect: Categorical,
+        judge: Categorical,
+        signature: Categorical,
+        value: Floats,
     ) -> JudgmentTable:
         """The table of values of whole summaries, each given (ok), without reasons, models or calls.
 
-        >>> a = Names.same("a", 1)
+        >>> a = Categorical.same("a", 1)
         >>> table = JudgmentTable.of_values(
         ...     document=a, system=a, aspect=a, judge=a, signature=a, value=np.array([2.0])
         ... )
@@ -327,22 +332,22 @@ class JudgmentTable(Columns):
         (['summary'], [2.0])
         """
         rows = len(value)
-        nothing = Names.same(None, rows)
+        nothing = Categorical.same(None, rows)
         return cls(
             document=document,
             system=system,
             rival=nothing,
-            unit=Names.same("summary", rows),
+            unit=Categorical.same("summary", rows),
             list_id=nothing,
             aspect=aspect,
             judge=judge,
             signature=signature,
             model=nothing,
-            status=Names.same("ok", rows),
+            status=Categorical.same("ok", rows),
             error_type=nothing,
             named=nothing,
             reason=nothing,
-            calls=Names.same("", rows),
+            calls=Categorical.same("", rows),
             index=constant(np.int64(-1), rows),
             value=value,
             label=constant(np.nan, rows),
@@ -414,11 +419,9 @@ class JudgmentTable(Columns):
     def questions(self) -> dict[Question, Ints]:
         """The rows of each (judge, signature, aspect), in order of first appearance."""
         groups = self.groups("judge", "signature", "aspect")
-        return {self._question(int(first)): rows for first, rows in zip(groups.first, groups.rows(), strict=True)}
-
-    def _question(self, row: int) -> Question:
-        columns = (self.judge, self.signature, self.aspect)
-        return Question(*(column.names[column.codes[row]] or "" for column in columns))
+        columns = (column.take(groups.first).labels() for column in (self.judge, self.signature, self.aspect))
+        names = (Question(*(name or "" for name in question)) for question in zip(*columns, strict=True))
+        return dict(zip(names, groups.rows(), strict=True))
 
 
 _COLUMNS = get_type_hints(JudgmentTable, include_extras=True)
@@ -426,7 +429,7 @@ _SOURCES: dict[str, _From] = {name: hint.__metadata__[0] for name, hint in _COLU
 _NUMBERS = {
     name: np.int64 if hint.__origin__ == Ints else np.float64
     for name, hint in _COLUMNS.items()
-    if hint.__origin__ is not Names
+    if hint.__origin__ is not Categorical
 }
 
 
@@ -447,8 +450,8 @@ def _of_records(judgments: Iterable[Judgment]) -> JudgmentTable:
     return JudgmentTable(**columns)
 
 
-def _named(codes: Ints, names: tuple[str | None, ...]) -> Names:
-    return Names(codes, names) if len(names) > 1 else Names.same(names[0], len(codes))
+def _named(codes: Ints, names: tuple[str | None, ...]) -> Categorical:
+    return Categorical(codes, names) if len(names) > 1 else Categorical.same(names[0], len(codes))
 
 
 _LINE = {
@@ -510,19 +513,15 @@ def _scan(file: Path) -> JudgmentTable | None:
     given = {name: source.expression for name, source in _SOURCES.items() if name != "named"}
     cells = ", ".join(f'{expression} AS "{name}"' for name, expression in given.items())
     kinds = "{" + ", ".join(f"'{name}': '{kind}'" for name, kind in _LINE.items()) + "}"
+    path = "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(file))  # no pattern
     json_lines = _JSON.format(columns=kinds)
     with duckdb.connect() as connection:
         try:
-            connection.execute(_READ.format(cells=cells, source=json_lines), [_literal(file)])
+            connection.execute(_READ.format(cells=cells, source=json_lines), [path])
         except duckdb.Error:
             return None
         faulty = connection.execute(_FAULTY.format(absent=absent, statuses=statuses, units=units)).fetchone()
         return None if faulty is None or faulty[0] else _columns(connection)
-
-
-def _literal(file: Path) -> str:
-    """A path that DuckDB does not read as a pattern."""
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(file))
 
 
 def _columns(connection: DuckDBPyConnection) -> JudgmentTable:
@@ -530,7 +529,7 @@ def _columns(connection: DuckDBPyConnection) -> JudgmentTable:
     numbers = [name for name in _NUMBERS if name != "label"]
     names = [name for name in _SOURCES if name not in {*_NUMBERS, "named"}]
     columns = read_columns(connection, "judgments", [*names, "label"], numbers)
-    texts: Names = columns["label"]
+    texts: Categorical = columns["label"]
     labels = [None if text is None else json.loads(text) for text in texts.names]
     values = np.array([_number(label) for label in labels])
     columns["label"] = constant(values[0], len(texts.codes)) if len(values) == 1 else values[texts.codes]
@@ -544,8 +543,10 @@ def _columns(connection: DuckDBPyConnection) -> JudgmentTable:
 def read_columns(
     connection: DuckDBPyConnection, table: str, names: Sequence[str], numbers: Sequence[str]
 ) -> dict[str, Any]:
-    """The columns of a table of DuckDB: `names` as `Names`, in order of first appearance, `numbers` as arrays. A column
-    of one name or number takes no memory."""
+    """The columns of a table of DuckDB: `names` as `Categorical`, in order of first appearance, `numbers` as arrays.
+
+    A column of one name or number takes no memory.
+    """
     cells: list[str] = []
     rows: int = connection.execute(f"SELECT count(*) FROM {table}").fetchall()[0][0]  # noqa: S608 - names of our own
     columns: dict[str, Any] = {}
@@ -566,10 +567,10 @@ def read_columns(
     read = connection.execute(f"SELECT {', '.join(cells)} FROM {table}").fetchnumpy() if cells else {}  # noqa: S608
     for name, known_names in there.items():
         if len(known_names) <= 1:
-            columns[name] = Names.same(known_names[0] if known_names else None, rows)
+            columns[name] = Categorical.same(known_names[0] if known_names else None, rows)
             continue
         # The codes of the type leave out null, which has a place of its own among the names.
         order = [place for place, text in enumerate(known_names) if text is not None]
         absent = known_names.index(None) if None in known_names else 0
-        columns[name] = Names(np.array([*order, absent], np.int32)[read.pop(name)], tuple(known_names))
+        columns[name] = Categorical(np.array([*order, absent], np.int32)[read.pop(name)], tuple(known_names))
     return columns | {name: np.asarray(column) for name, column in read.items()}

@@ -26,7 +26,7 @@ from summeter.meta.context import Context
 from summeter.meta.results import Row, Study
 from summeter.meta.verdicts import ABOVE, against_chance
 from summeter.records import Judgment, UsageError
-from summeter.scoring.table import JudgmentTable, Names
+from summeter.scoring.table import Categorical, JudgmentTable
 from summeter.text.ngrams import words
 
 Json = dict[str, Any]
@@ -168,10 +168,10 @@ def crowd_of(table: JudgmentTable) -> JudgmentTable:
     if not pairs.any():
         return table
     names = zip(table.system.labels(), table.rival.labels(), pairs, strict=True)
-    system = Names.of(f"{system} vs {rival}" if pair else system for system, rival, pair in names)
-    unit = Names.of("summary" if pair else name for name, pair in zip(table.unit.labels(), pairs, strict=True))
+    system = Categorical.of(f"{system} vs {rival}" if pair else system for system, rival, pair in names)
+    unit = Categorical.of("summary" if pair else name for name, pair in zip(table.unit.labels(), pairs, strict=True))
     label = np.where(pairs, table.value, table.label)  # one of three verdicts, no number to average
-    return replace(table, system=system, rival=Names.same(None, len(table)), unit=unit, label=label)
+    return replace(table, system=system, rival=Categorical.same(None, len(table)), unit=unit, label=label)
 
 
 def _bands(lengths: dict[str, int]) -> dict[str, str]:

@@ -28,7 +28,7 @@ from summeter.annotate.tasks.simulation import Profile, Truth
 from summeter.annotate.tasks.task import Json, Misfit, Others, Source, Task
 from summeter.data.human_judgments import SIGNATURES
 from summeter.records import Judgment, UsageError
-from summeter.scoring.table import JudgmentTable, Names
+from summeter.scoring.table import Categorical, JudgmentTable
 
 ASPECTS = {name: f"rating.{name}" for name in ("coherence", "consistency", "coverage", "fluency", "overall")}
 """With the keys of our words for them."""
@@ -198,11 +198,11 @@ class Rating(LetteredKind):
         overall = np.zeros(len(values), np.int64)
         overall[np.cumsum(sizes, dtype=np.int64)[np.array(chosen, np.bool_)] - 1] = 1
         return JudgmentTable.of_values(
-            document=Names.of(documents).repeat(sizes),
-            system=Names.of(systems).repeat(sizes),
-            aspect=Names.of(aspects),
-            judge=Names.of(judges).repeat(sizes),
-            signature=Names(overall, (SIGNATURES["ratings"], SIGNATURES["overall"])),
+            document=Categorical.of(documents).repeat(sizes),
+            system=Categorical.of(systems).repeat(sizes),
+            aspect=Categorical.of(aspects),
+            judge=Categorical.of(judges).repeat(sizes),
+            signature=Categorical(overall, (SIGNATURES["ratings"], SIGNATURES["overall"])),
             value=np.array(values, np.float64),
         )
 
