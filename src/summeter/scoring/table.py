@@ -265,6 +265,10 @@ def _number(label: object) -> float:
     return float(label) if isinstance(label, int | float) else float("nan")
 
 
+def _number_of_label(judgment: Judgment) -> float:
+    return _number(judgment.label)
+
+
 @dataclass(frozen=True)
 class JudgmentTable(Columns):
     """Judgments row by row, one row a question. NaN in `value` and `label`, and -1 in `index`, are "none".
@@ -301,7 +305,7 @@ class JudgmentTable(Columns):
     ]
     index: Annotated[Ints, _From("target.index", absent=-1)]
     value: Annotated[Floats, _From("value", absent=np.nan)]
-    label: Annotated[Floats, _From("label", "label::VARCHAR", lambda judgment: _number(judgment.label))]
+    label: Annotated[Floats, _From("label", "label::VARCHAR", _number_of_label)]
     truncated_tokens: Annotated[Ints, _From("truncated_tokens", absent=0)]
 
     @classmethod
