@@ -9,9 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from summeter.annotate.campaign.build import build
+from summeter.annotate.campaign.config import Campaign
 from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.language import shipped
 from summeter.annotate.campaign.people import Visitor
 from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.tasks import task_type
+from summeter.annotate.tasks.base import TaskType
+from summeter.annotate.tasks.simulation import Gold
 
 KINDS = ("fact_verification", "key_fact_validation", "key_fact_alignment", "rating", "span_highlighting", "pairwise")
 TOPICS = ("bridge", "market", "school", "harbour", "museum", "orchard")
@@ -57,6 +62,11 @@ def make(folder: Path, data: list[dict[str, Any]] | None = None, **plan: Any) ->
     return CampaignFolder(build(folder / "plan.yaml", folder / "campaign"))
 
 
+def task_type_of(name: str, **fields: Any) -> TaskType:
+    """A task type in a campaign with these fields."""
+    return task_type(name)(Campaign(name="made", kind=name, data="data.jsonl", **fields), shipped("en"))
+
+
 def who(name: str) -> Visitor:
     """A local account."""
     return Visitor("local", name)
@@ -74,27 +84,36 @@ def plain(task: dict[str, Any], *, good: bool = True) -> dict[str, Any]:
     """An answer that fits a task as the browser got it: what a trusting person says, or a distrusting one."""
     body, kind = task["body"], task["kind"]
     machine = (task["assistance"] or {}).get("machine")
-    if kind == "fact_verification":
-        said = "supported" if good else "not_supported"
-        types = [] if good else [body["error_types"][0]["name"]]
-        agree = None if machine is None else ("agree" if machine["verdict"] == said else "disagree")
-        return {"label": said, "error_types": types, "machine": agree}
-    if kind == "key_fact_validation":
-        agree = None if machine is None else ("agree" if (machine["verdict"] == "valid") == good else "disagree")
-        return {"significant": good, "correct": good, "relevant": good, "machine": agree}
-    if kind == "key_fact_alignment":
-        chosen = [0] if good else []
-        agree = None if machine is None else ("agree" if machine["sentences"] == chosen else "disagree")
-        return {"sentences": chosen, "none": not good, "machine": agree}
+    ids = [one["id"] for one in body.get("summaries", ())]
     if kind == "rating":
-        cells = {one["name"]: 4 if good else 2 for one in body["aspects"]}
-        ids = [one["id"] for one in body["summaries"]]
-        return {"ratings": {one: dict(cells) for one in ids}, "best": ids[0] if body["choose_best"] else None}
-    if kind == "span_highlighting":
-        category = body["categories"][0]["name"]
-        span = {"start": 0, "end": 3, "kind": body["kinds"][0]["name"], "category": category, "reason": None}
-        return {"spans": [] if good else [span], "none": good}
-    return {"choices": {one["name"]: "A" if good else "B" for one in body["aspects"]}, "reason": None}
+        return ratings(dict.fromkeys(ids, 4 if good else 2), ids[0] if len(ids) > 1 else None)
+    values: dict[str, Any] = {
+        "fact_verification": {"label": "supported"}
+        if good
+        else {"label": "not_supported", "error_types": ["entity error"]},
+        "key_fact_validation": dict.fromkeys(("significant", "correct", "relevant"), good),
+        "key_fact_alignment": {"sentences": [0] if good else []},
+        "span_highlighting": {"spans": [] if good else [span(0, 3)]},
+        "pairwise": {"overall": "A" if good else "B"},
+    }[kind]
+    if machine is None:
+        return {"values": values}
+    same = (
+        machine["values"]["sentences"] == values["sentences"] if "sentences" in values else machine["accepts"] == good
+    )
+    return {"values": values, "machine": "agree" if same else "disagree"}
+
+
+def ratings(by_summary: dict[str, int], best: str | None) -> dict[str, Any]:
+    """The same rating of a summary on each of the usual aspects."""
+    names = ("coherence", "consistency", "coverage", "fluency", "overall")
+    cells = {one: dict.fromkeys(names, value) for one, value in by_summary.items()}
+    return {"values": {} if best is None else {"best": best}, "summaries": cells}
+
+
+def span(start: int, end: int) -> dict[str, Any]:
+    """A mark."""
+    return {"start": start, "end": end, "kind": "contradicted", "category": "entity error", "reason": None}
 
 
 def right(service: CampaignService, annotator: str, task: dict[str, Any]) -> dict[str, Any]:
@@ -104,23 +123,11 @@ def right(service: CampaignService, annotator: str, task: dict[str, Any]) -> dic
     found = service.tasks.by_key[key or ""]
     if found.role == "work" or found.expected is None:
         return plain(task)
-    expected, given = found.expected, plain(task, good=False)
+    answer = service.kind.right_answer(found, Gold())
     letters = service.folder.letters(annotator, found)
-    if found.kind == "key_fact_alignment" and expected["sentence"] is not None:
-        machine = (task["assistance"] or {}).get("machine")
-        agree = None if machine is None else ("agree" if machine["sentences"] == [expected["sentence"]] else "disagree")
-        given = {"sentences": [expected["sentence"]], "none": False, "machine": agree}
-    if found.kind == "rating":
-        odd = "ABCDEFGH"[letters.index(expected["worst"])]
-        for one, cells in given["ratings"].items():
-            given["ratings"][one] = dict.fromkeys(cells, 1 if one == odd else 4)
-        given["best"] = next((one for one in given["ratings"] if one != odd), None) if given["best"] else None
-    if found.kind == "span_highlighting":
-        given["spans"][0] |= {"start": expected["touch"][0], "end": expected["touch"][1]}
-    if found.kind == "pairwise":
-        winner = "B" if letters[0] == expected["loser"] else "A"
-        given["choices"] = dict.fromkeys(given["choices"], winner)
-    return given
+    shown = (task["assistance"] or {}).get("machine")
+    agrees = None if shown is None else "agree" if service.kind.agrees(found, answer) else "disagree"
+    return service.kind.page_answer(answer.model_copy(update={"machine": agrees}), letters)
 
 
 def do_batch(service: CampaignService, name: str, *, passing: bool = True, seconds: float = 9.0) -> int:

@@ -8,10 +8,11 @@ from typing import Any
 
 from annotate import campaigns as made
 
+from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.simulate.script import crowd, simulate
-from summeter.annotate.tasks.simulation import Profile, Truth
+from summeter.annotate.tasks.simulation import Gold, Profile
 
 GOOD, LAZY = Profile(accuracy=1.0), Profile(laziness=1.0)
 
@@ -22,11 +23,11 @@ def done(folder: Path, profiles: Sequence[Profile], data: Any = None, **plan: An
     plan.setdefault("platform", {"name": "local", "accounts": accounts})
     place = made.make(folder, made.rows(6, 2, 3) if data is None else data, **plan)
     with CampaignService(place) as service:
-        simulate(service, crowd(place, list(profiles), Truth()))
+        simulate(service, crowd(place, list(profiles), Gold()))
     return place
 
 
-def say(service: CampaignService, task: str, answers: dict[str, dict[str, Any]]) -> None:
+def say(service: CampaignService, task: str, answers: dict[str, Any]) -> None:
     """Write answers to a task into the log as if they had been given."""
 
     def decide(transaction: Any) -> None:
@@ -36,13 +37,12 @@ def say(service: CampaignService, task: str, answers: dict[str, dict[str, Any]])
                 transaction.emit("joined", who, data={"platform": "local", "id": who, "arm": arm})
             check = service.tasks.by_key[task].role == "check"
             transaction.emit("assigned", who, task=task, batch=1, data={"check": check})
-            stored = {"machine": None, "comment": None, **answer}
-            passed = service.kind.passed(service.tasks.by_key[task], stored) if check else None
-            data = {"answer": stored, "seconds": 9.0, "client_at": None, "passed": passed}
+            passed = service.kind.passed(service.tasks.by_key[task], TaskAnswer(**answer)) if check else None
+            data = {"answer": answer, "seconds": 9.0, "client_at": None, "passed": passed}
             transaction.emit("answered", who, task=task, batch=1, data=data)
 
     service.log.do(decide)
 
 
-YES = {"label": "supported", "error_types": []}
-NO = {"label": "not_supported", "error_types": ["entity error"]}
+YES = {"values": {"label": "supported"}}
+NO = {"values": {"label": "not_supported", "error_types": ["entity error"]}}

@@ -48,7 +48,7 @@ def _answer(place: CampaignFolder, votes: Votes) -> None:
         for task in place.tasks.work:
             for who, cells in votes[task.document_id].items():
                 transaction.emit("assigned", who, task=task.key, batch=1, data={"check": False})
-                answer = {"ratings": {task.systems[0]: cells}, "best": None, "machine": None, "comment": None}
+                answer = {"summaries": {task.systems[0]: cells}}
                 data = {"answer": answer, "seconds": 30.0, "client_at": None, "passed": None}
                 transaction.emit("answered", who, task=task.key, batch=1, data=data)
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pytest
 from annotate import campaigns as made
 from annotate import crowds
 from annotate.test_cli import run
 
 from summeter.annotate.analysis.adjudicate import Decision, adjudicate
-from summeter.annotate.analysis.aggregate import judgments_of, merge, merged_of, votes_of
+from summeter.annotate.analysis.aggregate import judgments_of, merge, merged_of
+from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
 from summeter.choices import Level
@@ -20,7 +21,7 @@ from summeter.data.dataset import load
 from summeter.meta.gold import gold_scores
 from summeter.records import Judgment, Span, Target, error_types
 from summeter.scoring.pairs import preferences
-from summeter.scoring.table import Categorical, JudgmentTable
+from summeter.scoring.table import JudgmentTable
 
 
 def label(who: str, value: int, *, index: int = 0, kind: str | None = None) -> Judgment:
@@ -69,8 +70,8 @@ def test_raters_of_a_summary_are_no_readers_of_its_spans() -> None:
     assert [(mark.evidence[0].start, mark.evidence[0].end) for mark in found] == [(2, 6)]
 
 
-def aligned(*sentences: int) -> dict[str, object]:
-    return {"sentences": list(sentences), "none": not sentences}
+def aligned(*sentences: int) -> dict[str, Any]:
+    return {"values": {"sentences": list(sentences)}}
 
 
 def test_conciseness_of_a_campaign_is_that_of_studies_of_its_annotators(tmp_path: Path) -> None:
@@ -85,7 +86,7 @@ def test_conciseness_of_a_campaign_is_that_of_studies_of_its_annotators(tmp_path
             gold_scores(table, "conciseness", Level.SENTENCE) for table in (raw, merged)
         )
         assert of_campaign.value.tolist() == of_annotators.value.tolist() == [1.0, 0.0]
-        adjudicate(service, [Decision(second, {**aligned(), "machine": None, "comment": None}, None, "lead")])
+        adjudicate(service, [Decision(second, TaskAnswer(**aligned()), "lead")])
         (of_campaign,) = gold_scores(JudgmentTable.of(merged_of(service)), "conciseness", Level.SENTENCE)
         assert of_campaign.value.tolist() == [0.0, 0.0]
 
@@ -111,7 +112,7 @@ def test_choices_are_judgments_of_pairs_as_of_head_to_head_judges(tmp_path: Path
     with CampaignService(folder) as service:
         (task,) = service.tasks.work
         for who, choice in (("anna", "s0"), ("ben", "s1"), ("cleo", "tie")):
-            crowds.say(service, task.key, {who: {"choices": {"overall": choice}, "reason": None}})
+            crowds.say(service, task.key, {who: {"values": {"overall": choice}}})
         raw = judgments_of(service)
         merged = merged_of(service)
     assert {(one.target.unit, one.target.system, one.target.rival) for one in raw} == {("pair", "s0", "s1")}
@@ -132,8 +133,8 @@ def test_choices_are_judgments_of_pairs_as_of_head_to_head_judges(tmp_path: Path
 
 
 def test_a_sentence_keeps_all_error_types_that_were_ticked(tmp_path: Path) -> None:
-    def no(*types: str) -> dict[str, object]:
-        return {"label": "not_supported", "error_types": list(types)}
+    def no(*types: str) -> dict[str, Any]:
+        return {"values": {"label": "not_supported", "error_types": list(types)}}
 
     with CampaignService(made.make(tmp_path)) as service:
         first, second = (task.key for task in service.tasks.work[:2])
@@ -154,7 +155,7 @@ def test_adjudicated_labels_take_the_place_of_votes(tmp_path: Path) -> None:
         crowds.say(service, tied, {"anna": crowds.YES, "ben": crowds.NO})
         crowds.say(service, clear, {"anna": crowds.YES, "ben": crowds.YES})
         assert [one.status for one in merged_of(service)] == ["skipped", "ok"]
-        adjudicate(service, [Decision(tied, crowds.NO, "the date is wrong", "lead")])
+        adjudicate(service, [Decision(tied, TaskAnswer(**crowds.NO, comment="the date is wrong"), "lead")])
         found = {(one.target.system, one.target.index, one.target.document_id): one for one in merged_of(service)}
         assert all(one.status == "ok" for one in found.values())
         task = service.tasks.work[0]
@@ -165,10 +166,10 @@ def test_conciseness_follows_from_the_merged_alignment(tmp_path: Path) -> None:
     folder = made.make(tmp_path, made.rows(1, 1, 2), kind="key_fact_alignment", attention={"rate": 0})
     with CampaignService(folder) as service:
         one, two = service.tasks.work
-        first, none = {"sentences": [0], "none": False}, {"sentences": [], "none": True}
+        first, none = aligned(0), aligned()
         crowds.say(service, one.key, {"a": first, "b": first, "c": none})
         assert [found.aspect for found in merged_of(service)] == ["completeness"]
-        crowds.say(service, two.key, {"a": none, "b": {"sentences": [1], "none": False}, "c": none})
+        crowds.say(service, two.key, {"a": none, "b": aligned(1), "c": none})
         found = {(one.aspect, one.target.index): one.label for one in merged_of(service)}
     present = {key: value for key, value in found.items() if key[0] == "completeness"}
     assert sorted(present.values()) == [0, 1]
@@ -225,27 +226,12 @@ def command(*arguments: object) -> int:
     return int(end.value.code or 0)
 
 
-@pytest.mark.parametrize("best", [True, False])
-def test_columns_of_answers_are_those_of_their_records(best: bool, tmp_path: Path) -> None:
-    aspects = ["clarity", "best"]  # an aspect of the campaign's own may be called as the best summary is
-    profiles = [crowds.Profile(accuracy=0.5)] * 3
-    folder = crowds.done(tmp_path, profiles, made.rows(3, 2, 2), kind="rating", best=best, aspects=aspects)
-    with CampaignService(folder, readonly=True) as service:
-        columns, records = votes_of(service), JudgmentTable.of(judgments_of(service))
-    assert len(columns) == 3 * 3 * 2 * (2 + best)
-    for name, column in vars(records).items():
-        if isinstance(column, Categorical):
-            assert vars(columns)[name].labels().tolist() == column.labels().tolist(), name
-        else:
-            np.testing.assert_array_equal(vars(columns)[name], column, name)
-
-
 def test_a_question_that_the_majority_was_not_asked_has_no_merged_answer(tmp_path: Path) -> None:
     bad = {"name": "bad", "question": "How bad?", "type": "scale", "when": {"label": "not_supported"}}
     cure = {"name": "cure", "question": "Cut it?", "type": "yes_no", "when": {"bad": [4, 5]}}
     folder = made.make(tmp_path, made.rows(1, 1, 3), attention={"rate": 0}, order="as_given", questions=[bad, cure])
-    yes = {**crowds.YES, "questions": {}}
-    worst, mild = ({**crowds.NO, "questions": values} for values in ({"bad": 5, "cure": True}, {"bad": 2}))
+    yes = crowds.YES
+    worst, mild = ({"values": {**crowds.NO["values"], **own}} for own in ({"bad": 5, "cure": True}, {"bad": 2}))
     with CampaignService(folder) as service:
         lone, even, most = (task.key for task in service.tasks.work)
         crowds.say(service, lone, {"anna": worst, "ben": yes, "cleo": yes})
@@ -259,6 +245,8 @@ def test_a_question_that_the_majority_was_not_asked_has_no_merged_answer(tmp_pat
             row = merged[name, index]
             assert (row.status, row.value, row.label) == ("skipped", None, None)
             assert row.reason == f"not asked of the majority ({count} annotators were asked)"
-        adjudicate(service, [Decision(lone, worst, None, "lead")])  # who decides is asked what their answer asks for
+        adjudicate(
+            service, [Decision(lone, TaskAnswer(**worst), "lead")]
+        )  # who decides is asked what their answer asks for
         decided = {(row.aspect, row.target.index): row.value for row in merged_of(service)}
         assert (decided["bad", 0], decided["cure", 0]) == (5.0, 1.0)

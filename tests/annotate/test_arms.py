@@ -14,7 +14,7 @@ from summeter.annotate.campaign.build import build
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.simulate.script import crowd, simulate
-from summeter.annotate.tasks.simulation import Profile, Truth
+from summeter.annotate.tasks.simulation import Gold, Profile
 from summeter.cli.main import main
 from summeter.data.dataset import load, save
 from summeter.meta.results import Study
@@ -56,7 +56,7 @@ def study(tmp_path: Path, profile: Profile, shown: tuple[str, ...] = SHOWN) -> S
     services = []
     for show in shown:
         made = folder(tmp_path / show, show)
-        truth = Truth([judgment.model_copy(update={"label": 1, "value": 1.0}) for judgment in machine()], seed=3)
+        truth = Gold([judgment.model_copy(update={"label": 1, "value": 1.0}) for judgment in machine()], seed=3)
         service = CampaignService(made)
         simulate(service, crowd(made, [profile] * 3, truth, seed=5), seed=5)
         services.append(service)
@@ -120,7 +120,7 @@ def test_the_command_prints_the_arms_and_their_rows(tmp_path: Path, capsys: pyte
     for show in SHOWN[:2]:
         made = folder(tmp_path / show, show)
         with CampaignService(made) as service:
-            simulate(service, crowd(made, [Profile()] * 3, Truth(seed=1)))
+            simulate(service, crowd(made, [Profile()] * 3, Gold(seed=1)))
     folders = [str(tmp_path / show / "campaign") for show in SHOWN[:2]]
     assert run(*folders) == 0
     assert "overturned errors" in capsys.readouterr().out

@@ -21,7 +21,6 @@ from summeter.annotate.campaign.people import Names, Visitor
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.platforms import PLATFORMS, platform_named
 from summeter.annotate.platforms.base import csv_text
-from summeter.annotate.tasks import kind_named
 from summeter.annotate.tasks.task import Task
 from summeter.records import InputError, Judgment, Span, Target, UsageError
 
@@ -211,24 +210,24 @@ def test_machine_verdicts_of_a_run_stand_beside_tasks_and_checks(tmp_path: Path)
         assert (machine is None) == (judgment is None)
         if machine is not None and judgment is not None:
             shown += 1
-            assert machine["verdict"] == ("supported" if judgment.label == 1 else "not_supported")
+            assert machine["accepts"] == (judgment.label == 1)
             assert machine["reason"] == judgment.reason
     assert shown
     verdicts = {
-        (one.assistance or {})["machine"]["verdict"] for one in folder.tasks.checks if one.assistance["machine"]
+        (one.assistance or {})["machine"]["accepts"] for one in folder.tasks.checks if one.assistance["machine"]
     }
-    assert verdicts == {"supported", "not_supported"}
+    assert verdicts == {True, False}
     # Nothing beside a check is unlike what stands beside the work: a real verdict's parts, and a reason, if there is
     # one, that was given for the very sentence or speaks of it.
-    real = {(one.body["sentence"], one.assistance["machine"]["verdict"]): one.assistance["machine"]["reason"]
+    real = {(one.body["sentence"], one.assistance["machine"]["accepts"]): one.assistance["machine"]["reason"]
             for one in folder.tasks.work if one.assistance and one.assistance["machine"]}  # fmt: skip
-    types = {json.dumps(one.assistance["machine"]["error_types"]) for one in folder.tasks.work
+    types = {json.dumps(one.assistance["machine"]["values"]) for one in folder.tasks.work
              if one.assistance and one.assistance["machine"]}  # fmt: skip
     for one in folder.tasks.checks:
         machine, sentence = (one.assistance or {})["machine"], one.body["sentence"]
         if machine is not None:
-            assert json.dumps(machine["error_types"]) in types
-            assert machine["reason"] in (None, real.get((sentence, machine["verdict"]))) or (
+            assert json.dumps(machine["values"]) in types
+            assert machine["reason"] in (None, real.get((sentence, machine["accepts"]))) or (
                 sentence.rstrip(".") in machine["reason"]
             )
 
@@ -281,7 +280,8 @@ def test_verdicts_that_decide() -> None:
     body = {"key_fact": "It rained.", "summary": {"text": "Sunny. Rain.", "sentences": [[0, 5], [6, 11]]}}
     task = Task(key="ka/d/s/0", kind="key_fact_alignment", document_id="d", body=body)
     with_span = Judgment(**common, label=1, evidence=(Span(of="summary", start=6, end=9),))
-    assert kind_named("key_fact_alignment").shown_verdict(with_span, task) == {"sentences": [1], "reason": None}
+    verdict = made.task_type_of("key_fact_alignment").verdict(with_span, task)
+    assert verdict == {"accepts": True, "values": {"sentences": [1]}, "reason": None}
 
 
 def test_explicit_training_items_are_shown_and_judged(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from annotate import campaigns as made
 
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.simulate.script import crowd, simulate
-from summeter.annotate.tasks.simulation import Profile, Truth
+from summeter.annotate.tasks.simulation import Gold, Profile
 from summeter.cli.main import main
 
 
@@ -101,7 +101,7 @@ def test_help_stays_light() -> None:
 def test_status_fits_80_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = made.make(tmp_path, platform={"name": "prolific"}, assistance={"hide_for": 0.5, "similar": None})
     with CampaignService(folder) as service:
-        scripts = crowd(folder, [Profile()] * 6, Truth())
+        scripts = crowd(folder, [Profile()] * 6, Gold())
         simulate(service, scripts)
         for script in scripts[:2]:
             service.exclude(script.annotator, "to see it", by="test")

@@ -14,11 +14,15 @@ from annotate import crowds
 from annotate.test_cli import run
 from report import fake_runs as fake
 
-from summeter.annotate.analysis.adjudicate import Decision, adjudicate, reopen
+from summeter.annotate.analysis.adjudicate import Decision, adjudicate
 from summeter.annotate.analysis.aggregate import MERGED
+from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.people import ADJUDICATOR, Visitor
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.server.downloads import write
+from summeter.annotate.tasks.key_fact_validation import outcome
+from summeter.annotate.tasks.task import InvalidAnswer
 from summeter.data.dataset import Dataset, load
 from summeter.meta import errors
 from summeter.records import Document, Judgment, Summary, error_types
@@ -34,8 +38,8 @@ def answered(tmp_path: Path, kind: str, answer: dict[str, Any], **plan: Any) -> 
     with CampaignService(folder) as service:
         first, second = service.tasks.work[:2]
         for task in (first, second):
-            crowds.say(service, task.key, {"anna": service.kind.read(answer, task)})
-        adjudicate(service, [Decision(second.key, service.kind.read(answer, second), "seen twice", "lead")])
+            crowds.say(service, task.key, {"anna": answer})
+        adjudicate(service, [Decision(second.key, TaskAnswer(**answer), "lead")])
     return folder, (first, second)
 
 
@@ -54,7 +58,9 @@ THREE = ["entity error", "relation error", "sentence error"]
 
 def test_all_error_types_of_a_sentence(tmp_path: Path) -> None:
     folder, (first, second) = answered(
-        tmp_path, "fact_verification", {"label": "not_supported", "error_types": THREE, "comment": "all of it"}
+        tmp_path,
+        "fact_verification",
+        {"values": {"label": "not_supported", "error_types": THREE}, "comment": "all of it"},
     )
     data = exported(folder, tmp_path)
     for name, task, reason in (
@@ -66,18 +72,12 @@ def test_all_error_types_of_a_sentence(tmp_path: Path) -> None:
         assert (judgment.label, judgment.reason) == (0, reason)
 
 
-def test_a_reason_is_the_comment_of_a_decision_without_one(tmp_path: Path) -> None:
-    folder, (_, second) = answered(tmp_path, "fact_verification", {"label": "not_supported", "error_types": THREE})
-    (judgment,) = of(exported(folder, tmp_path), "human.adjudicated", second)
-    assert judgment.reason == "seen twice"
-
-
 def test_kind_category_and_reason_of_every_mark(tmp_path: Path) -> None:
     marks = [
         {"start": 0, "end": 3, "kind": "contradicted", "category": THREE[0], "reason": "Not that."},
         {"start": 4, "end": 8, "kind": "not_from_source", "category": THREE[1], "reason": None},
     ]
-    folder, (first, second) = answered(tmp_path, "span_highlighting", {"spans": marks, "none": False, "comment": "two"})
+    folder, (first, second) = answered(tmp_path, "span_highlighting", {"values": {"spans": marks}, "comment": "two"})
     data = exported(folder, tmp_path)
     wanted = [{"contradicted", THREE[0]}, {"not_from_source", THREE[1]}]
     for name, task in (("human.raw", first), ("human.adjudicated", second), (MERGED, first), (MERGED, second)):
@@ -95,7 +95,8 @@ def test_kind_category_and_reason_of_every_mark(tmp_path: Path) -> None:
 
 
 def test_the_criteria_that_a_key_fact_fails(tmp_path: Path) -> None:
-    answer = {"significant": False, "correct": False, "relevant": True, "why": "Too small.", "comment": "and odd"}
+    values = {"significant": False, "correct": False, "relevant": True, "why": "Too small."}
+    answer = {"values": values, "comment": "and odd"}
     folder, (first, second) = answered(tmp_path, "key_fact_validation", answer)
     data = exported(folder, tmp_path)
     for name, task in (("human.raw", first), ("human.adjudicated", second), (MERGED, first)):
@@ -108,8 +109,11 @@ def test_every_rating_with_the_comment(tmp_path: Path) -> None:
     folder = made.make(tmp_path, kind="rating", answers_per_item=1, attention={"rate": 0})
     with CampaignService(folder) as service:
         task = service.tasks.work[0]
-        cells = {system: {name: at + 1 for at, name in enumerate(task.names("aspects"))} for system in task.systems}
-        crowds.say(service, task.key, {"anna": {"ratings": cells, "best": task.systems[1], "comment": "close"}})
+        names = [question.name for question in service.kind.of_summary]
+        cells = {system: {name: at + 1 for at, name in enumerate(names)} for system in task.systems}
+        crowds.say(
+            service, task.key, {"anna": {"summaries": cells, "values": {"best": task.systems[1]}, "comment": "close"}}
+        )
     judgments = exported(folder, tmp_path).judgments("human.raw")
     assert {(one.target.system, one.aspect): one.value for one in judgments if one.aspect != "best"} == {
         (system, aspect): float(rating) for system, given in cells.items() for aspect, rating in given.items()
@@ -121,14 +125,14 @@ def test_every_rating_with_the_comment(tmp_path: Path) -> None:
 
 
 def test_the_sentences_of_a_key_fact_and_each_choice(tmp_path: Path) -> None:
-    folder, (first, _) = answered(tmp_path / "ka", "key_fact_alignment", {"sentences": [1, 0], "none": False})
+    folder, (first, _) = answered(tmp_path / "ka", "key_fact_alignment", {"values": {"sentences": [0, 1]}})
     judgment = next(one for one in exported(folder, tmp_path / "ka").judgments("human.raw"))
     assert [[span.start, span.end] for span in judgment.evidence] == first.body["summary"]["sentences"]
     folder = made.make(tmp_path / "pw", kind="pairwise", answers_per_item=1, aspects=["one", "two", "three"])
     with CampaignService(folder) as service:
         task = service.tasks.work[0]
         choices = {"one": task.system, "two": task.rival, "three": "tie"}
-        crowds.say(service, task.key, {"anna": {"choices": choices, "reason": "shorter"}})
+        crowds.say(service, task.key, {"anna": {"values": {**choices, "reason": "shorter"}}})
     given = {one.aspect: (one.value, one.reason) for one in exported(folder, tmp_path / "pw").judgments("human.raw")}
     assert given == {"one": (1.0, "shorter"), "two": (0.0, "shorter"), "three": (0.5, "shorter")}
 
@@ -150,11 +154,11 @@ def typed(document: Document, summary: Summary, entry: JudgeEntry) -> list[Judgm
 @pytest.mark.parametrize("kind", ["fact_verification", "span_highlighting"])
 def test_the_study_of_error_types_sees_every_type(kind: str, tmp_path: Path) -> None:
     mark = {"start": 0, "end": 3, "kind": "contradicted", "category": THREE[0], "reason": None}
-    answer = {
+    values = {
         "fact_verification": {"label": "not_supported", "error_types": THREE[:2]},
-        "span_highlighting": {"spans": [mark, {**mark, "start": 4, "end": 8, "category": THREE[1]}], "none": False},
+        "span_highlighting": {"spans": [mark, {**mark, "start": 4, "end": 8, "category": THREE[1]}]},
     }[kind]
-    folder, _ = answered(tmp_path, kind, answer)
+    folder, _ = answered(tmp_path, kind, {"values": values})
     data = exported(folder, tmp_path)
     fake.make(tmp_path / "run", made.rows(), judges=((JUDGE, typed),))
     rows = errors(RunFolder(tmp_path / "run"), data, judgment_set=MERGED)
@@ -173,7 +177,7 @@ def validation(tmp_path: Path, votes: dict[int, list[dict[str, Any]]], answers: 
                        attention={"rate": 0})  # fmt: skip
     with CampaignService(folder) as service:
         for at, task in enumerate(service.tasks.work):
-            given = [service.kind.read(one, task) for one in votes.get(at, [VALID] * answers)]
+            given = [{"values": one} for one in votes.get(at, [VALID] * answers)]
             crowds.say(service, task.key, dict(zip(("anna", "ben", "cleo"), given, strict=False)))
     return folder
 
@@ -191,7 +195,8 @@ def test_validated_key_facts_are_applied(tmp_path: Path, capsys: pytest.CaptureF
     assert not target.exists()
     with CampaignService(folder) as service:
         key = service.tasks.work[3].key
-        adjudicate(service, [Decision(key, {**VALID, "relevant": False}, "not about it", "lead")])
+        answer = TaskAnswer(values={**VALID, "relevant": False}, comment="not about it")
+        adjudicate(service, [Decision(key, answer, "lead")])
     assert run("export", folder.folder, "--apply", "-o", target) == 0
     out = capsys.readouterr().out
     assert "6 key facts: 1 kept, 1 reworded, 4 dropped" in out
@@ -263,20 +268,22 @@ def test_another_wording_is_for_a_key_fact_that_is_not_valid(tmp_path: Path) -> 
     folder = validation(tmp_path, {})
     with CampaignService(folder) as service:
         task, kind = service.tasks.work[0], service.kind
-        with pytest.raises(Exception, match="needs no other wording"):
-            kind.read({**VALID, "edit": "Other."}, task)
-        assert kind.read({**WRONG, "edit": task.body["key_fact"]}, task)["edit"] is None
-        answers = [kind.read({**WRONG, "edit": text}, task) for text in ("One.", "Two.", "One.")]
-        assert kind.describe(task, answers[0]) == "not valid: not correct; better “One.”"
+        with pytest.raises(InvalidAnswer):
+            kind.read({"values": {**VALID, "edit": "Other."}}, task)
+        for text, settled in ((task.body["key_fact"], False), (" One \n two. ", "One two."), ("Two.", "Two.")):
+            assert outcome(task, kind.read({"values": {**WRONG, "edit": text}}, task)) == settled
 
 
 def test_an_export_leaves_no_labels_that_were_withdrawn(tmp_path: Path) -> None:
-    folder, (_, second) = answered(tmp_path, "fact_verification", {"label": "supported", "error_types": []})
+    folder, (_, second) = answered(tmp_path, "fact_verification", {"values": {"label": "supported"}})
     assert run("export", folder.folder) == 0
     place = folder.folder / "judgments"
     assert {file.name for file in place.iterdir()} == {f"{name}.jsonl" for name in SETS}
     with CampaignService(folder) as service:
-        reopen(service, second.key, "lead")
+        lead = Visitor(ADJUDICATOR, "lead")
+        (shown,) = service.request("session", lead)["batch"]["tasks"]
+        service.request("reopen", lead, {"task": shown["id"]})
+        assert second.key not in service.state.adjudicated
     assert run("export", folder.folder) == 0
     assert {file.name for file in place.iterdir()} == {"human.raw.jsonl", "human.merged.jsonl"}
     with CampaignService(folder) as service:

@@ -12,14 +12,14 @@ from annotate import campaigns
 
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.language import REFERENCE, SHIPPED, Language, read_language, shipped, shipped_names
-from summeter.annotate.tasks import kind_named, kind_names
+from summeter.annotate.tasks import TASK_TYPES, task_type
 from summeter.records import InputError
 
 ROOM = Path(__file__).parents[2] / "src" / "summeter" / "annotate"
-RESEARCHERS = {"adjudicate.js", "refresh.js"}
+RESEARCHERS = {"refresh.js"}
 SCRIPTS = [file for file in (ROOM / "app" / "static").glob("*.js") if file.name not in RESEARCHERS]
-SOURCES = [*SCRIPTS, *(ROOM / "tasks").glob("*.js"), *(ROOM / "app" / "templates").glob("*.html"), *ROOM.rglob("*.py")]
-KEY = re.compile(r"""\b(?:t|rich|text)\(\s*f?["`]([a-z_]+\.[\w.${}+ ]+)["`]|\bverb: "([a-z]+\.[a-z]+)\"""")
+SOURCES = [*SCRIPTS, *(ROOM / "app" / "templates").glob("*.html"), *ROOM.rglob("*.py")]
+KEY = re.compile(r"""\b(?:t|rich|text)\(\s*f?["`]([a-z_]+\.[\w.${}+ ]+)["`]|\bverb(?:: | = )"([a-z]+\.[a-z]+)\"""")
 
 
 def used() -> set[str]:
@@ -33,12 +33,14 @@ def test_every_key_is_used_and_every_used_key_is_there() -> None:
     keys, patterns = set(shipped(REFERENCE).strings), used()
     exact = {key for key in patterns if "*" not in key}
     # The button's own words are a key, and with `_key` those of the list of keys.
-    spoken = {f"{key}_key" for key in ("work.send", "training.send", "preview.send")}
+    spoken = {f"{key}_key" for key in ("work.send", "training.send", "preview.send", "adjudicate.send")}
     loose = [re.compile(re.escape(key).replace(r"\*", r"\w+")) for key in patterns - exact]
     assert exact - keys == set()
     unused = {key for key in keys - exact - spoken if not any(one.fullmatch(key) for one in loose)}
-    usual = {key for name in kind_names() for names in kind_named(name).usual.values() for key in names.values()}
+    usual = {key for name in TASK_TYPES for names in task_type(name).usual.values() for key in names.values()}
     expected = {key for key in keys if key.startswith("refused.")}  # by the code of what was refused
+    # By the name of a task type, of its questions and of their options.
+    expected |= {key for key in keys if key.partition(".")[0] in TASK_TYPES and key in unused}
     assert unused == expected | usual | {f"{key}_text" for key in usual}
     assert [one.pattern for one in loose if not any(one.fullmatch(key) for key in keys)] == []
 
@@ -46,7 +48,7 @@ def test_every_key_is_used_and_every_used_key_is_there() -> None:
 def test_no_page_says_anything_that_is_not_in_the_language_files() -> None:
     """No text of two words or more in the scripts of the annotator's pages but those of errors in the program."""
     said = []
-    for file in [*SCRIPTS, *(ROOM / "tasks").glob("*.js")]:
+    for file in SCRIPTS:
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
             code = line.split("//")[0]
             texts = re.findall(r'"([A-Z][a-z]+[ .?!][^"]*|[A-Z][a-z]+)"|`([A-Z][a-z]+ [^`]*)`', code)

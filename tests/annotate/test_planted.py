@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from tests.annotate.campaigns import make, rows, who
 
-from summeter.annotate.analysis.adjudicate import Blind, disputes
 from summeter.annotate.analysis.automation_bias import cases
+from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.folder import CampaignFolder
+from summeter.annotate.campaign.people import ADJUDICATOR, Visitor
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Answer
 from summeter.annotate.simulate.script import crowd, simulate
-from summeter.annotate.tasks.simulation import Profile, Truth
+from summeter.annotate.tasks.simulation import Gold, Profile
 from summeter.engine.api import evaluate
 
 FORM = {"rate": 0.2, "pass_share": 0.0, "form": "unisumeval"}
@@ -31,8 +32,8 @@ def test_checks_are_a_fifth_of_all_tasks_and_always_sentences_that_the_document_
     work, checks = folder.tasks.work, folder.tasks.checks
     assert len(work) == 6 * 2 * 2
     assert len(checks) == 6, "a fifth of 30"
-    planted = Counter((check.expects["label"], check.expects["machine"]) for check in checks)
-    assert planted == {("not_supported", "supported"): 3, ("not_supported", "not_supported"): 3}
+    planted = Counter((check.expects["label"], check.expects["machine"]["accepts"]) for check in checks)
+    assert planted == {("not_supported", True): 3, ("not_supported", False): 3}
     for check in checks:
         assert sentences(check)[check.body["index"]] == check.body["sentence"]
         assert check.body["sentence"] not in folder.sources[check.document_id].document.sentence_texts
@@ -59,20 +60,18 @@ def test_a_key_fact_is_posed_as_a_sentence_and_a_fixed_sentence_as_a_key_fact(tm
         assert check.body["key_fact"].rstrip(".")[4:] in posed, "the paraphrase is of that very key fact"
     others = [check for check in checks if check.expects["sentence"] is None]
     assert {check.body["key_fact"] for check in others} == {stranger}
-    assert all(check.expects["machine"] in ([], [0], [1]) for check in others)
+    assert all(check.expects["machine"]["values"]["sentences"] in ([], [0], [1]) for check in others)
 
 
 def test_a_right_answer_passes_and_the_opposite_fails(tmp_path: Path) -> None:
     for kind in ("fact_verification", "key_fact_alignment"):
         folder = make(tmp_path / kind, rows(6, 2, 2), kind=kind, attention=FORM)
         for check in folder.tasks.checks:
-            right = folder.kind.expected_answer(check)
+            right = folder.kind.right_answer(check, Gold())
             assert folder.kind.passed(check, right)
-            if kind == "fact_verification":
-                other = "supported" if right["label"] == "not_supported" else "not_supported"
-                assert not folder.kind.passed(check, {**right, "label": other})
-            else:
-                assert not folder.kind.passed(check, {"sentences": [] if right["sentences"] else [0]})
+            wrong = folder.kind.deciding(check, accepts=not folder.kind.decides(right))
+            if wrong.get("sentences") != [check.expects.get("sentence")]:
+                assert not folder.kind.passed(check, TaskAnswer(values=wrong))
 
 
 def verdicts(folder: Path, **plan: Any) -> CampaignFolder:
@@ -110,8 +109,8 @@ def test_who_adjudicates_sees_as_much_as_the_annotators(tmp_path: Path) -> None:
     ):
         folder = verdicts(tmp_path / show, show=show)
         answered(folder, Profile(accuracy=0.5))
-        with CampaignService(folder, readonly=True) as service:
-            pages = [Blind(folder).page(dispute, named=False) for dispute in disputes(service)]
+        with CampaignService(folder) as service:
+            pages = service.request("batch", Visitor(ADJUDICATOR, "lead"))["batch"]["tasks"]
         machines = [page["assistance"]["machine"] for page in pages]
         assert all((answer["answer"]["machine"] is None) != label for page in pages for answer in page["answers"])
         assert {machine is not None for machine in machines} == {label}
@@ -120,7 +119,7 @@ def test_who_adjudicates_sees_as_much_as_the_annotators(tmp_path: Path) -> None:
 
 def answered(folder: CampaignFolder, profile: Profile) -> list[Answer]:
     with CampaignService(folder) as service:
-        simulate(service, crowd(folder, [profile] * 3, Truth(seed=1)))
+        simulate(service, crowd(folder, [profile] * 3, Gold(seed=1)))
         return [answer for task in service.tasks.work for answer in service.state.counted_answers(task.key)]
 
 
@@ -128,16 +127,16 @@ def test_where_nothing_is_shown_nobody_is_asked_whether_they_agree(tmp_path: Pat
     folder = verdicts(tmp_path, show="nothing")
     answers = answered(folder, Profile(trust=1.0))
     assert len(answers) == 3 * len(folder.tasks.work)
-    assert {answer.answer["machine"] for answer in answers} == {None}
+    assert {answer.answer.machine for answer in answers} == {None}
     with CampaignService(folder, readonly=True) as service:
         assert {case.arm for case in cases(service)} <= {"unassisted"}
 
 
-def test_made_up_annotators_trust_a_reason_more_than_a_bare_verdict(tmp_path: Path) -> None:
+def test_simulated_annotators_trust_a_reason_more_than_a_bare_verdict(tmp_path: Path) -> None:
     trusting = Profile(accuracy=0.5, trust=0.0, trust_reasons=1.0)
     agree = {}
     for show in ("verdict", "verdict_and_reason"):
         answers = answered(verdicts(tmp_path / show, show=show), trusting)
-        agree[show] = sum(answer.answer["machine"] == "agree" for answer in answers) / len(answers)
+        agree[show] = sum(answer.answer.machine == "agree" for answer in answers) / len(answers)
     assert agree["verdict_and_reason"] == 1.0
     assert agree["verdict"] < 0.8

@@ -17,17 +17,18 @@ from summeter.annotate.analysis.aggregate import dataset_of
 from summeter.annotate.analysis.automation_bias import automation_bias, cases, endorsement_rate
 from summeter.annotate.analysis.exclusion import Rules, exclude, proposals, reinstate_rule
 from summeter.annotate.analysis.quality import Quality, agreement, annotator_statistics, crowd_of, in_words, quality
+from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.simulate.script import crowd, simulate
-from summeter.annotate.tasks.simulation import Truth
+from summeter.annotate.tasks.simulation import Gold
 from summeter.meta import agree
 from summeter.meta._agree import leave_one_out
 from summeter.records import Judgment, Target, UsageError
 from summeter.scoring.table import JudgmentTable
 
 PLAIN = 0
-SAYS_YES: dict[str, Any] = {"similar": [], "machine": {"verdict": "supported", "error_types": [], "reason": None}}
+SAYS_YES: dict[str, Any] = {"similar": [], "machine": {"accepts": True, "values": {}, "reason": None}}
 
 
 def test_agreement_is_that_of_meta_and_by_domain_and_length(tmp_path: Path) -> None:
@@ -163,7 +164,7 @@ def test_an_adjudicated_answer_says_who_was_wrong(tmp_path: Path) -> None:
         key = service.tasks.work[0].key
         crowds.say(service, key, {"anna": crowds.YES, "ben": crowds.YES})
         assert cases(service) == []
-        adjudicate(service, [Decision(key, crowds.NO, None, "lead")])
+        adjudicate(service, [Decision(key, TaskAnswer(**crowds.NO), "lead")])
         assert [one.same for one in cases(service)] == [True, True]
 
 
@@ -171,7 +172,7 @@ def test_trusting_people_follow_and_the_unassisted_do_not(tmp_path: Path) -> Non
     folder = helped(tmp_path)
     with CampaignService(folder) as service:
         profiles = [crowds.Profile(accuracy=1, trust=1.0), *[crowds.Profile(accuracy=1)] * 3]
-        simulate(service, crowd(folder, profiles, Truth()))
+        simulate(service, crowd(folder, profiles, Gold()))
         found = {one.person.annotator: one for one in annotator_statistics(service)}
     assert found["anna"].endorsement == 1.0
     assert {found[one].endorsement for one in ("ben", "cleo", "dora")} <= {0.0, None}

@@ -11,13 +11,15 @@ from annotate import campaigns as made
 from summeter.annotate.analysis.adjudicate import Decision, adjudicate, disputes
 from summeter.annotate.analysis.aggregate import dataset_of, judgments_of, merged_of
 from summeter.annotate.analysis.quality import quality
+from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.bodies import Refusal
 from summeter.annotate.campaign.build import warnings_of
-from summeter.annotate.campaign.config import OwnQuestion, Scale
+from summeter.annotate.campaign.config import Scale
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.simulate.script import crowd, simulate
-from summeter.annotate.tasks.questions import asked
-from summeter.annotate.tasks.simulation import Profile, Truth
+from summeter.annotate.tasks.questions import Question, asked
+from summeter.annotate.tasks.simulation import Gold, Profile
+from summeter.annotate.tasks.task import Task
 from summeter.meta import agree, card
 from summeter.records import InputError, UsageError
 
@@ -33,9 +35,11 @@ HOW = {"name": "how", "question": "How?", "type": "text", "when": {"harm": True}
 QUESTIONS = [SURE, WHY, TONE, FLAWS, HARM, HOW]
 
 
-def answer(service: CampaignService, task: dict[str, Any], values: Any, who: str = "anna", **more: Any) -> None:
+def answer(service: CampaignService, task: dict[str, Any], own: Any, who: str = "anna", **more: Any) -> None:
     body = {"answer_id": made.answer_id(), "task": task["id"], "seconds": 9}
-    service.request("answers", made.who(who), {**body, "answer": {**made.plain(task), **more, "questions": values}})
+    given = {**made.plain(task), **more}
+    given["values"] = {**given["values"], **own}
+    service.request("answers", made.who(who), {**body, "answer": given})
 
 
 FINE = {"sure": 55, "tone": "dry", "harm": False}
@@ -59,21 +63,22 @@ FINE = {"sure": 55, "tone": "dry", "harm": False}
         ({**FINE, "why": "since"}, "why", "is not asked beside this answer"),
         ({**FINE, "mood": "x"}, "mood", "is no question of this campaign"),
         ({"sure": 55, "tone": "dry"}, "harm", "is not answered"),
-        ([], "", "answer each question by its name"),
-        (None, "", "answer each question by its name"),
     ],
 )
 def test_what_does_not_fit_is_refused_by_field(values: Any, field: str, message: str, tmp_path: Path) -> None:
     with CampaignService(made.make(tmp_path, questions=QUESTIONS, attention={"rate": 0})) as service:
         task = service.request("batch", made.who("anna"))["batch"]["tasks"][0]
-        assert [question["name"] for question in task["questions"]] == [question["name"] for question in QUESTIONS]
+        form = service.request("session", made.who("anna"))["form"]
+        assert [question["name"] for question in form["questions"] if question["own"]] == [
+            question["name"] for question in QUESTIONS
+        ]
         with pytest.raises(Refusal, match=message) as refusal:
             answer(service, task, values)
         assert refusal.value.status == 422
-        assert (refusal.value.field or "").removeprefix("answer.questions").removeprefix(".") == field
+        assert refusal.value.field == f"answer.values.{field}"
         answer(service, task, {**FINE, "flaws": ["length", "grammar"]})
         (stored,) = service.state.people["anna"].answers.values()
-        assert stored.answer["questions"] == {**FINE, "flaws": ["grammar", "length"]}
+        assert stored.answer.values == {"label": "supported", **FINE, "flaws": ["grammar", "length"]}
 
 
 def test_a_rating_asks_of_each_summary_and_names_none_of_them(tmp_path: Path) -> None:
@@ -83,32 +88,32 @@ def test_a_rating_asks_of_each_summary_and_names_none_of_them(tmp_path: Path) ->
                        attention={"rate": 0}, best=False)  # fmt: skip
     with CampaignService(folder) as service:
         task = service.request("batch", made.who("anna"))["batch"]["tasks"][0]
-        assert task["subjects"] == ["A", "B"]
-        shown = {aspect["name"]: aspect["scale"]["points"] for aspect in task["body"]["aspects"]}
-        assert [point["value"] for point in shown["style"]] == [-1, 0, 1]
-        assert [point["label"] for point in shown["sense"]] == ["no", "yes"]
-        cells = {"A": {"style": 1, "sense": 2}, "B": {"style": 0, "sense": 1}}
+        form = service.request("session", made.who("anna"))["form"]
+        shown = {question["name"]: question["scale"] for question in form["questions"] if question["each_summary"]}
+        assert [point["value"] for point in shown["style"]["points"]] == [-1, 0, 1]
+        assert [point["label"] for point in shown["sense"]["points"]] == ["no", "yes"]
+        high, low = {"style": 1, "sense": 2}, {"style": 0, "sense": 1}
         wrong: list[tuple[Any, str]] = [
-            ({}, "answer.questions.B.grade"),
-            ({"A": {"grade": True}, "B": {"grade": True}}, "answer.questions.A.grade"),
-            ({"C": {}}, "answer.questions"),
+            ({"A": high, "B": low}, "answer.summaries.B.grade"),
+            ({"A": {**high, "grade": True}, "B": {**low, "grade": True}}, "answer.summaries.A.grade"),
+            ({"C": {}}, "answer.summaries"),
+            ({"A": {**high, "style": 2}, "B": {**low, "grade": True}}, "answer.summaries.A.style"),
         ]
-        for values, field in wrong:
+        for summaries, field in wrong:
             with pytest.raises(Refusal) as refusal:
-                answer(service, task, values, ratings=cells, best=None)
+                answer(service, task, {}, values={}, summaries=summaries)
             assert refusal.value.field == field
-        with pytest.raises(Refusal, match="a whole number from -1 to 1"):
-            answer(service, task, {"B": {"grade": True}}, ratings={**cells, "A": {"style": 2, "sense": 1}}, best=None)
-        answer(service, task, {"B": {"grade": True}}, ratings=cells, best=None)
+        given = {"A": high, "B": {**low, "grade": True}}
+        answer(service, task, {}, values={}, summaries=given)
         again = service.request("session", made.who("anna"))["batch"]["tasks"][0]
-        assert again["answer"]["questions"] == {"A": {}, "B": {"grade": True}}
+        assert again["answer"]["summaries"] == given
         (stored,) = service.state.people["anna"].answers.values()
         letters = service.folder.letters("anna", service.tasks.work[0])
         votes = [one for one in judgments_of(service) if one.aspect == "grade"]
         assert [(one.target.system, one.label, one.signature) for one in votes] == [
             (letters[1], 1, "human.yes_no|v:1")
         ]  # fmt: skip
-        assert set(stored.answer["questions"]) == set(letters)
+        assert set(stored.answer.summaries) == set(letters)
 
 
 def test_votes_are_merged_by_their_kind_and_adjudicated(tmp_path: Path) -> None:
@@ -137,11 +142,10 @@ def test_votes_are_merged_by_their_kind_and_adjudicated(tmp_path: Path) -> None:
             "harm: 2 no, 1 yes"
         )
         assert dispute.to_json()["answers"][1]["said"].endswith("harm: yes; how: It misleads.")
-        decision = {**service.state.people["anna"].answers[key].answer, "questions": {**FINE, "tone": "sad"}}
-        with pytest.raises(UsageError, match=r"answer\.questions\.tone: is one of"):
-            adjudicate(service, [Decision(key, decision, None, "lead")])
-        decision["questions"] = {**FINE, "tone": "odd", "sure": 100}
-        adjudicate(service, [Decision(key, decision, None, "lead")])
+        values = {"label": "supported", **FINE, "tone": "sad"}
+        with pytest.raises(UsageError, match=r"answer\.values\.tone"):
+            adjudicate(service, [Decision(key, TaskAnswer(values=values))])
+        adjudicate(service, [Decision(key, TaskAnswer(values={**values, "tone": "odd", "sure": 100}))])
         decided = {one.aspect: one for one in merged_of(service)}
         assert (decided["tone"].label, decided["sure"].value) == ("odd", 100)
         assert "flaws" not in decided  # left out by who decided
@@ -192,7 +196,7 @@ def test_every_kind_asks_them_and_agreement_knows_their_level(kind: str, tmp_pat
     folder = made.make(tmp_path, made.rows(documents=6), kind=kind, questions=questions, batch={"size": 20})
     with CampaignService(folder) as service:
         profiles = [Profile(accuracy=1.0)] * 3 + [Profile(laziness=1.0)]
-        assert simulate(service, crowd(folder, profiles, Truth(seed=3), seed=2)) > 0
+        assert simulate(service, crowd(folder, profiles, Gold(seed=3), seed=2)) > 0
         study = agree(dataset_of(service), resamples=0)
         first = {row.aspect: row for row in reversed(list(study.where(study="agreement")))}
         assert {name: first[name].statistic for name in ("sure", "tone", "flaws", "harm")} == {
@@ -217,7 +221,7 @@ def judgments_of_kind(data: Any, who: set[str]) -> list[Any]:
 def test_a_coefficient_that_needs_numbers_says_so_of_names(tmp_path: Path) -> None:
     folder = made.make(tmp_path, questions=[TONE, SURE], batch={"size": 20})
     with CampaignService(folder) as service:
-        simulate(service, crowd(folder, [Profile()] * 3, Truth(seed=3), seed=2))
+        simulate(service, crowd(folder, [Profile()] * 3, Gold(seed=3), seed=2))
         study = agree(dataset_of(service), coefficients=("alpha_ordinal", "alpha_masi"), resamples=0)
     rows = {(row.aspect, row.statistic): row for row in study}
     assert rows["tone", "alpha_ordinal"].value is None
@@ -230,7 +234,7 @@ def test_names_and_texts_have_no_mean(tmp_path: Path) -> None:
     """A benchmark's card averages scales and labels; a choice or a text has no line in it, let alone a number."""
     questions = [TONE, SURE, FLAWS, {**HOW, "when": {}}]
     with CampaignService(made.make(tmp_path, questions=questions, batch={"size": 20})) as service:
-        simulate(service, crowd(service.folder, [Profile()] * 3, Truth(seed=3), seed=2))
+        simulate(service, crowd(service.folder, [Profile()] * 3, Gold(seed=3), seed=2))
         data = dataset_of(service)
     assert {row.aspect for row in card(gold=data, resamples=0) if row.aspect} == {"faithfulness", "sure"}
     assert {one.aspect for one in data.judgments("human.raw")} >= {"tone", "flaws", "how", "sure"}
@@ -265,21 +269,24 @@ def test_values_of_scales() -> None:
 
 
 def test_conditions_follow_from_what_is_shown() -> None:
-    questions = [OwnQuestion.model_validate(one) for one in (
-        {"name": "a", "question": "?", "type": "yes_no"},
-        {"name": "b", "question": "?", "type": "yes_no", "when": {"a": True}},
-        {"name": "c", "question": "?", "type": "text", "when": {"b": [True, False], "types": ["x", "y"]}},
-    )]  # fmt: skip
+    questions = [
+        Question(name="types", type="choices", text="?", options=[{"name": name} for name in "xyz"]),
+        Question(name="a", type="yes_no", text="?"),
+        Question(name="b", type="yes_no", text="?", when=({"a": (True,)},)),
+        Question(name="c", type="text", text="?", when=({"b": (True, False), "types": ("x", "y")},)),
+        Question(name="d", type="text", text="?", when=({"a": (False,)}, {"b": (False,)})),
+    ]
+    task = Task(key="t", kind="k", document_id="d", body={})
 
-    def shown(facts: Any, **values: Any) -> str:
-        return "".join(question.name for question in asked(questions, facts, values))
+    def shown(**values: Any) -> str:
+        return "".join(question.name for question in asked(questions, values, task)).removeprefix("types")
 
-    assert shown({"types": ["y"]}) == "a"
-    assert shown({"types": ["y"]}, a=True) == "ab"
-    assert shown({"types": ["z", "y"]}, a=True, b=False) == "abc"
-    assert shown({"types": ["z"]}, a=True, b=False) == "ab"
-    assert shown({"types": ["y"]}, a=False, b=True) == "a"  # what is not shown decides nothing
-    assert shown({"types": ["y"]}, a=1) == "a"  # 1 is not true
+    assert shown(types=["y"]) == "a"
+    assert shown(types=["y"], a=True) == "ab"
+    assert shown(types=["z", "y"], a=True, b=False) == "abcd"
+    assert shown(types=["z"], a=True, b=True) == "ab"
+    assert shown(types=["y"], a=False, b=True) == "ad"  # what is not shown decides nothing
+    assert shown(types=["y"], a=1) == "a"  # 1 is not true
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Made-up annotators: as accurate, biased, lazy and trusting as they are told to be, at the service and over HTTP."""
+"""Simulated annotators: as accurate, biased, lazy and trusting as they are told to be, at the service and over HTTP."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ import pytest
 from aiohttp.test_utils import TestServer
 from annotate import campaigns as made
 from annotate import crowds
+from annotate.network import Network, simulate_over_http
 
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.server.app import make_app
-from summeter.annotate.simulate.network import Network, simulate_over_http
 from summeter.annotate.simulate.script import Page, crowd, respond, simulate
-from summeter.annotate.tasks import kind_named
-from summeter.annotate.tasks.simulation import Profile, Truth
+from summeter.annotate.tasks.simulation import Gold, Profile
 from summeter.annotate.tasks.task import Task
 from summeter.records import Judgment, SummeterError, Target, UsageError
 
@@ -33,25 +32,25 @@ def test_every_kind_is_done_to_the_end(kind: str, tmp_path: Path) -> None:
         assert all(len(one.counted) == 3 and not one.held for one in service.state.items.values())
         assert all(one.checks_passed == one.checks_seen for one in service.state.people.values())
         assert {one.ended for one in service.state.people.values()} <= {"completed", "no_more_items"}
-        truth = Truth()
+        truth = Gold()
         for task in service.tasks.work:
-            right = {**service.kind.right_answer(task, truth), "comment": None, "machine": None}
-            for answer in service.state.counted_answers(task.key):
-                assert answer.answer == service.kind.read(right, task)
+            right = service.kind.right_answer(task, truth)
+            assert service.kind.read(right.to_json(), task) == right
+            assert all(answer.answer == right for answer in service.state.counted_answers(task.key))
 
 
 def test_the_same_seed_gives_the_same_answers() -> None:
-    kind, task = kind_named("fact_verification"), work("fact_verification")
+    kind, task = made.task_type_of("fact_verification"), work("fact_verification")
     page = Page(task, None, ())
     from random import Random
 
-    one, two = (respond(kind, Profile(accuracy=0.6), page, Truth(), Random(3)) for _ in range(2))
+    one, two = (respond(kind, Profile(accuracy=0.6), page, Gold(), Random(3)) for _ in range(2))
     assert one == two
 
 
 def work(kind: str, machine: dict[str, Any] | None = None) -> Task:
     body = {"sentence": "It rained.", "summary": {"text": "It rained.", "sentences": [[0, 10]]},
-            "key_fact": "It rained.", "error_types": [{"name": "entity error"}]}  # fmt: skip
+            "key_fact": "It rained."}  # fmt: skip
     assistance = None if machine is None else {"similar": [], "machine": machine}
     return Task(key=f"{kind}/d/A/0", kind=kind, document_id="d", system="A", index=0, body=body, assistance=assistance)
 
@@ -59,11 +58,11 @@ def work(kind: str, machine: dict[str, Any] | None = None) -> Task:
 def share_yes(profile: Profile, *, right: bool, machine: dict[str, Any] | None = None) -> float:
     from random import Random
 
-    kind, task, rng = kind_named("key_fact_validation"), work("key_fact_validation", machine), Random(0)
+    kind, task, rng = made.task_type_of("key_fact_validation"), work("key_fact_validation", machine), Random(0)
     target = Target(document_id="d", system="A", unit="key_fact", index=0)
     gold = Judgment(target=target, aspect="key_fact_validity", judge="people", signature="g", label=int(right))
-    page, truth = Page(task, machine, ()), Truth([gold])
-    said = [respond(kind, profile, page, truth, rng).answer["significant"] for _ in range(2000)]
+    page, truth = Page(task, machine, ()), Gold([gold])
+    said = [respond(kind, profile, page, truth, rng).answer.values["significant"] for _ in range(2000)]
     return sum(said) / len(said)
 
 
@@ -76,21 +75,21 @@ def test_accuracy_bias_laziness_and_trust_by_their_shares() -> None:
     assert share_yes(Profile(accuracy=0.8, bias=0.5), right=False) == pytest.approx(0.6, abs=near)
     assert share_yes(Profile(accuracy=0.8, bias=-0.5), right=True) == pytest.approx(0.4, abs=near)
     assert share_yes(Profile(accuracy=1, laziness=1), right=False) == 1.0
-    wrong = {"verdict": "valid", "reason": None}
+    wrong = {"accepts": True, "values": {}, "reason": None}
     assert share_yes(Profile(accuracy=1, trust=0.3), right=False, machine=wrong) == pytest.approx(0.3, abs=near)
-    assert share_yes(Profile(accuracy=1, laziness=1), right=True, machine={"verdict": "not_valid"}) == 0.0
+    assert share_yes(Profile(accuracy=1, laziness=1), right=True, machine={**wrong, "accepts": False}) == 0.0
 
 
 def test_the_machine_is_answered_as_the_answer_says() -> None:
     from random import Random
 
-    machine = {"verdict": "supported", "error_types": [], "reason": None}
-    kind, task = kind_named("fact_verification"), work("fact_verification", machine)
+    machine = {"accepts": True, "values": {}, "reason": None}
+    kind, task = made.task_type_of("fact_verification"), work("fact_verification", machine)
     for profile in (Profile(accuracy=0.5), Profile(trust=1), Profile(laziness=1)):
         for seed in range(20):
             page = Page(task, machine, ())
-            answer = respond(kind, profile, page, Truth(), Random(seed)).answer
-            assert kind.read(answer, task) == answer
+            answer = respond(kind, profile, page, Gold(), Random(seed)).answer
+            assert kind.read(answer.to_json(), task) == answer
 
 
 def test_gold_is_what_is_right() -> None:
@@ -100,27 +99,27 @@ def test_gold_is_what_is_right() -> None:
             target=Target(document_id="d", system="A", unit="sentence", index=0), aspect="faithfulness", judge="people",
             signature="human.sentence_labels|v:1", label=label, error_type=None if label else "entity error",
         )  # fmt: skip
-        assert (kind_named("fact_verification").right_answer(task, Truth([gold]))["label"] == "supported") == bool(
-            label
+        right = made.task_type_of("fact_verification").right_answer(task, Gold([gold]))
+        assert right.values == (
+            {"label": "supported"} if label else {"label": "not_supported", "error_types": ["entity error"]}
         )
 
 
 @pytest.mark.parametrize("aspect", ["faithfulness", "faithfulness_spans"])  # the second: exports of earlier versions
 def test_a_summary_that_gold_searched_for_spans_in_vain_is_clean(aspect: str) -> None:
-    kind, task = kind_named("span_highlighting"), work("span_highlighting")
-    task.body.update(kinds=[{"name": "contradicted"}], categories=[])
+    kind, task = made.task_type_of("span_highlighting"), work("span_highlighting")
     target = Target(document_id=task.document_id, system=task.system or "")
     clean = Judgment(target=target, aspect=aspect, judge="people", signature="human.spans_none|v:1", label=1)
     rated = Judgment(target=target, aspect="faithfulness", judge="people", signature="human.overall|v:1", value=0.4)
     seeds = range(40)  # without gold, some seeds draw a span
-    assert all(kind.right_answer(task, Truth([clean, rated], seed=seed))["none"] for seed in seeds)
-    assert not all(kind.right_answer(task, Truth([rated], seed=seed))["none"] for seed in seeds)
+    assert all(kind.right_answer(task, Gold([clean, rated], seed=seed)).values["spans"] == [] for seed in seeds)
+    assert not all(kind.right_answer(task, Gold([rated], seed=seed)).values["spans"] == [] for seed in seeds)
 
 
 def test_too_few_accounts_are_named(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
     with pytest.raises(UsageError, match="4 accounts for 5 annotators"):
-        crowd(folder, [crowds.GOOD] * 5, Truth())
+        crowd(folder, [crowds.GOOD] * 5, Gold())
 
 
 def test_crowd_platforms_get_made_up_ids(tmp_path: Path) -> None:
@@ -134,7 +133,7 @@ def test_crowd_platforms_get_made_up_ids(tmp_path: Path) -> None:
 def test_over_a_network_that_loses_requests_and_replies(platform: str, tmp_path: Path) -> None:
     plan = None if platform == "local" else {"name": platform}
     folder = made.make(tmp_path, made.rows(2), answers_per_item=2, platform=plan, **STAGES)
-    scripts = crowd(folder, [crowds.GOOD] * 3, Truth())
+    scripts = crowd(folder, [crowds.GOOD] * 3, Gold())
     network = Network(drop=0.2, pause=0.0)
 
     async def work_there() -> None:
@@ -157,7 +156,7 @@ def test_a_server_that_is_not_there_is_given_up(tmp_path: Path) -> None:
     with pytest.raises(SummeterError, match="is the campaign served there"):
         asyncio.run(
             simulate_over_http(
-                "http://127.0.0.1:9", crowd(folder, [crowds.GOOD], Truth()), Network(patience=0.0, pause=0.0)
+                "http://127.0.0.1:9", crowd(folder, [crowds.GOOD], Gold()), Network(patience=0.0, pause=0.0)
             )
         )
 
@@ -165,6 +164,6 @@ def test_a_server_that_is_not_there_is_given_up(tmp_path: Path) -> None:
 def test_at_the_desk_is_the_same_for_the_same_seed_of_people(tmp_path: Path) -> None:
     folder = made.make(tmp_path)
     with CampaignService(folder) as service:
-        scripts = crowd(folder, [Profile()] * 4, Truth(), seed=1)
+        scripts = crowd(folder, [Profile()] * 4, Gold(), seed=1)
         count = simulate(service, scripts, seed=1)
         assert count == sum(len(one.answers) for one in service.state.people.values())

@@ -13,6 +13,7 @@ from annotate.test_cli import run
 
 from summeter.annotate.analysis.adjudicate import Decision, adjudicate
 from summeter.annotate.analysis.aggregate import incomplete, merged_of
+from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.service import CampaignService
 from summeter.records import Judgment
 
@@ -37,7 +38,7 @@ def test_too_few_answers_are_counted_and_can_be_left_out(tmp_path: Path, capsys:
         shown = [(strict["doc0", "s0", index].status, strict["doc0", "s0", index].reason) for index in (1, 2)]
         assert shown == [("skipped", "2 of 3 answers"), ("skipped", "1 of 3 answers")]
         assert strict["doc0", "s0", 1].label is strict["doc0", "s0", 1].value is None
-        adjudicate(service, [Decision(two, {**crowds.NO, "machine": None, "comment": None}, None, "lead")])
+        adjudicate(service, [Decision(two, TaskAnswer(**crowds.NO), "lead")])
         assert incomplete(service) == {0: 1, 1: 1}
         assert by_index(service, complete_only=True)["doc0", "s0", 1].label == 0
     assert run("status", folder.folder, "--json") == 0

@@ -16,7 +16,7 @@ from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.people import Visitor
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.simulate.script import crowd, simulate
-from summeter.annotate.tasks.simulation import Profile, Truth
+from summeter.annotate.tasks.simulation import Gold, Profile
 from summeter.benchmark.annotate import ADJUDICATED, STEP, AnnotateSettings
 from summeter.benchmark.chain import chain_status, run_chain
 from summeter.benchmark.step import Manifest, WaitingError, run_step
@@ -236,9 +236,9 @@ def test_with_people_the_step_waits_says_what_to_do_and_carries_on(tmp_path: Pat
     manifest = done(tmp_path, given)
     assert manifest.counts_out["judgments/human.raw"] > 0
     log = (work / "alignment" / "events.sqlite").read_bytes()
-    lacks = {"significant": False, "correct": True, "relevant": True, "why": None, "edit": None, "comment": None}
+    lacks = {"significant": False, "correct": True, "relevant": True}
     task = next(task.key for task in CampaignFolder(work / "key_facts").tasks.work if task.body["key_fact"] == DULL)
-    decision = json.dumps({**lacks, "machine": None})
+    decision = json.dumps({"values": lacks})
     assert summeter("annotate", "adjudicate", work / "key_facts", "--set", task, "--answer", decision) == 0
     with pytest.raises(UsageError, match=r"alignment was made from other .* [1-9]\d* answers and 0 decisions"):
         done(tmp_path, given)
@@ -249,7 +249,7 @@ def answer(folder: Path, *, name: str | None = None) -> None:
     """Have everybody answer all of a campaign, or one person a batch of it, as people (nobody is made up)."""
     campaign = CampaignFolder(folder)
     with CampaignService(campaign) as service:
-        scripts = crowd(campaign, [Profile(accuracy=1.0)] * 3, Truth(seed=2))
+        scripts = crowd(campaign, [Profile(accuracy=1.0)] * 3, Gold(seed=2))
         for script in scripts:
             script.visitor = Visitor("local", script.visitor.id)
         if name is None:
@@ -307,8 +307,8 @@ def judged(tmp_path: Path) -> Path:
             service.request("session", Visitor("local", name))
             batch = service.request("batch", Visitor("local", name), {})["batch"]
             for task in batch["tasks"]:
-                types = [] if label == "supported" else ["entity error"]
-                answer = {"label": label, "error_types": types, "comment": None, "machine": None}
+                types = {} if label == "supported" else {"error_types": ["entity error"]}
+                answer = {"values": {"label": label, **types}}
                 body = {"task": task["id"], "answer": answer, "seconds": 3.0, "answer_id": f"{name}-{task['id']}"}
                 service.request("answers", Visitor("local", name), body)
     assert summeter("bench", "run", tmp_path / "bench.yaml", "-o", out) == 0
@@ -368,7 +368,7 @@ def test_only_what_the_step_simulated_itself_is_replaced(tmp_path: Path) -> None
     done(tmp_path / "a", settings(campaigns=campaigns, seed=SEED + 1))
     folder = tmp_path / "a" / "work" / "annotate" / "sentences"
     task = CampaignFolder(folder).tasks.work[0].key
-    decision = json.dumps({"label": "supported", "error_types": [], "comment": None, "machine": None})
+    decision = json.dumps({"values": {"label": "supported"}})
     assert summeter("annotate", "adjudicate", folder, "--set", task, "--answer", decision) == 0
     with pytest.raises(UsageError, match="0 answers and 1 decisions"):
         done(tmp_path / "a", settings(campaigns=campaigns))

@@ -8,14 +8,14 @@ import pytest
 from typer.testing import CliRunner
 
 from summeter.annotate.campaign.folder import CampaignFolder
-from summeter.annotate.tasks import kind_names
+from summeter.annotate.tasks import TASK_TYPES
 from summeter.cli.main import app
 
 FOLDER = Path(__file__).parents[2] / "examples" / "campaigns"
 
 
 def test_every_kind_of_task_has_a_file() -> None:
-    assert {file.stem for file in FOLDER.glob("*.yaml")} == set(kind_names())
+    assert {file.stem for file in FOLDER.glob("*.yaml")} == set(TASK_TYPES)
 
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.yaml")), ids=lambda file: file.stem)

@@ -40,9 +40,10 @@ class Site(NamedTuple):
         return f"{self.url}/admin?token={self.service.folder.keys.admin}"
 
     def answers(self, account: str = "anna") -> list[dict[str, Any]]:
-        """What a person's stored answers say, in the order in which the tasks were first answered."""
+        """A person's stored answers, with their values by question, in the order in which tasks were first answered."""
         person = self.service.state.people.get(account)
-        return [] if person is None else [one.answer for one in person.answers.values()]
+        answers = [] if person is None else [one.answer.model_dump() for one in person.answers.values()]
+        return [{**answer, **answer.pop("values")} for answer in answers]
 
     def events(self, kind: str) -> list[Any]:
         """The log's events of one kind."""

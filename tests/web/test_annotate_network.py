@@ -159,7 +159,7 @@ def test_two_tabs_of_one_person(site: Any, visit: Any) -> None:
     expect(two.locator("#notice-elsewhere")).to_be_visible()
     answer(two, "b")
     systems = place.service.folder.letters("anna", place.service.tasks.work[0])
-    until(two, lambda: [one["choices"]["coverage"] for one in place.answers()] == [systems[1]])
+    until(two, lambda: [one["coverage"] for one in place.answers()] == [systems[1]])
     waiting(two, 0)
     reach(two, "2 of 3")
     answer(one)

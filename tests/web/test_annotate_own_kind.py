@@ -1,4 +1,4 @@
-"""A kind of task that summeter does not know is drawn by its own script, and answered, in a real browser."""
+"""A task type that summeter does not know is drawn by the form, and answered, in a real browser."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ def test_a_kind_of_ones_own(site: Any, visit: Any) -> None:
     page = visit(place.link())
     task(page)
     expect(page.get_by_text("Could this stand as a headline?")).to_be_visible()
-    page.get_by_role("group", name="As a headline, it").locator("label").get_by_text("Does not fit").click()
+    page.get_by_role("group", name="As a headline, does it fit?").locator("label").get_by_text("No").click()
     page.locator("button.send").click()
     assert [answer["fits"] for answer in sent(place, 1, page)] == [False]

@@ -16,7 +16,7 @@ from web.test_annotate_safe import axe
 
 from summeter.annotate.campaign.language import shipped
 from summeter.annotate.simulate.script import crowd, simulate
-from summeter.annotate.tasks.simulation import Profile, Truth
+from summeter.annotate.tasks.simulation import Gold, Profile
 
 __all__ = ["axe"]
 pytestmark = pytest.mark.web
@@ -40,7 +40,7 @@ QUESTIONS: list[dict[str, Any]] = [
 
 def own(page: Any, question: str) -> Any:
     """The frame of one of the campaign's questions."""
-    return page.locator("fieldset.own-question", has_text=question)
+    return page.locator(".own fieldset.question", has_text=question)
 
 
 def tick(page: Any, question: str, label: str) -> None:
@@ -81,16 +81,16 @@ def test_what_is_chosen_is_what_is_recorded(place: Any, visit: Any, shot: Any, a
     moving_on(page, lambda: page.locator("button.send").click())
     (answer,) = sent(place, 1, page)
     assert (answer["label"], answer["error_types"]) == ("not_supported", ["twisted"])
-    assert answer["questions"] == {
-        "clear": 4, "flaws": ["grammar", "spelling"], "sure": 50, "harm": True, "how": "By the number.",
-    }  # fmt: skip
+    given = {"clear": 4, "flaws": ["grammar", "spelling"], "sure": 50, "harm": True, "how": "By the number."}
+    assert {name: answer[name] for name in given} == given
+    assert "tone" not in answer
     press(page, "[")
     expect(own(page, "How sure").locator("output")).to_have_text("50")
     expect(own(page, "How would it mislead?").get_by_role("textbox")).to_have_value("By the number.")
     page.locator("label", has_text="Supported").first.click()
     expect(own(page, "How would it mislead?")).to_be_hidden()
     moving_on(page, lambda: page.locator("button.send").click())
-    until(page, lambda: "how" not in place.answers()[0]["questions"])
+    until(page, lambda: "how" not in place.answers()[0])
 
 
 def test_by_keys_alone(place: Any, visit: Any, shot: Any) -> None:
@@ -122,7 +122,8 @@ def test_by_keys_alone(place: Any, visit: Any, shot: Any) -> None:
     moving_on(page, lambda: press(page, "Control+Enter"))
     (answer,) = sent(place, 1, page)
     assert answer["error_types"] == ["twisted", "invented"] or answer["error_types"] == ["invented", "twisted"]
-    assert answer["questions"] == {"clear": 5, "flaws": ["nothing"], "sure": 60, "harm": True, "how": "1 2 3"}
+    given = {"clear": 5, "flaws": ["nothing"], "sure": 60, "harm": True, "how": "1 2 3"}
+    assert {name: answer[name] for name in given} == given
 
 
 def test_ratings_on_own_scales_with_a_question_of_each_summary(site: Any, visit: Any, shot: Any) -> None:
@@ -145,24 +146,24 @@ def test_ratings_on_own_scales_with_a_question_of_each_summary(site: Any, visit:
         slider = card.get_by_role("slider")
         slider.focus()
         press(page, "End")
-        expect(card.locator("fieldset.own-question:visible")).to_have_count(1 if at == 1 else 0)
+        expect(card.locator(".own fieldset.question:visible")).to_have_count(1 if at == 1 else 0)
     page.locator("button.send").click()
-    expect(page.locator(".wanting-text")).to_have_text("Answer this too: Why a waste?")
+    expect(page.locator(".wanting-text")).to_have_text("Answer this too: Summary B: Why a waste?")
     cards.nth(1).get_by_role("textbox").fill("Too long.")
     shot(page, "cards")
     fits(page)
     moving_on(page, lambda: page.locator("button.send").click())
     (answer,) = sent(place, 1, page)
-    assert answer["ratings"] == {
-        system: {"style": 2, "worth": -2 if at == 1 else 2, "length": 1} for at, system in enumerate(letters)
-    }
-    assert answer["questions"] == {
-        system: {"waste": "Too long."} if at == 1 else {} for at, system in enumerate(letters)
+    assert answer["summaries"] == {
+        system: {"style": 2, "worth": -2, "length": 1, "waste": "Too long."}
+        if at == 1
+        else {"style": 2, "worth": 2, "length": 1}
+        for at, system in enumerate(letters)
     }
 
 
 def test_an_adjudicator_answers_them_too(place: Any, visit: Any, shot: Any, axe: Any) -> None:
-    simulate(place.service, crowd(place.service.folder, [Profile(), Profile(accuracy=0.2)], Truth(seed=5), seed=5))
+    simulate(place.service, crowd(place.service.folder, [Profile(), Profile(accuracy=0.2)], Gold(seed=5), seed=5))
     page = visit(place.admin)
     page.goto(f"{place.url}/admin/adjudicate")
     task(page)
@@ -175,12 +176,11 @@ def test_an_adjudicator_answers_them_too(place: Any, visit: Any, shot: Any, axe:
     shot(page, "changed")
     assert axe(page) == []
     moving_on(page, lambda: page.locator("button.send").click())
-    until(page, lambda: len(place.events("adjudicated")) == 1)
-    (event,) = place.events("adjudicated")
-    answers = [one.answer for one in place.service.state.counted_answers(event.task)]
-    decided = event.data["answer"]["questions"]
-    assert decided["clear"] == 3
-    assert {**decided, "clear": 0} in [{**one["questions"], "clear": 0} for one in answers]
+    until(page, lambda: len(place.service.state.adjudicated) == 1)
+    ((key, decided),) = place.service.state.adjudicated.items()
+    assert decided.answer.values["clear"] == 3
+    given = [one.answer.values for one in place.service.state.counted_answers(key)]
+    assert {**decided.answer.values, "clear": 0} in [{**one, "clear": 0} for one in given]
     page.goto(f"{place.url}/admin/quality")
     expect(page.locator("p.lead", has_text="clear")).to_be_visible()
     expect(page.locator("p.lead", has_text="sure")).to_be_visible()
@@ -202,4 +202,5 @@ def test_from_right_to_left_on_a_phone(site: Any, visit: Any, shot: Any, tmp_pat
     fits(page)
     tick(page, "Could it mislead?", "No")
     moving_on(page, lambda: page.locator("button.send").click())
-    assert sent(place, 1, page)[0]["questions"] == {"sure": 45, "harm": False}
+    answer = sent(place, 1, page)[0]
+    assert (answer["sure"], answer["harm"]) == (45, False)

@@ -206,7 +206,7 @@ def test_going_back_and_changing_an_answer(site: Any, visit: Any) -> None:
     press(page, "b", "Enter")
     reach(page, "2 of 3")
     systems = place.service.folder.letters("anna", place.service.tasks.work[0])
-    until(page, lambda: place.answers()[0]["choices"]["coverage"] == systems[1])
+    until(page, lambda: place.answers()[0]["coverage"] == systems[1])
     assert len(place.answers()) == 1
     press(page, "[")
     reach(page, "1 of 3")

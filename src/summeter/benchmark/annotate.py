@@ -21,24 +21,25 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
-from summeter.annotate.analysis.adjudicate import Decision, Dispute, adjudicate, disputes
+from summeter.annotate.analysis.adjudicate import Decision, adjudicate, disputes
 from summeter.annotate.analysis.aggregate import MERGED, judgments_of, merge, merged_of
 from summeter.annotate.analysis.arms import arms
 from summeter.annotate.analysis.key_facts import CHANGES, Change, changes_of, with_changes, write_changes
 from summeter.annotate.analysis.quality import crowd_votes
+from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.build import build
 from summeter.annotate.campaign.config import Campaign, Show
+from summeter.annotate.campaign.disputes import Dispute
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.language import shipped_names
 from summeter.annotate.campaign.log import RESTORE
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.simulate.script import crowd, simulate
-from summeter.annotate.tasks import kind_named
-from summeter.annotate.tasks.base import AssistedKind
+from summeter.annotate.tasks import task_type
 from summeter.annotate.tasks.fact_verification import FactVerification
 from summeter.annotate.tasks.key_fact_alignment import KeyFactAlignment
 from summeter.annotate.tasks.key_fact_validation import KeyFactValidation
-from summeter.annotate.tasks.simulation import Profile, Truth
+from summeter.annotate.tasks.simulation import Gold, Profile
 from summeter.benchmark.select import DETECTOR
 from summeter.benchmark.step import (
     Inputs,
@@ -233,7 +234,7 @@ def _check_plan(plan: Planned) -> None:
         known = ", ".join(SHOWN)
         raise ValueError(f"campaigns.{plan.name}.arms: are {', '.join(map(str, plan.arms))}; each is one of {known}")
     try:
-        kind = kind_named(plan.kind)
+        kind = task_type(plan.kind)
         Campaign.model_validate({"name": plan.main, "data": "data", **plan.fields})
     except UsageError as error:
         raise ValueError(f"campaigns.{plan.name}.kind: {error}") from error
@@ -241,7 +242,7 @@ def _check_plan(plan: Planned) -> None:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, [f"campaigns.{plan.name}", *first["loc"]]))
         raise ValueError(f"{place}: {first['msg'].removeprefix('Value error, ')}") from error
-    if plan.arms and not isinstance(kind, AssistedKind):
+    if plan.arms and kind.machine_aspect is None:
         raise ValueError(f"campaigns.{plan.name}.arms: no machine's verdict is shown beside {plan.kind}")
 
 
@@ -477,32 +478,32 @@ def _simulate(folder: Path, made_up: MadeUp, settings: AnnotateSettings) -> None
     ticks = itertools.count(1_700_000_000)
     campaign = CampaignFolder(folder)
     gold = () if made_up.gold is None else load(made_up.gold).judgments(RAW)
-    truth = Truth(merge(gold), seed=seed)
+    known = Gold(merge(gold), seed=seed)
     with CampaignService(campaign, durable=False, clock=lambda: next(ticks) / 1000) as service:
         for number in itertools.count(seed):  # again, where somebody's exclusion has opened tasks for others
-            given = simulate(service, crowd(campaign, made_up.profiles, truth, seed=number), seed=number)
+            given = simulate(service, crowd(campaign, made_up.profiles, known, seed=number), seed=number)
             slots = service.state.items.values()
             if not given or all(task.open == 0 for task in slots):
                 break
-        adjudicate(service, _decisions(service, made_up, truth, settings.adjudicate))
+        adjudicate(service, _decisions(service, made_up, known, settings.adjudicate))
 
 
-def _decisions(service: CampaignService, made_up: MadeUp, truth: Truth, which: str) -> list[Decision]:
+def _decisions(service: CampaignService, made_up: MadeUp, gold: Gold, which: str) -> list[Decision]:
     """What the adjudicator decides who knows what is right."""
-    kind, by = service.kind, "adjudicator"
+    kind = service.kind
     decisions: dict[str, Decision] = {}
     for dispute in _undecided(service, which):
-        answer = {"comment": None, "machine": None, **kind.right_answer(dispute.task, truth)}
-        decisions[dispute.task.key] = Decision(dispute.task.key, answer, "read again", by)
+        answer = kind.right_answer(dispute.task, gold).model_copy(update={"comment": "read again"})
+        decisions[dispute.task.key] = Decision(dispute.task.key, answer)
     if isinstance(kind, KeyFactValidation):
         for task in service.tasks.work:
             fact = str(task.body["key_fact"])
             if fact in made_up.key_facts:
                 text = made_up.key_facts[fact]
                 reason = "goes" if text is None else "reads better so"
-                lacks = {"significant": text is not None, "correct": False, "relevant": True}
-                answer = {**lacks, "why": reason, "edit": text, "comment": None, "machine": None}
-                decisions[task.key] = Decision(task.key, answer, reason, by)
+                values = {"significant": text is not None, "correct": False, "relevant": True, "why": reason}
+                answer = TaskAnswer(values=values if text is None else {**values, "edit": text}, comment=reason)
+                decisions[task.key] = Decision(task.key, answer)
     return list(decisions.values())
 
 

@@ -16,8 +16,8 @@ import typer
 from summeter.cli.common import AsJson, check_suffix, print_json
 
 if TYPE_CHECKING:
-    from summeter.annotate.analysis.adjudicate import Dispute
     from summeter.annotate.analysis.quality import Quality
+    from summeter.annotate.campaign.disputes import Dispute
     from summeter.annotate.campaign.folder import CampaignFolder
     from summeter.annotate.campaign.service import CampaignService
     from summeter.meta._plan import Proposal
@@ -349,22 +349,13 @@ def simulate(
     gold: Annotated[
         str | None, typer.Option("--gold", metavar="DATA", help="Gold labels; default: drawn from the seed.")
     ] = None,
-    url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Address of CAMPAIGN's server, to work over HTTP.")
-    ] = None,
-    drop: Annotated[
-        float, typer.Option(min=0, max=0.9, help="Probability that a request or its reply is lost (with --url).")
-    ] = 0.0,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     add: Annotated[
         bool, typer.Option("--add", help="Allow simulated answers in a campaign that already has real ones.")
     ] = False,
 ) -> None:
     """Have simulated annotators do CAMPAIGN. Their answers are stored like any others."""
-    import asyncio
-
     from summeter.annotate.campaign.folder import CampaignFolder
-    from summeter.annotate.simulate.network import Network, simulate_over_http
     from summeter.annotate.simulate.script import crowd
     from summeter.annotate.simulate.script import simulate as run
     from summeter.annotate.tasks.simulation import Profile
@@ -377,12 +368,7 @@ def simulate(
         accuracy=accuracy, bias=bias, laziness=laziness, trust=trust, trust_reasons=trust_reasons, seconds=seconds
     )
     idle = usual.model_copy(update={"laziness": 1.0})
-    scripts = crowd(folder, [usual] * (annotators - lazy) + [idle] * lazy, _truth(gold, seed), seed=seed)
-    if url is not None:
-        network = asyncio.run(simulate_over_http(url, scripts, Network(drop=drop, seed=seed)))
-        answers, lost = len(network.acknowledged), network.lost
-        typer.echo(f"{answers} answers acknowledged; {lost} requests or replies were lost and repeated")
-        return
+    scripts = crowd(folder, [usual] * (annotators - lazy) + [idle] * lazy, _gold(gold, seed), seed=seed)
     with _open(campaign) as service:
         people = sum(not person.simulated for person in service.state.people.values())
         if people and not add:
@@ -454,14 +440,21 @@ def adjudicate_(
     as_json: AsJson = False,
 ) -> None:
     """List the tasks of CAMPAIGN on which annotators differ, or decide some."""
-    from summeter.annotate.analysis.adjudicate import Decision, adjudicate, disputes, queue_lines, read_decisions
+    from summeter.annotate.analysis.adjudicate import (
+        adjudicate,
+        decision_of_row,
+        disputes,
+        queue_lines,
+        read_decisions,
+    )
     from summeter.data.atomic import write_lines
 
     if task is not None or file is not None:
         with _open(campaign) as service:
             decisions = [] if file is None else read_decisions(service, file, by)
             if task is not None:
-                decisions.append(Decision(task, _decided(service, task, taken, answer), reason, by))
+                row = {"task": task, "as": taken, "answer": _json(answer), "reason": reason}
+                decisions.append(decision_of_row(service, row, by))
             events = adjudicate(service, decisions)
         typer.echo(f"{len(events)} decisions written to the log; `summeter annotate export` writes the labels")
         return
@@ -681,24 +674,19 @@ def _assistance(row: Row) -> str:
     return f"those who {verb} its verdict repeat it on {where} where it is wrong: {_value(row, 'answers')}"
 
 
-def _truth(gold: str | None, seed: int) -> Any:
+def _gold(gold: str | None, seed: int) -> Any:
     from summeter.annotate.analysis.aggregate import merge
-    from summeter.annotate.tasks.simulation import Truth
+    from summeter.annotate.tasks.simulation import Gold
     from summeter.data.dataset import load
 
-    return Truth(() if gold is None else merge(load(gold).judgments("human.raw")), seed=seed)
+    return Gold(() if gold is None else merge(load(gold).judgments("human.raw")), seed=seed)
 
 
-def _decided(service: CampaignService, task: str, taken: str | None, answer: str | None) -> Any:
-    from summeter.annotate.analysis.adjudicate import answer_of
+def _json(answer: str | None) -> Any:
     from summeter.records import UsageError
 
-    if (taken is None) == (answer is None):
-        raise UsageError("decide with --as ANNOTATOR or with --answer JSON")
-    if taken is not None:
-        return answer_of(service.state, task, taken)
     try:
-        return json.loads(answer or "")
+        return None if answer is None else json.loads(answer)
     except ValueError as error:
         raise UsageError(f"--answer is not JSON: {error}") from error
 

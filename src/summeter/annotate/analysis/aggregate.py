@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,20 +44,16 @@ def judgments_of(service: CampaignService, *, adjudicated: bool = False) -> list
 
 def votes_of(service: CampaignService) -> JudgmentTable:
     """The judgments of the counted answers as a table, but for the campaign's own questions."""
-    state = service.state
-    columns = service.kind.columns((task, state.counted_answers(task.key)) for task in service.tasks.work)
-    if columns is not None:
-        return columns
     return JudgmentTable.of(vote for vote in judgments_of(service) if vote.signature not in QUESTIONS)
 
 
 def question_votes_of(service: CampaignService) -> list[Judgment]:
     """What the counted answers say to the campaign's own questions."""
     kind, state = service.kind, service.state
-    if not kind.questions:
+    if not kind.own:
         return []
     answers = ((task, answer) for task in service.tasks.work for answer in state.counted_answers(task.key))
-    return [judgment for task, answer in answers for judgment in kind.question_judgments(task, answer)]
+    return [judgment for task, answer in answers for judgment in kind.judgments_of_own(task, answer)]
 
 
 def merged_of(service: CampaignService, *, complete_only: bool = False) -> list[Judgment]:
@@ -118,7 +115,7 @@ def _answered(
         spans = 0
         source = service.folder.sources[task.document_id]
         for answer in answers_of(service, task):
-            for judgment in service.kind.answer_judgments(task, answer, source):
+            for judgment in service.kind.judgments(task, answer, source):
                 if judgment.target.unit == "span":
                     target = judgment.target.model_copy(update={"index": spans})
                     spans += 1
@@ -133,10 +130,8 @@ def _counted(service: CampaignService, task: Task) -> Sequence[Answer]:
 
 
 def _decisions(service: CampaignService, task: Task) -> Sequence[Answer]:
-    event = service.state.adjudicated.get(task.key)
-    if event is None:
-        return []
-    return [Answer(task.key, PEOPLE, event.data["answer"], 0.0, event.at, event.seq, event.seq, None, None)]
+    answer = service.state.adjudicated.get(task.key)
+    return [] if answer is None else [replace(answer, annotator=PEOPLE)]
 
 
 def _asked_of_few(service: CampaignService) -> dict[tuple[Target, str], str]:
@@ -170,7 +165,7 @@ def _incomplete_items(service: CampaignService) -> dict[_Item, str]:
         if not answers or service.state.is_complete(task.key):
             continue
         for answer in answers:
-            for judgment in service.kind.answer_judgments(task, answer, service.folder.sources[task.document_id]):
+            for judgment in service.kind.judgments(task, answer, service.folder.sources[task.document_id]):
                 items[_item(judgment)] = f"{len(answers)} of {wanted} answers"
     return items
 

@@ -80,15 +80,15 @@ def _answers(service: CampaignService, person: Person) -> Iterator[Json]:
             "system": task.system,
             "rival": task.rival,
             "index": task.index,
-            "said": kind.answer_text(task, answer.answer),
-            "comment": answer.answer.get("comment"),
+            "said": kind.described(task, answer.answer),
+            "comment": answer.answer.comment,
             "seconds": answer.seconds,
             "seconds_waited": answer.waited,
             "contradicted": answer.contradicted,
             "passed": answer.passed,
             "counts": person.annotator in service.state.items[task.key].counted if task.role == "work" else None,
             "others": len(others),
-            "same": sum(kind.answer_disagreement(task, [answer, other]) is None for other in others),
+            "same": sum(kind.disagreement(task, [answer.answer, other.answer]) is None for other in others),
         }
 
 

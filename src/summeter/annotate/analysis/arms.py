@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from summeter.annotate.analysis.automation_bias import STUDY, Shares, difference, share
 from summeter.annotate.analysis.quality import crowd_votes
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.tasks.base import AssistedKind
 from summeter.meta import agree
 from summeter.meta.results import Row, Study, interval_row, pivot
 from summeter.records import UsageError
@@ -118,7 +117,7 @@ def _check(services: Mapping[str, CampaignService]) -> None:
                 f"the arms {name} and {other} ask unlike tasks; make them from the same data and selection"
             )
     for arm, service in services.items():
-        if not isinstance(service.kind, AssistedKind) or not any(task.machine for task in service.tasks.work):
+        if not any(task.machine for task in service.tasks.work):
             raise UsageError(f"the arm {arm} has no machine's verdict on any task (assistance.machine)")
 
 
@@ -127,13 +126,13 @@ def _shares(service: CampaignService) -> dict[str, dict[str, list[float]]]:
     shares: dict[str, dict[str, list[float]]] = {ERRORS: {}, PASSES: {}, CHECKS: {}}
     kind, state = service.kind, service.state
     for task in service.tasks.work:
-        if task.machine is None or not isinstance(kind, AssistedKind):
+        if task.machine is None:
             continue
         decision = state.adjudicated.get(task.key)
         answers = [answer.answer for answer in state.counted_answers(task.key)]
-        same = [kind.same(task.machine, answer) for answer in ([decision.data["answer"]] if decision else answers)]
+        same = [kind.same(task.machine, answer) for answer in ([decision.answer] if decision else answers)]
         if 2 * sum(same) != len(same):  # a tie overturns nothing and confirms nothing, as does a task without answers
-            statistic = PASSES if kind.accepts(task.machine) else ERRORS
+            statistic = PASSES if task.machine["accepts"] else ERRORS
             shares[statistic].setdefault(task.document_id, []).append(float(2 * sum(same) < len(same)))
     for person in state.counting:
         for answer in person.checks:

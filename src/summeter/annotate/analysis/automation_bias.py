@@ -16,7 +16,7 @@ import numpy as np
 
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.campaign.state import Person
-from summeter.annotate.tasks.base import AssistedKind
+from summeter.annotate.tasks.base import TaskType
 from summeter.meta.results import Row, interval_row
 from summeter.stats import Bootstrap, Estimate
 from summeter.stats.base import Floats, ratio
@@ -40,8 +40,6 @@ class Case(NamedTuple):
 def cases(service: CampaignService) -> list[Case]:
     """Every answer to a task on which the machine's verdict, shown or hidden, is wrong."""
     kind = service.kind
-    if not isinstance(kind, AssistedKind):
-        return []
     wrong = [case for person in service.state.people.values() for case in _check_cases(service, kind, person)]
     for task in service.tasks.work:
         machine = task.machine
@@ -51,7 +49,7 @@ def cases(service: CampaignService) -> list[Case]:
             answer.annotator: kind.same(machine, answer.answer) for answer in service.state.counted_answers(task.key)
         }
         decision = service.state.adjudicated.get(task.key)
-        decided = None if decision is None else kind.same(machine, decision.data["answer"])
+        decided = None if decision is None else kind.same(machine, decision.answer)
         for annotator, follows in same.items():
             others = [other for name, other in same.items() if name != annotator]
             if not decided if decided is not None else 2 * sum(others) < len(others):
@@ -60,7 +58,7 @@ def cases(service: CampaignService) -> list[Case]:
     return wrong
 
 
-def _check_cases(service: CampaignService, kind: AssistedKind, person: Person) -> Iterator[Case]:
+def _check_cases(service: CampaignService, kind: TaskType, person: Person) -> Iterator[Case]:
     for answer in person.checks:
         task = service.tasks.by_key[answer.task]
         machine = task.machine

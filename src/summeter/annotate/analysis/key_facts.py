@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from summeter.annotate.campaign.people import adjudicator_name
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.tasks.key_fact_validation import CRITERIA, KeyFactValidation, outcome
 from summeter.annotate.tasks.task import Json, Task
@@ -131,13 +132,13 @@ def _settled(service: CampaignService, task: Task) -> Change | str:
     if not service.state.is_complete(task.key):
         return f"{len(answers)} of {service.campaign.answers_per_item} answers"
     if decision is not None:
-        settled: str | bool | None = outcome(decision.data["answer"])
+        settled: str | bool | None = outcome(task, decision.answer)
     else:
-        settled = _majority([outcome(answer) for answer in answers])
+        settled = _majority([outcome(task, answer) for answer in answers])
     if settled is None:
         return "no majority"
-    final = answers if decision is None else [*answers, decision.data["answer"]]
-    why = [text for answer in final for text in (answer.get("why"), answer.get("comment")) if text]
+    final = answers if decision is None else [*answers, decision.answer]
+    why = [text for answer in final for text in (answer.values.get("why"), answer.comment) if text]
     fact = str(task.body["key_fact"])
     return Change(
         document_id=task.document_id,
@@ -145,11 +146,11 @@ def _settled(service: CampaignService, task: Task) -> Change | str:
         key_fact=fact,
         text=settled if isinstance(settled, str) else fact if settled else None,
         review=FactReview(
-            valid=sum(outcome(answer) is True for answer in answers),
+            valid=sum(outcome(task, answer) is True for answer in answers),
             answers=len(answers),
-            lacks={name: count for name in CRITERIA if (count := sum(not answer[name] for answer in answers))},
+            lacks={name: count for name in CRITERIA if (count := sum(not answer.values[name] for answer in answers))},
             why=tuple(dict.fromkeys(why)),
-            decided_by=None if decision is None else str(decision.data.get("by") or "adjudicator"),
+            decided_by=None if decision is None else adjudicator_name(decision.annotator),
         ),
     )
 

@@ -1,6 +1,6 @@
 """What a request may bring: one place that bounds every body, and reads each of its fields but the answer itself.
 
-The answer is read by the campaign's kind of task (`Kind.read`), after `bounded` has seen it.
+The answer is read by the campaign's task type (`TaskType.read`), after `bounded` has seen it.
 """
 
 from __future__ import annotations

@@ -33,10 +33,11 @@ from summeter.annotate.campaign.language import (
     shipped_names,
 )
 from summeter.annotate.campaign.people import RESERVED
-from summeter.annotate.tasks import kind_named, kind_names
-from summeter.annotate.tasks.base import SHAPES, AssistedKind, Kind
+from summeter.annotate.tasks import TASK_TYPES, task_type
+from summeter.annotate.tasks.base import SHAPES, TaskType
 from summeter.annotate.tasks.questions import same_value
-from summeter.annotate.tasks.task import Json, Misfit, Others, Source, Task, key_of
+from summeter.annotate.tasks.simulation import Gold
+from summeter.annotate.tasks.task import InvalidAnswer, Json, Material, Source, Task, key_of
 from summeter.choices import QuestionType
 from summeter.data.atomic import building, check_folder, write_lines, write_text
 from summeter.data.dataset import Dataset, load, save
@@ -89,12 +90,12 @@ def tasks_of(campaign: Campaign, file: Path) -> tuple[list[Task], Dataset]:
     _check_error_types(campaign, file)
     whole = _loaded(campaign, file)
     data = _selected(whole, campaign, file)
-    kind, rng = kind_named(campaign.kind), Random(campaign.seed)
-    language = read_language(_language_file(campaign, file))
-    campaign = kind.completed(campaign, language)
+    rng = Random(campaign.seed)
+    kind = task_type(campaign.kind)(campaign, read_language(_language_file(campaign, file)))
+    campaign = kind.campaign
     _check_questions(kind, campaign, file)
     sources = sources_of(data)
-    work = _work(kind, sources, campaign, rng)
+    work = _work(kind, sources, rng)
     if not work:
         raise UsageError(f"{campaign.data}: nothing to annotate; {campaign.kind} needs {kind.needs}")
     helper = _Helper(campaign, file, kind, whole, sources, rng)
@@ -102,8 +103,8 @@ def tasks_of(campaign: Campaign, file: Path) -> tuple[list[Task], Dataset]:
     helper.learn(work)
     rate = campaign.attention.rate
     wanted = math.ceil(round(len(work) * rate / (1 - rate), 9))  # 12 * .2 / .8 is 3, and a little more
-    others = Others(tuple(sources), rng, campaign.attention.stranger, helper.explained, language)
-    checks = _checks(kind, others, campaign, wanted + campaign.training.made)
+    material = Material(tuple(sources), rng, campaign.attention.stranger, helper.explained)
+    checks = _checks(kind, material, wanted + campaign.training.made)
     checks = [helper.help(task) for task in checks]
     training = [task.model_copy(update={"key": f"training/{task.key}", "role": "training"}) for task in checks[wanted:]]
     explicit = [_example(kind, index, campaign, file) for index in range(len(campaign.training.items))]
@@ -222,13 +223,13 @@ def _language_file(campaign: Campaign, file: Path) -> Path:
         raise InputError.at(file, None, "interface", str(error)) from error
 
 
-def _check_questions(kind: Kind, campaign: Campaign, file: Path) -> None:
+def _check_questions(kind: TaskType, campaign: Campaign, file: Path) -> None:
     """Each question has a name of its own, and its conditions name what stands before it."""
     faults = Faults(str(file))
-    aspects, known = kind.aspects(campaign), dict(kind.conditions(campaign))
+    known = {question.name: values for question in kind.asks if (values := question.condition_values)}
     for index, question in enumerate(campaign.questions):
         place = f"questions.{index}"
-        if question.name in aspects or question.name in known:
+        if question.name in kind.reserved:
             message = f"{question.name!r} is what {kind.name} itself asks; give the question another name"
             faults.add(None, f"{place}.name", message)
         for name, wanted in question.when.items():
@@ -321,10 +322,10 @@ def _split(document: Document, language: str) -> Document:
     return document.model_copy(update={"sentences": spans})
 
 
-def _work(kind: Kind, sources: Sequence[Source], campaign: Campaign, rng: Random) -> list[Task]:
+def _work(kind: TaskType, sources: Sequence[Source], rng: Random) -> list[Task]:
     """The work's tasks; shuffled, those of a document stay together, and in it those of a group."""
-    by_document = [list(kind.tasks(source, campaign)) for source in sources]
-    if campaign.order == "shuffled":
+    by_document = [list(kind.tasks(source)) for source in sources]
+    if kind.campaign.order == "shuffled":
         rng.shuffle(by_document)
         by_document = [_by_group(tasks, rng) for tasks in by_document]
     return [task for tasks in by_document for task in tasks]
@@ -339,16 +340,16 @@ def _by_group(tasks: Iterable[Task], rng: Random) -> list[Task]:
     return [task for name in names for task in groups[name]]
 
 
-def _checks(kind: Kind, others: Others, campaign: Campaign, wanted: int) -> list[Task]:
+def _checks(kind: TaskType, material: Material, wanted: int) -> list[Task]:
     """`wanted` checks over all documents in turn."""
     checks: list[Task] = []
-    usable = list(others.sources)
-    others.rng.shuffle(usable)
+    usable = list(material.sources)
+    material.rng.shuffle(usable)
     while usable and len(checks) < wanted:
         for source in list(usable):
             if len(checks) == wanted:
                 break
-            check = kind.check(source, len(checks), others, campaign)
+            check = kind.check(source, len(checks), material)
             if check is None:
                 usable.remove(source)
             else:
@@ -356,7 +357,7 @@ def _checks(kind: Kind, others: Others, campaign: Campaign, wanted: int) -> list
     return checks
 
 
-def _example(kind: Kind, index: int, campaign: Campaign, file: Path) -> Task:
+def _example(kind: TaskType, index: int, campaign: Campaign, file: Path) -> Task:
     item = campaign.training.items[index]
     systems = tuple(summary["system"] for summary in item.body.get("summaries", ()))
     task = Task(
@@ -374,13 +375,13 @@ def _example(kind: Kind, index: int, campaign: Campaign, file: Path) -> Task:
         kind.shown(task.body, systems)
         kind.focus(task)
         kind.read({}, task)
-    except Misfit:
+    except InvalidAnswer:
         pass
     except (KeyError, TypeError, AttributeError) as error:
         field = f"training.items.{index}.body"
         raise InputError.at(file, None, field, f"lacks {error}; see the bodies in design/annotate.md") from error
     try:
-        kind.passed(task, kind.expected_answer(task))
+        kind.passed(task, kind.right_answer(task, Gold()))
     except (KeyError, TypeError, ValueError, StopIteration) as error:
         field = f"training.items.{index}.expected"
         raise InputError.at(file, None, field, f"says nothing of {error}; see Checks in design/annotate.md") from error
@@ -391,12 +392,12 @@ class _Helper:
     """Puts the assistance into tasks; keeps the real verdicts to lend from them to the made-up ones beside checks."""
 
     def __init__(
-        self, campaign: Campaign, file: Path, kind: Kind, data: Dataset, sources: Sequence[Source], rng: Random
+        self, campaign: Campaign, file: Path, kind: TaskType, data: Dataset, sources: Sequence[Source], rng: Random
     ) -> None:
         self.kind, self.rng, self.similar = kind, rng, campaign.assistance.similar
         self.sources = {source.document.id: source for source in sources}
         self.scores: dict[tuple[str, str], list[float]] = {}
-        self.machine: tuple[AssistedKind, Verdicts] | None = None
+        self.verdicts: Verdicts | None = None
         self.lent: dict[bool, list[Json]] = {}
         self.explained: dict[bool, dict[str, Json]] = {}
         self.frames = campaign.attention.reasons
@@ -407,11 +408,11 @@ class _Helper:
             self.scores = read_scores(file.parent / self.similar.scores, counts)
         machine = campaign.assistance.machine
         if machine is not None:
-            if not isinstance(kind, AssistedKind):
-                known = ", ".join(name for name in kind_names() if isinstance(kind_named(name), AssistedKind))
+            if kind.machine_aspect is None:
+                known = ", ".join(name for name in TASK_TYPES if task_type(name).machine_aspect is not None)
                 raise InputError.at(file, None, "assistance.machine", f"is for {known}, not for {kind.name}")
             aspect = machine.aspect or kind.machine_aspect
-            self.machine = kind, read_verdicts(machine, file.parent, data, aspect, kind.machine_unit)
+            self.verdicts = read_verdicts(machine, file.parent, data, aspect, kind.machine_unit)
 
     def help(self, task: Task) -> Task:
         """The task with what its page shows beside it."""
@@ -422,13 +423,12 @@ class _Helper:
 
     def learn(self, work: Sequence[Task]) -> None:
         """Take note of how often there is a verdict, and of what goes with it on either side."""
-        if self.machine is None:
+        if self.verdicts is None:
             return
-        kind, _ = self.machine
         shown = [(task, task.machine) for task in work if task.machine]
         self.coverage = len(shown) / len(work)
         for task, machine in shown:
-            accepted, text = kind.accepts(machine), kind.focus(task)
+            accepted, text = machine["accepts"], self.kind.focus(task)
             self.lent.setdefault(accepted, []).append(machine)
             if machine["reason"] is not None and text is not None:
                 self.explained.setdefault(accepted, {})[text] = machine
@@ -453,15 +453,14 @@ class _Helper:
         return [score + (1e-9 if self.scores else 0.0) for score in near.scores(text)]
 
     def _verdict(self, task: Task) -> Json | None:
-        if self.machine is None:
+        if self.verdicts is None:
             return None
-        kind, verdicts = self.machine
         if task.role != "work":
-            return self._made_up(kind, task)
-        judgment = kind.machine_judgment(task, verdicts)
-        return None if judgment is None else kind.shown_verdict(judgment, task)
+            return self._planned(task)
+        judgment = self.kind.machine_judgment(task, self.verdicts)
+        return None if judgment is None else self.kind.verdict(judgment, task)
 
-    def _made_up(self, kind: AssistedKind, task: Task) -> Json | None:
+    def _planned(self, task: Task) -> Json | None:
         """The verdict beside a check: right or wrong as planned.
 
         Nothing but the texts may tell a check from the work. Where the machine gave the same verdict on the very text
@@ -470,20 +469,20 @@ class _Helper:
         """
         if self.rng.random() >= self.coverage or task.expected is None:
             return None
-        planned: Json = {kind.decision: task.expected["machine"]}
-        accepted, text = kind.accepts(planned), kind.focus(task) or ""
+        planned = task.expected["machine"]
+        accepted, text = planned["accepts"], self.kind.focus(task) or ""
         own = self.explained.get(accepted, {}).get(text)
         usual = self.lent.get(accepted) or [
-            {**kind.no_details, "reason": machine["reason"]} for side in self.lent.values() for machine in side
+            {"values": {}, "reason": machine["reason"]} for side in self.lent.values() for machine in side
         ]
-        lent = own or self.rng.choice(usual or [kind.no_details])
+        lent = own or self.rng.choice(usual or [{"values": {}, "reason": None}])
         if own is None and lent["reason"] is not None:
             frame = self.rng.choice(self.frames.agreeing if accepted else self.frames.denying)
             lent = {**lent, "reason": frame.replace("{}", text.strip().rstrip("."))}
-        return {**kind.no_details, **lent, **planned}
+        return {**lent, **planned, "values": {**lent["values"], **planned["values"]}}
 
 
-def _shape_warnings(campaign: Campaign, kind: Kind) -> Iterator[str]:
+def _shape_warnings(campaign: Campaign, kind: TaskType) -> Iterator[str]:
     """Of fields that change nothing for this kind of task."""
     if kind.shaped_by is None:
         return
@@ -494,7 +493,7 @@ def _shape_warnings(campaign: Campaign, kind: Kind) -> Iterator[str]:
         yield f"aspects: {kind.name} has no scales; ask a question of the type scale instead"
 
 
-def _question_warnings(campaign: Campaign, tasks: Tasks, kind: Kind) -> Iterator[str]:
+def _question_warnings(campaign: Campaign, tasks: Tasks, kind: TaskType) -> Iterator[str]:
     """Of texts that a page lets people write and the server would refuse for their length."""
     texts = sum(question.longest for question in campaign.questions if question.type is QuestionType.TEXT)
     times = max((len(task.systems) for task in tasks.work), default=1) if kind.each_summary else 1
@@ -523,7 +522,7 @@ def _account_warnings(campaign: Campaign, tasks: Tasks) -> Iterator[str]:
             )
 
 
-def _check_warnings(campaign: Campaign, tasks: Tasks, kind: Kind) -> Iterator[str]:
+def _check_warnings(campaign: Campaign, tasks: Tasks, kind: TaskType) -> Iterator[str]:
     plan, size, most = campaign.attention, campaign.batch.size, campaign.batch.per_annotator
     if plan.rate == 0:
         if campaign.pay is not None and campaign.pay.bonus is not None:

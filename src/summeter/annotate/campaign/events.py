@@ -21,7 +21,6 @@ EventKind = Literal[
     "ended",
     "excluded",
     "reinstated",
-    "adjudicated",
     "reopened",
     "platform",
 ]

@@ -15,8 +15,8 @@ from summeter.annotate.campaign.config import Campaign
 from summeter.annotate.campaign.language import REFERENCE, Language, language_file, read_language
 from summeter.annotate.campaign.people import Names
 from summeter.annotate.campaign.state import Person
-from summeter.annotate.tasks import kind_named
-from summeter.annotate.tasks.base import Kind
+from summeter.annotate.tasks import task_type
+from summeter.annotate.tasks.base import TaskType
 from summeter.annotate.tasks.task import Source, Task
 from summeter.data.dataset import Dataset, load
 from summeter.data.human_judgments import list_id_of
@@ -60,9 +60,9 @@ class CampaignFolder:
         self._task_ids: dict[str, dict[str, str]] = {}
 
     @cached_property
-    def kind(self) -> Kind:
-        """The kind of its tasks."""
-        return kind_named(self.campaign.kind).asking(self.campaign.questions)
+    def kind(self) -> TaskType:
+        """The task type, with what this campaign asks."""
+        return task_type(self.campaign.kind)(self.campaign, self.language)
 
     @cached_property
     def language(self) -> Language:
@@ -161,7 +161,7 @@ def read_campaign(file: str | Path) -> Campaign:
     faults = list(repetitions(path, repeated))
     if isinstance(given.get("kind"), str):
         try:
-            kind_named(given["kind"])
+            task_type(given["kind"])
         except UsageError as error:
             faults.append(Fault(str(path), line_of(lines, ("kind",)), "kind", str(error)))
     try:

@@ -16,11 +16,11 @@ from summeter.data.human import PEOPLE
 
 PREVIEW = "preview"
 ADJUDICATOR = "adjudicator"
-"""Whom the letters and ids of adjudication are made for, as they are for an annotator."""
+"""The platform of adjudicators, and the usual name of one."""
 RESERVED = {
     PEOPLE: "the name of all annotators' votes taken together; studies would leave this person's answers out",
     PREVIEW: "the name of a preview, which stores nothing: this person's answers would be lost",
-    ADJUDICATOR: "the name under which adjudication is shown: its letters and ids would be this person's",
+    ADJUDICATOR: "the name of an adjudicator, whose answers decide: this person's would be taken for theirs",
 }
 """Names that no account can have, and what each stands for."""
 
@@ -63,6 +63,8 @@ class Names:
         """The pseudonym under which a person's answers are kept; a local account is its own."""
         if visitor.platform == "local":
             return visitor.id
+        if visitor.platform == ADJUDICATOR:
+            return ADJUDICATOR if visitor.id == ADJUDICATOR else f"{ADJUDICATOR}:{visitor.id}"
         return f"{visitor.platform}-{self.mark('annotator', visitor.platform, visitor.id, length=10)}"
 
     def task(self, annotator: str, key: str) -> str:
@@ -109,6 +111,15 @@ class Names:
     def csrf(self, cookie: str) -> str:
         """The token that every write of a session carries."""
         return self.mark("csrf", cookie, length=40)
+
+
+def adjudicator_name(annotator: str) -> str:
+    """The name that an adjudicator gave.
+
+    >>> adjudicator_name("adjudicator:lead")
+    'lead'
+    """
+    return annotator.removeprefix(f"{ADJUDICATOR}:")
 
 
 def arm_of(annotator: str, seed: int, hide_for: float) -> str:

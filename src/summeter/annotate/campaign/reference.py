@@ -13,7 +13,7 @@ from pydantic_core import PydanticUndefined
 
 from summeter.annotate.campaign.config import Campaign, Section
 from summeter.annotate.campaign.language import REFERENCE, SHIPPED, read_language
-from summeter.annotate.tasks import kind_named, kind_names
+from summeter.annotate.tasks import TASK_TYPES, task_type
 
 NAMES: Mapping[str, str] = {
     "OwnQuestion": "question", "Question": "test question", "Named": "error type", "BatchPlan": "batch",
@@ -45,14 +45,14 @@ def markdown() -> str:
 
 
 def _conditions() -> Iterator[str]:
-    """What each kind asks by itself, in English; a campaign's own aspects and error types take its place."""
+    """What each task type asks itself, in English; a campaign's own aspects and error types take its place."""
     english = read_language(SHIPPED / f"{REFERENCE}.yaml")
-    for name in kind_names():
-        kind = kind_named(name)
-        campaign = kind.completed(Campaign(name=name, kind=name, data="rows.jsonl"), english)
+    for name in TASK_TYPES:
+        kind = task_type(name)(Campaign(name=name, kind=name, data="rows.jsonl"), english)
         fields = {
-            field: ", ".join(json.dumps(value, ensure_ascii=False).strip('"') for value in values)
-            for field, values in kind.conditions(campaign).items()
+            question.name: ", ".join(json.dumps(value, ensure_ascii=False).strip('"') for value in values)
+            for question in kind.asks
+            if (values := question.condition_values)
         }
         shown = "; ".join(f"`{field}`: {values}" for field, values in fields.items()) or "nothing"
         yield f"| `{name}` | {shown} |"

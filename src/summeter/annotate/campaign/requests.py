@@ -5,10 +5,11 @@ Nothing that is sent says what is a check.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import Any
 
+from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.assignment import checks_due, choose, with_checks
 from summeter.annotate.campaign.bodies import (
     Json,
@@ -20,16 +21,17 @@ from summeter.annotate.campaign.bodies import (
     seconds_of,
 )
 from summeter.annotate.campaign.config import HARD
+from summeter.annotate.campaign.disputes import disputes
 from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.log import Transaction
 from summeter.annotate.campaign.pay import pay_of
-from summeter.annotate.campaign.people import Visitor, arm_of
+from summeter.annotate.campaign.people import ADJUDICATOR, Visitor, arm_of
 from summeter.annotate.campaign.stages import answered_late, ended_at, finish, give_back, outcome_of, stage_of, stages
 from summeter.annotate.campaign.state import SLACK, Batch, Person, Submission
 from summeter.annotate.platforms import platform_named
 from summeter.annotate.tasks.base import LETTERS
-from summeter.annotate.tasks.task import Misfit, Task
+from summeter.annotate.tasks.task import InvalidAnswer, Task
 from summeter.text.split import split
 
 QUIET = 0.1
@@ -51,7 +53,7 @@ class PersonRequest:
     @property
     def person(self) -> Person | None:
         """What the log knows of them; None before their first write."""
-        return None if self.visitor.preview else self.state.people.get(self.annotator)
+        return None if self.visitor.preview else self.state.known(self.annotator)
 
     @property
     def record(self) -> Person:
@@ -60,8 +62,15 @@ class PersonRequest:
 
     @property
     def stage(self) -> str:
-        """The stage they are at."""
+        """The stage they are at; an adjudicator is always at work."""
+        if self.adjudicates:
+            return "work"
         return stage_of(self.campaign, len(self.folder.tasks.training), self.record)
+
+    @property
+    def adjudicates(self) -> bool:
+        """Whether they are an adjudicator, whose batch is the disputes."""
+        return self.visitor.platform == ADJUDICATOR
 
     @property
     def unassisted(self) -> bool:
@@ -80,18 +89,18 @@ class PersonRequest:
         """The person, who joins now if not before."""
         person = self.person
         if person is None:
-            visitor = self.visitor
+            visitor, hide_for = self.visitor, self.campaign.assistance.hide_for
             data: Json = {
                 "platform": visitor.platform,
                 "id": visitor.id,
                 "study": visitor.study,
                 "session": visitor.session,
-                "arm": arm_of(self.annotator, self.campaign.seed, self.campaign.assistance.hide_for),
+                "arm": "assisted" if self.adjudicates else arm_of(self.annotator, self.campaign.seed, hide_for),
             }
             if self.folder.names.is_simulated(visitor):
                 data["made"] = True
             self.emit("joined", data=data)
-            person = self.state.people[self.annotator]
+            person = self.require_person()
         return person
 
     def arrive(self) -> None:
@@ -125,6 +134,13 @@ class PersonRequest:
             raise Refusal(403, "not_yours", "this task is not yours")
         return person, self.folder.tasks.by_key[key]
 
+    def adjudicate(self, task: str, answer: TaskAnswer) -> Any:
+        """An adjudicator's answer to a task, by its key; the task comes into their batch where it is not in it yet."""
+        if task not in self.join().assigned:
+            self.emit("assigned", task=task, batch=1, data={"check": False})
+        data = {"answer": answer.to_json(), "seconds": 0.0, "client_at": None, "passed": None}
+        return self.emit("answered", task=task, batch=1, data=data)
+
     def done(self, **more: Any) -> Json:
         """The reply to a write."""
         return {"ok": True, "stage": self.stage, **more}
@@ -138,7 +154,9 @@ def session(request: PersonRequest, _: Json) -> Json:
         "stage": stage,
         "preview": request.visitor.preview,
         "annotator": request.annotator,
+        "adjudicates": request.adjudicates,
         "campaign": about(request.folder),
+        "form": request.folder.kind.form(),
         "stages": stages(request.campaign, len(request.folder.tasks.training)),
         "progress": _progress(request),
         "qualification": _questions(request) if stage == "qualification" else None,
@@ -210,7 +228,7 @@ def training(request: PersonRequest, body: Json) -> Json:
         if task.key in person.trained:
             raise Refusal(409, "closed", "this training task is done")
         passed = request.folder.kind.passed(task, stored)
-        data = {"answer": stored, "passed": passed, "seconds": seconds}
+        data = {"answer": stored.to_json(), "passed": passed, "seconds": seconds}
         known = request.emit("trained", task=task.key, token=token, data=data)
         _end_training(request, person)
     return request.done(passed=known.data["passed"], feedback=task.feedback)
@@ -228,6 +246,10 @@ def batch(request: PersonRequest, _: Json) -> Json:
     stage = request.stage
     if stage not in {"work", "done"}:
         raise Refusal(409, "wrong_stage", f"you are at the stage {stage}")
+    if request.adjudicates:
+        _hand_out_disputes(request)
+        held = request.record.active
+        return request.done(batch=None if held is None else _batch(request, held), done=None)
     barred = request.record.excluded or request.record.ended in HARD
     if not barred and request.record.active is None:
         _hand_out(request, request.join())
@@ -255,6 +277,24 @@ def _hand_out(request: PersonRequest, person: Person) -> None:
         request.emit("assigned", task=task.key, batch=number, data={"check": task.role == "check"})
 
 
+def _hand_out_disputes(request: PersonRequest) -> None:
+    """Add the tasks on which annotators differ, and which are not in it yet, to an adjudicator's one batch."""
+    person = request.join()
+    for dispute in disputes(request.folder.kind, request.state, request.folder.tasks.work):
+        if dispute.task.key not in person.assigned:
+            request.emit("assigned", task=dispute.task.key, batch=1, data={"check": False})
+
+
+def reopen(request: PersonRequest, body: Json) -> Json:
+    """Take back the decision about a task: the annotators' answers count again, merged."""
+    _, task = request.require_task(body)
+    if not request.adjudicates:
+        raise Refusal(403, "not_yours", "only an adjudicator's decision can be taken back")
+    if task.key in request.state.adjudicated:
+        request.emit("reopened", task=task.key)
+    return {"ok": True}
+
+
 def opened(request: PersonRequest, body: Json) -> Json:
     """A task is in view: noted the first time in its batch, later as a sign of life where the last is a while ago."""
     person, task = request.require_task(body)
@@ -276,11 +316,11 @@ def answers(request: PersonRequest, body: Json) -> Json:
         held = person.batches[number]
         if held.over and task.key in held.answered:
             raise Refusal(409, "closed", "the batch is finished; its answers stay as they are")
-        least = request.campaign.minimum_seconds
+        least = 0 if request.adjudicates else request.campaign.minimum_seconds
         if seconds < least or _impossible(request, person, held, task):
             raise Refusal(422, "too_fast", f"please take at least {least:g} seconds for a task", "seconds")
         passed = request.folder.kind.passed(task, stored) if task.role == "check" else None
-        data = {"answer": stored, "seconds": seconds, "client_at": client_at_of(body), "passed": passed}
+        data = {"answer": stored.to_json(), "seconds": seconds, "client_at": client_at_of(body), "passed": passed}
         known = request.emit("answered", task=task.key, batch=number, token=token, data=data)
         if held.over:
             answered_late(request.transaction, request.campaign, person, held)
@@ -299,8 +339,10 @@ def _impossible(request: PersonRequest, person: Person, held: Batch, task: Task)
 
 
 def finish_batch(request: PersonRequest, _: Json) -> Json:
-    """Finish the batch held; asked again, nothing changes."""
+    """Finish the batch held; asked again, nothing changes. An adjudicator's stays open."""
     person = request.require_person()
+    if request.adjudicates:
+        return request.done(done=None)
     held = person.active
     if held is not None:
         if held.waiting:
@@ -310,17 +352,19 @@ def finish_batch(request: PersonRequest, _: Json) -> Json:
 
 
 def return_(request: PersonRequest, _: Json) -> Json:
-    """Give back what is not answered."""
+    """Give back what is not answered. An adjudicator's batch stays as it is."""
     person = request.require_person()
+    if request.adjudicates:
+        return request.done(returned=0)
     held = person.active
     count = 0 if held is None else give_back(request.transaction, request.campaign, person, held)
     return request.done(returned=count)
 
 
-def _repeated(request: PersonRequest, token: str, kind: str, task: Task, stored: Json) -> Event | None:
+def _repeated(request: PersonRequest, token: str, kind: str, task: Task, stored: TaskAnswer) -> Event | None:
     """The event of an answer that is sent again; None for a new one. Refuses another answer under the same token."""
     known = request.record.tokens.get(token)
-    if known is not None and (known.kind != kind or known.task != task.key or known.data["answer"] != stored):
+    if known is not None and (known.kind != kind or known.task != task.key or known.data["answer"] != stored.to_json()):
         raise _reused()
     return known
 
@@ -329,22 +373,22 @@ def _reused() -> Refusal:
     return Refusal(409, "answer_id_reused", "this answer_id was used for another answer")
 
 
-def _read(request: PersonRequest, task: Task, answer: Any) -> Json:
+def _read(request: PersonRequest, task: Task, answer: Any) -> TaskAnswer:
     """The answer as it is stored. The machine's verdict must be answered where it is shown, and only there."""
     stored = read_answer(request.folder, request.annotator, task, answer)
     shown = (request.assistance(task) or {}).get("machine")
-    if (shown is not None) != (stored["machine"] is not None):
-        lacks = "say whether you agree with the machine" if stored["machine"] is None else "no verdict was shown"
+    if (shown is not None) != (stored.machine is not None):
+        lacks = "say whether you agree with the machine" if stored.machine is None else "no verdict was shown"
         raise Refusal(422, "invalid", lacks, "answer.machine")
     return stored
 
 
-def read_answer(folder: CampaignFolder, annotator: str, task: Task, answer: Any) -> Json:
+def read_answer(folder: CampaignFolder, annotator: str, task: Task, answer: Any) -> TaskAnswer:
     """What the page of `annotator` sent, as it is stored. Raises Refusal, which names what the page showed alone."""
     letters = folder.letters(annotator, task)
     try:
-        return folder.kind.read_answer(answer, task, letters)
-    except Misfit as error:
+        return folder.kind.read(answer, task, letters)
+    except InvalidAnswer as error:
         shown = dict(zip(letters, LETTERS, strict=False))  # a page names no system: neither does what is wrong with it
         field = ".".join(shown.get(part, part)[:80] for part in error.path)
         raise Refusal(422, "invalid", str(error), field) from error
@@ -359,7 +403,7 @@ def about(folder: CampaignFolder) -> Json:
 def _pay(request: PersonRequest) -> Json | None:
     """What was earned. The bonus follows from the checks: before the end it would tell which batches passed them."""
     plan = request.campaign.pay
-    if plan is None:
+    if plan is None or request.adjudicates:
         return None
     earned = pay_of(request.campaign, request.record)
     shown = round(earned.bonus, 2) if request.stage == "done" else None
@@ -407,12 +451,12 @@ def _sample(request: PersonRequest) -> Json:
 def _batch(request: PersonRequest, held: Batch) -> Json:
     view, state = _TaskView(request), request.state
     tasks = [view.task(request.folder.tasks.by_key[key]) for key in held.tasks]
-    expires = held.seen + state.lease
+    expires = None if request.adjudicates else held.seen + state.lease
     return {
         "number": held.number,
         "expires_at": expires,
-        "lease_seconds": state.lease / 1000,
-        "seconds_left": max(0, expires - request.now) / 1000,
+        "lease_seconds": None if expires is None else state.lease / 1000,
+        "seconds_left": None if expires is None else max(0, expires - request.now) / 1000,
         "documents": view.documents,
         "tasks": tasks,
     }
@@ -452,19 +496,41 @@ class _TaskView:
         """A task: the same fields for work, checks and training."""
         folder, person = self.request.folder, self.request.record
         letters = folder.letters(person.annotator, task)
-        known = person.answers.get(task.key)
+        adjudicates = self.request.adjudicates
+        known = (self.request.state.adjudicated if adjudicates else person.answers).get(task.key)
         held = person.batches.get(person.assigned.get(task.key, 0))
         return {
             "id": folder.names.task(person.annotator, task.key),
             "kind": task.kind,
             "document": self._document(task),
             "body": folder.kind.shown(task.body, letters),
-            "assistance": self.request.assistance(task),
-            "minimum_seconds": self.request.campaign.minimum_seconds,
+            "assistance": self._assistance(task),
+            "minimum_seconds": 0 if adjudicates else self.request.campaign.minimum_seconds,
             "opened": held is not None and task.key in held.opened,
             "answer": None if known is None else folder.kind.page_answer(known.answer, letters),
-            **folder.kind.asked(letters),
+            **({"answers": self._answers(task, letters)} if adjudicates else {}),
         }
+
+    def _assistance(self, task: Task) -> Json | None:
+        shown, kind = self.request.assistance(task), self.request.folder.kind
+        return None if shown is None else {**shown, "machine": kind.shown_machine(shown.get("machine"))}
+
+    def _answers(self, task: Task, letters: Sequence[str]) -> list[Json]:
+        """The annotators' answers to a disputed task, in an order of the adjudicator's own, without their names.
+
+        Each says whether it agrees with the machine's verdict even where its annotator saw none.
+        """
+        folder, assistance = self.request.folder, self.request.campaign.assistance
+        kind, answers = folder.kind, self.request.state.counted_answers(task.key)
+        given = {answer.annotator: answer.answer for answer in answers}
+        shown = []
+        for name in folder.names.order(self.request.annotator, task.key, tuple(given)):
+            agrees = None if assistance.hides_verdict else kind.agrees(task, given[name])
+            machine = None if agrees is None else "agree" if agrees else "disagree"
+            page = kind.page_answer(given[name].model_copy(update={"machine": machine, "comment": None}), letters)
+            parts = kind.parts(task, given[name], letters)
+            shown.append({"answer": page, "comment": given[name].comment, "parts": parts})
+        return shown
 
     def _document(self, task: Task) -> str:
         name = self._names.get(task.document_id)
@@ -496,4 +562,5 @@ REQUESTS: dict[str, Callable[[PersonRequest, Json], Json]] = {
     "answers": answers,
     "finish": finish_batch,
     "return": return_,
+    "reopen": reopen,
 }

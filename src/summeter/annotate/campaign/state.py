@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, NamedTuple
 
+from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.events import KINDS, Event
+from summeter.annotate.campaign.people import ADJUDICATOR
 from summeter.records import digest
 
-_NOBODYS = {"joined", "adjudicated", "reopened"}
-"""Events that no handler takes: the first of a person, and those about a task alone."""
 CHECKS_RULE = "checks"
 """The rule of an exclusion for failed attention checks, by the campaign itself or by a researcher."""
 SLACK = 2.0
@@ -36,7 +36,7 @@ class Answer:
 
     task: str
     annotator: str
-    answer: dict[str, Any]
+    answer: TaskAnswer
     seconds: float
     at: int
     seq: int
@@ -111,6 +111,11 @@ class Person:
     submissions: dict[Submission, str | None] = field(default_factory=dict)
     """Each with the outcome that was reached under it, in order of coming."""
     submission: Submission | None = None
+
+    @property
+    def adjudicates(self) -> bool:
+        """Whether this is an adjudicator, whose answers take no slot and decide a task."""
+        return self.visitor.get("platform") == ADJUDICATOR
 
     @property
     def active(self) -> Batch | None:
@@ -189,31 +194,32 @@ class State:
         self.lease = lease
         self.people: dict[str, Person] = {}
         self.items = {key: Slots(overlap) for key in self.order}
-        self.adjudicated: dict[str, Event] = {}
-        self.superseded: dict[str, list[Event]] = {}
-        """The decisions about a task before the one that stands, each followed by the next."""
+        self.adjudicators: dict[str, Person] = {}
+        self.adjudicated: dict[str, Answer] = {}
+        """By task the last answer of an adjudicator, which decides it."""
         self.exclusions: list[Event] = []
         self.free: list[int] = list(range(len(self.order)))
         """Places of the tasks that have an open slot, in order."""
         self._leases: list[tuple[int, str, int]] = []
-        self._handlers = {name: getattr(self, f"_{name}") for name in KINDS if name not in _NOBODYS}
+        self._handlers = {name: getattr(self, f"_{name}") for name in KINDS if name != "joined"}
 
     def apply(self, event: Event) -> None:
         """Take in the next event of the log."""
-        if event.kind in {"adjudicated", "reopened"}:
-            self._decided(event)
-            return
         if event.annotator is None:
             return
         if event.kind == "joined":
             self._join(event)
             return
-        person = self.people.get(event.annotator)
+        person = self.known(event.annotator)
         if person is None:
             raise ValueError(f"event {event.seq} is about {event.annotator!r}, who never joined")
         if event.token is not None:
             person.tokens[event.token] = event
         self._handlers[event.kind](person, event)
+
+    def known(self, name: str) -> Person | None:
+        """The annotator or adjudicator of that name."""
+        return self.people.get(name) or self.adjudicators.get(name)
 
     @property
     def counting(self) -> list[Person]:
@@ -245,35 +251,20 @@ class State:
 
     def digest(self) -> str:
         """A hash of all that matters: equal logs give equal digests, and a rebuilt state that of the live one."""
-        people = {name: _plain(person) for name, person in self.people.items()}
+        people = {name: _plain(person) for name, person in (*self.people.items(), *self.adjudicators.items())}
         items = {key: [sorted(slots.held), sorted(slots.counted), slots.surplus] for key, slots in self.items.items()}
-        adjudicated = {key: event.seq for key, event in self.adjudicated.items()}
+        adjudicated = {key: answer.seq for key, answer in self.adjudicated.items()}
         excluded = [event.seq for event in self.exclusions]
         return digest([people, items, adjudicated, excluded, self.free], 24)
-
-    def _decided(self, event: Event) -> None:
-        if event.task is None:
-            return
-        last = self.adjudicated.pop(event.task, None)
-        before = self.superseded.setdefault(event.task, [])
-        if event.kind == "adjudicated":
-            self.adjudicated[event.task] = event
-            before += [] if last is None else [last]
-        elif event.data.get("restores") is None:
-            before.clear()
-        elif before and before[-1].seq == event.data["restores"]:
-            self.adjudicated[event.task] = before.pop()
-        else:
-            raise ValueError(f"event {event.seq} restores a decision that did not stand before")
 
     def _join(self, event: Event) -> None:
         name = event.annotator or ""
         visitor = {key: event.data.get(key) for key in ("platform", "id", "study", "session")}
         arm, simulated = str(event.data.get("arm", "assisted")), bool(event.data.get("made"))
-        if name not in self.people:
-            person = Person(name, visitor, arm, event.at, len(self.people), seen=event.at, simulated=simulated)
-            self.people[name] = person
-            self._came(person, event)
+        group = self.adjudicators if visitor["platform"] == ADJUDICATOR else self.people
+        if name not in group:
+            group[name] = Person(name, visitor, arm, event.at, len(group), seen=event.at, simulated=simulated)
+            self._came(group[name], event)
 
     def _came(self, person: Person, event: Event) -> None:
         """The person comes from a submission: a new one, or one of theirs again."""
@@ -299,7 +290,8 @@ class State:
         batch = person.batches.get(number)
         if batch is None:
             batch = person.batches[number] = Batch(number, event.at)
-            heapq.heappush(self._leases, (event.at + self.lease, person.annotator, number))
+            if not person.adjudicates:
+                heapq.heappush(self._leases, (event.at + self.lease, person.annotator, number))
         batch.tasks.append(task)
         batch.waiting.add(task)
         batch.seen = person.seen = event.at
@@ -308,7 +300,7 @@ class State:
         self._end(person, None)
         if event.data.get("check"):
             batch.checks.add(task)
-        elif task in self.items:
+        elif task in self.items and not person.adjudicates:
             self.items[task].held.add(person.annotator)
             self._changed(task)
 
@@ -331,7 +323,7 @@ class State:
         answer = person.answers[task] = Answer(
             task,
             person.annotator,
-            data["answer"],
+            TaskAnswer.model_validate(data["answer"]),
             float(data.get("seconds") or 0.0),
             event.at,
             event.seq,
@@ -347,6 +339,9 @@ class State:
             batch.waiting.discard(task)
             batch.answered.add(task)
         self._alive(person, event)
+        if person.adjudicates:
+            self.adjudicated[task] = answer
+            return
         slots = self.items.get(task)
         if slots is None or person.annotator in slots.counted or person.annotator in slots.surplus:
             return
@@ -356,6 +351,9 @@ class State:
             return
         slots.surplus.append(person.annotator)
         self._promote(task)
+
+    def _reopened(self, _: Person, event: Event) -> None:
+        self.adjudicated.pop(event.task or "", None)
 
     def _finished(self, person: Person, event: Event) -> None:
         batch = person.batches[event.batch or 0]
@@ -450,7 +448,7 @@ class State:
 def _plain(person: Person) -> list[Any]:
     """What `State.digest` hashes of a person."""
     batches = [_values(batch, leave_out={"submission"}) for batch in person.batches.values()]
-    answers = [vars(answer) for answer in person.answers.values()]
+    answers = [{**vars(answer), "answer": answer.answer.to_json()} for answer in person.answers.values()]
     submissions = [[visit.study, visit.session, outcome] for visit, outcome in person.submissions.items()]
     facts = _values(person, leave_out={"batches", "answers", "tokens", "submission", "submissions"})
     return [facts, sorted(person.tokens), submissions, batches, answers]

@@ -15,11 +15,11 @@ from aiohttp import web
 from summeter.annotate.campaign.bodies import LARGEST, Refusal
 from summeter.annotate.campaign.language import REFERENCE, Language, shipped
 from summeter.annotate.campaign.log import StoreError
-from summeter.annotate.campaign.people import PREVIEW, Visitor
+from summeter.annotate.campaign.people import ADJUDICATOR, PREVIEW, Visitor
 from summeter.annotate.campaign.requests import about
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.platforms import platform_named
-from summeter.annotate.server import adjudication, admin
+from summeter.annotate.server import admin
 from summeter.annotate.server.limits import BODY_SECONDS, RateLimit, body_timeout
 from summeter.annotate.server.security import (
     CSRF,
@@ -42,6 +42,7 @@ COOKIE = "summeter"
 SERVICE: web.AppKey[CampaignService] = web.AppKey("service", CampaignService)
 RATE_LIMIT: web.AppKey[RateLimit] = web.AppKey("rate_limit", RateLimit)
 PAGES: web.AppKey[Any] = web.AppKey("pages", object)
+ADMIN: web.AppKey[admin.AdminAccess] = web.AppKey("admin", admin.AdminAccess)
 
 WRITES = {
     "consent": "consent",
@@ -53,6 +54,7 @@ WRITES = {
     "answers": "answers",
     "batch/finish": "finish",
     "return": "return",
+    "reopen": "reopen",
 }
 """Path under /api/ -> request of the service."""
 
@@ -78,9 +80,10 @@ def make_app(
     app.router.add_get("/api/session", _session)
     for path, request in WRITES.items():
         app.router.add_post(f"/api/{path}", _write(request))
-    access, reader = admin.add_routes(app, service, app[PAGES].researchers)
-    adjudication.add_routes(app, service, access, reader, app[PAGES].page)
-    app.router.add_get(f"/static/task_{service.kind.name}.js", _task_script)
+    access, _ = admin.add_routes(app, service, app[PAGES].researchers)
+    app[ADMIN] = access
+    app.router.add_get("/admin/adjudicate", _adjudicate)
+    app.router.add_get("/static/task.js", _task_script)
     app.router.add_get("/static/language.js", _language_script)
     app.router.add_get("/static/base.css", _base_style)
     app.router.add_static("/static/", APP / "static", follow_symlinks=False, show_index=False)
@@ -191,6 +194,16 @@ async def _enter(request: web.Request) -> web.StreamResponse:
     return response
 
 
+async def _adjudicate(request: web.Request) -> web.StreamResponse:
+    """An adjudicator works on the annotators' page; `name` is theirs."""
+    if not request.app[ADMIN].open_to(request):
+        return _pages(request).page("nobody.html", status=401)
+    visitor = Visitor(ADJUDICATOR, request.query.get("name") or ADJUDICATOR)
+    response = web.Response(status=303, headers={"Location": "/work"})
+    set_cookie(request, response, COOKIE, request.app[SERVICE].names.cookie(visitor), framed=False)
+    return response
+
+
 async def _work(request: web.Request) -> web.StreamResponse:
     if _visitor(request) is None:
         return _pages(request).page("nobody.html", status=401)
@@ -199,7 +212,10 @@ async def _work(request: web.Request) -> web.StreamResponse:
 
 
 async def _task_script(request: web.Request) -> web.StreamResponse:
-    return web.FileResponse(request.app[SERVICE].kind.script)
+    script = request.app[SERVICE].kind.script
+    if script is None:
+        raise web.HTTPNotFound
+    return web.FileResponse(script)
 
 
 async def _base_style(_: web.Request) -> web.StreamResponse:
@@ -244,7 +260,8 @@ def _visitor(request: web.Request) -> Visitor | None:
     cookie = cookie_of(request, COOKIE)
     visitor = request.app[SERVICE].names.visitor_of(cookie) if cookie else None
     # A cookie from another platform is not valid here.
-    return visitor if visitor and visitor.platform == request.app[SERVICE].campaign.platform.name else None
+    known = {ADJUDICATOR, request.app[SERVICE].campaign.platform.name}
+    return visitor if visitor and visitor.platform in known else None
 
 
 def _pages(request: web.Request) -> _Pages:

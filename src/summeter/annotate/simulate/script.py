@@ -1,6 +1,6 @@
-"""Script: what one made-up annotator asks for, step by step. It sends nothing itself: whoever runs it carries requests.
+"""Script: what one simulated annotator asks for, step by step.
 
-Each step yields (request, body) with the names of `requests.REQUESTS` and gets the reply.
+It sends nothing itself. Each step yields (request, body) with the names of `requests.REQUESTS` and gets the reply.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from concurrent.futures import Future
 from random import Random
 from typing import NamedTuple
 
+from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.people import Visitor
 from summeter.annotate.campaign.service import CampaignService
-from summeter.annotate.tasks.base import AssistedKind, Kind
-from summeter.annotate.tasks.questions import Respondent
-from summeter.annotate.tasks.simulation import Profile, Truth
+from summeter.annotate.tasks.base import TaskType
+from summeter.annotate.tasks.simulation import Gold, Profile
 from summeter.annotate.tasks.task import Json, Task
 from summeter.records import UsageError
 
@@ -37,38 +37,27 @@ class Page(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """An answer in stored form, and the seconds it took."""
+    """An answer, and the seconds it took."""
 
-    answer: Json
+    answer: TaskAnswer
     seconds: float
 
 
-def respond(kind: Kind, profile: Profile, page: Page, truth: Truth, rng: Random) -> Reply:
+def respond(kind: TaskType, profile: Profile, page: Page, gold: Gold, rng: Random) -> Reply:
     """How an annotator of this profile answers."""
     seconds = profile.seconds * math.exp(rng.gauss(0, _SPREAD))
-    lazy = rng.random() < profile.laziness
-    if isinstance(kind, AssistedKind) and page.machine is not None and (lazy or profile.trusts(page.machine, rng)):
-        answer = kind.following(page.task, page.machine)
-    elif lazy:
-        answer = kind.careless_answer(page.task, page.letters)
-    else:
-        answer = kind.noisy_answer(page.task, kind.right_answer(page.task, truth), profile, rng)
-    complete = {"comment": None, "machine": None, **answer}
-    if kind.questions:
-        complete["questions"] = kind.made_up_values(page.task, complete, Respondent(truth, profile, rng, lazy))
-    if page.machine is not None:
-        complete["machine"] = "agree" if kind.agrees(page.task, complete) else "disagree"
-    return Reply(complete, round(seconds * _HASTE if lazy else seconds, 1))
+    answer, lazy = kind.simulated(page.task, page.machine, profile, gold, rng, order=page.letters)
+    return Reply(answer, round(seconds * _HASTE if lazy else seconds, 1))
 
 
 class Script:
-    """One made-up annotator at work in a campaign, until there is nothing left for them.
+    """One simulated annotator at work in a campaign, until there is nothing left for them.
 
     `answers` counts the answers given. Everything random is drawn from `seed` and the person's name.
     """
 
-    def __init__(self, folder: CampaignFolder, visitor: Visitor, profile: Profile, truth: Truth, seed: int = 0) -> None:
-        self.folder, self.visitor, self.profile, self.truth = folder, visitor, profile, truth
+    def __init__(self, folder: CampaignFolder, visitor: Visitor, profile: Profile, gold: Gold, seed: int = 0) -> None:
+        self.folder, self.visitor, self.profile, self.gold = folder, visitor, profile, gold
         self.annotator = folder.names.annotator(visitor)
         self.answers = 0
         self._rng = Random(f"{seed}/{self.annotator}")
@@ -123,7 +112,7 @@ class Script:
         kind, task = self.folder.kind, self._task(shown["id"])
         letters = self.folder.letters(self.annotator, task)
         machine = (shown["assistance"] or {}).get("machine")
-        reply = respond(kind, self.profile, Page(task, machine, letters), self.truth, self._rng)
+        reply = respond(kind, self.profile, Page(task, machine, letters), self.gold, self._rng)
         return {
             "answer_id": answer_id,
             "task": shown["id"],
@@ -139,8 +128,8 @@ class Script:
         return self._tasks[task_id]
 
 
-def crowd(folder: CampaignFolder, profiles: Sequence[Profile], truth: Truth, *, seed: int = 0) -> list[Script]:
-    """One made-up annotator a profile: the campaign's own accounts where it is local, else made-up ids.
+def crowd(folder: CampaignFolder, profiles: Sequence[Profile], gold: Gold, *, seed: int = 0) -> list[Script]:
+    """One simulated annotator a profile: the campaign's own accounts where it is local, else ids of their own.
 
     Raises UsageError where there are fewer accounts than profiles.
     """
@@ -156,7 +145,7 @@ def crowd(folder: CampaignFolder, profiles: Sequence[Profile], truth: Truth, *, 
         ids = list(platform.accounts[: len(profiles)])
     return [
         Script(
-            folder, Visitor(platform.name, name, study=names.simulated_study(platform.name, name)), profile, truth, seed
+            folder, Visitor(platform.name, name, study=names.simulated_study(platform.name, name)), profile, gold, seed
         )
         for name, profile in zip(ids, profiles, strict=True)
     ]

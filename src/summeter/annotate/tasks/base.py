@@ -1,78 +1,65 @@
-"""Kind: what a kind of task can do. Everything that depends on the kind is a method here.
+"""TaskType: what a kind of annotation task declares, and the one engine that every task type shares.
 
-A new kind is one module with a subclass of `Kind` (or of `AssistedKind`, where a machine's verdict can be shown) and
-one script of the same name beside it, which draws the task in the browser.
+A task type declares what is shown, which typed questions are asked, how attention checks are made and which judgments
+follow from an answer. The engine validates answers, compares and describes them, exports judgments, shows a machine's
+verdict and simulates annotators; `app/static/form.js` draws the form.
 """
 
 from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
-from summeter.annotate.campaign.assistance import Verdicts
-from summeter.annotate.campaign.config import Aspect, Campaign, Named, OwnQuestion
+from summeter.annotate.campaign.answer import TaskAnswer
+from summeter.annotate.campaign.assistance import Verdicts, decided
+from summeter.annotate.campaign.config import Aspect, Campaign, Named
 from summeter.annotate.campaign.language import Language
 from summeter.annotate.campaign.state import Answer
-from summeter.annotate.tasks import questions as own
-from summeter.annotate.tasks.simulation import Profile, Truth
-from summeter.annotate.tasks.task import Json, Misfit, Others, Source, Task, key_of, summary_body
-from summeter.records import Judgment, Summary, Target, Unit
-from summeter.scoring.table import JudgmentTable
+from summeter.annotate.tasks.questions import TIE, Disagreement, Question, asked, read, split_of
+from summeter.annotate.tasks.simulation import Gold, Profile
+from summeter.annotate.tasks.task import InvalidAnswer, Json, Material, Source, Task, key_of, summary_body
+from summeter.records import Judgment, Target, Unit
 
-LONGEST = 2000
-"""Characters of a comment or a reason."""
 SHAPES = ("aspects", "scale", "best", "ties", "error_types")
-"""The campaign's fields that shape what some kinds ask."""
+"""The campaign's fields that change what some task types ask."""
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_MACHINE = {"about": "", "yes": "_yes", "no": "_no"}
+NAMED = 4
+"""The most disagreements that are named of one task."""
 
 
-class AnswerModel(BaseModel):
-    """What every answer may hold."""
+class TaskType(ABC):
+    """A kind of annotation task, in a campaign. A subclass is its declaration:
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    - `name`, and `code`, with which the keys of its tasks begin; `needs` says what the data must hold
+    - `unit` is what an adjudicator decides on; `aspects` are those of its judgments
+    - `coefficients` measure agreement, annotators are compared by the first; an annotator's mean agreement leaves out
+      `side_aspects`
+    - `focused` is the field of the body whose like is highlighted in the document
+    - `usual`: what is asked where the campaign names nothing of its own, by field of the campaign (`aspects`,
+      `error_types`) the name and the key of its words in the language files (`KEY`, `KEY_text`)
+    - `words_in_checks`: attention checks hold words of the campaign's settings (`attention.stranger`, `.paraphrases`)
+    - `shaped_by`: the campaign's fields of `SHAPES` that it uses; None does not say
+    - `accepting`: the values that accept what is asked about (supported, valid), for a task type that decides
+    - `machine_aspect` and `machine_unit`: those of the judgments that can be shown as a machine's verdict
+    - `title` heads a task, `verdict_words` introduce a machine's verdict, where the language files have no texts for
+      the task type (`NAME.title`, `NAME.machine`, `.machine_yes`, `.machine_no`)
 
-    machine: Literal["agree", "disagree"] | None = None
-    comment: str | None = Field(default=None, max_length=LONGEST)
-
-
-A = TypeVar("A", bound=AnswerModel)
-
-
-class Disagreement(NamedTuple):
-    """How answers to one task differ, in words; `even` where none has a majority."""
-
-    text: str
-    even: bool
-
-
-class Kind(ABC):
-    """A kind of task. `needs` says in words what the data must hold for it; keys of its tasks begin with `code`.
-
-    `unit` is what an adjudicator decides on. `coefficients` are the measures of agreement; annotators are compared by
-    the first. An annotator's mean agreement leaves out `side_aspects`. `focused` is the field of the body whose like
-    is highlighted in the document. `usual` names what is asked where the campaign names nothing of its own: by field
-    of the campaign (`aspects`, `error_types`) the name and the key of its words in the language files (`KEY`,
-    `KEY_text`). `words_in_checks` says that attention checks hold words of the campaign's settings
-    (`attention.stranger`, `attention.paraphrases`). `questions` are the campaign's own, which each task asks too
-    (`asking`); where `each_summary`, of each summary that it shows. `shaped_by` are those of the campaign's fields
-    `SHAPES` that it heeds; None: it does not say.
-
-    A subclass writes what it asks itself (`read`, `judgments`, `disagreement`, `describe`, ...); what goes with the
-    campaign's own questions follows from it (`read_answer`, `answer_judgments`, ...), and is what others call.
+    `ask`, `tasks` and `check` are to be written; `passed`, `judgments_of_task`, `right`, `decides` and `deciding` where
+    the questions alone do not say it.
     """
 
     name: ClassVar[str]
     code: ClassVar[str]
     needs: ClassVar[str]
     unit: ClassVar[Unit] = "summary"
+    aspects: ClassVar[frozenset[str]] = frozenset()
     coefficients: ClassVar[tuple[str, ...]] = ("alpha_nominal", "ac1", "identical")
     side_aspects: ClassVar[frozenset[str]] = frozenset()
     focused: ClassVar[str | None] = None
@@ -80,148 +67,86 @@ class Kind(ABC):
     words_in_checks: ClassVar[bool] = False
     each_summary: ClassVar[bool] = False
     shaped_by: ClassVar[frozenset[str] | None] = None
-    questions: tuple[OwnQuestion, ...] = ()
-    _pages: Sequence[Json] = ()
+    accepting: ClassVar[Mapping[str, Any]] = {}
+    machine_aspect: ClassVar[str | None] = None
+    machine_unit: ClassVar[Unit] = "sentence"
+    title: ClassVar[str] = "What do you say of this?"
+    verdict_words: ClassVar[Mapping[str, str]] = {"about": "The machine says:", "yes": "yes", "no": "no"}
 
-    def asking(self, questions: Sequence[OwnQuestion]) -> Self:
-        """The kind with a campaign's own questions."""
-        kind = copy(self)
-        kind.questions = tuple(questions)
-        kind._pages = [question.to_page() for question in questions]
-        return kind
+    def __init__(self, campaign: Campaign, language: Language) -> None:
+        usual = {
+            field: tuple(
+                Aspect(name=name, label="" if language.text(key) == name else language.text(key),
+                       question=language.text(f"{key}_text"))
+                for name, key in names.items()
+            )
+            for field, names in self.usual.items()
+            if not getattr(campaign, field)
+        }  # fmt: skip
+        self.campaign = campaign.model_copy(update=usual)
+        self.language = language
+        self.asks = tuple(self.ask())
+        self.own = tuple(Question.of_campaign(one, each_summary=self.each_summary) for one in campaign.questions)
+        every = (*self.asks, *self.own)
+        self.of_summary = tuple(question for question in every if question.each_summary)
+        self.of_task = tuple(question for question in every if not question.each_summary)
+        self.questions = (*self.of_summary, *self.of_task)
 
-    def aspects(self, campaign: Campaign) -> frozenset[str]:
-        """The aspects of its judgments, which no question may be named like."""
-        return frozenset(aspect.name for aspect in campaign.aspects)
+    # ---- the declaration ----
 
-    def conditions(self, campaign: Campaign) -> dict[str, tuple[Any, ...]]:
-        """The fields of its answers that a question's `when` may name, each with its values."""
-        return {}
+    @abstractmethod
+    def ask(self) -> Iterator[Question]:
+        """What is asked, in order; `self.campaign` and `self.language` say how."""
 
-    def facts(self, answer: Json, system: str | None) -> Json:
-        """The fields of a stored answer that `when` names; where `each_summary`, of one system's summary."""
-        return answer
+    @abstractmethod
+    def tasks(self, source: Source) -> Iterator[Task]:
+        """The work on one document."""
 
-    def asked(self, letters: Sequence[str]) -> Json:
-        """What a page needs for the campaign's own questions: the questions, and of which summaries they are asked."""
-        if not self.questions:
-            return {"questions": [], "subjects": None}
-        subjects = list(LETTERS[: len(letters)]) if self.each_summary else None
-        return {"questions": list(self._pages), "subjects": subjects}
+    @abstractmethod
+    def check(self, source: Source, number: int, material: Material) -> Task | None:
+        """The `number`-th attention check, about this document; None where it offers nothing to make one of."""
 
-    def read_answer(self, answer: Any, task: Task, letters: Sequence[str] | None = None) -> Json:
-        """A whole answer as it is stored; `letters` are the systems in the order of showing, None where the answer
-        names systems. Raises Misfit."""
-        given = answer if letters is None else self.unlettered(answer, letters)
-        if not self.questions or not isinstance(given, dict):
-            return self.read(given, task)
-        values = given.get("questions", {})
-        stored = self.read({name: value for name, value in given.items() if name != "questions"}, task)
-        path = ("answer", "questions")
-        if not self.each_summary:
-            return {**stored, "questions": own.read(self.questions, values, self.facts(stored, None), path)}
-        if isinstance(values, dict) and letters is not None:
-            values = {system_of(letter, letters, "answer.questions"): cells for letter, cells in values.items()}
-        if not isinstance(values, dict) or not set(values) <= set(task.systems):
-            raise Misfit(path, "answer the questions of every summary on the page, and no other")
-        read = {
-            system: own.read(self.questions, values.get(system, {}), self.facts(stored, system), (*path, system))
-            for system in task.systems
-        }
-        return {**stored, "questions": read}
+    def passed(self, task: Task, answer: TaskAnswer) -> bool:
+        """Whether an answer is what a check (or training task) expects: here, each value that `expected` names."""
+        return all(answer.values.get(name) == value for name, value in task.expects.items() if name != "machine")
 
-    def page_answer(self, answer: Json, letters: Sequence[str]) -> Json:
-        """A stored answer as the browser sent it."""
-        shown = self.relettered(answer, letters)
-        if not self.each_summary or "questions" not in answer:
-            return shown
-        given = answer["questions"]  # in the order of the letters: that of the names would tell which is whose
-        values = {letter_of(system, letters): given[system] for system in letters if system in given}
-        return {**shown, "questions": values}
+    def judgments_of_task(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
+        """The judgments of what the task type asks: here, of each question with a signature."""
+        return self._judgments(self.asks, task, answer, self.reason(answer.answer))
 
-    def values_by_target(self, task: Task, answer: Json) -> list[tuple[Target, Json]]:
-        """What the campaign's own questions were answered with, each set of values with what it is about."""
-        values = answer.get("questions", {})
-        if not self.each_summary:
-            return [(task.target(self.unit), values)]
-        return [(task.target(self.unit, system=system), values.get(system, {})) for system in values or task.systems]
+    def reason(self, answer: TaskAnswer) -> str | None:
+        """What the annotator gives as the reason of an answer."""
+        return answer.comment
 
-    def answer_judgments(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
-        """A whole stored answer as judgments: the kind's own, then those of the campaign's questions."""
-        yield from self.judgments(task, answer, source)
-        yield from self.question_judgments(task, answer)
+    def opinion(self, task: Task, answer: TaskAnswer) -> str | None:
+        """What an answer says as a whole, to be compared; None where the values of the questions are compared."""
+        return None
 
-    def question_judgments(self, task: Task, answer: Answer) -> Iterator[Judgment]:
-        """What a stored answer says to the campaign's own questions, as judgments."""
-        if not self.questions:
-            return
-        for target, values in self.values_by_target(task, answer.answer):
-            yield from own.judgments(self.questions, values, target, answer.annotator)
+    def decides(self, answer: TaskAnswer) -> bool | None:
+        """Whether an answer accepts what is asked about; None for a task type that decides nothing of the kind."""
+        if not self.accepting:
+            return None
+        return all(answer.values[name] == value for name, value in self.accepting.items())
 
-    def conditional_questions(self, task: Task, answer: Json) -> Iterator[tuple[Target, str, bool]]:
-        """The campaign's own questions with a condition, by what they are about and name: whether a stored answer was
-        asked each."""
-        conditional = [question for question in self.questions if question.when]
-        for target, values in self.values_by_target(task, answer) if conditional else ():
-            shown = list(own.asked(self.questions, self.facts(answer, target.system), values))
-            for question in conditional:
-                yield target, question.name, question in shown
+    def deciding(self, task: Task, *, accepts: bool, rng: Random | None = None) -> Json:
+        """Values that accept (or reject) what is asked about, any with `rng`, else the first at hand."""
+        return dict(self.accepting) if accepts else self._rejecting()
 
-    def answer_disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:
-        """How whole stored answers differ; None where they agree."""
-        split = self.disagreement(task, answers)
-        if not self.questions:
-            return split
-        texts, even = ([], False) if split is None else ([split.text], split.even)
-        for sets in zip(*(self.values_by_target(task, answer.answer) for answer in answers), strict=True):
-            where = f"{sets[0][0].system} " if self.each_summary else ""
-            for name, given in own.differing(self.questions, [values for _, values in sets]):
-                counted = split_of(given)
-                if counted is not None:
-                    texts.append(f"{where}{name}: {counted.text}")
-                    even = even or counted.even
-        return Disagreement("; ".join(texts), even) if texts else None
+    def right(self, task: Task, gold: Gold) -> TaskAnswer:
+        """What is known to be right: what a check expects, else what gold says; the questions' own gold fills it up."""
+        if task.expected is not None:
+            return TaskAnswer(values={name: value for name, value in task.expects.items() if name != "machine"})
+        if not self.accepting:
+            return TaskAnswer()
+        known = gold.of(task.target(self.unit), self.machine_aspect or "")
+        accepts = known.label == 1 if known is not None else gold.chance(task) < gold.quality(task.system)
+        return TaskAnswer(values=self.deciding(task, accepts=accepts))
 
-    def answer_text(self, task: Task, answer: Json) -> str:
-        """A whole stored answer in a few words."""
-        several = [
-            (f"{target.system}: " if self.each_summary else "") + own.described(values)
-            for target, values in self.values_by_target(task, answer)
-            if values
-        ]
-        return "; ".join([self.describe(task, answer), *several])
+    def derived(self, judgments: Sequence[Judgment], sources: Mapping[str, Source]) -> Iterator[Judgment]:
+        """Judgments that follow from those of several tasks; `sources` by document."""
+        yield from ()
 
-    def answer_parts(self, task: Task, answer: Json) -> list[tuple[str, str]]:
-        """A whole answer part by part, as `parts`."""
-        values = [
-            (f"{target.system} {name}" if self.each_summary else name, text)
-            for target, given in self.values_by_target(task, answer)
-            for name, text in own.texts(given)
-        ]
-        return [*self.parts(task, answer), *values]
-
-    def made_up_values(self, task: Task, answer: Json, respondent: own.Respondent) -> Json:
-        """How a made-up annotator answers the campaign's own questions beside an answer in stored form."""
-        sets = {
-            target.system: own.made_up(self.questions, self.facts(answer, target.system), task, target, respondent)
-            for target, _ in self.values_by_target(task, {})
-        }
-        return sets if self.each_summary else next(iter(sets.values()))
-
-    def completed(self, campaign: Campaign, language: Language) -> Campaign:
-        """The campaign with what is usually asked, in the language of its pages, where it names nothing of its own."""
-        fields = {field: names for field, names in self.usual.items() if not getattr(campaign, field)}
-        return campaign.model_copy(
-            update={
-                field: tuple(_worded(name, key, language) for name, key in names.items())
-                for field, names in fields.items()
-            }
-        )
-
-    @property
-    def script(self) -> Path:
-        """The script that draws the task: it stands beside the module, under the same name."""
-        return Path(inspect.getfile(type(self))).with_suffix(".js")
+    # ---- tasks ----
 
     def work_task(self, source: Source, *parts: str | int, group: str | None = None, **fields: Any) -> Task:
         """A task of the work on a document, named by `parts`; it stays together with those of its `group`."""
@@ -235,136 +160,316 @@ class Kind(ABC):
         key = key_of(f"{self.code}-check", number)
         return Task(key=key, kind=self.name, role="check", document_id=source.document.id, **fields)
 
-    @abstractmethod
-    def tasks(self, source: Source, campaign: Campaign) -> Iterator[Task]:
-        """The work on one document."""
-
-    @abstractmethod
-    def check(self, source: Source, number: int, others: Others, campaign: Campaign) -> Task | None:
-        """The `number`-th attention check, about this document; None where it offers nothing to make one of."""
-
-    @abstractmethod
-    def read(self, answer: Any, task: Task) -> Json:
-        """A browser's answer as it is stored (letters already replaced). Raises Misfit."""
-
-    @abstractmethod
-    def passed(self, task: Task, answer: Json) -> bool:
-        """Whether a stored answer is what a check (or training task) expects."""
-
-    @abstractmethod
-    def judgments(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
-        """A stored answer to a task of the work as judgments."""
-
-    def columns(self, answered: Iterable[tuple[Task, Sequence[Answer]]]) -> JudgmentTable | None:
-        """The judgments of answers to the work as a table, for a kind whose answers hold many each.
-
-        Equal to the table of the records of `judgments`, row by row. None: the kind makes records only.
-        """
-        return None
-
-    @abstractmethod
-    def disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:
-        """How stored answers to a task differ; None where they agree."""
-
-    @abstractmethod
-    def describe(self, task: Task, answer: Json) -> str:
-        """A stored answer in a few words."""
-
-    def parts(self, task: Task, answer: Json) -> list[tuple[str, str]]:
-        """A stored answer part by part, to be compared with another: what was asked, and what was answered."""
-        return [("answer", self.describe(task, answer))]
-
-    @abstractmethod
-    def true_answer(self, task: Task, truth: Truth) -> Json:
-        """The right answer to a task of the work, in stored form without `machine` and `comment`."""
-
-    @abstractmethod
-    def expected_answer(self, task: Task) -> Json:
-        """An answer that passes a check, in the same form."""
-
-    @abstractmethod
-    def noisy_answer(self, task: Task, right: Json, profile: Profile, rng: Random) -> Json:
-        """The answer of a made-up annotator who has read the texts, where `right` is right."""
-
-    @abstractmethod
-    def careless_answer(self, task: Task, letters: Sequence[str]) -> Json:
-        """The answer of somebody who reads nothing; `letters` are the systems in the order of showing."""
-
-    def right_answer(self, task: Task, truth: Truth) -> Json:
-        """The right answer to a task of the work; of a check or a training task what it expects."""
-        return self.true_answer(task, truth) if task.expected is None else self.expected_answer(task)
-
-    def derived(self, judgments: Sequence[Judgment], sources: Mapping[str, Source]) -> Iterator[Judgment]:
-        """Judgments that follow from those of several tasks; `sources` by document."""
-        yield from ()
+    def options(self, section: str, *names: str) -> tuple[Named, ...]:
+        """Options with their words from the language files: `SECTION.NAME`, and `SECTION.NAME_text` if given."""
+        strings = self.language.strings
+        return tuple(
+            Named(
+                name=name,
+                label=self.language.text(f"{section}.{name}"),
+                meaning=self.language.text(meaning) if (meaning := f"{section}.{name}_text") in strings else "",
+            )
+            for name in names
+        )
 
     def focus(self, task: Task) -> str | None:
         """The text whose like is highlighted in the document."""
         return None if self.focused is None else str(task.body[self.focused])
 
-    def disputed(self, task: Task, answers: Sequence[Json]) -> str | None:
-        """The text on which these stored answers differ; None where it is all that the task shows."""
-        return self.focus(task)
+    # ---- the form ----
 
-    def agrees(self, task: Task, answer: Json) -> bool | None:
-        """Whether the answer says what the machine's verdict said; None where no verdict is shown."""
-        return None
+    @property
+    def script(self) -> Path | None:
+        """A script of the task type's own, beside its module under the same name; None where the form needs none."""
+        script = Path(inspect.getfile(type(self))).with_suffix(".js")
+        return script if script.is_file() else None
+
+    @property
+    def reserved(self) -> frozenset[str]:
+        """Names that no question of a campaign may have."""
+        return self.aspects | {question.name for question in self.asks}
+
+    def form(self) -> Json:
+        """What a page needs to draw the form of any of its tasks."""
+        said = {
+            part: self.language.text(key)
+            for part in ("title", "machine", "machine_yes", "machine_no")
+            if (key := f"{self.name}.{part}") in self.language.strings
+        }
+        return {
+            "name": self.name,
+            "title": said.get("title", self.title),
+            "machine": {
+                part: said.get(f"machine{suffix}", self.verdict_words[part]) for part, suffix in _MACHINE.items()
+            },
+            "script": self.script is not None,
+            "questions": [question.to_page() for question in self.questions],
+        }
 
     def shown(self, body: Json, letters: Sequence[str]) -> Json:
         """The body as a browser gets it; `letters` are the systems in the order of showing."""
-        return body
+        if "summaries" not in body:
+            return body
+        by_system = {summary["system"]: summary for summary in body["summaries"]}
+        summaries = [
+            {"id": letter, "text": by_system[system]["text"], "sentences": by_system[system]["sentences"]}
+            for letter, system in zip(LETTERS, letters, strict=False)
+        ]
+        return {**body, "summaries": summaries}
 
-    def unlettered(self, answer: Any, letters: Sequence[str]) -> Any:
-        """A browser's answer with systems in place of letters. Raises Misfit for a letter that is not on the page."""
-        return answer
+    def shown_machine(self, machine: Json | None) -> Json | None:
+        """A machine's verdict as a browser gets it: with the values that accept, that agree and that disagree."""
+        if machine is None:
+            return None
+        accepts = machine["accepts"]
+        values = {name: value for name, value in machine["values"].items() if name in {one.name for one in self.asks}}
+        if not self.accepting:
+            agree, disagree = values, {}
+        else:
+            both = {True: dict(self.accepting), False: self._rejecting() if len(self.accepting) == 1 else {}}
+            agree, disagree = both[accepts], both[not accepts]
+        types = machine["values"].get("error_types", [])
+        labels = {entry.name: entry.label or entry.name for entry in self.campaign.error_types}
+        return {
+            **machine,
+            "accept": dict(self.accepting) or None,
+            "agree": agree,
+            "disagree": disagree,
+            "types": [labels.get(name, name) for name in types],
+        }
 
-    def relettered(self, answer: Json, letters: Sequence[str]) -> Json:
-        """A stored answer as the browser sent it."""
-        return answer
+    # ---- answers ----
 
+    def scopes(self, systems: Sequence[str]) -> Iterator[tuple[str | None, Sequence[Question]]]:
+        """The questions by what they are asked of: each summary, by system, then the task (None)."""
+        if self.of_summary:
+            yield from ((system, self.of_summary) for system in systems)
+        yield None, self.of_task
 
-class AssistedKind(Kind):
-    """A kind beside whose tasks a machine's verdict can be shown.
+    def answers_of(
+        self, task: Task, answer: TaskAnswer, order: Sequence[str] | None = None
+    ) -> Iterator[tuple[str | None, Question, Any]]:
+        """Every value of an answer with its question, and the system of the summary it is about (None: the task)."""
+        for system, questions in self.scopes(order or task.systems):
+            values = values_of(answer, system)
+            for question in questions:
+                if question.name in values:
+                    yield system, question, values[question.name]
 
-    `machine_aspect` and `machine_unit` are those of the run's judgments. The verdict holds its decision in the field
-    `decision` and what `no_details` names besides.
-    """
+    def read(self, given: Any, task: Task, letters: Sequence[str] | None = None) -> TaskAnswer:
+        """An answer, validated. `letters` are the systems in the order of showing, None where it names systems.
 
-    machine_aspect: ClassVar[str]
-    machine_unit: ClassVar[Unit]
-    decision: ClassVar[str] = "verdict"
-    no_details: ClassVar[Json] = {"reason": None}
+        Raises InvalidAnswer, which names the first part that does not fit.
+        """
+        try:
+            answer = TaskAnswer.model_validate(given)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise InvalidAnswer(["answer", *map(str, first["loc"])], first["msg"]) from error
+        if letters is not None:
+            answer = self._renamed(answer, lambda letter, path: system_of(letter, letters, path))
+        if not set(answer.summaries) <= (set(task.systems) if self.of_summary else set()):
+            raise InvalidAnswer("answer.summaries", "answers questions about summaries that are not on the page")
+        values: Json = {}
+        summaries: dict[str, Json] = {}
+        # In the order of showing: that of the systems would tell, by the first part at fault, which letter is whose.
+        for system, questions in self.scopes(letters or task.systems):
+            path = ("answer", "values") if system is None else ("answer", "summaries", system)
+            found = read(questions, values_of(answer, system), task, path)
+            if system is None:
+                values = found
+            else:
+                summaries[system] = found
+        checked = answer.model_copy(update={"values": values, "summaries": summaries})
+        agrees = self.agrees(task, checked)
+        if agrees is not None and answer.machine is not None and (answer.machine == "agree") != agrees:
+            raise InvalidAnswer("answer.machine", f"says {answer.machine}, but the answer itself says otherwise")
+        return checked
+
+    def page_answer(self, answer: TaskAnswer, letters: Sequence[str]) -> Json:
+        """A stored answer as a browser sends it, in the order of the letters: that of the names would tell systems."""
+        ordered = {system: answer.summaries[system] for system in letters if system in answer.summaries}
+        answer = answer.model_copy(update={"summaries": ordered})
+        return self._renamed(answer, lambda system, _: LETTERS[list(letters).index(system)]).model_dump()
+
+    def _renamed(self, answer: TaskAnswer, name: Callable[[Any, str], str]) -> TaskAnswer:
+        """The answer with other names of the summaries."""
+        choosing = {question.name for question in self.of_task if question.type == "summary"}
+        values = {
+            field: name(value, f"answer.values.{field}") if field in choosing and value not in (None, TIE) else value
+            for field, value in answer.values.items()
+        }
+        summaries = {name(system, "answer.summaries"): cells for system, cells in answer.summaries.items()}
+        return answer.model_copy(update={"values": values, "summaries": summaries})
+
+    def parts(self, task: Task, answer: TaskAnswer, letters: Sequence[str] = ()) -> list[tuple[str, str]]:
+        """An answer question by question, in words; `letters` (the systems as shown) take the place of the systems."""
+        names = dict(zip(letters, LETTERS, strict=False))
+        return [
+            (
+                question.name if system is None else f"{names.get(system, system)} {question.name}",
+                question.described(names.get(value, value) if question.type == "summary" else value, task),
+            )
+            for system, question, value in self.answers_of(task, answer, letters or task.systems)
+        ]
+
+    def described(self, task: Task, answer: TaskAnswer) -> str:
+        """An answer in a few words."""
+        return "; ".join(f"{name}: {text}" for name, text in self.parts(task, answer))
+
+    def disagreement(self, task: Task, answers: Sequence[TaskAnswer]) -> Disagreement | None:
+        """How answers to a task differ; None where they agree. A question that was left out differs from no value."""
+        opinions = [self.opinion(task, answer) for answer in answers]
+        split = split_of([opinion for opinion in opinions if opinion is not None])
+        texts, even = ([], False) if split is None else ([split.text], split.even)
+        for system, questions in self.scopes(task.systems):
+            values = [values_of(answer, system) for answer in answers]
+            for question in questions:
+                given = [one[question.name] for one in values if question.name in one]
+                found = question.differing(given, task) if question.compared and given else None
+                if found is not None:
+                    texts.append(f"{system or ''} {question.name}: {found.text}".strip())
+                    even = even or found.even
+        more = f" and {len(texts) - NAMED} more" if len(texts) > NAMED else ""
+        return Disagreement("; ".join(texts[:NAMED]) + more, even) if texts else None
+
+    # ---- judgments ----
+
+    def judgments(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
+        """A stored answer to a task of the work as judgments."""
+        yield from self.judgments_of_task(task, answer, source)
+        yield from self.judgments_of_own(task, answer)
+
+    def judgments_of_own(self, task: Task, answer: Answer) -> Iterator[Judgment]:
+        """The judgments of the campaign's own questions."""
+        return self._judgments(self.own, task, answer, None)
+
+    def _judgments(
+        self, questions: Sequence[Question], task: Task, answer: Answer, reason: str | None
+    ) -> Iterator[Judgment]:
+        exported = {question.name for question in questions if question.signature is not None}
+        for system, question, value in self.answers_of(task, answer.answer):
+            if question.name in exported:
+                yield from question.judgments(value, self._target(task, system), task, answer.annotator, reason)
+
+    def _target(self, task: Task, system: str | None) -> Target:
+        return task.target(self.unit) if system is None else task.target(system=system)
+
+    def conditional_questions(self, task: Task, answer: TaskAnswer) -> Iterator[tuple[Target, str, bool]]:
+        """The campaign's own questions with a condition, by target and name: whether the annotator was asked each."""
+        conditional = {question.name for question in self.own if question.when}
+        if not conditional:
+            return
+        for system, questions in self.scopes(task.systems):
+            shown = {question.name for question in asked(questions, values_of(answer, system), task)}
+            for question in questions:
+                if question.name in conditional:
+                    yield self._target(task, system), question.name, question.name in shown
+
+    # ---- a machine's verdict: `{"accepts": bool, "values": {...}, "reason": text or null}` ----
 
     def machine_judgment(self, task: Task, verdicts: Verdicts) -> Judgment | None:
         """The machine's judgment of what a task asks."""
         return verdicts.of_summary(task.document_id, task.system or "", task.index or 0)
 
-    @abstractmethod
-    def shown_verdict(self, judgment: Judgment, task: Task) -> Json | None:
-        """A judgment as a page gets it (design/annotate.md); None where it decides nothing."""
+    def verdict(self, judgment: Judgment, task: Task) -> Json | None:
+        """A judgment as a verdict; None where it decides nothing."""
+        accepts = decided(judgment)
+        if accepts is None:
+            return None
+        values = self.verdict_values(judgment, task, accepts=accepts)
+        return {"accepts": accepts, "values": values, "reason": judgment.reason or None}
 
-    @abstractmethod
-    def accepts(self, machine: Json) -> bool:
-        """Whether a verdict is a positive one: supported, valid, aligned."""
+    def verdict_values(self, judgment: Judgment, task: Task, *, accepts: bool) -> Json:
+        """The values that a verdict holds besides its decision."""
+        return {}
 
-    @abstractmethod
-    def following(self, task: Task, machine: Json) -> Json:
-        """The answer that says what a machine's verdict says."""
-
-    @abstractmethod
-    def same(self, machine: Json, answer: Json) -> bool:
+    def same(self, machine: Json, answer: TaskAnswer) -> bool:
         """Whether an answer says what a verdict says."""
+        return self.decides(answer) is machine["accepts"]
 
-    def agrees(self, task: Task, answer: Json) -> bool | None:
-        """Whether the answer says what the machine's verdict said; None where no verdict is shown."""
+    def agrees(self, task: Task, answer: TaskAnswer) -> bool | None:
+        """Whether the answer says what the machine's verdict said; None where there is none."""
         return None if task.machine is None else self.same(task.machine, answer)
 
-    def check_machine(self, task: Task, answer: Json) -> Json:
-        """The answer. Raises Misfit where agreeing with the machine and the answer itself say different things."""
-        agrees = self.agrees(task, answer)
-        if agrees is not None and answer["machine"] is not None and (answer["machine"] == "agree") != agrees:
-            raise Misfit("answer.machine", f"says {answer['machine']}, but the answer itself says otherwise")
-        return answer
+    def following(self, task: Task, machine: Json) -> TaskAnswer:
+        """The answer of somebody who repeats a verdict."""
+        return self._filled(task, self._repeating(task, machine), lambda question, _: question.first(task.systems))
+
+    def _repeating(self, task: Task, machine: Json) -> TaskAnswer:
+        return TaskAnswer(values={**self.deciding(task, accepts=machine["accepts"]), **machine["values"]})
+
+    # ---- simulated annotators ----
+
+    def right_answer(self, task: Task, gold: Gold) -> TaskAnswer:
+        """The right answer to a task of the work; of a check or a training task what it expects."""
+        return self._filled(
+            task,
+            self.right(task, gold),
+            lambda question, system: question.right(task, self._target(task, system), gold),
+        )
+
+    def simulated(
+        self, task: Task, machine: Json | None, profile: Profile, gold: Gold, rng: Random, *, order: Sequence[str]
+    ) -> tuple[TaskAnswer, bool]:
+        """How an annotator of this profile answers, and whether without reading; `order` are the systems as shown."""
+        lazy = rng.random() < profile.laziness
+
+        def pick(question: Question, system: str | None) -> Any:
+            if lazy:
+                return question.first(order) if question.required else None
+            right = values_of(known, system).get(question.name)
+            if right is None:
+                right = question.right(task, self._target(task, system), gold)
+            return question.noisy(right, task, profile, rng)
+
+        known = TaskAnswer() if lazy else self.right(task, gold)
+        start = TaskAnswer()
+        decides = bool(self.accepting) or type(self).decides is not TaskType.decides
+        if machine is not None and (lazy or profile.trusts(machine, rng)):
+            start = self._repeating(task, machine)
+        elif lazy and decides:
+            start = TaskAnswer(values=self.deciding(task, accepts=True))
+        elif decides:
+            right = bool(self.decides(known))
+            accepts = profile.label(right, rng)
+            start = known if accepts == right else TaskAnswer(values=self.deciding(task, accepts=accepts, rng=rng))
+        answer = self._filled(task, start, pick)
+        agrees = None if machine is None else self.agrees(task, answer)
+        said = None if agrees is None else "agree" if agrees else "disagree"
+        return answer.model_copy(update={"machine": said}), lazy
+
+    def _rejecting(self) -> Json:
+        """The accepting values turned round: the other of two options, the other of yes and no."""
+        by_name = {question.name: question for question in self.asks}
+        return {
+            name: (not value)
+            if isinstance(value, bool)
+            else next(option for option in by_name[name].option_names if option != value)
+            for name, value in self.accepting.items()
+        }
+
+    def _filled(self, task: Task, start: TaskAnswer, pick: Callable[[Question, str | None], Any]) -> TaskAnswer:
+        """The answer with a value for every question that is asked, except optional ones of the task type."""
+        values: Json = {}
+        summaries: dict[str, Json] = {}
+        for system, questions in self.scopes(task.systems):
+            found = values if system is None else summaries.setdefault(system, {})
+            given = values_of(start, system)
+            for question in questions:
+                if question not in list(asked(questions, found, task)):
+                    continue
+                value = given.get(question.name)
+                if value is None and (question.required or question.own):
+                    value = pick(question, system)
+                if value is not None:
+                    found[question.name] = value
+        return start.model_copy(update={"values": values, "summaries": summaries})
+
+
+def values_of(answer: TaskAnswer, system: str | None) -> Json:
+    """The values of an answer about one system's summary, or about the task (None)."""
+    return answer.values if system is None else answer.summaries.get(system, {})
 
 
 def labelled(judge: str, target: Target, aspect: str, signature: str, *, yes: bool, **more: Any) -> Judgment:
@@ -373,83 +478,19 @@ def labelled(judge: str, target: Target, aspect: str, signature: str, *, yes: bo
     return Judgment(**about, value=float(yes), label=int(yes), **more)
 
 
-def parsed(model: type[A], answer: Any) -> A:
-    """An answer as its model; Misfit names the first field that is wrong."""
-    try:
-        return model.model_validate(answer)
-    except ValidationError as error:
-        first = error.errors()[0]
-        path = ["answer", *(str(part) for part in first["loc"])]
-        raise Misfit(path, first["msg"].removeprefix("Value error, ")) from error
-
-
-def _worded(name: str, key: str, language: Language) -> Aspect:
-    label, text = language.text(key), language.text(f"{key}_text")
-    return Aspect(name=name, label="" if label == name else label, question=text)
-
-
-def listed(names: Sequence[Named], about: str) -> list[dict[str, str]]:
-    """Aspects or error types as a page needs them; `about` names the field of what is said about each."""
-    return [
-        {"name": entry.name, **({"label": entry.label} if entry.label else {}), about: entry.question or entry.meaning}
-        for entry in names
-    ]
-
-
-def check_chosen(names: Sequence[str], known: Sequence[str], field: str) -> None:
-    """Raise Misfit unless each name is known and named once."""
-    for name in names:
-        if name not in known:
-            raise Misfit(field, f"{name[:80]!r} is not one of: {', '.join(known)}")
-    if len(set(names)) != len(names):
-        raise Misfit(field, "names something twice")
-
-
-def split_of(labels: Sequence[str]) -> Disagreement | None:
-    """How labels are split; None where all are the same.
-
-    >>> split_of(["supported", "not supported", "supported"])
-    Disagreement(text='2 supported, 1 not supported', even=False)
-    """
-    counts = Counter(labels).most_common()
-    if len(counts) < 2:
-        return None
-    return Disagreement(", ".join(f"{n} {label}" for label, n in counts), counts[0][1] * 2 <= len(labels))
-
-
-class LetteredKind(Kind):
-    """A kind whose body has `summaries` with a `system` each; a browser gets them under letters, shuffled."""
-
-    def shown(self, body: Json, letters: Sequence[str]) -> Json:
-        """The summaries in the person's order, without their systems."""
-        by_system = {summary["system"]: summary for summary in body["summaries"]}
-        summaries = [
-            {"id": letter, "text": by_system[system]["text"], "sentences": by_system[system]["sentences"]}
-            for letter, system in zip(LETTERS, letters, strict=False)
-        ]
-        return {**body, "summaries": summaries}
-
-
 def system_of(letter: Any, letters: Sequence[str], field: str) -> str:
-    """The system under a letter. Raises Misfit for what is no letter on the page."""
+    """The system under a letter. Raises InvalidAnswer for what is no letter on the page."""
     place = LETTERS.find(letter) if isinstance(letter, str) and len(letter) == 1 else -1
     if not 0 <= place < len(letters):
-        raise Misfit(field, f"name a summary on the page, {LETTERS[0]} to {LETTERS[len(letters) - 1]}")
+        raise InvalidAnswer(field, f"name a summary on the page, {LETTERS[0]} to {LETTERS[len(letters) - 1]}")
     return letters[place]
 
 
-def letter_of(system: str, letters: Sequence[str]) -> str:
-    """The letter of a system."""
-    return LETTERS[list(letters).index(system)]
-
-
-def summaries_body(summaries: Sequence[Summary]) -> list[Json]:
-    """Summaries with their systems, as the body of a lettered kind holds them."""
-    return [{"system": summary.system, **summary_body(summary)} for summary in summaries]
-
-
-def with_jumble(body: Json, system: str, text: str) -> Json:
-    """The body with another text in place of a system's summary."""
-    odd = {"system": system, "text": text, "sentences": [[0, len(text)]]}
-    summaries = [odd if summary["system"] == system else summary for summary in body["summaries"]]
-    return {**body, "summaries": summaries}
+def summaries_body(source: Source, systems: Sequence[str], scrambled: Mapping[str, str] | None = None) -> list[Json]:
+    """Summaries of a document, each with its system; `scrambled` are texts that take the place of some."""
+    body = []
+    for system in systems:
+        text = (scrambled or {}).get(system)
+        shown = summary_body(source.summary(system)) if text is None else {"text": text, "sentences": [[0, len(text)]]}
+        body.append({"system": system, **shown})
+    return body

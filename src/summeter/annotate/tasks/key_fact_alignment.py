@@ -5,18 +5,17 @@ Aligned means: of the same matter, even where a detail contradicts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
-from typing import Any, ClassVar
 
-from summeter.annotate.campaign.assistance import decided
-from summeter.annotate.campaign.config import Campaign
+from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.state import Answer
-from summeter.annotate.tasks.base import AnswerModel, AssistedKind, Disagreement, labelled, parsed, split_of
-from summeter.annotate.tasks.simulation import Profile, Truth
-from summeter.annotate.tasks.task import Json, Misfit, Others, Source, Task, joined_body, summary_body
+from summeter.annotate.tasks.base import TaskType, labelled
+from summeter.annotate.tasks.questions import Question
+from summeter.annotate.tasks.simulation import Gold
+from summeter.annotate.tasks.task import Json, Material, Source, Task, joined_body, summary_body
 from summeter.data.human_judgments import SIGNATURES, conciseness_labels
-from summeter.records import Judgment, Target, Unit
+from summeter.records import Judgment, Target
 
 _COMMON = frozenset(
     {"The", "A", "An", "It", "He", "She", "They", "We", "In", "On", "At", "This", "That", "There", "After"}
@@ -24,28 +23,24 @@ _COMMON = frozenset(
 """English words that are capitals for no other reason than that they begin a sentence."""
 
 
-class Alignment(AnswerModel):
-    """An answer."""
-
-    sentences: list[int]
-    none: bool
-
-
-class KeyFactAlignment(AssistedKind):
+class KeyFactAlignment(TaskType):
     """One task a key fact and summary; the key facts of a summary stay together."""
 
-    name = "key_fact_alignment"
-    shaped_by = frozenset()
-    code = "ka"
+    name, code = "key_fact_alignment", "ka"
     needs = "documents with key facts, and summaries with at least one sentence"
-    unit = "key_fact"
+    unit = machine_unit = "key_fact"
+    aspects = frozenset({"completeness", "conciseness"})
+    shaped_by = frozenset[str]()
     focused = "key_fact"
     words_in_checks = True
     machine_aspect = "completeness"
-    machine_unit: ClassVar[Unit] = "key_fact"
-    decision = "sentences"
 
-    def tasks(self, source: Source, campaign: Campaign) -> Iterator[Task]:
+    def ask(self) -> Iterator[Question]:
+        say = self.language.text
+        hint = say("key_fact_alignment.hint")
+        yield Question(name="sentences", type="sentences", text=say("key_fact_alignment.sentences"), hint=hint)
+
+    def tasks(self, source: Source) -> Iterator[Task]:
         """Every key fact against every summary."""
         for summary in source.summaries:
             if not summary.sentences:
@@ -56,31 +51,30 @@ class KeyFactAlignment(AssistedKind):
                 body = {"key_fact": fact, "summary": summary_body(summary)}
                 yield self.work_task(source, system, index, **about, index=index, body=body)
 
-    def check(self, source: Source, number: int, others: Others, campaign: Campaign) -> Task | None:
-        """In turn a slight paraphrase of a sentence, which must align to it, and the stranger, aligned to nothing.
+    def check(self, source: Source, number: int, material: Material) -> Task | None:
+        """In turn a slight paraphrase of a sentence, which must align to it, and a foreign sentence, aligned to none.
 
         Of the form `unisumeval` the paraphrase of a key fact takes the place of a sentence instead.
         """
-        summary = others.summary(source)
-        planted = campaign.attention.form == "unisumeval"
+        summary, attention = material.summary(source), self.campaign.attention
+        planted = attention.form == "unisumeval"
         if summary is None or (planted and not source.facts):
             return None
-        place = others.rng.randrange(len(summary.sentences))
+        place = material.rng.randrange(len(summary.sentences))
         paraphrased = number % 2 == 0
-        frames = campaign.attention.paraphrases
-        frame = frames[number // 2 % len(frames)]
+        frame = attention.paraphrases[number // 2 % len(attention.paraphrases)]
         shown = summary_body(summary)
         if not paraphrased:
-            fact = campaign.attention.stranger
+            fact = attention.stranger
         elif planted:
-            fact = others.rng.choice(source.facts)
+            fact = material.rng.choice(source.facts)
             sentences = list(summary.sentence_texts)
-            sentences[place] = paraphrase(fact, frame, campaign.language)
+            sentences[place] = paraphrase(fact, frame, self.campaign.language)
             shown = joined_body(sentences)
         else:
-            fact = paraphrase(summary.sentence_texts[place], frame, campaign.language)
+            fact = paraphrase(summary.sentence_texts[place], frame, self.campaign.language)
         right_verdict = number // 2 % 2 == 0
-        origin = "paraphrase" if paraphrased else "foreign"
+        chosen = [place] if right_verdict == paraphrased else []
         return self.check_task(
             source,
             number,
@@ -88,46 +82,27 @@ class KeyFactAlignment(AssistedKind):
             body={"key_fact": fact, "summary": shown},
             expected={
                 "sentence": place if paraphrased else None,
-                "machine": [place] if right_verdict == paraphrased else [],
+                "machine": {"accepts": bool(chosen), "values": {"sentences": chosen}},
             },
-            feedback=others.language.text(f"key_fact_alignment.{origin}"),
+            feedback=self.language.text(f"key_fact_alignment.{'paraphrase' if paraphrased else 'foreign'}"),
         )
 
-    def aspects(self, campaign: Campaign) -> frozenset[str]:
-        return frozenset({"completeness", "conciseness"})
+    def passed(self, task: Task, answer: TaskAnswer) -> bool:
+        """Whether the paraphrased sentence is among those chosen, or nothing is for a foreign one."""
+        place, chosen = task.expects["sentence"], answer.values["sentences"]
+        return place in chosen if place is not None else not chosen
 
-    def conditions(self, campaign: Campaign) -> dict[str, tuple[Any, ...]]:
-        return {"none": (True, False)}
-
-    def read(self, answer: Any, task: Task) -> Json:
-        """Checked, sentences in order."""
-        given = parsed(Alignment, answer)
-        most = len(task.body["summary"]["sentences"])
-        if any(not 0 <= index < most for index in given.sentences):
-            raise Misfit("answer.sentences", f"the summary has {most} sentences, counted from 0")
-        if len(set(given.sentences)) != len(given.sentences):
-            raise Misfit("answer.sentences", "names a sentence twice")
-        if given.none == bool(given.sentences):
-            raise Misfit("answer.none", "is true if and only if no sentence is chosen")
-        return self.check_machine(task, {**given.model_dump(), "sentences": sorted(given.sentences)})
-
-    def passed(self, task: Task, answer: Json) -> bool:
-        """Whether the paraphrased sentence is among those chosen, or nothing is for the stranger."""
-        place = task.expects["sentence"]
-        return place in answer["sentences"] if place is not None else not answer["sentences"]
-
-    def judgments(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
+    def judgments_of_task(self, task: Task, answer: Answer, source: Source) -> Iterator[Judgment]:
         """One label of completeness, with the sentences as evidence."""
-        summary = source.summary(task.system)
-        sentences = answer.answer["sentences"]
+        spans, chosen = source.summary(task.system).sentences, answer.answer.values["sentences"]
         yield labelled(
             answer.annotator,
             task.target("key_fact"),
             "completeness",
             SIGNATURES["alignment"],
-            yes=bool(sentences),
-            evidence=tuple(summary.sentences[index] for index in sentences),
-            reason=answer.answer.get("comment") or None,
+            yes=bool(chosen),
+            evidence=tuple(spans[index] for index in chosen),
+            reason=answer.answer.comment,
         )
 
     def derived(self, judgments: Sequence[Judgment], sources: Mapping[str, Source]) -> Iterator[Judgment]:
@@ -150,54 +125,39 @@ class KeyFactAlignment(AssistedKind):
                     target = Target(document_id=document, system=system, unit="sentence", index=index)
                     yield labelled(judge, target, "conciseness", SIGNATURES["alignment"], yes=bool(label))
 
-    def disagreement(self, task: Task, answers: Sequence[Answer]) -> Disagreement | None:
-        """Any other choice of sentences."""
-        return split_of([self.describe(task, answer.answer) for answer in answers])
+    def decides(self, answer: TaskAnswer) -> bool:
+        return bool(answer.values["sentences"])
 
-    def describe(self, task: Task, answer: Json) -> str:
-        sentences = ", ".join(str(index + 1) for index in answer["sentences"])
-        return f"in sentence {sentences}" if sentences else "in none"
+    def deciding(self, task: Task, *, accepts: bool, rng: Random | None = None) -> Json:
+        place = 0 if rng is None else rng.randrange(len(task.body["summary"]["sentences"]))
+        return {"sentences": [place] if accepts else []}
 
-    def parts(self, task: Task, answer: Json) -> list[tuple[str, str]]:
-        return [("sentence", str(index + 1)) for index in answer["sentences"]] or [("sentence", "none")]
+    def verdict_values(self, judgment: Judgment, task: Task, *, accepts: bool) -> Json:
+        """The sentences of the summary that the evidence touches."""
+        spans = [span for span in judgment.evidence if span.of == "summary" and accepts]
+        sentences = task.body["summary"]["sentences"]
+        touched = [
+            index
+            for index, (start, end) in enumerate(sentences)
+            if any(span.start < end and start < span.end for span in spans)
+        ]
+        return {"sentences": touched}
 
-    def shown_verdict(self, judgment: Judgment, task: Task) -> Json | None:
-        aligned = decided(judgment)
-        if aligned is None:
-            return None
-        return {"sentences": _touched(task, judgment) if aligned else [], "reason": judgment.reason or None}
+    def same(self, machine: Json, answer: TaskAnswer) -> bool:
+        return bool(machine["values"]["sentences"] == answer.values["sentences"])
 
-    def accepts(self, machine: Json) -> bool:
-        return bool(machine["sentences"])
-
-    def following(self, task: Task, machine: Json) -> Json:
-        return _answer(machine["sentences"])
-
-    def same(self, machine: Json, answer: Json) -> bool:
-        return set(machine["sentences"]) == set(answer["sentences"])
-
-    def true_answer(self, task: Task, truth: Truth) -> Json:
-        """Gold's sentences, else a drawn one or none."""
-        drawn = int(truth.chance(task, "place") * len(task.body["summary"]["sentences"]))
-        gold = truth.gold(task, "key_fact", "completeness")
-        if gold is None:
-            return _answer([drawn] if truth.chance(task) < truth.quality(task.system) else [])
-        return _answer((_touched(task, gold) or [drawn]) if gold.label == 1 else [])
-
-    def expected_answer(self, task: Task) -> Json:
-        place = task.expects["sentence"]
-        return _answer([] if place is None else [place])
-
-    def noisy_answer(self, task: Task, right: Json, profile: Profile, rng: Random) -> Json:
-        """The right answer; else none, or any one sentence."""
-        aligned = bool(right["sentences"])
-        label = profile.label(aligned, rng)
-        if label == aligned:
-            return right
-        return _answer([rng.randrange(len(task.body["summary"]["sentences"]))] if label else [])
-
-    def careless_answer(self, task: Task, letters: Sequence[str]) -> Json:
-        return _answer([0])
+    def right(self, task: Task, gold: Gold) -> TaskAnswer:
+        """The expected sentence; gold's sentences; else a drawn one or none."""
+        drawn = [int(gold.chance(task, "place") * len(task.body["summary"]["sentences"]))]
+        if task.expected is not None:
+            place = task.expects["sentence"]
+            chosen = [] if place is None else [place]
+        elif (known := gold.of(task.target("key_fact"), "completeness")) is None:
+            chosen = drawn if gold.chance(task) < gold.quality(task.system) else []
+        else:
+            accepts = known.label == 1
+            chosen = self.verdict_values(known, task, accepts=accepts)["sentences"] or (drawn if accepts else [])
+        return TaskAnswer(values={"sentences": chosen})
 
 
 def paraphrase(sentence: str, frame: str, language: str = "en") -> str:
@@ -209,19 +169,3 @@ def paraphrase(sentence: str, frame: str, language: str = "en") -> str:
     first, _, rest = sentence.strip().partition(" ")
     small = language == "en" and first in _COMMON
     return frame.replace("{}", f"{first.lower() if small else first} {rest}".rstrip())
-
-
-def _answer(sentences: Iterable[int]) -> Json:
-    chosen = sorted(set(sentences))
-    return {"sentences": chosen, "none": not chosen}
-
-
-def _touched(task: Task, judgment: Judgment) -> list[int]:
-    """The sentences of the summary that a judgment's evidence touches."""
-    spans = [span for span in judgment.evidence if span.of == "summary"]
-    sentences = task.body.get("summary", {}).get("sentences", ())
-    return [
-        index
-        for index, (start, end) in enumerate(sentences)
-        if any(span.start < end and start < span.end for span in spans)
-    ]

@@ -1,4 +1,4 @@
-"""What made-up annotators are made of: a Profile (how somebody answers) and a Truth (what is right)."""
+"""Simulated annotators: a `Profile` (how somebody answers) and `Gold` (what is right)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Key = tuple[str, str, str | None, str, int | None, str]
 
 
 class Profile(Record):
-    """A made-up annotator.
+    """A simulated annotator.
 
     `accuracy` is the chance that an answer (of ratings and choices: each cell) is right. `bias`, from -1 to 1, is the
     share of labels turned to the positive side (supported, valid, aligned, clean; below 0 to the negative side);
@@ -44,12 +44,12 @@ class Profile(Record):
         return self.bias > 0 if rng.random() < abs(self.bias) else label
 
 
-class Truth:
-    """What is right in a campaign: gold judgments where there are any, else a truth made from a seed.
+class Gold:
+    """What is right in a campaign: gold judgments where there are any, else values drawn from a seed.
 
     `gold` are merged judgments of people (see `aggregate.merge`). Where they say nothing of a task, the answer is
     drawn by hash from `seed`: each system is good to a degree of its own, between .55 and .95, and that is the chance
-    that a sentence of it is supported, a key fact present, a summary clean. `Kind.right_answer` makes answers of it.
+    that a sentence of it is supported, a key fact present, a summary clean.
     """
 
     def __init__(self, gold: Iterable[Judgment] = (), *, seed: int = 0) -> None:
@@ -77,17 +77,11 @@ class Truth:
         """A number in [0, 1) that is always the same for a task (and what is asked of it)."""
         return fraction("truth", self.seed, task.key, *parts)
 
-    def gold(self, task: Task, unit: str, aspect: str, system: str | None = None) -> Judgment | None:
-        """The gold judgment of a task's target."""
-        index = task.index if unit in {"sentence", "key_fact"} else None
-        rival = task.rival if unit == "pair" else None
-        return self._gold.get((task.document_id, system or task.system or "", rival, unit, index, aspect))
-
-    def gold_of(self, target: Target, aspect: str) -> Judgment | None:
+    def of(self, target: Target, aspect: str) -> Judgment | None:
         """The gold judgment of a target."""
         return self._gold.get((target.document_id, target.system, target.rival, target.unit, target.index, aspect))
 
-    def gold_spans(self, task: Task) -> list[Judgment]:
+    def spans(self, task: Task) -> list[Judgment]:
         """The spans that gold marks in a task's summary."""
         return self._spans.get((task.document_id, task.system or ""), [])
 

@@ -7,14 +7,13 @@ from random import Random
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
-from summeter.annotate.campaign.language import REFERENCE, Language, shipped
 from summeter.records import Document, Record, Summary, Target, Unit
 
 Json = dict[str, Any]
 Role = Literal["work", "check", "training"]
 
 
-class Misfit(Exception):
+class InvalidAnswer(Exception):
     """An answer that does not fit its task: `path` leads to the part at fault."""
 
     def __init__(self, path: str | Sequence[str], message: str) -> None:
@@ -28,7 +27,9 @@ class Misfit(Exception):
 
 
 class Task(Record):
-    """One question to a person. design/annotate.md gives `body` by kind; `expected` and `role` never leave the server.
+    """One question to a person; `body` holds the shown text (design/annotate.md).
+
+    `expected` and `role` never leave the server.
 
     `text` stands in for the document of a worked example that is not in the data. `systems` are those whose summaries
     are shown under letters.
@@ -66,10 +67,6 @@ class Task(Record):
         place = {"document_id": self.document_id, "system": self.system or "", "rival": self.rival}
         return Target(**{**place, "unit": unit, "index": self.index, "list_id": self.list_id, **parts})
 
-    def names(self, field: str) -> list[str]:
-        """The names in a list of the body: `aspects`, `error_types`, `categories`, `kinds`."""
-        return [str(entry["name"]) for entry in self.body[field]]
-
 
 class Source(NamedTuple):
     """A document with the summaries of it that are judged; `list_id` is the name of its key facts."""
@@ -88,19 +85,17 @@ class Source(NamedTuple):
         return next(summary for summary in self.summaries if summary.system == system)
 
 
-class Others(NamedTuple):
-    """What checks are made of: sentences and words of other documents, drawn with `rng`.
+class Material(NamedTuple):
+    """What attention checks are made of: sentences and words of other documents, drawn with `rng`.
 
     `explained` holds, by whether the machine accepted it, the texts for which the machine gave a reason: such a text
-    is taken where there is one, so that beside a check stands a reason that speaks of the very text. `language` is that
-    of the pages: feedback to a training task is written in it.
+    is taken where there is one, so that beside a check stands a reason that speaks of the very text.
     """
 
     sources: Sequence[Source]
     rng: Random
     stranger: str
     explained: Mapping[bool, Mapping[str, Any]] = {}
-    language: Language = shipped(REFERENCE)
 
     def summary(self, source: Source) -> Summary | None:
         """A summary of the document that has sentences; None where there is none."""
@@ -108,7 +103,7 @@ class Others(NamedTuple):
         return self.rng.choice(summaries) if summaries else None
 
     def foreign(self, source: Source, *, accepted: bool | None = None) -> str:
-        """A sentence of a summary of another document; the fixed stranger where there is none.
+        """A sentence of a summary of another document; `attention.stranger` where there is none.
 
         `accepted` is what the machine's verdict beside it will be.
         """
@@ -125,8 +120,8 @@ class Others(NamedTuple):
         facts = [fact for other in self._elsewhere(source) for fact in other.facts if fact not in source.facts]
         return self._choose(facts, accepted=accepted) if facts else self.foreign(source, accepted=accepted)
 
-    def jumble(self, source: Source) -> str:
-        """A foreign text with its words in random order: wrong in whatever way one looks at it."""
+    def scrambled(self, source: Source) -> str:
+        """A foreign text with its words in random order: worse than any summary in every respect."""
         texts = [
             summary.text for other in self._elsewhere(source) for summary in other.summaries if summary.text.strip()
         ]

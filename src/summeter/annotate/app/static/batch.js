@@ -7,12 +7,12 @@ import { minutes, refusal, t } from "./strings.js";
 import { Work } from "./work.js";
 
 export class Batch {
-  constructor(app, batch) {
+  constructor(app, batch, { what = t("page.answered_in_batch"), verb = "work.send" } = {}) {
     Object.assign(this, { app, batch, shell: app.shell, keys: app.keys, drafts: app.drafts });
     this.drafts.prune(batch.tasks);
     this.shell.lease(batch.seconds_left ?? null);
     this.work = new Work(this, {
-      tasks: batch.tasks, documents: batch.documents, what: t("page.answered_in_batch"), verb: "work.send",
+      tasks: batch.tasks, documents: batch.documents, what, verb,
     });
     this.shell.pause.hidden = false;
     this.shell.pause.onclick = () => this.pause();

@@ -65,11 +65,11 @@ export class Question {
   }
 }
 
-// The frame of a question. One of the campaign's own is not among those that a kind of task counts (`fieldset.question`).
+// The frame of a question; the words of one of the campaign's own are in the language of the texts.
 function frame({ legend, hint, own = false, wide = false }, ...children) {
   const told = hint ? el("p", { class: "hint", id: fresh("hint") }, own ? words(hint) : hint) : null;
   return el(
-    "fieldset", { class: `${own ? "own-question" : "question"}${wide ? " wide" : ""}`, "aria-describedby": told?.id },
+    "fieldset", { class: wide ? "question wide" : "question", "aria-describedby": told?.id },
     el("legend", { id: fresh("legend") }, typeof legend === "string" ? el("span", { text: legend }) : legend), told, ...children,
   );
 }
@@ -198,8 +198,8 @@ export function machine({ verdict, good, types, reason, state, changed, about })
   return { node, question };
 }
 
-// The sets of options that take keys: a task's questions, and on the adjudication page the answers to choose from.
-const SETS = "fieldset.question, fieldset.own-question, fieldset.answers";
+// The sets of options that take keys: a task's questions, and for an adjudicator the answers to choose from.
+const SETS = "fieldset.question, fieldset.answers";
 const FIELD = "input, textarea";
 const visible = (node) => node.getClientRects().length > 0;
 const answered = (set) => set.dataset.optional === "yes" || set.dataset.answered === "yes" || set.querySelector("input:checked") !== null;

@@ -1,8 +1,10 @@
 // Begins: asks the server where the person stands, and shows that stage.
 import { Api, Refusal } from "./api.js";
 import { Batch } from "./batch.js";
+import { Disputes } from "./disputes.js";
 import { byId } from "./dom.js";
 import { Chips, CHOOSING } from "./fields.js";
+import { Form } from "./form.js";
 import { Drafts, Keep } from "./keep.js";
 import { Keys } from "./keys.js";
 import { Outbox } from "./outbox.js";
@@ -22,6 +24,7 @@ class App {
   async start() {
     try {
       const session = await this.insist("/api/session");
+      this.form = new Form(session.form, session.form.script ? await import("./task.js") : null);
       this.know(session);
       await this.route();
     } catch (error) {
@@ -141,6 +144,11 @@ class App {
   }
 
   async working() {
+    if (this.session.adjudicates) {
+      const { batch } = await this.insist("/api/batch", {});
+      this.begin(new Disputes(this, batch));
+      return;
+    }
     if (this.session.batch) this.begin(new Batch(this, this.session.batch));
     else if (this.session.progress.batches > 0) stages.rest(this);
     else await this.next();

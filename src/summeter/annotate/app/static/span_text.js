@@ -12,7 +12,7 @@ export class SpanText {
     Object.assign(this, { mark, open, spans: [], current: null, at: 0, anchor: 0, picked: null, extending: false, pointing: false });
     this.node = el("div", {
       class: "marking text", tabindex: "0", role: "application", lang: this.language, dir: "auto",
-      "aria-label": t("span_highlighting.text"), "aria-roledescription": t("span_highlighting.text_role"),
+      "aria-label": t("spans.text"), "aria-roledescription": t("spans.text_role"),
       "aria-describedby": "marking-said",
       on: {
         keydown: (event) => this.pressed(event), focus: () => this.pointing || this.paint(), blur: () => this.paint(),
@@ -20,8 +20,8 @@ export class SpanText {
       },
     });
     this.said = el("p", { class: "sr", id: "marking-said", role: "status" });
-    this.extend = button(t("span_highlighting.extend"), () => this.extendMore(), { class: "plain", "aria-pressed": "false" });
-    this.go = button(t("span_highlighting.mark_words"), () => this.markChosen(), { class: "plain strong" });
+    this.extend = button(t("spans.extend"), () => this.extendMore(), { class: "plain", "aria-pressed": "false" });
+    this.go = button(t("spans.mark_words"), () => this.markChosen(), { class: "plain strong" });
     this.tools = el("div", { class: "row tools" }, this.go, this.extend, this.said);
     this.listen();
   }
@@ -211,7 +211,7 @@ export class SpanText {
     this.go.disabled = range === null;
     if (!range) return;
     const text = this.points.slice(...range);
-    this.go.textContent = t("span_highlighting.mark", { words: text.length > 24 ? `${[...text].slice(0, 22).join("")}…` : text });
+    this.go.textContent = t("spans.mark", { words: text.length > 24 ? `${[...text].slice(0, 22).join("")}…` : text });
     if (document.activeElement === this.node) this.said.textContent = text;
   }
 }

@@ -2,16 +2,13 @@
 import { button, el, key, reveal } from "./dom.js";
 import { Chips, CHOOSING } from "./fields.js";
 import { Source } from "./pane.js";
-import { withQuestions } from "./questions.js";
+import { Answers } from "./answers.js";
 import { backwards, number, t } from "./strings.js";
 
-// The script of the campaign's kind of task: how to draw it, what is still missing, what the answer is.
-const { default: asked } = await import(`./task_${document.documentElement.dataset.kind}.js`);
-const kind = withQuestions(asked);
 const IDLE = 60000;
 
 export class Work {
-  // `host` gives: shell, keys, drafts; answerOf(task) and waits(task); opened(task); send(task, answer, seconds); past(), the page after
+  // `host` gives: app, shell, keys, drafts; answerOf(task) and waits(task); opened(task); send(task, answer, seconds); past(), the page after
   // the last task. `what` says what is counted, `verb` is the key of
   // what the sending button says.
   constructor(host, { tasks, documents, what, verb, back = true, frozen = null }) {
@@ -35,8 +32,9 @@ export class Work {
     return this.tasks[this.at];
   }
 
-  get kind() {
-    return kind;
+  // How a task is drawn, what is still missing, what the answer is.
+  get questions() {
+    return this.host.app.form;
   }
 
   answered() {
@@ -62,10 +60,10 @@ export class Work {
   visit(at) {
     if (at < 0 || at >= this.tasks.length) return false;
     this.at = at;
-    const { task, kind } = this;
+    const { task } = this;
     const draft = this.host.drafts.read(task);
     this.seconds = draft?.seconds ?? 0;
-    this.state = { ...kind.blank(task), ...(this.host.answerOf(task) ?? {}), ...(draft?.state ?? {}) };
+    this.state = { ...this.questions.blank(), ...(this.host.answerOf(task) ?? {}), ...(draft?.state ?? {}) };
     this.draw();
     this.host.opened(task);
     return true;
@@ -76,20 +74,36 @@ export class Work {
     return { button: t(this.verb), key: t(`${this.verb}_key`) };
   }
 
-  // What the kind draws of the task, with the answer as it stands.
+  // The task with the answer as it stands; for an adjudicator, with the annotators' answers too.
   body() {
-    const { task, kind, host } = this;
+    const { task, host } = this;
     const siblings = this.tasks.map((one, at) => ({ task: one, number: at + 1, answer: host.answerOf(one) })).filter((one) => one.task.kind === task.kind);
-    return kind.draw({
+    const body = this.questions.draw({
       task, state: this.state, siblings,
       changed: (patch) => this.changed(patch),
       visit: (id) => this.visit(this.tasks.findIndex((one) => one.id === id)),
       say: (text, node) => this.want(text, node),
     });
+    this.given = task.answers ? new Answers(task.answers, (answer) => this.take(answer)) : null;
+    if (this.given) {
+      const shown = body.querySelector(".summary, .sides");
+      if (shown) shown.after(this.given.node);
+      else body.prepend(this.given.node);
+      this.given.set(this.questions.answer(task, this.state));
+    }
+    return body;
+  }
+
+  // An annotator's answer in the place of what stands in the form; the comment stays.
+  take(answer) {
+    this.state = { ...this.questions.blank(), ...answer, comment: this.state.comment };
+    this.form.firstElementChild.replaceWith(this.body());
+    this.changed({});
+    this.given.question.focus();
   }
 
   draw() {
-    const { task, kind, host } = this;
+    const { task, host } = this;
     const body = this.body();
     this.source = new Source(this.documents[task.document], task.assistance?.similar ?? []);
     this.send = el("button", { type: "submit", class: "main send" }, el("span", { text: this.saying().button }), " ", key("Enter"));
@@ -101,7 +115,7 @@ export class Work {
     const form = el("form", { class: "task", novalidate: true, autocomplete: "off", on: { submit: (event) => this.submit(event) } }, body, row);
     this.form = form;
     const desk = el("div", { class: `desk ${task.kind}` }, this.source.node, form);
-    const place = t("work.title", { n: this.at + 1, total: this.tasks.length, title: kind.title });
+    const place = t("work.title", { n: this.at + 1, total: this.tasks.length, title: this.questions.title });
     host.shell.show(place, this.earlier(), desk, this.back ? this.list() : null).className = "ask";
     host.shell.place(this.at + 1, this.tasks.length, this.answered(), this.what);
     this.chips = new Chips(form);
@@ -111,8 +125,9 @@ export class Work {
 
   // Said above a task that was answered before.
   earlier() {
-    if (this.host.answerOf(this.task) === null) return null;
-    return el("p", { class: "earlier", text: this.host.waits(this.task) ? t("work.unsent") : t("work.saved") });
+    const { host, task } = this;
+    if (host.answerOf(task) === null) return null;
+    return el("p", { class: "earlier" }, ...(host.earlier?.(task) ?? [host.waits(task) ? t("work.unsent") : t("work.saved")]));
   }
 
   turning() {
@@ -148,6 +163,7 @@ export class Work {
   changed(patch) {
     Object.assign(this.state, patch);
     this.wanting.textContent = "";
+    this.given?.set(this.questions.answer(this.task, this.state));
     if (!this.frozen) this.host.drafts.write(this.task, this.state, this.seconds);
   }
 
@@ -156,7 +172,7 @@ export class Work {
     return [
       { keys: CHOOSING, shown: ["1", "…", "9"], does: t("keys.choose"), act: (_, name) => this.chips.press(name) },
       { keys: ["Backspace"], does: t("keys.back"), act: () => this.chips.back() },
-      ...(this.kind.keys?.() ?? []),
+      ...this.questions.keys(),
       ...this.source.keys(),
       ...(this.form.querySelector("details.comment") ? [{ keys: ["c"], does: t("keys.comment"), act: () => this.comment() }] : []),
       { keys: ["Enter", "Ctrl+Enter"], does: t("keys.send", { button: this.saying().key }), act: (event) => this.enter(event) },
@@ -215,8 +231,8 @@ export class Work {
       this.want(this.frozen, null);
       return;
     }
-    const { task, kind, state } = this;
-    const missing = kind.missing(task, state, this.form);
+    const { task, state } = this;
+    const missing = this.questions.missing(task, state);
     if (missing) {
       missing.act?.();
       this.want(missing.message, missing.node);
@@ -231,7 +247,7 @@ export class Work {
     this.send.setAttribute("aria-disabled", "true");
     try {
       this.sent = task.id;
-      await this.host.send(task, kind.answer(task, state), Math.round(this.seconds * 10) / 10);
+      await this.host.send(task, this.questions.answer(task, state), Math.round(this.seconds * 10) / 10);
     } finally {
       this.busy = false;
     }

@@ -1,4 +1,4 @@
-"""The steps of made annotators over HTTP, as a browser takes them: what gets lost is sent again."""
+"""The steps of simulated annotators over HTTP, as a browser takes them: what gets lost is sent again."""
 
 from __future__ import annotations
 

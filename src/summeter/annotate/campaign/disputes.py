@@ -1,0 +1,70 @@
+"""Disputes: the tasks on which annotators differ, which are the batch of an adjudicator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from summeter.annotate.campaign.people import adjudicator_name
+from summeter.annotate.campaign.state import Answer, State
+from summeter.annotate.tasks.base import TaskType
+from summeter.annotate.tasks.questions import Disagreement
+from summeter.annotate.tasks.task import Task
+
+
+class Dispute(NamedTuple):
+    """A task with answers that differ, or one that was adjudicated; `why` says how they differ.
+
+    `even` says that no answer has a majority. `decision` is the last answer of an adjudicator.
+    """
+
+    task: Task
+    kind: TaskType
+    why: str
+    even: bool
+    answers: tuple[Answer, ...]
+    decision: Answer | None
+
+    def to_json(self) -> dict[str, Any]:
+        """The dispute as `annotate adjudicate --json` prints it."""
+        task, decision = self.task, self.decision
+        return {
+            "task": task.key,
+            "kind": task.kind,
+            "document_id": task.document_id,
+            "system": task.system,
+            "rival": task.rival,
+            "index": task.index,
+            "why": self.why,
+            "even": self.even,
+            "machine": task.machine,
+            "answers": [
+                {"annotator": answer.annotator, "seconds": answer.seconds, **self._given(answer)}
+                for answer in self.answers
+            ],
+            "adjudicated": None
+            if decision is None
+            else {"by": adjudicator_name(decision.annotator), "at": decision.at, **self._given(decision)},
+        }
+
+    def _given(self, answer: Answer) -> dict[str, Any]:
+        return {"answer": answer.answer.to_json(), "said": self.kind.described(self.task, answer.answer)}
+
+
+def disputes(kind: TaskType, state: State, work: Iterable[Task], *, settled: bool = False) -> list[Dispute]:
+    """The tasks whose counted answers differ: first those without a majority, then in the order of the work.
+
+    Those that are adjudicated are left out unless `settled`.
+    """
+    found: list[Dispute] = []
+    for task in work:
+        decision = state.adjudicated.get(task.key)
+        if decision is not None and not settled:
+            continue
+        answers = state.counted_answers(task.key)
+        split = kind.disagreement(task, [answer.answer for answer in answers]) if len(answers) > 1 else None
+        if split is None and decision is None:
+            continue
+        text, even = split or Disagreement("annotators agree", even=False)
+        found.append(Dispute(task, kind, text, even, tuple(answers), decision))
+    return sorted(found, key=lambda dispute: (dispute.decision is not None, not dispute.even))
