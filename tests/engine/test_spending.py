@@ -100,7 +100,7 @@ class TestBudget:
             server.calls.clear()
             stopped, limit = 0, 0.0
             while not stopped or Run(tmp_path / "run").manifest.status != "complete":
-                limit += 0.003
+                limit += 0.008
                 assert limit < 0.1
                 with suppress(BudgetError):
                     evaluate(rows(4), [judge], out=tmp_path / "run", base_url=server.url, max_cost=limit, **options)

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from summeter.cli.common import AsJson, print_json
+from summeter.cli.common import AsJson, OldRun, print_json
 
 if TYPE_CHECKING:
     from summeter.models.pending_batches import PendingBatch
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
-Folder = Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.", exists=True, file_okay=False)]
 BaseUrl = Annotated[str | None, typer.Option(help="The address the run was given, if it was given one.")]
 
 
@@ -24,14 +23,14 @@ def _group() -> None:
 
 
 @app.command("list")
-def list_(run: Folder, base_url: BaseUrl = None, as_json: AsJson = False) -> None:
+def list_(run: OldRun, base_url: BaseUrl = None, as_json: AsJson = False) -> None:
     """Ask the vendor for the state of the pending batches of RUN."""
     _show(_pending(run, base_url), as_json=as_json)
 
 
 @app.command()
 def cancel(
-    run: Folder,
+    run: OldRun,
     batches: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="Only these; default: all.")] = None,
     base_url: BaseUrl = None,
     as_json: AsJson = False,

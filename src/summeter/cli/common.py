@@ -23,6 +23,7 @@ Format = Annotated[
     str | None, typer.Option("--format", help="jsonl, json, csv, tsv, parquet or xlsx; default: by the file's name.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
+OldRun = Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.", exists=True, file_okay=False)]
 Out = Annotated[Path, typer.Option("-o", "--output", metavar="RUN", help="The run's folder.")]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from summeter.cli.common import AsJson, assignments, check_suffix, in_options, print_study_json, tell
+from summeter.cli.common import AsJson, OldRun, assignments, check_suffix, in_options, print_study_json, tell
 
 if TYPE_CHECKING:
     from summeter.meta.results import Study
@@ -19,7 +19,6 @@ StudyFiles = Annotated[
     list[Path] | None,
     typer.Option("--study", metavar="FILE.json", help="What `summeter meta ... --json` printed. Repeatable."),
 ]
-OldRun = Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.", exists=True, file_okay=False)]
 Page = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="PAGE", help="The HTML file; default: report.html in the run.")
 ]

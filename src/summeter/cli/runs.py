@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from summeter.cli.common import AsJson, Out, print_json
+from summeter.cli.common import AsJson, OldRun, Out, print_json
 
 if TYPE_CHECKING:
     from summeter.runs.inspect import RunState
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
-
-Folder = Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.", exists=True, file_okay=False)]
 
 
 @app.callback()
@@ -52,7 +50,7 @@ def list_(
 
 
 @app.command()
-def info(run: Folder, as_json: AsJson = False) -> None:
+def info(run: OldRun, as_json: AsJson = False) -> None:
     """Say what lies in RUN: its judges and how far each is, its data, its size by kind."""
     from summeter.runs.inspect import state
 
@@ -78,7 +76,7 @@ def info(run: Folder, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def verify(run: Folder, as_json: AsJson = False) -> None:
+def verify(run: OldRun, as_json: AsJson = False) -> None:
     """Hold RUN against the checksums recorded when it ended. Exit with 2 where a file is damaged, missing or new."""
     from summeter.records import InputError
     from summeter.runs.seals import verify as check
@@ -112,7 +110,7 @@ def merge(
 
 @app.command()
 def export(
-    run: Folder,
+    run: OldRun,
     out: Annotated[Path, typer.Option("-o", "--output", metavar="FOLDER", help="Where the files are written.")],
 ) -> None:
     """Write the judgments and scores of RUN as Parquet files for other tools. No command reads them back."""
