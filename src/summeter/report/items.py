@@ -105,6 +105,20 @@ class ItemListBuilder:
         """Every item, with what the views share."""
         lead = self._lead()
         domains = (document.domain for document in self.documents)
+        # Of each aspect that a reader may choose by, the sources that judged it.
+        judged: dict[str, set[int]] = {aspect: set() for aspect in _FILTERED}
+        for view in self.views:
+            for key in view.folder.totals.tally:
+                number = self._source_numbers.get((view.place, key.judge, key.signature))
+                if number is not None and key.aspect in judged:
+                    judged[key.aspect].add(number)
+        sample = None
+        if self.views and self.views[0].listed is not None:
+            total = sum(view.manifest.data.summaries for view in self.views)
+            sample = (
+                f"{len(self.items):,} of {total:,} summaries are listed: the {WORST:,} lowest, and {DRAWN:,} drawn at "
+                "random. All numbers above are over all summaries."
+            )
         return ItemList(
             documents=tuple(self.documents),
             sources=tuple(source.label for source in self.sources),
@@ -116,31 +130,11 @@ class ItemListBuilder:
             views=ItemViews(self.view, len(self.items)),
             systems=self.systems,
             domains=tuple(dict.fromkeys(domain for domain in domains if domain is not None)),
-            filters=self._filters(),
+            filters={aspect: tuple(sorted(numbers)) for aspect, numbers in judged.items() if len(numbers) > 1},
             aspects=tuple(dict.fromkeys(key.aspect for key in self.columns)),
             people=any(self._voted(item) for item in range(len(self.items))),
             ordered_by=None if lead is None else gloss(self.columns[lead].aspect).title,
-            sample=self._sample(),
-        )
-
-    def _filters(self) -> dict[str, tuple[int, ...]]:
-        """Of each aspect that a reader may choose by and several sources judged, which did."""
-        judged: dict[str, set[int]] = {aspect: set() for aspect in _FILTERED}
-        for view in self.views:
-            for alike in view.folder.totals.tally:
-                number = self._source_numbers.get((view.place, alike.judge, alike.signature))
-                if number is not None and alike.aspect in judged:
-                    judged[alike.aspect].add(number)
-        return {aspect: tuple(sorted(numbers)) for aspect, numbers in judged.items() if len(numbers) > 1}
-
-    def _sample(self) -> str | None:
-        """What the page lists of runs that are too large to list all."""
-        if not self.views or self.views[0].listed is None:
-            return None
-        total = sum(view.manifest.data.summaries for view in self.views)
-        return (
-            f"{len(self.items):,} of {total:,} summaries are listed: the {WORST:,} lowest, and {DRAWN:,} drawn at "
-            "random. All numbers above are over all summaries."
+            sample=sample,
         )
 
     def view(self, item: int) -> ItemView:
@@ -160,6 +154,10 @@ class ItemListBuilder:
         votes = Votes(human).majorities(judged, list_numbers)
         scores = self._scores_of(views, document.id, summary.system)
         lead = self._lead()
+        labels: dict[UnitKey, set[int | str]] = {}
+        for _, judgment in judged:
+            if judgment.label is not None and judgment.target.unit != "summary":
+                labels.setdefault(unit_key(judgment), set()).add(judgment.label)
         return ItemView(
             document=number,
             summary=summary,
@@ -175,7 +173,7 @@ class ItemListBuilder:
             ),
             failed=any(judgment.status in FAILED for _, judgment in judged),
             differs=any(vote.differs for vote in votes),
-            changed=_flips(judged),
+            changed=sum(len(distinct) > 1 for distinct in labels.values()),
         )
 
     def _views_of(self, item: int) -> list[RunView]:
@@ -231,13 +229,16 @@ class ItemListBuilder:
         foreign = target.list_id is not None and facts is None
         if target.unit == "sentence" and (target.index is None or target.index >= len(summary.sentences)):
             foreign = True
+        threshold, distance = self.sources[source].entry.threshold, None
+        if threshold is not None and judgment.value not in (None, 0, 1) and judgment.label in (0, 1):
+            distance = "close" if abs(judgment.value - threshold) < CLOSE else "clear"
         return Verdict(
             judgment=judgment,
             source=source,
             facts=facts,
             foreign=foreign,
             kind=kind(judgment),
-            decision=verdict(judgment, summary.system, _distance(self.sources[source].entry.threshold, judgment)),
+            decision=verdict(judgment, summary.system, distance),
             reasons=reasons(judgment, prose=(judgment.judge, judgment.signature) in self._imported),
         )
 
@@ -268,13 +269,6 @@ class _Gathered:
         return alike[-1]
 
 
-def _distance(threshold: float | None, judgment: Judgment) -> str | None:
-    """How far a value is from where its judge decides otherwise, in words; None where the judge states no threshold."""
-    if threshold is None or judgment.value in (None, 0, 1) or judgment.label not in (0, 1):
-        return None
-    return "close" if abs(judgment.value - threshold) < CLOSE else "clear"
-
-
 def _columns(views: Sequence[RunView]) -> list[ColumnKey]:
     keys = dict.fromkeys(ColumnKey(view.place, *question) for view in views for question in view.scores.questions())
 
@@ -287,15 +281,6 @@ def _columns(views: Sequence[RunView]) -> list[ColumnKey]:
 def unit_key(judgment: Judgment) -> UnitKey:
     """What a verdict is about, whoever gave it."""
     return judgment.aspect, judgment.target.unit, judgment.target.index, judgment.target.list_id
-
-
-def _flips(judged: Iterable[tuple[int, Judgment]]) -> int:
-    """Units on which two sources decided differently."""
-    labels: dict[UnitKey, set[int | str]] = {}
-    for _, judgment in judged:
-        if judgment.label is not None and judgment.target.unit != "summary":
-            labels.setdefault(unit_key(judgment), set()).add(judgment.label)
-    return sum(len(distinct) > 1 for distinct in labels.values())
 
 
 # ---- people
@@ -349,6 +334,11 @@ class Votes:
         error_type = None if types is None else min(types, key=lambda name: (-types[name], name))
         tied = "tied, " if 2 * sum(votes) == total else ""
         share = "" if total == 1 else f" ({tied}{sum(votes) if label else total - sum(votes)} of {total})"
+        words = f"{decision_words(aspect, label, None)}{share}"
+        if label == 0 and aspect == "faithfulness":
+            # Of one person the error type alone; of several also the type that most of them gave.
+            several = f"error{share}{', ' + error_type if error_type else ''}"
+            words = several if share else error_type or "error"
         look: Kind = "none" if label is None else "good" if label else "pad" if aspect == "conciseness" else "bad"
         return Vote(
             unit=unit,
@@ -356,7 +346,7 @@ class Votes:
             at=index,
             facts=lists[list_id] if list_id is not None else None,
             kind=look,
-            decision=_majority_words(aspect, label, error_type, share),
+            decision=words,
             differs=label is not None and any(other in (0, 1) and other != label for other in by_judges),
         )
 
@@ -365,10 +355,3 @@ def _units(rows: JudgmentTable, aspect: str) -> Iterator[UnitKey]:
     """What each row is about."""
     units = zip(rows.unit.labels(), rows.index.tolist(), rows.list_id.labels(), strict=True)
     return ((aspect, str(unit), index, list_id) for unit, index, list_id in units)
-
-
-def _majority_words(aspect: str, label: int | None, error_type: str | None, share: str) -> str:
-    """A majority in words: of one person the error type alone; of several also the type that most of them gave."""
-    if label == 0 and aspect == "faithfulness":
-        return (error_type or "error") if not share else f"error{share}{', ' + error_type if error_type else ''}"
-    return f"{decision_words(aspect, label, None)}{share}"

@@ -128,7 +128,12 @@ def headline(view: RunView, sources: Sequence[Source]) -> str:
     lead = view.table.lead()
     if lead is None:
         return "Nothing has been judged yet."
-    judged = _judged(view, lead)
+    # By aspect, the columns in which several systems are ranked; the leading aspect goes first.
+    judged: dict[str, list[Key]] = {}
+    for column in sorted(view.table.columns(), key=lambda column: column[2] != lead[2]):
+        shared = view.table.shared(column)
+        if column[2] not in NEUTRAL and shared is not None and len(shared.cells) > 1:
+            judged.setdefault(column[2], []).append(column)
     disagreements = {
         aspect: _disagreement(view, columns, sources) for aspect, columns in judged.items() if len(columns) > 1
     }
@@ -173,16 +178,6 @@ def leading(table: SystemTable, column: Key, judge: str) -> str:
         f"{listed(without)} ha{'s' if len(without) == 1 else 've'} no score." if without and compared.ranked else None
     )
     return " ".join(filter(None, (f"By {judge}, {compared.leading(shown)}.", lost, shared.documents.note)))
-
-
-def _judged(view: RunView, lead: Key) -> dict[str, list[Key]]:
-    """By aspect, the columns in which several systems are ranked; the leading aspect goes first."""
-    columns: dict[str, list[Key]] = {}
-    for column in sorted(view.table.columns(), key=lambda column: column[2] != lead[2]):
-        shared = view.table.shared(column)
-        if column[2] not in NEUTRAL and shared is not None and len(shared.cells) > 1:
-            columns.setdefault(column[2], []).append(column)
-    return columns
 
 
 def _disagreement(view: RunView, columns: Sequence[Key], sources: Sequence[Source]) -> str:
