@@ -174,7 +174,7 @@ def test_links_files_and_annotators_are_the_researchers_only(tmp_path: Path) -> 
         async def body(service: CampaignService, browser: Callable[[], Client]) -> None:
             anna, admin = browser(), await lead(browser, service)
             await anna.get("/" + folder.links()["anna"])
-            for path in ("/api/admin/export/events", "/api/admin/export/judgments", "/admin", "/admin/quality",
+            for path in ("/admin/export/events", "/admin/export/judgments", "/admin", "/admin/quality",
                          "/admin/annotator?name=anna", "/admin/links.txt"):  # fmt: skip
                 assert (await anna.get(path)).status == 401
             board = parsed(await (await admin.get("/admin")).text())
@@ -193,10 +193,10 @@ def test_links_files_and_annotators_are_the_researchers_only(tmp_path: Path) -> 
             for query in ("name=eve", "name=anna&only=none", "name=anna&from=-1", "name=anna&from=x"):
                 assert (await admin.get(f"/admin/annotator?{query}")).status == 422
             for name in ("bonuses", "study", "none", "..%2fkeys.json"):
-                assert (await admin.get(f"/api/admin/export/{name}")).status == 404
+                assert (await admin.get(f"/admin/export/{name}")).status == 404
 
             async def file(name: str) -> bytes:
-                reply = await admin.get(f"/api/admin/export/{name}")
+                reply = await admin.get(f"/admin/export/{name}")
                 assert (reply.status, reply.headers["Content-Disposition"][:24]) == (200, 'attachment; filename="ma')
                 return await reply.read()
 
@@ -220,7 +220,7 @@ def test_links_files_and_annotators_are_the_researchers_only(tmp_path: Path) -> 
                 board = parsed(await (await admin.get("/admin")).text())
                 assert board.xpath("//ul[@class='links']//span/bdi/text()") == ["study", "preview"]
                 files = board.xpath("//ul[@class='exports']//a/@href")
-                assert {"/api/admin/export/bonuses", "/api/admin/export/study"} <= set(files)
+                assert {"/admin/export/bonuses", "/admin/export/study"} <= set(files)
                 for file in files:
                     assert (await admin.get(file)).status == 200, file
 

@@ -19,11 +19,10 @@ from summeter.annotate.analysis.status import people, status
 from summeter.annotate.campaign.bodies import Refusal
 from summeter.annotate.campaign.events import Event
 from summeter.annotate.campaign.folder import CampaignFolder
-from summeter.annotate.campaign.requests import about
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.platforms import platform_named
 from summeter.annotate.server.downloads import downloads, write
-from summeter.annotate.server.security import CSRF, cookie_of, same_origin, set_cookie
+from summeter.annotate.server.security import cookie_of, same_origin, set_cookie
 from summeter.records import UsageError
 
 if TYPE_CHECKING:
@@ -78,20 +77,18 @@ Page = Callable[..., web.Response]
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-def add_routes(app: web.Application, service: CampaignService, page: Page) -> tuple[AdminAccess, Reader]:
-    """The routes under /admin and /api/admin/; what other routes of the researcher's need is returned."""
+def add_routes(app: web.Application, service: CampaignService, page: Page) -> AdminAccess:
+    """The routes under /admin; who may use other routes of the researcher's is returned."""
     admin = _Admin(service, page)
-    access = admin.access
     app.router.add_get("/admin", admin.enter)
     app.router.add_get("/admin/quality", admin.shows(admin.quality))
     app.router.add_get("/admin/annotator", admin.shows(admin.annotator))
     app.router.add_get("/admin/links.txt", admin.shows(admin.links))
     app.router.add_post("/admin/exclude", admin.shows(admin.rule(service.exclude)))
     app.router.add_post("/admin/reinstate", admin.shows(admin.rule(service.reinstate)))
-    app.router.add_get("/api/admin/session", access.reads(admin.session))
-    app.router.add_get("/api/admin/export/{name}", access.reads(admin.export))
+    app.router.add_get("/admin/export/{name}", admin.shows(admin.export))
     app.on_cleanup.append(admin.close)
-    return access, admin.reader
+    return admin.access
 
 
 class _Admin:
@@ -224,15 +221,11 @@ class _Admin:
 
         return handle
 
-    async def session(self, _: web.Request) -> web.StreamResponse:
-        """What the adjudication page needs before anything else."""
-        return web.json_response({"csrf": self.access.csrf, "campaign": about(self.service.folder)})
-
     async def export(self, request: web.Request) -> web.StreamResponse:
         name = request.match_info["name"]
         download = downloads(self.service).get(name)
         if download is None:
-            raise Refusal(404, "not_found", "there is no such file", "name")
+            raise web.HTTPNotFound
         data = await asyncio.to_thread(self.reader.read, lambda service: write(service, name))
         file = f"{self.service.campaign.name}-{name}{download.suffix}"
         return web.Response(
@@ -265,7 +258,7 @@ class _Admin:
 
 
 class AdminAccess:
-    """Access for the researcher: a token in the link, then a cookie, and for writes the CSRF token too."""
+    """Access for the researcher: a token in the link, then a cookie, and for forms the CSRF token too."""
 
     def __init__(self, service: CampaignService) -> None:
         self._names = service.names
@@ -282,29 +275,8 @@ class AdminAccess:
         return self._names.same(cookie_of(request, COOKIE), "admin-cookie", self._token)
 
     def has_csrf(self, token: str) -> bool:
-        """Whether this is the token that writes carry."""
+        """Whether this is the token that forms carry."""
         return self._names.same(token, "csrf", self.cookie, length=40)
-
-    def reads(self, handler: Handler) -> Handler:
-        """The handler, for the researcher only."""
-
-        async def guarded(request: web.Request) -> web.StreamResponse:
-            if not self.open_to(request):
-                raise Refusal(401, "no_session", "open the admin link that `summeter annotate serve` prints")
-            return await handler(request)
-
-        return guarded
-
-    def writes(self, handler: Handler) -> Handler:
-        """The same, with the csrf token."""
-
-        async def guarded(request: web.Request) -> web.StreamResponse:
-            same_origin(request)
-            if not self.has_csrf(request.headers.get(CSRF, "")):
-                raise Refusal(403, "csrf", "the request lacks the session's token; load the page again")
-            return await handler(request)
-
-        return self.reads(guarded)
 
 
 class Reader:

@@ -80,8 +80,7 @@ def make_app(
     app.router.add_get("/api/session", _session)
     for path, request in WRITES.items():
         app.router.add_post(f"/api/{path}", _write(request))
-    access, _ = admin.add_routes(app, service, app[PAGES].researchers)
-    app[ADMIN] = access
+    app[ADMIN] = admin.add_routes(app, service, app[PAGES].researchers)
     app.router.add_get("/admin/adjudicate", _adjudicate)
     app.router.add_get("/static/task.js", _task_script)
     app.router.add_get("/static/language.js", _language_script)
