@@ -335,14 +335,6 @@ class TestFolder:
         path = tmp_path / "set" / "summaries.jsonl"
         assert warnings(again) == [f"{path}:2: text: is empty: valid, and judged `skipped`"]
 
-    def test_an_earlier_name_of_the_aspect_of_span_labels_is_read(self, tmp_path: Path) -> None:
-        data = load([self.rows()[0] | {"human": {"spans": [{"start": 0, "end": 2, "label": 0}]}}])
-        labels = data.judgments("human.raw")
-        earlier = [label.model_copy(update={"aspect": "faithfulness_spans"})
-                   if label.signature == "human.spans_none|v:1" else label for label in labels]  # fmt: skip
-        save(data.with_judgments("human.raw", earlier), tmp_path / "set")
-        assert load(tmp_path / "set").judgments("human.raw") == labels
-
     def test_equal_data_give_equal_files(self, tmp_path: Path) -> None:
         cards = [save(load(self.rows()), tmp_path / name) for name in "ab"]
         assert cards[0] == cards[1]

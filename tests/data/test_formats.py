@@ -22,7 +22,7 @@ from summeter.data import formats
 from summeter.data.dataset import load, save
 from summeter.data.faults import Faults
 from summeter.data.formats import Row, file_name, format_of, parse_json, read_rows
-from summeter.records import InputError, InstallError, UsageError, describe
+from summeter.records import InputError, InstallError, UsageError
 
 ROWS = [
     {"doc_id": "d1", "document": "Füße 🦶. 日本語。", "summary": "kurz"},
@@ -66,14 +66,6 @@ def test_how_much_was_read_is_told(tmp_path: Path, name: str) -> None:
 
 
 class TestFormatOf:
-    @pytest.mark.parametrize(
-        ("name", "expected"),
-        [("a.jsonl", "jsonl"), ("a.ndjson", "jsonl"), ("a.JSON", "json"), ("a.b.csv.gz", "csv"), ("a.tsv", "tsv"),
-         ("a.parquet", "parquet"), ("-", "jsonl")],
-    )  # fmt: skip
-    def test_by_suffix(self, name: str, expected: str) -> None:
-        assert format_of(name) == expected
-
     def test_given_wins(self) -> None:
         assert format_of("a.txt", "csv") == "csv"
 
@@ -487,15 +479,6 @@ def test_many_columns_take_time_in_proportion(tmp_path: Path, name: str) -> None
 
     few, many = put_one(5_000), put_one(50_000)
     assert_proportional(lambda: load(few), lambda: load(many), times=10, quick=3)
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [(None, "null"), (True, "true"), (2, "the number 2"), ("x", "a text"), ([], "a list"), ({}, "an object"),
-     (b"", "a bytes")],
-)  # fmt: skip
-def test_describe(value: Any, expected: str) -> None:
-    assert describe(value) == expected
 
 
 JSON = st.recursive(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import pytest
@@ -32,10 +31,6 @@ def faults(human: Any, **more: Any) -> list[str]:
     with pytest.raises(InputError) as caught:
         load([row(human, **more)])
     return [str(one) for one in caught.value.faults]
-
-
-def back(human: dict[str, Any]) -> Any:
-    return next(flat_rows(load([row(human)]))).get("human")
 
 
 class TestJudgments:
@@ -192,6 +187,14 @@ class TestJudgments:
     def test_nothing_said_is_no_set(self, human: Any) -> None:
         assert load([row(human)]).judgment_sets == ()
 
+    def test_who_looked_for_spans_may_be_said(self) -> None:
+        mark = {"annotator": "a", "start": 0, "end": 2, "label": 0}
+        data = load([row({"spans": [mark], "span_annotators": ["b"]}), row({"span_annotators": ["c"]}, system="t"),
+                     row({"spans": []}, system="u")])  # fmt: skip
+        labels = [(one.judge, one.target.system, one.label) for one in data.judgments("human.raw")
+                  if one.target.unit == "summary"]  # fmt: skip
+        assert labels == [("a", "s", 0), ("b", "s", 1), ("c", "t", 1), ("a", "u", 1)]
+
 
 class TestFaults:
     @pytest.mark.parametrize(
@@ -267,68 +270,3 @@ class TestFaults:
             "rows:1: human.sentence_error_types[1]: says 'EntE' beside the label 1 (people); both are kept",
         ]
         assert [one.label for one in data.judgments("human.raw")] == [0, 1]
-
-
-class TestBack:
-    @pytest.mark.parametrize(
-        "human",
-        [
-            {"ratings": {"x": {"a": 4, "b": None}, "y": 2.5}, "crowd_ratings": {"x": {"w": 1}}, "overall": {"z": None}},
-            {"sentence_labels": [{"a": 1, "b": 0}, None], "sentence_error_types": [{"b": "EntE"}, None]},
-            {"conciseness_labels": [{"?1": 1, "?2": None}, 0]},
-            {"key_fact_labels": [1, {"a": 0, "b": None}, None]},
-            {"alignment": [[1, 0], {"a": [], "b": [0]}, None]},
-            {
-                "spans": [{"annotator": "a", "start": 3, "end": 9, "label": "x"}, {"start": 0, "end": 2, "label": 0}],
-                "span_annotators": ["a", "b", "people"],
-            },
-            {
-                "judgments": [
-                    {
-                        "target": {"unit": "sentence", "index": 1},
-                        "aspect": "faithfulness",
-                        "judge": "a",
-                        "signature": "other|v:1",
-                        "label": 1,
-                        "reason": "clear",
-                    }
-                ]
-            },
-        ],
-    )
-    def test_equal(self, human: dict[str, Any]) -> None:
-        assert back(human) == human
-
-    def test_documented_normal_forms(self) -> None:
-        assert back({"sentence_labels": ["EntE", "NoE"]}) == {
-            "sentence_labels": [0, 1], "sentence_error_types": ["EntE", "NoE"],
-        }  # fmt: skip
-        assert back({"ratings": {"x": {}}}) is None
-        assert back({"sentence_labels": [{}, 1]}) == {"sentence_labels": [{}, 1]}
-        assert back({"ratings": {"x": {"people": 3.0}}}) == {"ratings": {"x": 3}}
-        assert back({"key_fact_labels": [True, 1.0, False]}) == {"key_fact_labels": [1, 1, 0]}
-        assert back({"sentence_labels": [None, None], "sentence_error_types": [{"a": "EntE", "b": None}, {}]}) == {
-            "sentence_labels": [{"a": 0}, None], "sentence_error_types": [{"a": "EntE"}, None],
-        }  # fmt: skip
-
-    def test_normal_forms_are_stable(self) -> None:
-        once = back({"sentence_labels": [{"people": "EntE", "a": 1}, {}], "sentence_error_types": [{"b": "OutE"}, "x"]})
-        assert back(once) == once
-
-    def test_what_no_cell_can_say_is_kept_in_full(self) -> None:
-        data = load([row({"overall": {"x": 1}, "sentence_labels": [{"a": 1}, 0]})])
-        first, *others = data.judgments("human.raw")
-        odd = [first.model_copy(update={"reason": "so"}), first.model_copy(update={"signature": "human.overall|v:2"})]
-        changed = data.with_judgments("human.raw", [*odd, *others]).with_judgments("human.merged", others)
-        again = load(list(flat_rows(changed)))
-        assert again.judgment_sets == ("human.raw", "human.merged")
-        for name in again.judgment_sets:
-            assert Counter(again.judgments(name)) == Counter(changed.judgments(name))
-
-    def test_who_looked_for_spans_may_be_said(self) -> None:
-        mark = {"annotator": "a", "start": 0, "end": 2, "label": 0}
-        data = load([row({"spans": [mark], "span_annotators": ["b"]}), row({"span_annotators": ["c"]}, system="t"),
-                     row({"spans": []}, system="u")])  # fmt: skip
-        labels = [(one.judge, one.target.system, one.label) for one in data.judgments("human.raw")
-                  if one.target.unit == "summary"]  # fmt: skip
-        assert labels == [("a", "s", 0), ("b", "s", 1), ("c", "t", 1), ("a", "u", 1)]

@@ -9,7 +9,7 @@ import pytest
 from data.flat_view import flat_rows
 from data.released_files import faults, put
 
-from summeter.data.dataset import Dataset, load, save
+from summeter.data.dataset import Dataset, load
 from summeter.data.layout import preset_of
 from summeter.records import UsageError
 
@@ -135,9 +135,3 @@ class TestFineSurE:
         assert (second["key_facts"], second["key_facts_by"]) == (["It poured."], "gpt-4")
         assert second["key_fact_labels"] == {"0": [1], "1": [1]}
         assert "are about other key facts than GPT-4's; kept as they are" in str(data.warnings[0])
-
-    def test_what_is_imported_comes_out_again(self, tmp_path: Path) -> None:
-        files = [put(tmp_path / "rows.json", ROWS), put(tmp_path / "facts.json", FACTS)]
-        data = load(files, preset="finesure")
-        save(data, tmp_path / "folder")
-        assert list(flat_rows(load(tmp_path / "folder"))) == list(flat_rows(load(list(flat_rows(data)))))

@@ -162,10 +162,6 @@ def test_is_told_and_nothing_is_written(name: str, tmp_path: Path, capsys: pytes
     assert [each.name for each in tmp_path.iterdir()] == [file]
 
 
-def test_there_are_sixty() -> None:
-    assert len(FILES) >= 60
-
-
 def _bomb(path: Path) -> None:
     path.write_bytes(gzip.compress(b" " * (64 << 20), 1))
 

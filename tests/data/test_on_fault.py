@@ -12,8 +12,7 @@ from data.flat_view import flat_rows
 from summeter.cli.main import main
 from summeter.data.dataset import Dataset, load, save
 from summeter.data.faults import OnFault
-from summeter.data.intake import _unreliable, without
-from summeter.records import Fault, InputError, UsageError
+from summeter.records import InputError, UsageError
 
 ONE = {"doc_id": "d1", "system": "s1", "document": "It rained. We stayed.", "summary": "It rained. We left."}
 
@@ -199,15 +198,6 @@ class TestKeepValid:
         ((line, field, what, _),) = dropped(data)
         assert (line, field.partition("[")[0], what) == (2, "summary_sentences", "row")
 
-    def test_a_preset_s_judgments_that_hang_on_a_lost_column(self) -> None:
-        human = {"spans": [], "sentence_labels": [1], "overall": {"x": 1}}
-        left, losses = _unreliable(ONE | {"human": human}, Fault("a", 1, "errors", "is a text"))
-        assert left["human"] == {"overall": {"x": 1}}
-        assert [fault.field for fault, _ in losses] == ["human.spans", "human.sentence_labels"]
-        assert _unreliable(ONE | {"sentences": ["x"], "human": human}, losses[0][0])[0]["human"].keys() == {
-            "sentence_labels", "overall",
-        }  # fmt: skip
-
     def test_a_table_s_json(self, tmp_path: Path) -> None:
         path = tmp_path / "a.csv"
         path.write_text('document,summary,human\nx,y,"{""overall"": {""a"": 1, ""b"": ""c""}}"\nx,z,{\n', "utf-8")
@@ -235,11 +225,6 @@ class TestKeepValid:
         data = loaded(rows({"sents": None}, {"human": {"sentence_labels": [1, 0]}} | change), "keep-valid", **how)
         assert data.systems == ("s0",)
         assert dropped(data) == [(2, next(iter(change)), "row", None)]
-
-    def test_what_is_not_there_is_not_cut(self) -> None:
-        cells: dict[str, Any] = {"human": {"overall": {"x": 1}}}
-        assert without(cells, ["human", "ratings", "y"]) == (cells, None)
-        assert without(cells, ["human"]) == ({}, {"overall": {"x": 1}})
 
 
 class TestFolder:

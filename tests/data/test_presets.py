@@ -8,7 +8,6 @@ import pytest
 from data.flat_view import flat_rows
 
 from summeter.data.dataset import Dataset, load
-from summeter.data.presets import PRESETS
 from summeter.records import InputError
 
 
@@ -22,16 +21,6 @@ def fault(preset: str, row: dict[str, Any]) -> str:
     with pytest.raises(InputError) as caught:
         load([row], preset=preset)
     return str(caught.value)
-
-
-def test_each_has_a_name_and_a_line_about_it() -> None:
-    named = {preset.name for preset in PRESETS.values()}
-    assert {
-        "summeval", "frank", "finesure", "realsumm", "lite3pyramid", "qags", "aggrefact", "llm_aggrefact",
-        "summac", "xsumfaith", "tofueval", "summedits", "storysumm", "faithbench", "ragtruth", "dialsummeval",
-        "diasumfact", "rose", "unisumeval", "summeval_op", "bump", "gofigure", "story_summeval", "shen2023",
-    } <= named  # fmt: skip
-    assert all(preset.about and len(preset.about) < 90 for preset in PRESETS.values())
 
 
 class TestFineSurE:

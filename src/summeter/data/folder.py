@@ -25,7 +25,6 @@ from summeter.data.atomic import building, write_lines, write_text
 from summeter.data.faults import Dropped, Faults
 from summeter.data.formats import Row, read_rows
 from summeter.data.human import SET_NAME
-from summeter.data.human_judgments import current_aspect
 from summeter.data.on_demand import LineFile, StoredMapping, StoredSummaries, lines_of
 from summeter.data.rows import EMPTY
 from summeter.records import (
@@ -309,7 +308,7 @@ def read_on_demand(folder: Path, card: Card, place: object = None) -> Content:
 def _judgments(path: Path, _place: object) -> Iterator[Judgment]:
     """The judgments of a sealed file; the generator keeps the place in which the file is."""
     for _, judgment in _records(path, Judgment, sealed=True):
-        yield current_aspect(judgment)
+        yield judgment
 
 
 def document_domains(folder: Path) -> dict[str, str]:
@@ -455,6 +454,6 @@ def _maker(path: Path, items: set[tuple[str, str]], *, sealed: bool) -> Judgment
             key = (judgment.target.document_id, judgment.target.system)
             if key not in items:
                 raise InputError.at(path, line, "target", f"is about {key[0]!r} by {key[1]!r}, {_UNKNOWN}")
-            yield current_aspect(judgment)
+            yield judgment
 
     return make

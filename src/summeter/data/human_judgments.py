@@ -34,13 +34,6 @@ SPAN_LABELS = frozenset({SIGNATURES[SPAN_FREE], SIGNATURES[SPAN_SENTENCES]})
 """Signatures of the labels derived from spans: only annotators who looked for spans have them."""
 
 
-def current_aspect(judgment: Judgment) -> Judgment:
-    """The judgment under today's aspect: campaigns used to export `SPAN_FREE` labels as `faithfulness_spans`."""
-    if judgment.aspect == "faithfulness_spans" and judgment.signature == SIGNATURES[SPAN_FREE]:
-        return judgment.model_copy(update={"aspect": "faithfulness"})
-    return judgment
-
-
 def list_id_of(key_facts: Sequence[str]) -> str | None:
     """The name of a list of given key facts; None for an empty one."""
     return KeyFacts.of(key_facts, "given").id if key_facts else None
