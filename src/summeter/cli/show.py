@@ -17,7 +17,6 @@ from summeter.cli.common import AsJson, print_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from summeter.evaluators.base import Checkpoint, Evaluator
     from summeter.models.providers.provider import Provider
 
 SET = "is set"
@@ -62,46 +61,35 @@ def list_(what: Annotated[What, typer.Argument(help="What to list.")], as_json: 
 
 
 def _evaluators() -> list[dict[str, Any]]:
+    from summeter.evaluators.aspects import ASPECTS, RATED
     from summeter.evaluators.catalog import find, names
 
     rows = []
     for name in names():
         evaluator = find(name)
         texts = (f"a {need}" for need in sorted(evaluator.needs))
-        needs = ", ".join((*(f"-m {role}=..." for role in _asked(evaluator)), *texts))
+        try:
+            roles = evaluator().required_roles
+        except ValueError:  # it does not come without settings: all that it may ask
+            roles = tuple(evaluator.roles)
+        needs = ", ".join((*(f"-m {role}=..." for role in roles), *texts))
         checkpoints = [(name, weights) for name, role in evaluator.roles.items() for weights in role.checkpoints]
         closed = [weights for _, weights in checkpoints if not weights.commercial]
         terms = "".join(f"; non-commercial: {weights.model} ({weights.licence})" for weights in closed)
-        about = (
-            f"{evaluator.summary.rstrip('.')} -> {_measured(evaluator)}{f'  (needs {needs})' if needs else ''}{terms}"
-        )
+        named = {tuple(RATED): "any rated aspect", tuple(ASPECTS): "what its members judge", (): "key facts"}
+        measured = named.get(evaluator.aspects, ", ".join(evaluator.aspects))
+        about = f"{evaluator.summary.rstrip('.')} -> {measured}{f'  (needs {needs})' if needs else ''}{terms}"
         rows.append(
             {"name": name, "about": about, "aspects": list(evaluator.aspects), "roles": list(evaluator.roles),
              "needs": sorted(evaluator.needs), "version": evaluator.version,
              "code_licence": evaluator.code_licence,
-             "weights": [_stated(role, weights) for role, weights in checkpoints],
+             "weights": [
+                 {"role": role, **{key: value for key, value in weights._asdict().items() if value is not None}}
+                 for role, weights in checkpoints
+             ],
              "settings": {key: str(info.annotation) for key, info in evaluator.model_fields.items()}}
         )  # fmt: skip
     return rows
-
-
-def _stated(role: str, weights: Checkpoint) -> dict[str, Any]:
-    return {"role": role, **{name: value for name, value in weights._asdict().items() if value is not None}}
-
-
-def _asked(evaluator: type[Evaluator]) -> tuple[str, ...]:
-    """The roles it asks as it comes; all that it may ask, where it does not come without settings."""
-    try:
-        return evaluator().required_roles
-    except ValueError:
-        return tuple(evaluator.roles)
-
-
-def _measured(evaluator: type[Evaluator]) -> str:
-    from summeter.evaluators.aspects import ASPECTS, RATED
-
-    named = {tuple(RATED): "any rated aspect", tuple(ASPECTS): "what its members judge", (): "key facts"}
-    return named.get(evaluator.aspects, ", ".join(evaluator.aspects))
 
 
 def _models() -> list[dict[str, Any]]:

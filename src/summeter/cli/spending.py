@@ -11,7 +11,6 @@ from summeter.cli.common import in_options, option
 if TYPE_CHECKING:
     from summeter.engine.dry import Estimate
     from summeter.engine.runs import Run
-    from summeter.runs.usage import Usage
 
 
 def money(cost: float | None, reason: str | None) -> str:
@@ -36,7 +35,11 @@ def dry_lines(rows: Sequence[Estimate]) -> Iterator[str]:
     for row in rows:
         units = "pairs" if row.unit == "pair" else "summaries"
         most = "at most " if row.at_most else ""
-        yield f"  {names[row.signature]}: {most}{row.items} {units}; {_wanted(row)}"
+        wanted = [f"at most {number:,} inputs through {model}" for model, number in (row.local or {}).items()]
+        if row.calls:
+            calls = f"{row.calls} calls, about {row.tokens_in:,} tokens in and {row.tokens_out:,} out"
+            wanted = [calls, *wanted, money(row.cost, row.reason)]
+        yield f"  {names[row.signature]}: {most}{row.items} {units}; {'; '.join(wanted) or 'no model calls'}"
     asking = [row for row in rows if row.calls]
     if len(asking) > 1:
         why = next((row.reason for row in asking if row.cost is None), None)
@@ -64,14 +67,6 @@ def reading(model: str, tokens: int | None, source: str) -> str:
     return f"context of {model}: unknown ({source}); set it with --context TOKENS to judge long documents in windows"
 
 
-def _wanted(row: Estimate) -> str:
-    local = [f"at most {number:,} inputs through {model}" for model, number in (row.local or {}).items()]
-    if not row.calls:
-        return "; ".join(local) or "no model calls"
-    tokens = f"about {row.tokens_in:,} tokens in and {row.tokens_out:,} out"
-    return "; ".join([f"{row.calls} calls, {tokens}", *local, money(row.cost, row.reason)])
-
-
 def run_lines(run: Run) -> Iterator[str]:
     """What a run took: a line a model, a line an evaluator; then, of repeats, how far they agree."""
     manifest = run.manifest
@@ -79,9 +74,15 @@ def run_lines(run: Run) -> Iterator[str]:
         prices = f" at prices of {usage.priced}" if usage.priced and usage.cost else ""
         tries = f"; {usage.retries} tried again, {usage.failures} failed" if usage.retries or usage.failures else ""
         batched = f", {usage.batched} of the calls in batches" if usage.batched else ""
-        yield f"{model}: {_taken(usage)}{prices}{batched}{tries}"
-    for model, went in manifest.local.items():
-        yield f"{model}: {_computed(went)}"
+        cached = f" ({usage.tokens_cached:,} from the provider's cache)" if usage.tokens_cached else ""
+        yield (
+            f"{model}: {usage.calls} calls, {usage.tokens_in:,} tokens in{cached}, {usage.tokens_out:,} out; "
+            f"{money(usage.cost, usage.reason)}{prices}{batched}{tries}"
+        )
+    for model, used in manifest.local.items():
+        # A score of half a text is another score.
+        cut = f"; {used.truncated:,} of them longer than it reads or writes, and cut" if used.truncated else ""
+        yield f"{model}: {used.computed:,} inputs computed{cut}, {used.asked - used.computed:,} known before"
     for model, context in manifest.contexts.items():
         if context.tokens is None and model in manifest.usage:
             yield f"note: {reading(model, None, context.said)}"
@@ -90,10 +91,10 @@ def run_lines(run: Run) -> Iterator[str]:
             yield f"note: {judge.name}: not for commercial use: {', '.join(judge.restricted)}"
     names = _names([(judge.name, judge.signature) for judge in manifest.judges])
     for judge in manifest.judges:
-        used = manifest.judge_usage.get(judge.signature)
-        if used is not None and used.calls and used.items:
-            each = round((used.tokens_in + used.tokens_out) / used.items)
-            yield f"  {names[judge.signature]}: {each:,} tokens an item; {money(used.cost, used.reason)}"
+        own = manifest.judge_usage.get(judge.signature)
+        if own is not None and own.calls and own.items:
+            each = round((own.tokens_in + own.tokens_out) / own.items)
+            yield f"  {names[judge.signature]}: {each:,} tokens an item; {money(own.cost, own.reason)}"
     yield from _cascades(run)
     yield from _agreement(run)
 
@@ -126,33 +127,16 @@ def _cascades(run: Run) -> Iterator[str]:
             yield f"cascade: what {second} would say of all, by system: {command}"
 
 
-def _computed(usage: Usage) -> str:
-    """What went through a local model; what was cut is said, since a score of half a text is another score."""
-    cut = f"; {usage.truncated:,} of them longer than it reads or writes, and cut" if usage.truncated else ""
-    return f"{usage.computed:,} inputs computed{cut}, {usage.asked - usage.computed:,} known before"
-
-
-def _taken(usage: Usage) -> str:
-    cached = f" ({usage.tokens_cached:,} from the provider's cache)" if usage.tokens_cached else ""
-    return (
-        f"{usage.calls} calls, {usage.tokens_in:,} tokens in{cached}, {usage.tokens_out:,} out; "
-        f"{money(usage.cost, usage.reason)}"
-    )
-
-
 def _names(judges: Sequence[tuple[str, str]]) -> dict[str, str]:
     """What each signature is called: by the judge's name, or as it stands where several have that name."""
-    short = {signature: _name(judge, signature) for judge, signature in judges}
+    short = {}
+    for judge, signature in judges:
+        repeat = next((part[4:] for part in signature.split("|")[1:] if part.startswith("rep:")), None)
+        short[signature] = judge if repeat is None else f"{judge} (repeat {repeat})"
     from summeter.records import shown_signatures
 
     times, shown = Counter(short.values()), shown_signatures(short)
     return {signature: name if times[name] == 1 else shown[signature] for signature, name in short.items()}
-
-
-def _name(judge: str, signature: str) -> str:
-    """The judge's name, and which repeat it is."""
-    repeat = next((part[4:] for part in signature.split("|")[1:] if part.startswith("rep:")), None)
-    return judge if repeat is None else f"{judge} (repeat {repeat})"
 
 
 def _agreement(run: Run) -> Iterator[str]:

@@ -238,7 +238,8 @@ class Gatherer:
         }
         annotators = self._known or self.annotators
         makers: dict[str, Callable[[], Iterator[Judgment]]] = {
-            name: partial(rows.judgments, name, annotators) for name in sorted(rows.sets, key=_order_of_sets)
+            name: partial(rows.judgments, name, annotators)
+            for name in sorted(rows.sets, key=lambda name: (name != RAW, name != CROWD, name))
         }
         return Flat(documents, tuple(rows.summaries), makers)
 
@@ -289,10 +290,6 @@ class Gatherer:
         if not row.sentences and row.summary.strip():
             raise ValueError("is an empty list for a summary that is not empty; leave it out to have it split")
         return _offsets(row.summary, [sentence.strip() for sentence in row.sentences])
-
-
-def _order_of_sets(name: str) -> tuple[bool, bool, str]:
-    return name != RAW, name != CROWD, name
 
 
 def _offsets(text: str, sentences: list[str]) -> Iterable[tuple[int, int]]:

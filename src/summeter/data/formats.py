@@ -214,15 +214,13 @@ def _check_json(cells: dict[str, Any]) -> None:
         return
     level: list[Any] = list(cells.values())
     for _ in range(DEEPEST):
-        level = [inner for value in level if isinstance(value, list | tuple | dict) for inner in _inner(value)]
-    if any(isinstance(value, list | tuple | dict) for value in level):
+        inner = (value.values() if isinstance(value, dict) else value for value in level if isinstance(value, _NESTED))
+        level = list(chain.from_iterable(inner))
+    if any(isinstance(value, _NESTED) for value in level):
         raise RecursionError
 
 
-def _inner(value: list[Any] | tuple[Any, ...] | dict[Any, Any]) -> Iterable[Any]:
-    return value.values() if isinstance(value, dict) else value
-
-
+_NESTED = (list, tuple, dict)
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 

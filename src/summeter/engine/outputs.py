@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self, get_args
 
 from pydantic import BaseModel, BeforeValidator, Field, StrictStr, ValidationError, model_validator
-from pydantic_core import ErrorDetails
 
 from summeter.data.atomic import check_folder
 from summeter.data.dataset import Dataset, load, save
@@ -28,7 +27,7 @@ from summeter.engine.worker import failure
 from summeter.evaluators.base import Evaluator, Parser, target
 from summeter.evaluators.catalog import find, names, rebuild
 from summeter.evaluators.derived import DerivedEvaluator
-from summeter.records import Item, Judgment, Parameter, Unit, UsageError, digest, signature
+from summeter.records import Item, Judgment, Parameter, Unit, UsageError, digest, problem_of, signature
 from summeter.runs.calls import CallStore
 from summeter.runs.journal import Journal
 from summeter.runs.manifest import JudgeEntry, stem
@@ -145,13 +144,6 @@ class RawRow(BaseModel):
         return self
 
 
-def _message(_: str, details: ErrorDetails) -> str:
-    """What is wrong with a cell that no validator of ours explains."""
-    if details["type"] == "missing":
-        return "is missing"
-    return f"{details['msg'].removeprefix('Input ')}, not {json.dumps(details['input'])[:40]}"
-
-
 def _typed(cells: Mapping[str, Any]) -> dict[str, Any]:
     """The cells of a table of texts as JSON would give them: no empty ones (but an empty reply), numbers as numbers.
 
@@ -195,7 +187,7 @@ def _read(data: Dataset, raw: str | Path) -> tuple[list[Output], Counter[JudgeOf
         try:
             row = RawRow.model_validate(_typed(line.cells) if form in {"csv", "tsv"} else line.cells)
         except ValidationError as error:
-            for field, message in explained(error, _message):
+            for field, message in explained(error, lambda _, details: problem_of(details)):
                 faults.add(line.line, field, message)
             continue
         if (wrong := lookup.fault(row)) is not None:
