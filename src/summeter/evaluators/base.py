@@ -56,6 +56,11 @@ Semicolons = Annotated[tuple[T, ...], BeforeValidator(semicolons)]
 """A list that may be written with semicolons (`h2h[systems=A;B;C]`)."""
 
 
+def named_file(what: str, hint: str = "", *, inside: str | None = None) -> BeforeValidator:
+    """Reads the file that a setting names, when it is named; the parameters are those of `DataFile.read`."""
+    return BeforeValidator(lambda file: None if file is None else DataFile.read(file, what, hint, inside=inside))
+
+
 class Prepared(Record):
     """What an evaluator derived once for a document, for all its summaries. Stored; judgments name its id.
 
@@ -271,8 +276,10 @@ class Evaluator(BaseModel):
 
     @property
     def decision_threshold(self) -> float | None:
-        """The value from which on it labels 1, where each label is a threshold of the value beside it; else None."""
-        return None
+        """The value from which on it labels 1, where each label is a threshold of the value beside it; else None.
+        Default: the setting `threshold`, where there is one."""
+        threshold: float | None = getattr(self, "threshold", None)
+        return threshold
 
     @property
     def rating_scale(self) -> tuple[float, float] | None:

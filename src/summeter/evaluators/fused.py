@@ -9,13 +9,13 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Final, Literal, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, Self
 
 import numpy as np
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from summeter.evaluators.aspects import ASPECTS
-from summeter.evaluators.base import Evaluator, Role
+from summeter.evaluators.base import Evaluator, Role, named_file
 from summeter.evaluators.catalog import rebuild
 from summeter.evaluators.derived import DerivedEvaluator, ItemKey, Member, MemberJudgments
 from summeter.models.fitted import DataFile, read_fitted
@@ -232,12 +232,7 @@ class Fused(DerivedEvaluator):
     value_range = None
     positional_setting = "model"
 
-    model: DataFile | None = None
-
-    @field_validator("model", mode="before")
-    @classmethod
-    def _read(cls, file: Any) -> Any:
-        return None if file is None else DataFile.read(file, MODEL, f"; {TRAINER} writes one", inside=FILE)
+    model: Annotated[DataFile | None, named_file(MODEL, f"; {TRAINER} writes one", inside=FILE)] = None
 
     @model_validator(mode="after")
     def _can_be_used(self) -> Self:

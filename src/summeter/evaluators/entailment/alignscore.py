@@ -62,11 +62,6 @@ class AlignScore(Evaluator):
     sentences: Splitter = "punkt"
     threshold: float = Field(default=0.5, allow_inf_nan=False)
 
-    @property
-    def decision_threshold(self) -> float:
-        """The setting `threshold`."""
-        return self.threshold
-
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment a sentence where sentences are compared, and one of the summary."""
         network = tools.network("alignscore")

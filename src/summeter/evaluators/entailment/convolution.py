@@ -91,15 +91,10 @@ def histogram(table: Floats, bins: Sequence[float], labels: str) -> Floats:
     return np.concatenate(counts).astype(np.float64)
 
 
-def weights_file(file: str | Path | DataFile) -> DataFile:
-    """The file of weights as it is now. UsageError where it is not there."""
-    return DataFile.read(file, WEIGHTS, f"; {SCRIPT} makes one")
-
-
 def load(file: str | Path | DataFile) -> Convolution:
     """Weights from a file that `Convolution.save` wrote. UsageError where it is not there, InputError where it is no
     such file."""
-    file = weights_file(file)
+    file = DataFile.read(file, WEIGHTS, f"; {SCRIPT} makes one")
     values = read_fitted(file, SCHEMA, WEIGHTS, SCRIPT)
     try:
         lists = {name: tuple(map(float, values[name])) for name in ("bins", "weights", "final")}

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
-from summeter.evaluators.base import Checkpoint, Evaluator, Prepared, Role, Tools
+from summeter.evaluators.base import Checkpoint, Evaluator, Prepared, Role, Tools, named_file
 from summeter.evaluators.entailment.classified import unread
 from summeter.evaluators.entailment.premises import ENTAIL, Floats
 from summeter.evaluators.entailment.reasons import beside
@@ -69,12 +69,7 @@ class Lite2Pyramid(Evaluator):
 
     score: Score = "p2c"
     variant: Literal["paper", "legacy"] = "paper"
-    units: DataFile | None = None
-
-    @field_validator("units", mode="before")
-    @classmethod
-    def _read(cls, file: Any) -> Any:
-        return None if file is None else DataFile.read(file, "content units")
+    units: Annotated[DataFile | None, named_file("content units")] = None
 
     @model_validator(mode="after")
     def _listed(self) -> Self:

@@ -158,11 +158,6 @@ class MiniCheck(Evaluator):
             del fields["claims"]
         return fields
 
-    @property
-    def decision_threshold(self) -> float:
-        """The setting `threshold`."""
-        return self.threshold
-
     async def prepare(self, document: Document, tools: Tools) -> Prepared:
         """Which pieces of the document make a chunk."""
         if not document.text.strip():

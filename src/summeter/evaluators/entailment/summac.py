@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self, assert_never
+from typing import Annotated, ClassVar, Literal, Self, assert_never
 
 import numpy as np
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Role, Tools
-from summeter.evaluators.entailment.convolution import Convolution, load, weights_file
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Role, Tools, named_file
+from summeter.evaluators.entailment.convolution import SCRIPT, WEIGHTS, Convolution, load
 from summeter.evaluators.entailment.premises import CONTRADICT, ENTAIL, Floats, Premises, fitted
 from summeter.evaluators.entailment.reasons import TELLING, against, shares
 from summeter.models.fitted import DataFile
@@ -53,17 +53,12 @@ class SummaC(Evaluator):
     variant: Literal["zs", "conv"] = "zs"
     granularity: str = "sentence"
     labels: Literal["e", "ec"] = "e"
-    weights: DataFile | None = None
+    weights: Annotated[DataFile | None, named_file(WEIGHTS, f"; {SCRIPT} makes one")] = None
     least: int = Field(default=0, ge=0)
     most: int | None = Field(default=None, ge=1)
     nearest: int | None = Field(default=None, ge=1)
     sentences: Splitter = "punkt"
     threshold: float = Field(default=0.5, ge=-1, le=1)
-
-    @field_validator("weights", mode="before")
-    @classmethod
-    def _read(cls, file: Any) -> Any:
-        return None if file is None else weights_file(file)
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -92,11 +87,6 @@ class SummaC(Evaluator):
         # What is judged of a summary follows the document's grain where that can be one of a summary.
         own = judged or (grain if grain in {"paragraph", "document"} else "sentence")
         return grain, own  # type: ignore[return-value]
-
-    @property
-    def decision_threshold(self) -> float:
-        """The setting `threshold`."""
-        return self.threshold
 
     def signature_fields(self) -> Mapping[str, object]:
         """Changed settings, and the hash of the weights."""

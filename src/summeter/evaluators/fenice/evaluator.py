@@ -119,11 +119,6 @@ class Fenice(PromptedEvaluator):
         return tuple(roles)
 
     @property
-    def decision_threshold(self) -> float:
-        """The setting `threshold`."""
-        return self.threshold
-
-    @property
     def templates(self) -> tuple[str, ...]:
         """Those of the claims and of the mentions, where an LLM draws them."""
         by_role = {"extractor": TEMPLATE, "resolver": resolver.TEMPLATE}

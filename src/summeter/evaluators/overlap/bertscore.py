@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Role, Tools
+from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Role, Tools, named_file
 from summeter.evaluators.overlap.backbones import BASELINE_FILE, Baseline, baseline_of, layer_of
-from summeter.evaluators.overlap.greedy import Frequencies, Greedy, greedy, idf_file
+from summeter.evaluators.overlap.greedy import IDF_COUNTS, IDF_SCRIPT, Frequencies, Greedy, greedy
 from summeter.models.fitted import DataFile
 from summeter.models.networks import CountLayers, Encode, Network, TokenStates
 from summeter.records import HASH, Document, Item, Judgment, digest
@@ -44,19 +44,9 @@ class BertScore(Evaluator):
     value_range = None
 
     layer: int | None = Field(default=None, ge=0)
-    idf: DataFile | None = None
+    idf: Annotated[DataFile | None, named_file(IDF_COUNTS, f"; {IDF_SCRIPT} makes one")] = None
     rescale: bool = False
-    baseline: DataFile | None = None
-
-    @field_validator("idf", mode="before")
-    @classmethod
-    def _read_idf(cls, file: Any) -> Any:
-        return None if file is None else idf_file(file)
-
-    @field_validator("baseline", mode="before")
-    @classmethod
-    def _read_baseline(cls, file: Any) -> Any:
-        return None if file is None else DataFile.read(file, BASELINE_FILE)
+    baseline: Annotated[DataFile | None, named_file(BASELINE_FILE)] = None
 
     @model_validator(mode="after")
     def _fits(self) -> Self:

@@ -77,12 +77,7 @@ class Frequencies:
     @classmethod
     def load(cls, file: str | Path | DataFile) -> Frequencies:
         """Read what `save` wrote. UsageError where there is no such file, InputError where it is another."""
-        return _frequencies(idf_file(file))
-
-
-def idf_file(file: str | Path | DataFile) -> DataFile:
-    """The file of counts as it is now. UsageError where it is not there."""
-    return DataFile.read(file, IDF_COUNTS, f"; {IDF_SCRIPT} makes one")
+        return _frequencies(DataFile.read(file, IDF_COUNTS, f"; {IDF_SCRIPT} makes one"))
 
 
 @lru_cache(maxsize=8)

@@ -113,11 +113,6 @@ class UniEval(Evaluator):
         """One network, that of the task."""
         return ("unieval",) if self.task == "sum" else ("unieval_fact",)
 
-    @property
-    def decision_threshold(self) -> float:
-        """The setting `threshold`."""
-        return self.threshold
-
     async def judge(self, item: Item, prepared: Prepared, tools: Tools) -> list[Judgment]:
         """One judgment of the summary a dimension, one a sentence for consistency and fluency, one overall."""
         network = tools.network(self.required_roles[0])
