@@ -34,15 +34,10 @@ class SupportVerdict(NamedTuple):
         return bool(self.quotes) if self.category is None else self.category not in ABSENT
 
 
-class Decided(NamedTuple):
-    """What comes of all windows for one sentence or claim; `view` is the number of the window that decides."""
-
-    verdict: SupportVerdict | NoVerdict
-    view: int = 0
-
-
-def decide(text: str, by_window: Mapping[int, SupportVerdict | NoVerdict], views: Sequence[DocumentView]) -> Decided:
-    """The verdict on a sentence or claim `text`, from the answers by window.
+def decide(
+    text: str, by_window: Mapping[int, SupportVerdict | NoVerdict], views: Sequence[DocumentView]
+) -> tuple[SupportVerdict | NoVerdict, int]:
+    """The verdict on a sentence or claim `text`, from the answers by window; and the number of the window that decides.
 
     Supported by one window is supported. A window without a usable reply might have been that one: then there is no
     verdict. Else the verdict is that of a window that speaks of it (of any, where none does), and of these of the one
@@ -51,13 +46,13 @@ def decide(text: str, by_window: Mapping[int, SupportVerdict | NoVerdict], views
     verdicts = {at: verdict for at, verdict in by_window.items() if isinstance(verdict, SupportVerdict)}
     for at, verdict in verdicts.items():
         if verdict.supported:
-            return Decided(verdict, at)
+            return (verdict, at)
     for at, lack in by_window.items():
         if isinstance(lack, NoVerdict):
             where = "" if len(views) == 1 else f"window {at + 1} of {len(views)}: "
-            return Decided(NoVerdict(lack.status, f"{where}{lack.reason}"), at)
+            return (NoVerdict(lack.status, f"{where}{lack.reason}"), at)
     at = closest(text, views, [at for at, verdict in verdicts.items() if verdict.speaks] or list(verdicts))
-    return Decided(verdicts[at], at)
+    return (verdicts[at], at)
 
 
 class SentenceJudge(LLMJudge[tuple[SupportVerdict | NoVerdict, ...]]):
@@ -106,7 +101,7 @@ class SentenceJudge(LLMJudge[tuple[SupportVerdict | NoVerdict, ...]]):
                     for at, answer in enumerate(answers)
                 },
                 views,
-            ).verdict
+            )[0]
             for place, text in enumerate(item.sentences)
         )
 
