@@ -101,7 +101,7 @@ class TestBudget:
             stopped, limit = 0, 0.0
             while not stopped or Run(tmp_path / "run").manifest.status != "complete":
                 limit += 0.008
-                assert limit < 0.1
+                assert limit < 0.2
                 with suppress(BudgetError):
                     evaluate(rows(4), [judge], out=tmp_path / "run", base_url=server.url, max_cost=limit, **options)
                     break
