@@ -11,10 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from annotate import campaigns
 
+from summeter.annotate.analysis.aggregate import dataset_of
+from summeter.annotate.campaign.service import CampaignService
+from summeter.annotate.simulate.script import crowd, simulate
+from summeter.annotate.tasks.simulation import Gold, Profile
 from summeter.records import Judgment, Target
 
 COEFFICIENT, FIELD, STUDY = "A new correlation coefficient", "A new field of Judgment", "A new study"
+TASK = "A new annotation task"
 
 _STUDIES = """
 import json, random
@@ -184,6 +190,17 @@ def test_a_study_is_one_file(page: dict[str, str], tree: Path) -> None:
     rows = json.loads(_python(tree, _LENIENCY))
     # The judge is .5 higher on A and 1.5 on B.
     assert [(row["system"], row["value"], row["n"]) for row in rows] == [(None, 1.0, 8), ("A", 0.5, 4), ("B", 1.5, 4)]
+
+
+def test_an_annotation_task_is_one_class(page: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (code,) = _blocks(page[TASK])
+    (tmp_path / "my_tasks.py").write_text(code, "utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    folder = campaigns.make(tmp_path, kind="my_tasks:Reading", attention={"rate": 0.2, "pass_share": 0})
+    with CampaignService(folder) as service:
+        simulate(service, crowd(folder, [Profile()] * 3, Gold()))
+        assert all(service.kind.passed(task, service.kind.right_answer(task, Gold())) for task in folder.tasks.checks)
+        assert {one.aspect for one in dataset_of(service).judgments("human.raw")} == {"hard", "cause"}
 
 
 def test_a_field_is_kept_and_slows_no_reader(page: dict[str, str], tree: Path, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from summeter.annotate.tasks.simulation import Gold, Profile
 from summeter.annotate.tasks.task import InvalidAnswer, Json, Task
 from summeter.choices import QuestionType
 from summeter.data.human_judgments import SIGNATURES
-from summeter.records import Judgment, Record, Target
+from summeter.records import Judgment, Record, Span, Target
 from summeter.records.taxonomy import SEPARATOR
 
 TIE = "tie"
@@ -225,8 +225,9 @@ class Question(Record):
         """A value as judgments: the aspect is the question's name.
 
         A scale gives its value, yes or no the label 1 or 0, a choice its name, several choices their names joined by
-        "+", a text itself as the label. The chosen of a pair of summaries gives 1, 0 or, for a tie, 0.5; the chosen of
-        more of them 1 for itself and 0 for each other.
+        "+", a text itself as the label. Sentences and spans give the label 1 where any is chosen, and are its evidence.
+        The chosen of a pair of summaries gives 1, 0 or, for a tie, 0.5; the chosen of more of them 1 for itself and 0
+        for each other.
         """
         about: dict[str, Any] = {
             "target": target, "aspect": self.name, "judge": judge, "signature": self.signature, "reason": reason,
@@ -245,8 +246,13 @@ class Question(Record):
             case "summary":
                 for system in task.systems:
                     yield Judgment(**{**about, "target": task.target(system=system)}, value=float(system == value))
-            case _:
-                raise TypeError(f"answers of the type {self.type} have no judgment of their own")
+            case "sentences":
+                spans = [Span(of="summary", start=start, end=end) for start, end in task.body["summary"]["sentences"]]
+                yield Judgment(**about, value=float(bool(value)), label=int(bool(value)),
+                               evidence=tuple(spans[index] for index in value))  # fmt: skip
+            case "spans":
+                evidence = tuple(Span(of="summary", start=mark["start"], end=mark["end"]) for mark in value)
+                yield Judgment(**about, value=float(bool(value)), label=int(bool(value)), evidence=evidence)
 
     def right(self, task: Task, target: Target, gold: Gold) -> Any:
         """What is right: the gold judgment of this name, else a value drawn from the task and the system's quality."""
@@ -280,6 +286,9 @@ class Question(Record):
                     for system in task.systems
                 }
                 return max(task.systems, key=drawn.__getitem__)
+            case "sentences":
+                place = int(gold.chance(task, self.name, "place") * len(task.body["summary"]["sentences"]))
+                return [place] if chance < 0.5 else []
             case _:
                 return []
 
@@ -321,6 +330,8 @@ class Question(Record):
             case "summary":
                 every = [*task.systems, *([TIE] if self.ties else [])]
                 return rng.choice([other for other in every if other != right])
+            case "sentences":
+                return [] if right else [rng.randrange(len(task.body["summary"]["sentences"]))]
             case _:
                 return right
 
