@@ -130,8 +130,9 @@ def test_what_failed_is_asked_again_and_what_is_there_is_not(tmp_path: Path) -> 
 
 def test_documents_are_cut_to_their_first_words(tmp_path: Path) -> None:
     model = script(tmp_path, {"match": "The river rose", "error": "model"}, {"reply": {"summary": "Rain."}})
-    _, data, dropped = written(tmp_path, {"lead": model}, words=4, limit=1)
-    assert dropped == []
+    empty = {"doc_id": "c", "document": " "}
+    _, data, dropped = written(tmp_path, {"lead": model}, [*DOCUMENTS, empty], words=4, limit=1)
+    assert [(row["id"], row["reason"]) for row in dropped] == [("b", "is beyond the limit"), ("c", "has no text")]
     assert [document.text for document in data.documents.values()] == ["It rained on Monday."]  # what was summarized
     assert cut("a b c", 3) == ("a b c", 0)
     assert cut("", 3) == ("", 0)

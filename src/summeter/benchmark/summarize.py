@@ -12,6 +12,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, NamedTuple, Self
 
@@ -138,7 +139,8 @@ def summarize(inputs: Inputs, settings: SummarizeSettings, place: Place) -> Resu
     length. Raises CoverageError where no summary came, and whatever a model string raises.
     """
     data = inputs.dataset
-    documents = [document for document in data.documents.values() if document.text.strip()][: settings.limit]
+    with_text = [document for document in data.documents.values() if document.text.strip()]
+    documents = with_text[: settings.limit]
     if not documents:
         raise UsageError("summarize: there is no document with text to summarize")
     if not isinstance(settings.kind, str):
@@ -194,7 +196,11 @@ def summarize(inputs: Inputs, settings: SummarizeSettings, place: Place) -> Resu
     order = {document.id: number for number, document in enumerate(documents)}
     systems = list(settings.models)
     written.sort(key=lambda summary: (order[summary.document.id], systems.index(summary.system)))
-    return _result(written, settings, template, data)
+    result = _result(written, settings, template, data)
+    left_out = [LeftOut("document", document.id, "is beyond the limit") for document in with_text[len(documents) :]]
+    empty = data.documents.keys() - {document.id for document in with_text}
+    left_out += [LeftOut("document", doc_id, "has no text") for doc_id in data.documents if doc_id in empty]
+    return replace(result, dropped=[*left_out, *result.dropped])
 
 
 async def _summaries(
