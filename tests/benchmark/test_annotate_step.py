@@ -1,4 +1,4 @@
-"""Campaigns of a benchmark: made, followed and taken back; with made-up annotators one seed gives one set of labels."""
+"""Campaigns of a benchmark: made, followed and taken back; one seed gives one set of simulated labels."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def verdicts(data: Dataset) -> list[Judgment]:
     return judgments
 
 
-MADE_UP = {"accuracy": 1.0, "key_facts": {BAD: None, DULL: BETTER}}
+SIMULATED = {"accuracy": 1.0, "key_facts": {BAD: None, DULL: BETTER}}
 FREE: dict[str, Any] = {}
 
 
@@ -73,7 +73,7 @@ SEED = 6
 
 
 def settings(**given: Any) -> AnnotateSettings:
-    usual = {"simulate": MADE_UP, "adjudicate": "all", "campaign": FREE, "seed": SEED}
+    usual = {"simulate": SIMULATED, "adjudicate": "all", "campaign": FREE, "seed": SEED}
     return AnnotateSettings.model_validate({**usual, **given})
 
 
@@ -201,7 +201,7 @@ def test_finished_campaigns_are_not_made_again(
     assert same(first, done(folder, settings()))
 
 
-def test_another_gold_makes_made_up_campaigns_anew(tmp_path: Path) -> None:
+def test_another_gold_makes_simulated_campaigns_anew(tmp_path: Path) -> None:
     labels = {}
     for label in (0, 1):
         rows = [{"doc_id": row.document_id, "document": documents().documents[row.document_id].text,

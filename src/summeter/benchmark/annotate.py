@@ -96,7 +96,7 @@ PLANS: dict[str, dict[str, dict[str, Any]]] = {
 Json = dict[str, Any]
 
 
-class MadeUp(Record):
+class SimulatedAnnotators(Record):
     """Simulated annotators in place of people (see `annotate simulate`). None is excluded for failed checks unless
     `attention.pass_share` is given."""
 
@@ -115,7 +115,7 @@ class MadeUp(Record):
     )
 
     @model_validator(mode="after")
-    def _some_read(self) -> MadeUp:
+    def _some_read(self) -> SimulatedAnnotators:
         if self.lazy > self.annotators:
             raise ValueError(f"lazy: {self.lazy} of {self.annotators} annotators cannot be lazy")
         return self
@@ -156,7 +156,9 @@ class AnnotateSettings(StepSettings):
     adjudicate: Literal["ties", "all", "nothing"] = Field(
         "ties", description="Disputes that an adjudicator must decide before the labels are taken back."
     )
-    simulate: MadeUp | None = Field(None, description="Simulated annotators, and adjudicator, in place of people.")
+    simulate: SimulatedAnnotators | None = Field(
+        None, description="Simulated annotators, and adjudicator, in place of people."
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> AnnotateSettings:
@@ -472,23 +474,23 @@ def _tokens(seed: str) -> Callable[[], str]:
     return lambda: hashlib.sha256(f"{seed}/{next(numbers)}".encode()).hexdigest()
 
 
-def _simulate(folder: Path, made_up: MadeUp, settings: AnnotateSettings) -> None:
+def _simulate(folder: Path, simulated: SimulatedAnnotators, settings: AnnotateSettings) -> None:
     """Have simulated annotators and an adjudicator do a whole campaign."""
     seed = settings.seed
     ticks = itertools.count(1_700_000_000)
     campaign = CampaignFolder(folder)
-    gold = () if made_up.gold is None else load(made_up.gold).judgments(RAW)
+    gold = () if simulated.gold is None else load(simulated.gold).judgments(RAW)
     known = Gold(merge(gold), seed=seed)
     with CampaignService(campaign, durable=False, clock=lambda: next(ticks) / 1000) as service:
         for number in itertools.count(seed):  # again, where somebody's exclusion has opened tasks for others
-            given = simulate(service, crowd(campaign, made_up.profiles, known, seed=number), seed=number)
+            given = simulate(service, crowd(campaign, simulated.profiles, known, seed=number), seed=number)
             slots = service.state.items.values()
             if not given or all(task.open == 0 for task in slots):
                 break
-        adjudicate(service, _decisions(service, made_up, known, settings.adjudicate))
+        adjudicate(service, _decisions(service, simulated, known, settings.adjudicate))
 
 
-def _decisions(service: CampaignService, made_up: MadeUp, gold: Gold, which: str) -> list[Decision]:
+def _decisions(service: CampaignService, simulated: SimulatedAnnotators, gold: Gold, which: str) -> list[Decision]:
     """What the adjudicator decides who knows what is right."""
     kind = service.kind
     decisions: dict[str, Decision] = {}
@@ -498,8 +500,8 @@ def _decisions(service: CampaignService, made_up: MadeUp, gold: Gold, which: str
     if isinstance(kind, KeyFactValidation):
         for task in service.tasks.work:
             fact = str(task.body["key_fact"])
-            if fact in made_up.key_facts:
-                text = made_up.key_facts[fact]
+            if fact in simulated.key_facts:
+                text = simulated.key_facts[fact]
                 reason = "goes" if text is None else "reads better so"
                 values = {"significant": text is not None, "correct": False, "relevant": True, "why": reason}
                 answer = TaskAnswer(values=values if text is None else {**values, "edit": text}, comment=reason)
