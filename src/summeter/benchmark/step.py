@@ -31,7 +31,7 @@ from summeter._version import __version__
 from summeter.benchmark.sources import read_documents
 from summeter.data.atomic import building, write_lines, write_text
 from summeter.data.dataset import Dataset, load, save
-from summeter.data.folder import file_hash, is_dataset
+from summeter.data.folder import file_hash, hash_differences, is_dataset
 from summeter.data.hub import is_address
 from summeter.data.remote import is_remote
 from summeter.engine.options import Options
@@ -439,10 +439,8 @@ def file_hashes(folder: Path) -> dict[str, str]:
 
 def changed_files(folder: Path, known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The files of a step's folder that differ from the hashes in its manifest, and what happened to each."""
-    there = file_hashes(folder)
-    for name in sorted({*there, *known}):
-        if there.get(name) != known.get(name):
-            yield name, "was removed" if name not in there else "was added" if name not in known else "was changed"
+    for name, what in sorted(hash_differences(known, file_hashes(folder))):
+        yield name, f"was {what}"
 
 
 def _input_hashes(source: str | Path | None, settings: StepSettings) -> dict[str, str]:

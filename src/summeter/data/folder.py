@@ -343,6 +343,13 @@ def file_hash(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
+def hash_differences(known: Mapping[str, str], there: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The names of files whose hash is not the known one, each with what happened: "removed", "added" or "changed"."""
+    for name in [*known, *(name for name in there if name not in known)]:
+        if there.get(name) != known.get(name):
+            yield name, "removed" if name not in there else "added" if name not in known else "changed"
+
+
 def _own(folder: Path, place: str, names: Iterable[str]) -> set[str]:
     """The names in a place of a folder that are files of its dataset."""
     if Path(place) == folder:
@@ -375,13 +382,8 @@ def _card(folder: Path) -> Card:
 def _verify(folder: Path, card: Card, names: list[str]) -> None:
     faults = Faults(str(folder))
     accept = f"to keep the change, check it and seal it: summeter data import {folder} -o {folder} --force"
-    for name, known in card.files.items():
-        changed = name in names and file_hash(folder / name) != known
-        if name not in names or changed:
-            faults.add(None, name, f"{'was changed' if changed else 'was removed'} after import; {accept}")
-    for name in names:
-        if name not in card.files:
-            faults.add(None, name, f"was added after import; {accept}")
+    for name, what in hash_differences(card.files, {name: file_hash(folder / name) for name in names}):
+        faults.add(None, name, f"was {what} after import; {accept}")
     faults.stop()
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from summeter.data.atomic import write_text
-from summeter.data.folder import CARD, check_intact, file_hash, is_dataset
+from summeter.data.folder import CARD, check_intact, file_hash, hash_differences, is_dataset
 from summeter.records import Fault, InputError, SummeterError
 from summeter.runs.batches import BATCHES
 from summeter.runs.calls import CallStore
@@ -122,13 +122,13 @@ def _recorded(folder: Path) -> dict[str, Any] | None:
 
 def _compared(folder: Path, recorded: Mapping[str, str], there: Mapping[str, str], again: str) -> Iterator[Fault]:
     """What differs between the recorded hashes of files, by name, and those that are `there`."""
-    for name, known in recorded.items():
-        if name not in there:
-            yield Fault(str(folder / name), None, None, f"is missing; {again}")
-        elif there[name] != known:
-            yield Fault(str(folder / name), None, None, f"is not as it was when the run ended; {again}")
-    for name in there.keys() - recorded.keys():
-        yield Fault(str(folder / name), None, None, "was added after the run had ended; take it out")
+    messages = {
+        "removed": f"is missing; {again}",
+        "changed": f"is not as it was when the run ended; {again}",
+        "added": "was added after the run had ended; take it out",
+    }
+    for name, what in hash_differences(recorded, there):
+        yield Fault(str(folder / name), None, None, messages[what])
 
 
 def _added(folder: Path) -> Iterator[Fault]:
