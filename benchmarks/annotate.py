@@ -33,12 +33,14 @@ from typing import Any
 
 import aiohttp
 
+from summeter.annotate.campaign.answer import TaskAnswer
 from summeter.annotate.campaign.build import build
 from summeter.annotate.campaign.folder import CampaignFolder
 from summeter.annotate.campaign.service import CampaignService
 from summeter.annotate.tasks.task import Task
 
 WORDS = ("the", "council", "bridge", "river", "repair", "plan", "cost", "spring", "budget", "vote", "mayor", "street")
+ASPECTS = ["coherence", "coverage"]
 EVERY_ANSWER, EVERY_PAGE = 2.0, 10.0
 AT_ONCE = 40
 WRITES = (
@@ -133,9 +135,9 @@ class Load:
                 if time.monotonic() >= self.until:
                     return
                 number += 1
-                answer = {"label": "supported", "error_types": []}
+                answer: dict[str, Any] = {"values": {"label": "supported"}}
                 if rng.random() < 0.5:
-                    answer = {"label": "not_supported", "error_types": [task["body"]["error_types"][0]["name"]]}
+                    answer = {"values": {"label": "not_supported", "error_types": ["entity error"]}}
                 body = {"answer_id": f"{self.mark}-{number:08d}", "task": task["id"], "answer": answer, "seconds": 2.0}
                 await self.ask(http, "POST", "/api/answers", json=body, headers=head)
             await self.ask(http, "POST", "/api/batch/finish", json={}, headers=head)
@@ -200,7 +202,7 @@ def rated(folder: Path, pages: int) -> Path:
     (folder / "data.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     accounts = [f"p{index}" for index in range(people)]
     plan = {"name": "rated", "kind": "rating", "data": "data.jsonl", "answers_per_item": overlap,
-            "aspects": ["coherence", "coverage"], "platform": {"name": "local", "accounts": accounts}}  # fmt: skip
+            "aspects": ASPECTS, "platform": {"name": "local", "accounts": accounts}}  # fmt: skip
     (folder / "plan.yaml").write_text(json.dumps(plan), encoding="utf-8")
     with CampaignService(CampaignFolder(build(folder / "plan.yaml", folder / "campaign"))) as service:
         places = (
@@ -225,12 +227,12 @@ def answer_all(turn: Any, service: CampaignService, who: str, tasks: list[Task],
         for task in batch:
             right = random.Random(task.key)
             cells = {
-                system: {name: rng.choice((right.randint(1, 5),) * 3 + (2, 4)) for name in task.names("aspects")}
+                system: {name: rng.choice((right.randint(1, 5),) * 3 + (2, 4)) for name in ASPECTS}
                 for system in task.systems
             }
-            answer = {"ratings": cells, "best": task.systems[0], "machine": None, "comment": None}
+            answer = TaskAnswer(values={"best": task.systems[0]}, summaries=cells)
             passed = service.kind.passed(task, answer) if task.role == "check" else None
-            data = {"answer": answer, "seconds": rng.uniform(5, 60), "client_at": turn.now, "passed": passed}
+            data = {"answer": answer.to_json(), "seconds": rng.uniform(5, 60), "client_at": turn.now, "passed": passed}
             turn.emit("opened", who, task=task.key, batch=number)
             turn.emit("answered", who, task=task.key, batch=number, token=f"{number}-{task.key}", data=data)
         turn.emit("finished", who, batch=number, data={"by": "annotator"})

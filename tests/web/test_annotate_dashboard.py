@@ -173,7 +173,7 @@ def test_an_annotator_in_full(site: Any, visit: Any, shot: Any, axe: Any) -> Non
     expect(answers).to_have_count(6)
     board.get_by_role("link", name="Others differ").press("Enter")
     expect(answers).to_have_count(1)
-    expect(answers).to_contain_text("not supported (entity error)")
+    expect(answers).to_contain_text("entity error")
     expect(answers).to_contain_text("0 of 1 the same")
     board.get_by_role("link", name="Failed checks").click()
     expect(answers).to_contain_text("check failed")
