@@ -347,10 +347,12 @@ class TaskType(ABC):
     def _judgments(
         self, questions: Sequence[Question], task: Task, answer: Answer, reason: str | None
     ) -> Iterator[Judgment]:
-        exported = {question.name for question in questions if question.signature is not None}
-        for system, question, value in self.answers_of(task, answer.answer):
-            if question.name in exported:
-                yield from question.judgments(value, self._target(task, system), task, answer.annotator, reason)
+        exported = [question for question in questions if question.signature is not None]
+        for system, _ in self.scopes(task.systems) if exported else ():
+            target, values = self._target(task, system), values_of(answer.answer, system)
+            for question in exported:
+                if question.name in values and question.each_summary == (system is not None):
+                    yield from question.judgments(values[question.name], target, task, answer.annotator, reason)
 
     def _target(self, task: Task, system: str | None) -> Target:
         return task.target(self.unit) if system is None else task.target(system=system)
