@@ -106,7 +106,10 @@ export class Form {
     const cards = this.ofSummary.length ? task.body.summaries.map((summary) => card(summary, "data-subject", fieldsOf(summary.id, this.ofSummary))) : [];
     this.verdict = shown && this.machine(task, shown, page, settle);
     const fields = fieldsOf(null, this.ofTask);
-    const root = el("div", null, count, ...(this.script?.shown?.(task) ?? this.texts(task)), ...cards, this.verdict?.node, ...fields, comment(state, page.changed));
+    // A task type that asks for a text of any answer asks for no comment besides.
+    const free = this.ofTask.some(({ type, own, when }) => type === "text" && !own && !when.length);
+    const texts = this.script?.shown?.(task) ?? this.texts(task);
+    const root = el("div", null, count, ...texts, ...cards, this.verdict?.node, ...fields, free ? null : comment(state, page.changed));
     settle();
     return root;
   }
