@@ -187,6 +187,16 @@ class Side:
         """What stands for a share of a whole."""
         return shares(self.text)
 
+    @cached_property
+    def number_keys(self) -> frozenset[str]:
+        """The keys of the numbers."""
+        return frozenset(word.key for _, word, _ in self.numbered)
+
+    @cached_property
+    def number_edges(self) -> frozenset[int]:
+        """Where numbers start and end."""
+        return frozenset(edge for _, word, _ in self.numbered for edge in (word.start, word.end))
+
     def quote(self, first: Word, last: Word | None = None) -> str:
         """A stretch of the text as written."""
         return shown(self.text, first.start, (last or first).end)
@@ -342,8 +352,7 @@ def _in_other_form(scene: Scene, number: Number) -> bool:
     """Whether the value stands in words that the comparison does not know: twice, eighth, 340m, two in five."""
     evidence, written = scene.evidence, scene.claim.text[number.start : number.end]
     # 3-2: a number that a hyphen joins to another is part of a score.
-    edges = {edge for _, word, _ in scene.claim.numbered for edge in (word.start, word.end)}
-    of_score = not edges.isdisjoint((number.start - 1, number.end + 1))
+    of_score = not scene.claim.number_edges.isdisjoint((number.start - 1, number.end + 1))
     others = _other_words().get(number.value, ()) if number.kind == "plain" and not of_score else ()
     if any(key in evidence.places for key in others):
         return True
@@ -403,7 +412,7 @@ def _nearest(scene: Scene, at: int) -> Number | None:
                 side.numbered,
                 key=lambda found: (
                     -len(beside & _beside(side, found[0])),
-                    any(found[1].key == word.key for _, word, _ in scene.claim.numbered),
+                    found[1].key in scene.claim.number_keys,
                     found[2].kind != number.kind,
                     abs(found[2].value - number.value),
                 ),
@@ -698,12 +707,10 @@ def _unjoined(scene: Scene) -> str:
     lines = [[word.key for word in scene.part(i, i + 1).words] for i in range(*scene.measured.best)]
     for left, right in pairwise(content):
         near = (
-            abs(here - there) <= _NEAR
+            right.key in line[max(0, at - _NEAR) : at + _NEAR + 1]
             for line in lines
-            for here, key in enumerate(line)
+            for at, key in enumerate(line)
             if key == left.key
-            for there, other in enumerate(line)
-            if other == right.key
         )
         if left.key != right.key and not any(near):
             quotes = f"'{scene.claim.quote(left)}' and '{scene.claim.quote(right)}' stand in the {scene.named}"
