@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import typer
 from engine.judges import rows
 from engine.llm import answer
 from models.server import Call, StubServer, fail, ok
 
-from summeter.cli.main import COMMANDS, main
+from summeter.cli.main import COMMANDS, app, main
 
 
 class Ended(NamedTuple):
@@ -270,7 +271,7 @@ def test_importing_and_the_overview_load_nothing_heavy(what: str) -> None:
     code = f"""
 import sys
 import summeter
-from summeter.cli.main import COMMANDS, main
+from summeter.cli.main import COMMANDS, app, main
 try:
     {what}
 except SystemExit:
@@ -287,6 +288,17 @@ def test_every_command_of_the_overview_is_there(command: Command) -> None:
     for name, (_, about) in COMMANDS.items():
         assert about in listed
         assert command(name, "--help").out.startswith("Usage: summeter " + name)
+
+
+def test_help_says_what_every_command_does() -> None:
+    def without(group: Any, name: str) -> list[str]:
+        if not hasattr(group, "commands"):
+            return [] if group.help else [name]
+        context = typer.Context(group)
+        return [each for one in group.list_commands(context)
+                for each in without(group.get_command(context, one), f"{name} {one}")]  # fmt: skip
+
+    assert without(typer.main.get_command(app), "summeter") == []
 
 
 def test_an_unknown_command_names_the_nearest(command: Command) -> None:

@@ -102,7 +102,7 @@ class ModelSettings(StepSettings):
     temperature: float | None = Field(0.0, ge=0, le=10, description="Sampling temperature.")
     max_reply: int | None = Field(None, ge=1, description="Longest reply, in tokens.")
     concurrency: int = Field(16, ge=1, description="Documents at a time.")
-    timeout: float = Field(120.0, gt=0, description="Seconds a call may take in all.")
+    timeout: float = Field(120.0, gt=0, description="Timeout of a call, in seconds.")
     base_url: str | None = Field(None, repr=False, description="Address of an endpoint.")
 
     def asked_models(self) -> Iterable[str]:

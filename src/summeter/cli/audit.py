@@ -1,4 +1,4 @@
-"""`summeter audit`: what a judge does when the text it judges speaks to it."""
+"""`summeter audit`: test judges against prompt injection."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def injection(
     as_json: AsJson = False,
     **options: Any,
 ) -> None:
-    """Put texts that command the judge into summaries and documents of DATA; print how many verdicts they turn."""
+    """Add instructions to the judge to summaries and documents of DATA; print how many verdicts change."""
     from summeter.audit import injection as audit
     from summeter.audit import read_attacks
     from summeter.engine.progress import progress

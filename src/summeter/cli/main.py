@@ -21,22 +21,22 @@ from summeter.printable import printable
 COMMANDS = {
     "demo": ("score:demo", "Score the bundled example; ends with a report."),
     "score": ("score:score", "Judge every summary in DATA."),
-    "rescore": ("reports:rescore", "Rebuild a run's views; asks no model."),
-    "report": ("reports:report", "Draw one HTML page of runs and studies."),
-    "gate": ("reports:gate", "Exit with 3 where a mean is under its bound."),
+    "rescore": ("reports:rescore", "Rebuild a run's scores and report."),
+    "report": ("reports:report", "Write an HTML page of runs and studies."),
+    "gate": ("reports:gate", "Exit with 3 where a mean is below its bound."),
     "list": ("show:list_", "List evaluators, models, presets, aspects."),
-    "doctor": ("show:doctor", "Say what works here, and what adds the rest."),
-    "data": ("data:app", "Look at data, check it, keep it as a folder."),
-    "models": ("models:app", "Make released checkpoints into local models."),
-    "runs": ("runs:app", "See what lies in runs; verify, merge, export, remove."),
+    "doctor": ("show:doctor", "Show what works here, and how to add the rest."),
+    "data": ("data:app", "Check, show, convert, split and sample data."),
+    "models": ("models:app", "Convert released checkpoints to local models."),
+    "runs": ("runs:app", "List, verify, merge, export and remove runs."),
     "batches": ("batches:app", "List and cancel pending batches."),
-    "outputs": ("outputs:app", "Bring in outputs of earlier experiments."),
-    "annotate": ("annotate:app", "Have people judge summaries; lose no answer."),
-    "meta": ("meta:app", "Judge the judges: runs against people."),
-    "advise": ("advise:command", "Say which judge suits your data, and why."),
-    "bench": ("bench:app", "Build a benchmark of summaries, or run one."),
+    "outputs": ("outputs:app", "Import outputs of earlier experiments."),
+    "annotate": ("annotate:app", "Run annotation campaigns."),
+    "meta": ("meta:app", "Measure how far judges can be trusted."),
+    "advise": ("advise:command", "Recommend a judge for your data."),
+    "bench": ("bench:app", "Build a benchmark, or run a published one."),
     "train": ("train:train", "Train a judge on people's labels."),
-    "audit": ("audit:app", "Try what a judge withstands."),
+    "audit": ("audit:app", "Test a judge against prompt injection."),
 }
 """Name -> where its command or group is ("module:name" in this package), and what the overview says of it."""
 
@@ -74,7 +74,7 @@ class LazyGroup(TyperGroup):
 
 app = typer.Typer(
     name="summeter", cls=LazyGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False,
-    rich_markup_mode=None, help="Measure summaries, sentence by sentence and key fact by key fact.",
+    rich_markup_mode=None, help="Evaluate summaries, and check how far to trust the evaluator.",
     epilog="Exit codes: 0 ok, 1 internal error, 2 usage or bad input, 3 gate failed, 4 coverage too low, "
            "130 interrupted and resumable.",
 )  # fmt: skip

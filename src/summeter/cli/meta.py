@@ -33,7 +33,7 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.callback()
 def _group() -> None:
-    """Judge the judges: studies of runs against people. Reads judgments only; calls no model."""
+    """Compare judges with people. Reads judgments only; calls no model."""
 
 
 for _study in STUDIES.values():

@@ -77,7 +77,7 @@ def info(run: OldRun, as_json: AsJson = False) -> None:
 
 @app.command()
 def verify(run: OldRun, as_json: AsJson = False) -> None:
-    """Hold RUN against the checksums recorded when it ended. Exit with 2 where a file is damaged, missing or new."""
+    """Compare RUN with the checksums recorded when it ended. Exit with 2 where a file is damaged, missing or new."""
     from summeter.records import InputError
     from summeter.runs.seals import verify as check
 

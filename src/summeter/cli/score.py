@@ -37,7 +37,7 @@ Models = Annotated[
 ]
 Output = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="RUN", help="The run's folder; default runs/NAME-OF-DATA. "
-                              "A run that is there already is carried on.")
+                              "An existing run is resumed.")
 ]  # fmt: skip
 Replay = Annotated[
     Path | None,
@@ -75,7 +75,7 @@ def score(
     gpus_per_worker: GpusPerWorker = None,
     **options: Any,
 ) -> None:
-    """Judge every summary in DATA; write RUN, its scores and its report. The same command carries on a broken run."""
+    """Judge every summary in DATA; write RUN, its scores and its report. The same command resumes it."""
     from summeter.engine.api import evaluate
     from summeter.engine.progress import progress
     from summeter.engine.roles import check_roles

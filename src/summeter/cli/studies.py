@@ -167,7 +167,8 @@ def study_command(
         COMMANDS.update(dict.fromkeys(studies, name or entries[0].name))
         command.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]  # typer reads it
         command.__annotations__ = {key: parameter.annotation for key, parameter in parameters.items()}
-        app.command(name or entries[0].name, help=function.__doc__ if name else entries[0].about)(command)
+        command.__doc__ = function.__doc__ if name else entries[0].about
+        app.command(name or entries[0].name)(command)
         return function
 
     return register

@@ -19,7 +19,7 @@ def train(
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress, no figures.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train what CONFIG describes and write FOLDER. The same command carries on an interrupted training."""
+    """Train what CONFIG describes and write FOLDER. The same command resumes an interrupted training."""
     import json
 
     from summeter.engine.progress import progress

@@ -33,12 +33,15 @@ class Options(Record):
     )
     max_reply: int | None = Field(default=None, ge=1, description="Longest reply, in tokens.")
     repeats: int = Field(
-        default=1, ge=1, le=100, description="Ask every LLM evaluator so often, and say how far it agrees with itself."
+        default=1,
+        ge=1,
+        le=100,
+        description="Number of times that every LLM evaluator is asked, to measure how far it agrees with itself.",
     )
     concurrency: int = Field(default=16, ge=1, description="Calls (and documents) at a time.")
     rpm: float | None = Field(default=None, ge=1, description="Requests a minute, for each endpoint.")
     tpm: float | None = Field(default=None, ge=1, description="Tokens a minute, for each endpoint.")
-    timeout: float = Field(default=120.0, gt=0, description="Seconds a call may take in all.")
+    timeout: float = Field(default=120.0, gt=0, description="Timeout of a call, in seconds.")
     item_timeout: float | None = Field(
         default=None, gt=0, description="Seconds one summary may take an evaluator, retries included."
     )
@@ -46,18 +49,20 @@ class Options(Record):
     max_cost: float | None = Field(
         default=None,
         gt=0,
-        description="Stop before the call that would take the run past so many US dollars; it can be carried on.",
+        description="Budget in US dollars: the run stops before the call that would exceed it, and can be resumed.",
     )
     max_tokens: int | None = Field(
         default=None,
         ge=1,
-        description="Stop before the call that would take the run past so many tokens; it can be carried on.",
+        description="Budget in tokens: the run stops before the call that would exceed it, and can be resumed.",
     )
-    prices: str | None = Field(default=None, description="Your own prices (a YAML file), before those that come along.")
+    prices: str | None = Field(
+        default=None, description="Your own prices (a YAML file), which take precedence over the bundled ones."
+    )
     base_url: str | None = Field(
         default=None,
         repr=False,
-        description="Address of an endpoint; commas part several servers of one model, which share its calls.",
+        description="Address of an endpoint; several servers of one model, separated by commas, share its calls.",
     )
     context: dict[str, Annotated[int, Field(ge=1)]] = Field(
         default_factory=dict,
