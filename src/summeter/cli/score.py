@@ -75,7 +75,7 @@ def score(
     gpus_per_worker: GpusPerWorker = None,
     **options: Any,
 ) -> None:
-    """Judge every summary in DATA; write RUN, its scores and its report. The same command resumes it."""
+    """Judge every summary in DATA; write RUN, its scores and its report. The same command resumes the run."""
     from summeter.engine.api import evaluate
     from summeter.engine.progress import progress
     from summeter.engine.roles import check_roles
