@@ -55,8 +55,11 @@ export class Spans {
     return this.points.slice(start, end);
   }
 
+  // A mark that is not complete is open, to go on with it.
   set(value) {
-    Object.assign(this, { value, open: null });
+    this.value = value;
+    const at = this.incomplete();
+    this.open = at < 0 ? null : at;
     this.redraw();
   }
 
@@ -150,8 +153,12 @@ export class Spans {
     return [{ keys: [], shown: ["←", "→", "Shift", "Enter"], does: t("keys.mark"), act: () => false }];
   }
 
+  incomplete() {
+    return this.spans.findIndex((span) => !span.kind || (this.several && !span.category));
+  }
+
   lacks() {
-    const at = this.spans.findIndex((span) => !span.kind || (this.several && !span.category));
+    const at = this.incomplete();
     if (at >= 0) {
       const item = this.list.children[at];
       const message = this.several ? t("spans.need_category", { which: which(at) }) : t("spans.need_kind", { which: which(at) });
