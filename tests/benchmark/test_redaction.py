@@ -597,7 +597,9 @@ class TestLeaks:
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Presidio, "__call__", recognize)
-            patch.setattr(RedactSettings, "packages", lambda _: ())  # Presidio need not be here
+            # Presidio need not be here.
+            patch.setattr(RedactSettings, "packages", lambda _: ())
+            patch.setattr("summeter.benchmark.redaction.step.PACKAGES", ())
             redacted(tmp_path, load([row]), sources=[], recognizer="presidio")
         rows = [json.loads(line) for line in (tmp_path / "out" / "leaks.jsonl").read_text("utf-8").splitlines()]
         assert [(row["kind"], row["text"]) for row in rows] == [("number", "1e-07"), ("number", "-5")]
