@@ -268,7 +268,7 @@ def complete(page: Any) -> None:
     """Any answer that can be sent. A task is drawn, and follows each click, in one go."""
     task(page)
     for _ in range(3):
-        for group in page.locator("form fieldset:visible").all():
+        for group in page.locator("form fieldset:visible:has(input[type=radio], input[type=checkbox])").all():
             if group.locator("input:checked").count() == 0:
                 group.locator("label").last.click()
 
