@@ -92,3 +92,10 @@ def test_a_replay_with_a_model_repeats_that_models_judge_alone() -> None:
     assert command("score", "rows.jsonl", "-m", MODELS[1], "--replay", "run", "-o", "large") == 0
     assert Run("large").manifest.judges == Run("run").manifest.judges[1:]
     assert {row.model for row in Run("large").judgments()} == {MODELS[1]}
+
+
+def test_a_replay_of_data_that_were_not_judged_is_bad_input() -> None:
+    with StubServer(behave) as server:
+        assert command("score", "rows.jsonl", "-e", "rts", "-m", MODELS[0], "--base-url", server.url, "-o", "run") == 0
+    Path("more.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(3)))
+    assert command("score", "more.jsonl", "--replay", "run", "-o", "again") == 2

@@ -15,7 +15,7 @@ SummeterError                 exit 1
 |  |- UnreachableError        exit 2   no server answers at the address; ends the run, which can be carried on
 |  |- CapabilityError                  the endpoint lacks something that was asked for
 |  |- ContextError                     the prompt is longer than the model reads
-|  `- ReplayMiss                       the recorded run holds no such call
+|  `- ReplayMiss             exit 2   the recorded run holds no such call
 `- ReplyError                          a model answered, but not usably; becomes a status, never a number
 """
 
@@ -249,6 +249,8 @@ class ContextError(ModelError):
 
 class ReplayMiss(ModelError):
     """A replayed run asks for a call that was never recorded."""
+
+    exit_code: ClassVar[int] = 2
 
 
 ReplyFault = Literal["no_json", "meaningless", "wrong_count", "ambiguous", "truncated", "refused"]
