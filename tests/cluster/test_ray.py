@@ -109,7 +109,8 @@ def test_a_command_that_ends_takes_its_tasks_along(tmp_path: Path, nodes: Any, s
         child.send_signal(sent)
         child.communicate(timeout=60)
     count = wait_until_calm(tmp_path)
-    assert 8 < count < 60  # nobody judges any more
+    # Nobody judges any more. Two workers: the document before d8 may not have begun.
+    assert 8 <= count < 60
     if sent == signal.SIGINT:
         assert Run(tmp_path / "run").manifest.status == "interrupted"
     subprocess.run(command, env=env, check=True, capture_output=True, timeout=120)
