@@ -49,7 +49,7 @@ def test_it_trains_writes_and_says_how_good(tmp_path: Path, capsys: pytest.Captu
     assert f"written to {tmp_path / 'judge'}" in shown.err
     assert {"README.md", "card.json"} <= {file.name for file in (tmp_path / "judge").iterdir()}
     assert ran("train", str(tmp_path / "judge.yaml"), "-o", str(tmp_path / "judge")) == 2
-    assert "--force" in capsys.readouterr().err
+    assert "choose another folder, or replace it with --force" in capsys.readouterr().err
     assert ran("train", str(tmp_path / "judge.yaml"), "-o", str(tmp_path / "judge"), "--force", "--json") == 0
     card = json.loads(capsys.readouterr().out)["card"]
     assert card["kind"] == "fused"

@@ -18,7 +18,7 @@ from neural import checkpoints
 from neural.asking import ask
 from neural.asking import network as network_of
 
-from summeter.models.local.load import identify
+from summeter.models.local.load import identify, local_network
 from summeter.models.local.loaded_model import LoadedModel, open_model
 from summeter.models.local.tokens import load_tokens
 from summeter.models.networks import (
@@ -175,6 +175,25 @@ def test_relative_positions_read_further_and_absolute_ones_do_not(folders: Path)
     assert classify(folders / "roberta", "[max_tokens=128]", given=long).shape == (1, 3)
     with pytest.raises(UsageError, match="positions for 128 tokens only"):
         classify(folders / "roberta", "[max_tokens=129]")
+
+
+def test_memory_that_ends_halves_the_batch(folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    model = opened(folders / "bert")
+    real, sizes = model.backend.logits, []
+
+    def small(ids: Any, mask: Any, segments: Any) -> Any:
+        sizes.append(len(ids))
+        if len(ids) > 2:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return real(ids, mask, segments)
+
+    monkeypatch.setattr(model.backend, "logits", small)
+    made = np.array(asyncio.run(entailments(local_network(model), pairs())))
+    monkeypatch.undo()
+    assert max(sizes) > 2
+    assert np.abs(made - classify(folders / "bert")).max() < 1e-5
 
 
 def test_one_set_of_weights_is_loaded_once(folders: Path) -> None:

@@ -62,6 +62,11 @@ def said(values: Mapping[str, Mapping[str, float]]) -> str:
     return leading(table(values), COLUMN, "j")
 
 
+def test_equal_systems_are_hardly_ever_told_apart(benchmark: ModuleType) -> None:
+    assert benchmark.claims(300, 2) <= 0.06 * 300 + 8  # 5 % and two standard deviations
+    assert benchmark.claims(4, 25) <= 1
+
+
 def test_a_clear_difference_is_claimed_with_its_interval_and_p() -> None:
     birch = {name: value + (0.02 if place % 2 else -0.02) for place, (name, value) in enumerate(line(0.5, 12).items())}
     told = said({"aster": line(0.9, 12), "birch": birch})
