@@ -87,6 +87,13 @@ def test_alpha_of_krippendorffs_example(level: str, published: float) -> None:
     assert (got.n, got.missing, got.details["votes"], got.details["raters"]) == (11, 1, 40, 4)
 
 
+def test_nominal_alpha_by_hand() -> None:
+    # Example C: 40 pairable votes, n_c = 9, 13, 10, 5, 3, agreeing coincidences 7, 10, 8, 4, 3.
+    agreeing, chance = 7 + 10 + 8 + 4 + 3, 9 * 8 + 13 * 12 + 10 * 9 + 5 * 4 + 3 * 2
+    want = (39 * agreeing - chance) / (40 * 39 - chance)
+    assert krippendorff_alpha(KRIPPENDORFF).value == pytest.approx(want, abs=1e-15)
+
+
 def test_binary_alpha_by_hand() -> None:
     # Example A: ten units, two observers, four disagreements among 14 zeros and 6 ones: 1 - 19 * 4 / (14 * 6).
     meg, owen = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]

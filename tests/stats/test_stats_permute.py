@@ -17,6 +17,12 @@ def compared(a: Values, b: Values, permutations: int = 10_000, seed: int = 0) ->
     return pair
 
 
+def test_exact_by_hand() -> None:
+    # Differences 1, 2: flips give sums 3, 1, -1, -3; two of four reach 3.
+    got = compared([2, 4], [1, 2])
+    assert (got.difference, got.p, got.method) == (1.5, 0.5, "paired permutation, exact, 4 flips")
+
+
 @given(st.lists(st.integers(-3, 3), min_size=1, max_size=7))
 @settings(max_examples=50, deadline=None)
 def test_exact_is_the_full_enumeration(differences: list[int]) -> None:
