@@ -249,3 +249,17 @@ def test_a_draw_without_documents_of_a_pair_is_no_disagreement() -> None:
     for name, right in (("all", 3.0), ("chain", 2.0)):
         row = counts(study, name)
         assert (row.value, row.low, row.high) == (right, right, right)
+
+
+def test_best_rates_by_hand() -> None:
+    study = prefer(judge({**SAID, "d4": (1, None, None)}), gold(), resamples=100)
+    sound(study)
+    # The judge: A wins d1 and shares d3 with B; B wins d2; d4 has one score only.
+    found = {row.system: (row.value, row.n, row.missing) for row in study.where(study="best_rate", judge="j")}
+    assert found == {"A": (0.5, 3, 1), "B": (0.5, 3, 1), "C": (0.0, 3, 1)}
+
+
+def test_both_exactly_half_is_agreement() -> None:
+    even = {"d1": (2, 1, 0), "d2": (1, 2, 0)}
+    row = prefer(judge(even), gold(even), resamples=0).one(pair="A-B", statistic="points")
+    assert (row.value, row.details["agree"]) == (1.0, True)

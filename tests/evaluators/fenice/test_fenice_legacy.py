@@ -88,6 +88,16 @@ class TestLevels:
         assert cut(one(dict.fromkeys([window(1), window(0), SOURCE.text], same))) == [window(0)]
         assert cut(one({SOURCE.text: same})) == [SOURCE.text]
 
+    def test_coreference_wins_over_a_window_that_is_only_as_good_and_loses_to_a_sentence_as_good(self) -> None:
+        source = document("Ana came.", "She won.", *SENTENCES[:4])
+        wide = " ".join(source.sentence_texts[:5])
+        evaluator, same = fenice(variant="legacy", coref=True), (0.7, 0.1, 0.2)
+        rows = {"She won.": (0.5, 0.2, 0.3), "Ana won.": same, wide: same, source.text: same}
+        found = one(rows, evaluator, source, coref=table_coreference(["Ana", "She"]))
+        assert [span.cut(source.text) for span in found.evidence] == ["She won.", "Ana"]
+        found = one({**rows, "She won.": same}, evaluator, source, coref=table_coreference(["Ana", "She"]))
+        assert [span.cut(source.text) for span in found.evidence] == ["She won."]
+
     def test_a_stride_above_1_may_lose_the_tail(self) -> None:
         many = document(*(f"Number {at} is here." for at in range(12)))
         nli = table_nli()

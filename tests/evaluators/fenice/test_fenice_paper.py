@@ -127,6 +127,11 @@ class TestCoreference:
             f"\"{CLAIM}\" is supported by sentence 2 (of 2) with 'She' read as 'Simone Biles': score .95"
         )
 
+    def test_it_is_tried_on_the_best_sentence_alone_and_never_makes_it_worse(self) -> None:
+        table = {"She won gold.": (0.9, 0.1, 0.0), "Simone Biles won gold.": (0.2, 0.8, 0.0)}
+        found = one(table, fenice(coref=True), BILES, coref=table_coreference(["Simone Biles", "She"]))
+        assert (found.value, cut(found, BILES)) == (pytest.approx(0.9), ["She won gold."])
+
     def test_one_mention_at_a_time_is_replaced_and_never_two_of_two_clusters(self) -> None:
         source = document("Ana met Bo.", "She saw him there.")
         claim = "Ana saw Bo there."

@@ -117,6 +117,13 @@ class TestSentences:
 
 
 class TestLayersAndBaselines:
+    def test_the_published_layer_is_asked_for(self) -> None:
+        for evaluator, layer in ((BertScore(), LAYERS["roberta-base"]), (BertScore(layer=3), 3)):
+            encoder = word_encoder()
+            judge(evaluator, encoder=encoder)
+            assert {one.layer for one in encoder.asked} == {layer}
+        assert LAYERS["roberta-base"] == 10
+
     def test_baselines_stretch_each_measure_with_its_own(self) -> None:
         # (.9 - .8) / (1 - .8) = .5; (.9 - .6) / .4 = .75; (.9 - .5) / .5 = .8
         assert Baseline(0.8, 0.6, 0.5).rescaled((0.9, 0.9, 0.9)) == pytest.approx((0.5, 0.75, 0.8))

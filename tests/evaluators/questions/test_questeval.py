@@ -187,3 +187,10 @@ def test_sentences_end_before_the_first_word_behind_a_stop() -> None:
     assert [span.text for span in spans] == ['He won?! "', 'Yes."', "So.", "It was 3."]
     assert _first_sentences("", [], 5) == []
     assert _first_sentences("a", [Word("a", 0, "ROOT")], 5) == [TextSpan("a", 0, 1)]
+
+
+def test_the_papers_score_is_zero_where_both_directions_are() -> None:
+    asked = Asked(TextSpan("Bo", 0, 2), "Who?", "Ada", 0.0, 0.0, 0.9)
+    formula = Formula(("f1",), ("answerability",), normalized=True, harmonic=True)
+    assert formula.score(Compared("source", (asked,), (asked,))) == 0.0
+    assert formula.score(Compared("source", (asked,), ())) is None
