@@ -16,7 +16,7 @@ from summeter.meta.measure import estimate, measure
 from summeter.meta.results import resampling
 from summeter.meta.sample import Rater, Sample, Units
 from summeter.scoring.table import Categorical, JudgmentTable
-from summeter.stats import Measured
+from summeter.stats import Measurement
 from summeter.stats.base import Floats, Ints
 
 JUDGED = {f"d{i}": {"A": float(i), "B": float(6 - i), "C": float(i * i % 7)} for i in range(6)}
@@ -31,7 +31,7 @@ def both() -> Sample:
     return Sample.join([judge.scores(judge.questions()[0], Level.SUMMARY), gold])
 
 
-def mean_gap(sample: Sample, clusters: Ints) -> Measured:
+def mean_gap(sample: Sample, clusters: Ints) -> Measurement:
     """How much higher the judge is than people, in the mean."""
     gaps = sample.x - sample.y
     sums = np.stack([np.bincount(clusters, weights=side) for side in (gaps, np.ones(len(gaps)))], axis=1)
@@ -40,7 +40,7 @@ def mean_gap(sample: Sample, clusters: Ints) -> Measured:
         total, n = (weights @ sums).T
         return np.asarray(total / n)
 
-    return Measured(float(gaps.mean()), len(gaps), weighted=weighted)
+    return Measurement(float(gaps.mean()), len(gaps), weighted=weighted)
 
 
 class TestANewStatistic:

@@ -49,7 +49,7 @@ from summeter.runs.calls import CallStore
 from summeter.runs.run import CALLS, RunFolder
 from summeter.scoring import COMPOSITE
 from summeter.scoring.table import Question
-from summeter.stats import FEWEST, Estimate, PairDifference
+from summeter.stats import MIN_DOCUMENTS, Estimate, PairDifference
 from summeter.stats.resample import Resampling
 from summeter.tables import Column, Table, number, plain
 from summeter.tables import interval as shown_interval
@@ -82,8 +82,8 @@ class Candidate(NamedTuple):
         shown = agreement(
             self.statistic, own.value, own.low, own.high, verdict=self.verdict, n=own.n, level=str(self.pairs.level)
         )
-        few = f"; {own.clusters} labelled document{'s' * (own.clusters != 1)}, fewer than {FEWEST}"
-        return shown + (few if own.clusters < FEWEST else "")
+        few = f"; {own.clusters} labelled document{'s' * (own.clusters != 1)}, fewer than {MIN_DOCUMENTS}"
+        return shown + (few if own.clusters < MIN_DOCUMENTS else "")
 
     def fields(self) -> dict[str, Any]:
         """What names it in a row."""

@@ -20,7 +20,7 @@ from summeter.records import error_types
 from summeter.records.taxonomy import SEPARATOR
 from summeter.stats import (
     Bootstrap,
-    Measured,
+    Measurement,
     MeasurementLevel,
     Model,
     Weights,
@@ -64,7 +64,7 @@ class Statistic:
     """
 
     name: str
-    of: Callable[..., Measured]
+    of: Callable[..., Measurement]
     two: bool = False
     on_scale: bool = False
     named: bool = False
@@ -101,11 +101,11 @@ def scale_of(sample: Sample) -> tuple[float, ...]:
 # ---- two raters ----
 
 
-def _correlation(sample: Sample, clusters: Ints, *, kind: str) -> Measured:
+def _correlation(sample: Sample, clusters: Ints, *, kind: str) -> Measurement:
     got = correlate(sample.x, sample.y, kind)
     of_means = sample.level == Level.SYSTEM and sample.summaries is not None
     weighted = _of_means(sample, clusters, kind) if of_means else correlation_of(sample.x, sample.y, clusters, kind)
-    return Measured(got.value, got.n, p=got.p, reason=got.reason, weighted=weighted, width=len(sample))
+    return Measurement(got.value, got.n, p=got.p, reason=got.reason, weighted=weighted, width=len(sample))
 
 
 def _of_means(sample: Sample, clusters: Ints, kind: str) -> Weighted:
@@ -131,7 +131,7 @@ def _pairwise(
     *,
     calibrate: bool = False,
     within: Average = Average.POOLED,
-) -> Measured:
+) -> Measurement:
     """The share of pairs of units ordered, or tied, as people have them (Deutsch et al., 2023).
 
     Pairs are of all units, or of those within a document or system. The difference of scores that counts as a tie is
@@ -142,7 +142,7 @@ def _pairwise(
     sizes = np.array([sample.n]) if labels is None else np.bincount(labels[sample.kept])
     if int((sizes * (sizes - 1) // 2).sum()) > _MOST_PAIRS:
         reason = f"more than {_MOST_PAIRS:,} pairs; average by document"
-        return Measured(None, sample.n, sample.missing, reason=reason)
+        return Measurement(None, sample.n, sample.missing, reason=reason)
     average = "pooled" if pooled else "group"
     if calibrate:
         got = calibrate_ties(sample.y, sample.x, labels, average)
@@ -165,35 +165,35 @@ def _pairwise(
     return replace(whole, weighted=drawn)
 
 
-def _rate(name: str) -> Callable[..., Measured]:
-    def of(sample: Sample, clusters: Ints) -> Measured:
+def _rate(name: str) -> Callable[..., Measurement]:
+    def of(sample: Sample, clusters: Ints) -> Measurement:
         table = classify(sample.y, sample.x)
         got = getattr(table, name)
         counts = confusion_by_unit(sample.y, sample.x, clusters, int(clusters.max(initial=-1)) + 1)
         details = {key: count for key, count in table.confusion._asdict().items() if key != "missing"}
         drawn = partial(rate_of, name)
-        return Measured(
+        return Measurement(
             got.value, got.n, reason=got.reason, weighted=lambda weights: drawn(weights @ counts), details=details
         )
 
     return of
 
 
-def _auroc(sample: Sample, clusters: Ints) -> Measured:
+def _auroc(sample: Sample, clusters: Ints) -> Measurement:
     got, area = auroc(sample.y, sample.x), Area(sample.y, sample.x, clusters)
-    return Measured(got.value, got.n, reason=got.reason, weighted=area, width=area.width)
+    return Measurement(got.value, got.n, reason=got.reason, weighted=area, width=area.width)
 
 
 # ---- many raters ----
 
 
-def _alpha(sample: Sample, clusters: Ints, *, level: str) -> Measured:
+def _alpha(sample: Sample, clusters: Ints, *, level: str) -> Measurement:
     if level == "ratio" and (sample.value < 0).any():
-        return Measured(None, 0, len(sample), reason="ratio votes must not be negative")
+        return Measurement(None, 0, len(sample), reason="ratio votes must not be negative")
     return krippendorff_alpha(sample.anonymized, level, clusters)
 
 
-def _masi(sample: Sample, clusters: Ints) -> Measured:
+def _masi(sample: Sample, clusters: Ints) -> Measurement:
     sets = [meaning(name, sample.question) for name in sample.names]
     return masi_alpha(
         [[None if np.isnan(code) else sets[int(code)] for code in row] for row in sample.anonymized], clusters
@@ -216,25 +216,25 @@ def voting(sample: Sample) -> Floats:
     return sample.matrix[(~np.isnan(sample.matrix)).any(axis=1)]
 
 
-def _cohen(sample: Sample, clusters: Ints) -> Measured:
+def _cohen(sample: Sample, clusters: Ints) -> Measurement:
     raters = voting(sample)
     kappa = cohen_kappa if len(raters) == 2 else mean_cohen_kappa
     return kappa(raters, scale=scale_of(sample) or None, clusters=clusters)
 
 
-def _ac2(sample: Sample, clusters: Ints, *, weights: str = Weights.QUADRATIC) -> Measured:
+def _ac2(sample: Sample, clusters: Ints, *, weights: str = Weights.QUADRATIC) -> Measurement:
     return _with(gwet_ac2(sample.anonymized, weights, scale_of(sample) or None, clusters), weights=weights)
 
 
-def _icc(sample: Sample, clusters: Ints, *, model: str = Model.ICC2) -> Measured:
+def _icc(sample: Sample, clusters: Ints, *, model: str = Model.ICC2) -> Measurement:
     return _with(icc(sample.anonymized if sample.exchangeable else voting(sample), model, clusters), model=model)
 
 
-def _of_votes(kappa: Callable[..., Measured]) -> Callable[..., Measured]:
+def _of_votes(kappa: Callable[..., Measurement]) -> Callable[..., Measurement]:
     return lambda sample, clusters: kappa(sample.anonymized, scale_of(sample) or None, clusters)
 
 
-def _of_items(of_item: Callable[[Floats], Floats]) -> Callable[..., Measured]:
+def _of_items(of_item: Callable[[Floats], Floats]) -> Callable[..., Measurement]:
     return lambda sample, _: mean_of_items(sample.anonymized, of_item)
 
 
@@ -242,11 +242,11 @@ def _all_alike(votes: Floats) -> Floats:
     return np.asarray(np.nanmax(votes, axis=0) == np.nanmin(votes, axis=0), dtype=np.float64)
 
 
-def _mean_pairwise(kind: str) -> Callable[..., Measured]:
+def _mean_pairwise(kind: str) -> Callable[..., Measurement]:
     return lambda sample, clusters: mean_pairwise(sample.matrix, kind, clusters)
 
 
-def _with(whole: Measured, **details: Any) -> Measured:
+def _with(whole: Measurement, **details: Any) -> Measurement:
     return replace(whole, details={**details, **whole.details})
 
 

@@ -21,7 +21,7 @@ from summeter.meta.selection import groups
 from summeter.stats import (
     Bootstrap,
     Estimate,
-    Measured,
+    Measurement,
     correlate,
     correlation_by_group,
 )
@@ -33,10 +33,10 @@ FEWEST_GROUPS = 3
 """Of fewer groups a correlation says nothing."""
 
 
-def measured(sample: Sample, statistic: Statistic) -> tuple[Measured, Ints]:
+def measured(sample: Sample, statistic: Statistic) -> tuple[Measurement, Ints]:
     """A statistic of all units together, and the cluster (document) of each row that is drawn again."""
     if (why := statistic.unsuited(sample)) is not None:
-        return Measured(None, 0, len(sample), reason=why, details=_raters(sample)), np.zeros(0, np.int64)
+        return Measurement(None, 0, len(sample), reason=why, details=_raters(sample)), np.zeros(0, np.int64)
     used = sample.take(sample.kept) if statistic.two else sample
     if used.level == Level.SYSTEM and used.summaries is not None:
         # Of means of systems the documents are drawn that they are made of.
@@ -98,7 +98,7 @@ def estimate(
     if not values:
         why = f"no {within.value} has a value: {constant} constant, {too_small} too small"
         return replace(undefined(why, sample.n, sample.missing), details=details)
-    whole = Measured(float(np.mean(values)), sample.n, sample.missing, details=details)
+    whole = Measurement(float(np.mean(values)), sample.n, sample.missing, details=details)
     if within is Average.DOCUMENT:
         return replace(whole, rows=np.array(values)).estimate(draws(len(values)))
     if only_significant is not None:

@@ -19,13 +19,13 @@ from itertools import combinations, pairwise
 from summeter.meta.coefficients import STATISTICS
 from summeter.pages.numbers import count
 from summeter.scoring.systems import NEUTRAL, SystemTable
-from summeter.stats import FEWEST, PairDifference, clusters_of_equals, error_to_find, labels_to_find
+from summeter.stats import MIN_DOCUMENTS, PairDifference, clusters_of_equals, error_to_find, labels_to_find
 from summeter.tables import interval, with_interval
 
 BETTER, HIGHER, AGREES_BETTER = "is better than", "is higher than", "agrees better with people than"
 SAME = 1e-9
 """Values no further apart are equal: they differ only by rounding."""
-ENOUGH = f"at least {FEWEST} are needed"
+ENOUGH = f"at least {MIN_DOCUMENTS} are needed"
 NAMED, FEW = 6, 3
 """Number of names that a list shows, and of equal leaders that are named."""
 MOST_NAMED = 8
@@ -164,7 +164,7 @@ class Comparison:
         numbers = clusters_of_equals(list(self.values.values()), claimed, self.alpha)
         cluster_of = dict(zip(self.values, numbers, strict=True))
         # Cuts between two members that too few documents compare are taken back.
-        untested = [pair for pair in self.pairs if pair.better is None and pair.units < FEWEST]
+        untested = [pair for pair in self.pairs if pair.better is None and pair.units < MIN_DOCUMENTS]
         ends = [(cluster_of[pair.first], cluster_of[pair.second]) for pair in untested]
         spans = [(min(one, two), max(one, two)) for one, two in ends if one is not None and two is not None]
         joined: dict[int | None, int | None] = {None: None}
@@ -219,7 +219,7 @@ class Comparison:
     def _too_few(self, pair: PairDifference) -> str | None:
         """Why no difference at all could be claimed after the correction; None where one could."""
         least = min(1.0, pair.least_p * pair.family)
-        few = pair.units < FEWEST and pair.units
+        few = pair.units < MIN_DOCUMENTS and pair.units
         if pair.p_holm is None or (least <= self.alpha and not few):
             return None
         why = f"{show_p(least)} at the least after Holm over {count(pair.family, 'pair')}"
@@ -279,7 +279,7 @@ class Comparison:
 
     def _alike(self, pair: PairDifference) -> str:
         lost = f", {pair.missing} without both scores" if pair.missing else ""
-        if pair.units < FEWEST and (why := self._too_few(pair)):
+        if pair.units < MIN_DOCUMENTS and (why := self._too_few(pair)):
             return f"{pair.first} and {pair.second} cannot be told apart: {why}{lost}"
         return f"{pair.first} and {pair.second} cannot be told apart ({show_p(pair.p_holm or 0.0)}{lost})"
 
@@ -364,7 +364,7 @@ def against_chance(statistic: str, low: float | None, high: float | None, docume
     ('above chance', 'below chance', 'cannot be told from chance')
     """
     chance = STATISTICS[statistic].chance
-    if low is None or high is None or chance is None or (documents is not None and documents < FEWEST):
+    if low is None or high is None or chance is None or (documents is not None and documents < MIN_DOCUMENTS):
         return NOT_TOLD
     return ABOVE if low > chance else BELOW if high < chance else NOT_TOLD
 

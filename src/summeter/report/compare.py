@@ -13,7 +13,7 @@ from summeter.report.views import RunView, Source
 from summeter.report.words import gloss
 from summeter.scoring.systems import FIRST
 from summeter.stats import paired_differences
-from summeter.stats.significance import FEWEST
+from summeter.stats.significance import MIN_DOCUMENTS
 
 LISTED = 25
 Pair = tuple[Key, Key]
@@ -108,7 +108,7 @@ def _differences(
             outcome = "cannot be told apart"
             if sides["first"] == sides["second"]:
                 outcome = "unchanged"
-            elif gap.n < FEWEST:
+            elif gap.n < MIN_DOCUMENTS:
                 outcome = "too few documents"
             elif gap.better is not None:
                 outcome = "higher" if gap.better == "second" else "lower"

@@ -12,7 +12,7 @@ from summeter.report.ranks import ColumnKey, label_of
 from summeter.report.views import RunView, Source
 from summeter.report.words import gloss
 from summeter.scoring import PairScore
-from summeter.stats import FEWEST
+from summeter.stats import MIN_DOCUMENTS
 
 Group = Sequence[PairScore]
 
@@ -92,7 +92,7 @@ def _pair_sentence(pair: PairScore) -> str:
         return f"neither {pair.system} nor {pair.rival} is preferred: {_value(pair)} over {documents}."
     if pair.settled:
         return f"{pair.system} is preferred to {pair.rival}: {_value(pair)} over {documents}."
-    few = f", too few for a verdict ({ENOUGH})" if pair.n < FEWEST else ""
+    few = f", too few for a verdict ({ENOUGH})" if pair.n < MIN_DOCUMENTS else ""
     return (
         f"{pair.system} and {pair.rival} cannot be told apart: {_value(pair)} for {pair.system} over {documents}{few}."
     )

@@ -36,7 +36,7 @@ STATUS_SEVERITY: tuple[Status, ...] = ("error", "refused", "unparsed", "skipped"
 NO_NUMBER = "the judgments hold neither a number nor a label of 0 or 1"
 
 
-class Reduce(StrEnum):
+class Aggregation(StrEnum):
     """How the judgments of a summary's parts become its score."""
 
     SHARE = "share"
@@ -44,9 +44,9 @@ class Reduce(StrEnum):
     WHOLE = "whole"
 
 
-_OF_VALUES = {Reduce.SHARE: False, Reduce.MEAN: True, Reduce.WHOLE: False}
+_OF_VALUES = {Aggregation.SHARE: False, Aggregation.MEAN: True, Aggregation.WHOLE: False}
 """Whether the values of parts are averaged, rather than their labels."""
-_WHOLE_FIRST = {Reduce.SHARE: False, Reduce.MEAN: False, Reduce.WHOLE: True}
+_WHOLE_FIRST = {Aggregation.SHARE: False, Aggregation.MEAN: False, Aggregation.WHOLE: True}
 """Whether the judgment of the whole summary goes before those of its parts."""
 
 
@@ -196,7 +196,7 @@ def unit_scores(table: JudgmentTable, reduce: Mapping[str, str], use: ValueOrLab
     """`summary_scores` without the composites; `use` says what of judgments of whole summaries is used."""
     table = table.where(unit=("summary", *UNITS))
     groups = table.groups("judge", "signature", "document", "system", "aspect")
-    how = [Reduce(reduce.get(name or "", Reduce.SHARE)) for name in table.judge.names]
+    how = [Aggregation(reduce.get(name or "", Aggregation.SHARE)) for name in table.judge.names]
     mean, whole_first = (
         np.array([of_rule[rule] for rule in how], np.bool_)[table.judge.codes] for of_rule in (_OF_VALUES, _WHOLE_FIRST)
     )

@@ -12,7 +12,7 @@ import numpy as np
 from summeter.records import Record
 from summeter.scoring.scores import COMPOSED, COMPOSITE, Score, ScoreTable
 from summeter.scoring.table import Categorical, Groups, model_names
-from summeter.stats import FEWEST, Bootstrap, PairDifference, paired_differences
+from summeter.stats import MIN_DOCUMENTS, Bootstrap, PairDifference, paired_differences
 from summeter.stats.base import Bools, Floats, Ints
 from summeter.tables import Table, with_interval
 
@@ -54,7 +54,9 @@ class SystemScore(Record):
     @property
     def ends(self) -> tuple[float | None, float | None]:
         """`low` and `high` for a reader; (None, None) below 6 summaries or where resampling has no spread."""
-        if self.low is None or self.high is None or self.n < FEWEST or math.isclose(self.low, self.high, abs_tol=1e-9):
+        if self.low is None or self.high is None or self.n < MIN_DOCUMENTS:
+            return None, None
+        if math.isclose(self.low, self.high, abs_tol=1e-9):
             return None, None
         return self.low, self.high
 
@@ -94,7 +96,7 @@ def _mean(table: ScoreTable, rows: Ints, domain: str | None, seed: int) -> Syste
     )  # fmt: skip
 
 
-LEFT_OUT = f"fewer than {FEWEST} summaries have a score: left out of the ranking"
+LEFT_OUT = f"fewer than {MIN_DOCUMENTS} summaries have a score: left out of the ranking"
 
 
 class SharedDocuments(NamedTuple):
@@ -147,11 +149,11 @@ class SharedDocuments(NamedTuple):
 def shared_documents(scores: Mapping[str, Floats]) -> SharedDocuments:
     """Decide which systems are ranked, and on which documents, from a score a document (NaN where there is none).
 
-    Systems with fewer than FEWEST scores are left out, unless fewer than two have more: they would leave hardly a
-    document to compare the others on. A system without any score is not ranked.
+    Systems with fewer than MIN_DOCUMENTS scores are left out, unless fewer than two systems have more, because they
+    would leave few documents for comparing the others. A system without a score is not ranked.
     """
     own = {name: int((~np.isnan(values)).sum()) for name, values in scores.items()}
-    enough = {name for name, count in own.items() if count >= FEWEST}
+    enough = {name for name, count in own.items() if count >= MIN_DOCUMENTS}
     ranked = [name for name, count in own.items() if (name in enough if len(enough) > 1 else count)]
     present = [~np.isnan(scores[name]) for name in ranked]
     size = len(next(iter(scores.values()))) if scores else 0
@@ -349,7 +351,7 @@ def _left_out(systems: Mapping[str, int]) -> str:
     named = [f"{name} {count}" for name, count in list(systems.items())[:_NAMED]]
     more = f" and {len(systems) - _NAMED} more" if len(systems) > _NAMED else ""
     which = f"{len(systems)} systems with scores" if len(systems) > 1 else "1 system with scores"
-    return f"Left out of the ranking: {which} for fewer than {FEWEST} documents ({', '.join(named)}{more})."
+    return f"Left out of the ranking: {which} for fewer than {MIN_DOCUMENTS} documents ({', '.join(named)}{more})."
 
 
 def show(cell: SystemScore | None) -> str:

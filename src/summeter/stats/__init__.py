@@ -55,10 +55,10 @@ from .preference import (
     side_of_half,
     win_rates,
 )
-from .resample import Bootstrap, Measured, of_rows
+from .resample import Bootstrap, Measurement, of_rows
 from .risk import RiskBound, certified, risk_bound, risk_p_value
 from .significance import (
-    FEWEST,
+    MIN_DOCUMENTS,
     Flips,
     PairDifference,
     clusters_of_equals,
@@ -85,7 +85,7 @@ from .thresholds import (
 from .ties import calibrate_ties, pairwise_accuracy
 
 __all__ = [
-    "FEWEST",
+    "MIN_DOCUMENTS",
     "Bootstrap",
     "Candidates",
     "Classification",
@@ -95,7 +95,7 @@ __all__ = [
     "Flips",
     "Games",
     "GroupedAccuracy",
-    "Measured",
+    "Measurement",
     "MeasurementLevel",
     "Model",
     "OrderEffect",

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .base import CONSTANT, Floats, Ints, f_tail, floats, mean_present, split_rows
 from .correlation import raw
-from .resample import Measured, of_rows
+from .resample import Measurement, of_rows
 
 Votes = Sequence[Sequence[Any]] | NDArray[Any]
 Parts = Callable[[Floats], tuple[Floats, Floats]]
@@ -61,12 +61,12 @@ class Model(StrEnum):
 
 
 def _of_parts(
-    shell: Measured,
+    shell: Measurement,
     parts: Parts,
     value: Callable[[Floats, Floats], Floats],
     units: int,
     room: Callable[[Floats], Floats] = lambda expected: expected,
-) -> Measured:
+) -> Measurement:
     """The coefficient that ``value`` makes of what is observed and expected, where that leaves ``room`` for it."""
 
     def weighted(weights: Floats) -> Floats:
@@ -86,10 +86,10 @@ def _of_parts(
     return shell if np.isnan(coefficient) else replace(shell, value=coefficient, reason=None)
 
 
-def _shell(given: Ints, raters: int, width: int) -> Measured:
+def _shell(given: Ints, raters: int, width: int) -> Measurement:
     """What is known before anything is computed; ``given`` are the votes of each item."""
     paired = given >= 2
-    return Measured(
+    return Measurement(
         None,
         int(paired.sum()),
         int((~paired).sum()),
@@ -158,7 +158,9 @@ def _code_matrix(votes: Votes, scale: Sequence[Hashable] | None = None) -> tuple
 # ---- Krippendorff
 
 
-def krippendorff_alpha(votes: Votes, level: str = MeasurementLevel.NOMINAL, clusters: Ints | None = None) -> Measured:
+def krippendorff_alpha(
+    votes: Votes, level: str = MeasurementLevel.NOMINAL, clusters: Ints | None = None
+) -> Measurement:
     """Return Krippendorff's alpha, 1 - observed / expected disagreement, for any number of raters and missing votes.
 
     Items with fewer than two votes cannot show agreement; they are left out and counted as missing. Distances:
@@ -225,7 +227,7 @@ class _Cast(NamedTuple):
         return csr_matrix((each, (rows, self.category)), shape=(size, self.width))
 
 
-def _alpha_shell(cells: Ints, width: int, clusters: Ints | None) -> tuple[Measured, _Cast]:
+def _alpha_shell(cells: Ints, width: int, clusters: Ints | None) -> tuple[Measurement, _Cast]:
     """What is known of an alpha before it is computed, and the votes that enter it."""
     given = (cells >= 0).sum(axis=0)
     paired = given >= 2
@@ -236,7 +238,7 @@ def _alpha_shell(cells: Ints, width: int, clusters: Ints | None) -> tuple[Measur
     return shell, _Cast(cells[rater, item], item, given.astype(np.float64), units.astype(np.int64), size, width)
 
 
-def masi_alpha(votes: Votes, clusters: Ints | None = None) -> Measured:
+def masi_alpha(votes: Votes, clusters: Ints | None = None) -> Measurement:
     """Return Krippendorff's alpha of votes that are sets (None: no vote), with `masi_distance` (Passonneau, 2006).
 
     Two raters, {a} {a} {b} against {a} {a, b} {b}: the distances are 0, 2/3, 0, so observed is 2/9. Expected, of three
@@ -352,7 +354,7 @@ def cohen_kappa(
     weights: str = Weights.IDENTITY,
     scale: Sequence[Hashable] | None = None,
     clusters: Ints | None = None,
-) -> Measured:
+) -> Measurement:
     """Return Cohen's kappa of two raters (1960; weighted, 1968): (po - pe) / (1 - pe) over the items both judged.
 
     pe comes from each rater's own shares of the categories. Raises ValueError unless there are two rows; for more
@@ -374,7 +376,7 @@ def mean_cohen_kappa(
     weights: str = Weights.IDENTITY,
     scale: Sequence[Hashable] | None = None,
     clusters: Ints | None = None,
-) -> Measured:
+) -> Measurement:
     """Return the mean of Cohen's kappa over all pairs of raters with common items (Light, 1971).
 
     Pairs without a kappa are left out; ``n`` counts the items with two votes or more.
@@ -393,10 +395,10 @@ def mean_cohen_kappa(
     return shell if np.isnan(value) else replace(shell, value=value, reason=None)
 
 
-def _cohen(left: Ints, right: Ints, weight: Floats, clusters: Ints | None) -> Measured:
+def _cohen(left: Ints, right: Ints, weight: Floats, clusters: Ints | None) -> Measurement:
     both = (left >= 0) & (right >= 0)
     n, q = int(both.sum()), len(weight)
-    shell = Measured(
+    shell = Measurement(
         None,
         n,
         len(both) - n,
@@ -419,7 +421,7 @@ def _cohen(left: Ints, right: Ints, weight: Floats, clusters: Ints | None) -> Me
     return _of_parts(shell, parts, _chance_corrected, size, _left)
 
 
-def fleiss_kappa(votes: Votes, scale: Sequence[Hashable] | None = None, clusters: Ints | None = None) -> Measured:
+def fleiss_kappa(votes: Votes, scale: Sequence[Hashable] | None = None, clusters: Ints | None = None) -> Measurement:
     """Return Fleiss' kappa (1971) for any number of raters, who need not be the same for every item.
 
     With unequal numbers of votes the observed agreement averages over items with two or more, and the shares of
@@ -428,7 +430,7 @@ def fleiss_kappa(votes: Votes, scale: Sequence[Hashable] | None = None, clusters
     return _gwet("kappa_fleiss", votes, scale, Weights.IDENTITY, clusters)
 
 
-def gwet_ac1(votes: Votes, scale: Sequence[Hashable] | None = None, clusters: Ints | None = None) -> Measured:
+def gwet_ac1(votes: Votes, scale: Sequence[Hashable] | None = None, clusters: Ints | None = None) -> Measurement:
     """Return Gwet's AC1 (2008), which stays near the observed agreement when one category prevails.
 
     pe = sum of pi_k (1 - pi_k) / (q - 1) over the q categories of the scale. With a scale of two and all votes alike
@@ -447,7 +449,7 @@ def gwet_ac2(
     weights: str = Weights.QUADRATIC,
     scale: Sequence[Hashable] | None = None,
     clusters: Ints | None = None,
-) -> Measured:
+) -> Measurement:
     """Return Gwet's AC2 (2014, eq. 3.6), AC1 with part marks for near categories: pe = T sum pi (1 - pi) / (q (q - 1)).
 
     T is the sum of all weights. Items with one vote inform the shares of the categories but not the agreement.
@@ -455,7 +457,9 @@ def gwet_ac2(
     return _gwet("ac2", votes, scale, weights, clusters)
 
 
-def _gwet(name: str, votes: Votes, scale: Sequence[Hashable] | None, weights: str, clusters: Ints | None) -> Measured:
+def _gwet(
+    name: str, votes: Votes, scale: Sequence[Hashable] | None, weights: str, clusters: Ints | None
+) -> Measurement:
     cells, categories = _code_matrix(votes, scale)
     q, items = len(categories), cells.shape[1]
     weight = weight_matrix(q, weights)
@@ -521,7 +525,7 @@ def _chance_corrected(observed: Floats, expected: Floats) -> Floats:
 # ---- ratings
 
 
-def icc(votes: Votes, model: str = Model.ICC2, clusters: Ints | None = None) -> Measured:
+def icc(votes: Votes, model: str = Model.ICC2, clusters: Ints | None = None) -> Measurement:
     """Return an intraclass correlation of a raters x items matrix, with the p-value of its F test against zero.
 
     Items on which some rater gave no vote are dropped and counted. Absolute agreement for forms 1 and 2,
@@ -536,7 +540,7 @@ def icc(votes: Votes, model: str = Model.ICC2, clusters: Ints | None = None) -> 
     k, items = matrix.shape
     whole = ~np.isnan(matrix).any(axis=0)
     n = int(whole.sum())
-    shell = Measured(None, n, items - n)
+    shell = Measurement(None, n, items - n)
 
     def of_rows_of(rows: Floats) -> tuple[float | None, float | None, str | None]:
         """The coefficient, its p-value, and why there is none."""
@@ -573,7 +577,7 @@ def icc(votes: Votes, model: str = Model.ICC2, clusters: Ints | None = None) -> 
     return replace(shell, value=value, p=p, reason=reason, weighted=drawn)
 
 
-def mean_pairwise(votes: Votes, coefficient: str = "pearson", clusters: Ints | None = None) -> Measured:
+def mean_pairwise(votes: Votes, coefficient: str = "pearson", clusters: Ints | None = None) -> Measurement:
     """Return the mean over documents of the mean correlation of two raters within a document (SummQual's agreement).
 
     ``clusters`` number the documents of the items; without them all items are of one. Pairs of raters without a
@@ -601,11 +605,11 @@ def mean_pairwise(votes: Votes, coefficient: str = "pearson", clusters: Ints | N
     details = {"documents": len(means), "undefined_documents": documents - len(means)}
     if not means:
         reason = "no document has two raters whose votes vary" if n else NOT_PAIRED
-        return Measured(None, n, items - n, reason=reason, details=details)
-    return Measured(float(np.mean(means)), n, items - n, rows=np.array(means), details=details)
+        return Measurement(None, n, items - n, reason=reason, details=details)
+    return Measurement(float(np.mean(means)), n, items - n, rows=np.array(means), details=details)
 
 
-def mean_of_items(votes: Votes, of_item: Callable[[Floats], Floats]) -> Measured:
+def mean_of_items(votes: Votes, of_item: Callable[[Floats], Floats]) -> Measurement:
     """Return the mean over items with two votes or more of what ``of_item`` makes of their votes.
 
     ``of_item`` maps votes x items (NaN: none) to one value an item.
@@ -618,6 +622,6 @@ def mean_of_items(votes: Votes, of_item: Callable[[Floats], Floats]) -> Measured
     n = int(paired.sum())
     values = np.full(matrix.shape[1], np.nan)
     if not n:
-        return Measured(None, 0, len(paired), reason=NOT_PAIRED)
+        return Measurement(None, 0, len(paired), reason=NOT_PAIRED)
     values[paired] = of_item(matrix[:, paired])
-    return Measured(float(np.nanmean(values)), n, len(paired) - n, rows=values)
+    return Measurement(float(np.nanmean(values)), n, len(paired) - n, rows=values)

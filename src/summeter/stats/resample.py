@@ -303,7 +303,7 @@ def nowhere(weights: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurement:
     """A statistic of some rows: its value, and the same as a function of the weights of clusters, to draw it again.
 
     ``value`` is None where there is none, for ``reason``. ``n`` rows entered and ``missing`` did not. ``p`` is the
@@ -329,7 +329,7 @@ class Measured:
 
         >>> import numpy as np
         >>> values = np.array([1.0, 2.0, 6.0])
-        >>> mean = Measured(3.0, 3, weighted=lambda weights: weights @ values / weights.sum(axis=1))
+        >>> mean = Measurement(3.0, 3, weighted=lambda weights: weights @ values / weights.sum(axis=1))
         >>> mean.estimate(Bootstrap(3, resamples=200)).low >= 1
         True
         """

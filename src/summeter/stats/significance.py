@@ -18,7 +18,7 @@ from .base import ALL_MISSING, EMPTY, Bools, Floats, Seed, Values, floats, gener
 
 PMatrix = Sequence[Sequence[float | None]]
 
-FEWEST = 6
+MIN_DOCUMENTS = 6
 """With fewer shared documents no difference is claimed."""
 _REACHED = 10  # flips that a p-value at the edge of a verdict rests on
 _CELLS = 200_000  # signs at a time: what a processor cache holds
@@ -178,7 +178,7 @@ def paired_differences(
     """Compare every two systems (name -> a score a document, None or NaN where missing) on the documents both have.
 
     All mappings (the groups of a column, say) are corrected together. The test exchanges two systems' scores document
-    by document. A difference is claimed where p after Holm's correction is at most ``alpha`` and at least FEWEST
+    by document. A difference is claimed where p after Holm's correction is at most ``alpha`` and at least MIN_DOCUMENTS
     documents are shared. An interval holds the differences that the test does not reject at ``alpha`` / family, so that
     all hold at once with confidence 1 - ``alpha``; where Holm's steps claim what that leaves open, it ends at 0
     (Strassburger & Bretz, 2008): it excludes 0 exactly where a difference is claimed. ``permutations`` is raised where
@@ -220,7 +220,8 @@ def corrected(pairs: Sequence[PairDifference], alpha: float) -> list[PairDiffere
 def _claimed(pair: PairDifference, alpha: float) -> PairDifference:
     """With the claim, and an interval that excludes 0 exactly where there is one."""
     gap = pair.difference
-    if gap is not None and gap != 0 and pair.p_holm is not None and pair.p_holm <= alpha and pair.units >= FEWEST:
+    enough = pair.units >= MIN_DOCUMENTS
+    if gap is not None and gap != 0 and pair.p_holm is not None and pair.p_holm <= alpha and enough:
         pair = pair._replace(better=pair.first if gap > 0 else pair.second)
     if gap is None or pair.low is None or pair.high is None:
         return pair

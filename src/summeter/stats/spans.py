@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 
 from .base import Floats, Ints, mean_present, ratio
-from .resample import Measured
+from .resample import Measurement
 
 Spans = Sequence[tuple[int, int]]
 
@@ -27,7 +27,7 @@ def characters(spans: Spans) -> set[int]:
     return marked
 
 
-def span_f1(annotators: Sequence[Sequence[Spans | None]], clusters: Ints | None = None) -> Measured:
+def span_f1(annotators: Sequence[Sequence[Spans | None]], clusters: Ints | None = None) -> Measurement:
     """Return the character F1 of two annotators over texts, the mean over all pairs where there are more.
 
     A row is an annotator, a column a text; None in place of a list of spans means that the annotator did not see the
@@ -58,7 +58,7 @@ def span_f1(annotators: Sequence[Sequence[Spans | None]], clusters: Ints | None 
 
     n, value = sum(count >= 2 for count in seen), float(weighted(np.ones((1, units)))[0])
     reason = "nothing was marked" if n else "no text was seen by both"
-    return Measured(
+    return Measurement(
         None if np.isnan(value) else value,
         n,
         texts - n,

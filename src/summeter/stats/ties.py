@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .base import Floats, Ints, Labels, Values, as_pairs, codes, complete, split_rows
-from .resample import Measured
+from .resample import Measurement
 
 _SLACK = 1 + 1e-12
 
@@ -31,7 +31,7 @@ def pairwise_accuracy(
     groups: Labels | None = None,
     epsilon: float = 0.0,
     average: str = "pooled",
-) -> Measured:
+) -> Measurement:
     """Return the share of pairs that scores order or tie as gold does (Deutsch et al., 2023, eq. 3, acc_eq).
 
     A pair is tied by the scores when they differ by at most ``epsilon``; gold ties are exact. With ``groups``
@@ -52,7 +52,7 @@ def pairwise_accuracy(
     return _measured(gold, scores, groups, average, lambda _: epsilon)
 
 
-def calibrate_ties(gold: Values, scores: Values, groups: Labels | None = None, average: str = "pooled") -> Measured:
+def calibrate_ties(gold: Values, scores: Values, groups: Labels | None = None, average: str = "pooled") -> Measurement:
     """Return pairwise accuracy at the epsilon that makes it highest on these very pairs (Deutsch et al., 2023).
 
     Every observed difference (and 0) is tried in one sorted pass, O(P log P) for P pairs; of equally good ones the
@@ -67,7 +67,7 @@ def calibrate_ties(gold: Values, scores: Values, groups: Labels | None = None, a
 
 def _measured(
     gold: Values, scores: Values, groups: Labels | None, average: str, choose: Callable[[_Pairs], float]
-) -> Measured:
+) -> Measurement:
     if average not in ("pooled", "group"):
         raise ValueError(f"average must be 'pooled' or 'group', got {average!r}")
     left, right, missing = as_pairs(gold, scores)
@@ -79,12 +79,12 @@ def _measured(
     total = len(np.unique(every))
     details = {"epsilon": 0.0, "pairs": len(pairs.gold), "groups": used, "groups_too_small": total - used}
     if not len(pairs.gold):
-        return Measured(None, len(left), missing, reason="no group has 2 complete rows", details=details)
+        return Measurement(None, len(left), missing, reason="no group has 2 complete rows", details=details)
     epsilon = choose(pairs)
     # _SLACK lets a difference equal to epsilon in exact arithmetic count as tied whatever its rounding.
     called = np.where(np.abs(pairs.score) <= epsilon * _SLACK, 0.0, np.sign(pairs.score))
     value = float(pairs.weight[called == pairs.gold].sum() / pairs.weight.sum())
-    return Measured(value, len(left), missing, details={**details, "epsilon": epsilon})
+    return Measurement(value, len(left), missing, details={**details, "epsilon": epsilon})
 
 
 def _all_pairs(gold: Floats, scores: Floats, labels: Ints, *, by_group: bool) -> tuple[_Pairs, int]:
