@@ -22,7 +22,7 @@ import numpy as np
 
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.cascade import Cascade
-from summeter.evaluators.derived import ItemKey, Member, MemberJudgments
+from summeter.evaluators.derived import ItemKey, MemberJudge, MemberJudgments
 from summeter.records import Judgment, Target
 
 SHIFT = 2**0.5 * NormalDist().inv_cdf(0.85)
@@ -75,9 +75,9 @@ class Simulated(Cascade):
     ratings: bool = False
 
     @property
-    def members(self) -> tuple[Member, ...]:  # type: ignore[override]  # not from a text
+    def members(self) -> tuple[MemberJudge, ...]:  # type: ignore[override]  # not from a text
         first, second = (CheapRating(), DearRating()) if self.ratings else (Cheap(), Dear())
-        return Member(first), Member(second, partial=True)
+        return MemberJudge(first), MemberJudge(second, partial=True)
 
 
 class Draw(NamedTuple):

@@ -2,7 +2,7 @@
 
     python scripts/train_summac.py DATA -m local/FOLDER -o weights.json
     python scripts/train_summac.py --released summac_conv.bin --bins percentile -o weights.json    (needs torch)
-    summeter score DATA -e "summac[variant=conv,weights=weights.json]" -m nli=local/FOLDER -o RUN
+    summeter score DATA -e "summac[method=conv,weights=weights.json]" -m nli=local/FOLDER -o RUN
 
 DATA is anything `summeter score` reads, each summary with a column that is 1 (consistent) or 0 (`--label`, default
 `label`). The network (`-m`) is asked about every sentence of every summary and every passage of its document; then the

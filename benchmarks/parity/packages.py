@@ -156,7 +156,7 @@ def cases() -> dict[str, Any]:
     found["summac conv"] = {
         "package": "summac", "task": "long", "model": "[max_tokens=500]", "conv": weights, "bins": PERCENTILE,
         "options": {"bins": "percentile", "granularity": "sentence", "nli_labels": "e"},
-        "settings": {"variant": "conv", **said},
+        "settings": {"method": "conv", **said},
     }  # fmt: skip
     for name, layer, more in (
         ("short", 2, ()), ("short", 1, ()), ("short", 2, ("idf",)), ("long", 2, ()), ("long", 1, ("idf",)),

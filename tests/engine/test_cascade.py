@@ -26,7 +26,7 @@ from summeter.engine.runs import Run, rescore
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
 from summeter.evaluators.cascade import Cascade
 from summeter.evaluators.catalog import build
-from summeter.evaluators.derived import Member
+from summeter.evaluators.derived import MemberJudge
 from summeter.meta import correlate, estimate_last_judge
 from summeter.records import Item, Judgment, ModelError, UsageError
 
@@ -94,8 +94,8 @@ class Of(Cascade):
     """A cascade of judges that no catalog names."""
 
     @property
-    def members(self) -> tuple[Member, ...]:
-        return (Member(Cheap()), Member(Dear(), partial=True))
+    def members(self) -> tuple[MemberJudge, ...]:
+        return (MemberJudge(Cheap()), MemberJudge(Dear(), partial=True))
 
 
 @pytest.fixture(autouse=True)
@@ -248,7 +248,7 @@ class Slow(Dear):
 class Kept(Of):
     @property
     def members(self):
-        return (Member(Cheap()), Member(Slow(), partial=True))
+        return (MemberJudge(Cheap()), MemberJudge(Slow(), partial=True))
 
 evaluate(data(*HALF * 2), [Kept(sample=60)], out={out!r}, concurrency=1)
 """

@@ -18,7 +18,7 @@ from summeter.engine.options import Options
 from summeter.engine.runs import Run, rescore
 from summeter.evaluators.base import Evaluator, Prepared, Tools
 from summeter.evaluators.catalog import build
-from summeter.evaluators.derived import DerivedEvaluator, Member, MemberJudgments
+from summeter.evaluators.derived import DerivedEvaluator, MemberJudge, MemberJudgments
 from summeter.records import Item, Judgment
 
 BROKEN: dict[str, str] = {}
@@ -46,9 +46,9 @@ class Centred(DerivedEvaluator):
     member: str = "lengths"
 
     @property
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[MemberJudge, ...]:
         judges: dict[str, Evaluator] = {"lengths": Lengths(), "moody": Moody(), "fickle": Fickle()}
-        return (Member(judges[self.member]),)
+        return (MemberJudge(judges[self.member]),)
 
     def derive(self, judged: Sequence[MemberJudgments], signature: str) -> Iterator[Judgment]:
         shares = [fmean(float(row.label or 0) for row in rows) for _, (rows,) in judged]

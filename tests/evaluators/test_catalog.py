@@ -229,7 +229,7 @@ def other_values(annotation: Any) -> list[Any]:
 
 
 # These need what the fakes do not have: trained weights, a table of baselines, the embedded network, likely words.
-NOT_FAKED = ("summac[variant=conv]", "bertscore[rescale=true]", "support[network=true]", "minicheck[network=llm]")
+NOT_FAKED = ("summac[method=conv]", "bertscore[rescale=true]", "support[network=true]", "minicheck[network=llm]")
 SETTINGS = [
     spec
     for name in NAMES

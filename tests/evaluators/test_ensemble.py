@@ -12,7 +12,7 @@ from evaluators.judging import run
 from summeter.engine.api import evaluate
 from summeter.evaluators.base import Evaluator, JudgmentBuilder, Prepared, Tools
 from summeter.evaluators.catalog import build
-from summeter.evaluators.derived import Member, MemberJudgments
+from summeter.evaluators.derived import MemberJudge, MemberJudgments
 from summeter.evaluators.ensemble import Ensemble
 from summeter.models.providers.scripted import Scripted
 from summeter.records import Document, Item, Judgment, Span, Status, Summary, UsageError
@@ -70,8 +70,8 @@ class Of(Ensemble):
     given: tuple[Evaluator, ...]
 
     @property
-    def members(self) -> tuple[Member, ...]:
-        return tuple(Member(one, None) for one in self.given)
+    def members(self) -> tuple[MemberJudge, ...]:
+        return tuple(MemberJudge(one, None) for one in self.given)
 
 
 def join(*members: Evaluator, **settings: Any) -> list[Judgment]:

@@ -53,7 +53,7 @@ def test_weights_are_fitted_measured_and_loaded_again(
     assert (made.card["summaries"], made.card["network"], made.card["data"]) == (80, "words/classifier", "rows")
     assert made.card["held_out"]["auroc"] == 1.0
     assert made.card["ridge"] in script.RIDGES
-    assert SummaC(variant="conv", weights=out).signature_fields()["weights"] == made.id
+    assert SummaC(method="conv", weights=out).signature_fields()["weights"] == made.id
     # Whoever repeats it has the same weights.
     script.main([str(data), "-m", "local/x", "-o", str(tmp_path / "again.json")])
     assert (tmp_path / "again.json").read_bytes() == out.read_bytes()

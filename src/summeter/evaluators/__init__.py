@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from summeter.evaluators.base import Tools as Tools
     from summeter.evaluators.cascade import Cascade as Cascade
     from summeter.evaluators.derived import DerivedEvaluator as DerivedEvaluator
-    from summeter.evaluators.derived import Member as Member
+    from summeter.evaluators.derived import MemberJudge as MemberJudge
     from summeter.evaluators.derived import MemberJudgments as MemberJudgments
     from summeter.evaluators.ensemble import Ensemble as Ensemble
     from summeter.evaluators.entailment.summac import SummaC as SummaC
@@ -71,7 +71,7 @@ _PARTS = {
     "Judgment": "summeter.records",
     "JudgmentBuilder": "summeter.evaluators.base",
     "LLMJudge": "summeter.evaluators.llm",
-    "Member": "summeter.evaluators.derived",
+    "MemberJudge": "summeter.evaluators.derived",
     "MemberJudgments": "summeter.evaluators.derived",
     "Prepared": "summeter.evaluators.base",
     "Prompt": "summeter.models.prompts",

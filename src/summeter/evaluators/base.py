@@ -36,7 +36,7 @@ from summeter.text.spans import sentence_spans
 
 T = TypeVar("T")
 
-Reduce = Literal["share", "mean", "whole"]
+Aggregation = Literal["share", "mean", "whole"]
 Parser = Literal["strict", "legacy"]
 OWN = "Apache-2.0"
 """The licence of summeter, and of what is written for it alone."""
@@ -184,7 +184,7 @@ class Evaluator(BaseModel):
     needs: ClassVar[frozenset[Need]] = frozenset()
     roles: ClassVar[Mapping[str, Role]] = {}
     code_licence: ClassVar[str] = OWN
-    reduce: ClassVar[Reduce] = "share"
+    reduce: ClassVar[Aggregation] = "share"
     value_range: ClassVar[tuple[float, float] | None] = (0.0, 1.0)
     binary_units: ClassVar[frozenset[Unit]] = frozenset()
     reads_sentences: ClassVar[bool] = True

@@ -23,7 +23,7 @@ from summeter.evaluators.derived import (
     SHARES,
     DerivedEvaluator,
     ItemKey,
-    Member,
+    MemberJudge,
     MemberJudgments,
     Scale,
     check_named_once,
@@ -155,9 +155,9 @@ class Cascade(DerivedEvaluator):
         return self.band == "auto" and self.share is None
 
     @cached_property
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[MemberJudge, ...]:
         """The two judges; the second judges what is passed on to it."""
-        members: list[Member] = []
+        members: list[MemberJudge] = []
         for text in (self.first, self.then):
             named = named_members(text, self.aspect)
             if len(named) != 1:
@@ -344,7 +344,7 @@ class Cascade(DerivedEvaluator):
         return math.fsum(losses) / len(losses) if losses else None
 
 
-def _by_distance(member: Member, values: Values) -> Sureness:
+def _by_distance(member: MemberJudge, values: Values) -> Sureness:
     """How far a value is from the judge's threshold, or from the middle of its scale where it has none, as a share of
     the way to the end of its side."""
     drawn = [value for own in values.values() for value in own]

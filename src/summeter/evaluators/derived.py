@@ -26,7 +26,7 @@ SHARES: Scale = (0.0, 1.0)
 _AT_ROLE = re.compile(r"(?P<spec>.*)@(?P<role>[A-Za-z_][\w-]*)")
 
 
-class Member(NamedTuple):
+class MemberJudge(NamedTuple):
     """A judge that a derived judge needs. `role` is the role whose model it asks instead of `judge`'s, where another
     model is to answer. A `partial` one judges the items that `DerivedEvaluator.undecided` names, not all."""
 
@@ -88,7 +88,7 @@ class DerivedEvaluator(Evaluator):
     ...     @property
     ...     def members(self):
     ...         from summeter.evaluators import MultipleChoice, ReasonThenScore
-    ...         return (Member(ReasonThenScore()), Member(MultipleChoice()))
+    ...         return (MemberJudge(ReasonThenScore()), MemberJudge(MultipleChoice()))
     ...
     ...     def derive(self, judged, signature):
     ...         for item, by_member in judged:
@@ -105,7 +105,7 @@ class DerivedEvaluator(Evaluator):
 
     @property
     @abstractmethod
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[MemberJudge, ...]:
         """The judges it needs, in the order in which `derive` gets their judgments."""
 
     @abstractmethod
@@ -179,19 +179,19 @@ class DerivedEvaluator(Evaluator):
         return Judgment(target=target, aspect=aspect, judge=self.name, signature=signature, **{**sources, **fields})
 
 
-def joint_scale(members: Sequence[Member]) -> Scale | None:
+def joint_scale(members: Sequence[MemberJudge]) -> Scale | None:
     """The scale on which members rate, 0 to 1 where it is not the same for all; None where none rates."""
     scales = {member.scale for member in members}
     return None if scales == {SHARES} else scales.pop() if len(scales) == 1 else SHARES
 
 
-def named_members(of: str, aspect: str | None = None) -> tuple[Member, ...]:
+def named_members(of: str, aspect: str | None = None) -> tuple[MemberJudge, ...]:
     """The members that a text names as `-e` does, with plus signs between: `rts+mcq[aspect=fluency]+rts@second`.
 
     A bundle counts as its parts, but for those that judge no summary. `aspect` is handed to each that has such a
     setting and was given none. UsageError for judges of pairs and for derived judges.
     """
-    members: list[Member] = []
+    members: list[MemberJudge] = []
     for spec in split_outside(of, "+"):
         named = _AT_ROLE.fullmatch(spec)
         text, role = (named["spec"], named["role"]) if named else (spec, None)
@@ -202,11 +202,11 @@ def named_members(of: str, aspect: str | None = None) -> tuple[Member, ...]:
             if isinstance(evaluator, DerivedEvaluator) or evaluator.pairwise:
                 raise UsageError(f"{evaluator.name} cannot be part of another judge: it judges no summary by itself")
             if not evaluator.prepares_only:
-                members.append(Member(evaluator, role))
+                members.append(MemberJudge(evaluator, role))
     return tuple(members)
 
 
-def check_named_once(members: Sequence[Member]) -> None:
+def check_named_once(members: Sequence[MemberJudge]) -> None:
     """UsageError where two members are the same judge with the same settings."""
     named = Counter((member.name, member.evaluator.sign({})) for member in members)
     for (name, _), times in named.items():
@@ -218,7 +218,7 @@ class Opinion(NamedTuple):
     """What one member says of one unit: its judgment, or why there is none. `value` is on the member's scale, None also
     where its label is a word."""
 
-    member: Member
+    member: MemberJudge
     judgment: Judgment | None
     value: float | None
     status: Status
@@ -245,7 +245,7 @@ def unit_of(judgment: Judgment) -> UnitKey:
     return judgment.target.unit, judgment.target.index, judgment.target.list_id
 
 
-def opinion_of(member: Member, rows: Sequence[Judgment], unit: UnitKey | None = None) -> Opinion:
+def opinion_of(member: MemberJudge, rows: Sequence[Judgment], unit: UnitKey | None = None) -> Opinion:
     """What a member says of one unit; without `unit`, its score of the summary as a run reports it."""
     if unit is None:
         score = next(iter(summary_scores(rows, {member.evaluator.name: member.evaluator.reduce})), None)

@@ -21,7 +21,7 @@ from summeter.evaluators.derived import (
     SHARES,
     DerivedEvaluator,
     ItemKey,
-    Member,
+    MemberJudge,
     MemberJudgments,
     Opinion,
     Scale,
@@ -86,7 +86,7 @@ class Ensemble(DerivedEvaluator):
         return self
 
     @cached_property
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[MemberJudge, ...]:
         """The evaluators joined; a bundle counts as its parts."""
         members = named_members(self.of, self.aspect)
         check_named_once(members)

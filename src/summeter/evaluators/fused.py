@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError, model_validator
 from summeter.evaluators.aspects import ASPECTS
 from summeter.evaluators.base import Evaluator, Role, named_file
 from summeter.evaluators.catalog import rebuild
-from summeter.evaluators.derived import DerivedEvaluator, ItemKey, Member, MemberJudgments
+from summeter.evaluators.derived import DerivedEvaluator, ItemKey, MemberJudge, MemberJudgments
 from summeter.models.fitted import DataFile, read_fitted
 from summeter.records import HASH, InputError, Judgment, Record, Status, UsageError, digest, invalid
 from summeter.scoring.scores import STATUS_SEVERITY, UNITS, unit_scores
@@ -52,9 +52,9 @@ class FusedMember(Record):
     asks: dict[str, str] = Field(default_factory=dict)
     networks: dict[str, str] = Field(default_factory=dict)
 
-    def member(self) -> Member:
+    def member(self) -> MemberJudge:
         """The judge itself. UsageError where there is none of this name, or it has no such setting."""
-        return Member(rebuild(self.name, self.settings), self.role)
+        return MemberJudge(rebuild(self.name, self.settings), self.role)
 
 
 class Input(Record):
@@ -248,7 +248,7 @@ class Fused(DerivedEvaluator):
         return None if self.model is None else load(self.model)
 
     @cached_property
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[MemberJudge, ...]:
         """The judges that the model was fitted on."""
         return () if self.fitted is None else tuple(each.member() for each in self.fitted.members)
 

@@ -20,7 +20,7 @@ from summeter.engine.plan import make_plan
 from summeter.engine.progress import Progress
 from summeter.evaluators.base import Evaluator
 from summeter.evaluators.catalog import rebuild
-from summeter.evaluators.derived import Member, named_members
+from summeter.evaluators.derived import MemberJudge, named_members
 from summeter.evaluators.fused import (
     FILE,
     Combination,
@@ -225,7 +225,7 @@ def _of_entry(run: RunFolder, entry: JudgeEntry) -> tuple[Evaluator, FusedMember
     return evaluator, member
 
 
-def _judged_here(how: FusedTraining, data: Dataset, named: Member, runs: Sequence[RunFolder]) -> Source:
+def _judged_here(how: FusedTraining, data: Dataset, named: MemberJudge, runs: Sequence[RunFolder]) -> Source:
     evaluator = named.evaluator
     if evaluator.samples:
         where = f"is in none of the runs {', '.join(str(run.folder) for run in runs)}" if runs else "no run is named"

@@ -91,8 +91,8 @@ class TestZeroShot:
         assert nli.texts == [(ONE, FIRST), (THREE, SECOND)]
         # .9 - .02; .1 - .8; their mean.
         assert [first.value, second.value, whole.value] == pytest.approx([0.88, -0.7, 0.09])
-        with pytest.raises(ValueError, match="nearest is for variant zs"):
-            SummaC(variant="conv", weights=_written(tmp_path / "w.json"), nearest=1)
+        with pytest.raises(ValueError, match="nearest requires method=zs"):
+            SummaC(method="conv", weights=_written(tmp_path / "w.json"), nearest=1)
 
     def test_summaries_share_the_document(self) -> None:
         nli = table_nli(TABLE)
@@ -147,7 +147,7 @@ class TestConvolution:
         return file
 
     def test_by_hand(self, weights: Path) -> None:
-        whole, first, second = run(SummaC(variant="conv", weights=weights))
+        whole, first, second = run(SummaC(method="conv", weights=weights))
         # Sentence 1: .9, .1, 0 -> counts 2, 0, 1 -> -2 + 2 - .5 = -.5. Sentence 2: .05, .2, .1 -> 2, 1, 0 -> -2.5.
         assert first.value == pytest.approx(sigmoid(-0.5))
         assert second.value == pytest.approx(sigmoid(-2.5))
@@ -156,9 +156,9 @@ class TestConvolution:
         assert score([whole, first, second]) == whole.value
 
     def test_faults_are_told_of(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match=r"conv needs its trained weights.*train_summac"):
-            build("summac[variant=conv]")
-        with pytest.raises(UsageError, match="variant conv"):
+        with pytest.raises(UsageError, match=r"conv needs trained weights.*train_summac"):
+            build("summac[method=conv]")
+        with pytest.raises(UsageError, match="method=conv"):
             build(f"summac[weights={_written(tmp_path / 'w.json')}]")
         with pytest.raises(UsageError, match="granularity 'word'"):
             build("summac[granularity=word]")

@@ -20,7 +20,7 @@ from summeter.text.english import dependency
 from summeter.text.spans import TextSpan, sentence_spans
 
 FAITHFULNESS, ENTAILED = ASPECTS = ("faithfulness", "arcs_entailed")
-LINE = nextafter(0.5, 1.0)
+THRESHOLD = nextafter(0.5, 1.0)
 """An arc is entailed where that class is the likelier one."""
 LENGTH, MARKS = 512, 3
 """Tokens of an input, and of its frame."""
@@ -39,7 +39,7 @@ class Verdict(NamedTuple):
     @property
     def entailed(self) -> bool:
         """Whether the class entailed is the likelier one."""
-        return self.value >= LINE
+        return self.value >= THRESHOLD
 
     @property
     def shown(self) -> str:
@@ -100,7 +100,7 @@ class DAE(Evaluator):
     @property
     def decision_threshold(self) -> float:
         """The number above one half."""
-        return LINE
+        return THRESHOLD
 
     def signature_fields(self) -> Mapping[str, object]:
         """Changed settings, and where arcs come from."""

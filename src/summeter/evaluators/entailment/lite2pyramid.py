@@ -24,14 +24,14 @@ from summeter.text.english import dependency
 COMPLETENESS = "completeness"
 LONGEST = 400
 """Tokens of summary and unit together, marks counted."""
-LINE = 0.5
+THRESHOLD = 0.5
 TUNED = ("tac08", "tac09", "realsumm", "pyrxsum")
 """What the published checkpoints were tuned on."""
 
 Score = Literal["p2c", "l2c", "p3c", "l3c"]
 
 
-class Unit(NamedTuple):
+class ContentUnit(NamedTuple):
     """A content unit of the references, and how much it counts."""
 
     text: str
@@ -80,7 +80,7 @@ class Lite2Pyramid(Evaluator):
     @property
     def decision_threshold(self) -> float:
         """A unit is present from one half on."""
-        return LINE
+        return THRESHOLD
 
     def signature_fields(self) -> Mapping[str, object]:
         """Changed settings, and the hash of the file of units."""
@@ -107,22 +107,22 @@ class Lite2Pyramid(Evaluator):
         weights = np.array([unit.weight for unit in units])
         value = float((present * weights).sum() / weights.sum())
         builder = replace(builder, truncated_tokens=await unread(network, [item.summary.text], texts, how))
-        count = int((present >= LINE).sum())
+        count = int((present >= THRESHOLD).sum())
         reason = f"{count} of {len(units)} units present ({self.score})"
-        whole = builder.ok(COMPLETENESS, value=value, label=int(value >= LINE), reason=reason)
+        whole = builder.ok(COMPLETENESS, value=value, label=int(value >= THRESHOLD), reason=reason)
         list_id = KeyFacts.of(texts, "given").id
         parts = []
         for at, share in enumerate(map(float, present)):
-            label = int(share >= LINE)
-            reason = f"{'present' if label else 'not present'} ({self.score} {beside(share, LINE)})"
+            label = int(share >= THRESHOLD)
+            reason = f"{'present' if label else 'not present'} ({self.score} {beside(share, THRESHOLD)})"
             parts.append(
                 builder.ok(COMPLETENESS, "key_fact", at, value=share, label=label, reason=reason, list_id=list_id)
             )
         return [whole, *parts]
 
-    def _units(self, item: Item) -> list[Unit]:
+    def _units(self, item: Item) -> list[ContentUnit]:
         if self.units is None:
-            return [Unit(text) for text in item.key_facts if text.strip()]
+            return [ContentUnit(text) for text in item.key_facts if text.strip()]
         return read_units(self.units, legacy=self.variant == "legacy").get(item.document.id, [])
 
 
@@ -157,15 +157,17 @@ class Lite3Pyramid(Lite2Pyramid):
             return "there is no reference summary to draw units from"
         return super().skip_reason(item)
 
-    def _units(self, item: Item) -> list[Unit]:
+    def _units(self, item: Item) -> list[ContentUnit]:
         return list(parsed_units(item.references)) if self.parsed else super()._units(item)
 
 
 @lru_cache(maxsize=64)
-def parsed_units(references: tuple[str, ...]) -> tuple[Unit, ...]:
+def parsed_units(references: tuple[str, ...]) -> tuple[ContentUnit, ...]:
     """Units of all references, each once, by the roles that a dependency parser shows. InstallError without it."""
     sentences = (sentence for text in references for sentence in role_sentences(dependency.parse(text)))
-    return tuple(Unit(text) for text in dict.fromkeys(text for sentence in sentences for text in units_of(sentence)))
+    return tuple(
+        ContentUnit(text) for text in dict.fromkeys(text for sentence in sentences for text in units_of(sentence))
+    )
 
 
 def values(logits: Floats, score: Score) -> Floats:
@@ -213,7 +215,7 @@ _LISTS: TypeAdapter[dict[str, list[str | _Weighted | _Roles]]] = TypeAdapter(dic
 
 
 @lru_cache(maxsize=8)
-def read_units(file: DataFile, *, legacy: bool = False) -> Mapping[str, list[Unit]]:
+def read_units(file: DataFile, *, legacy: bool = False) -> Mapping[str, list[ContentUnit]]:
     """The units of each document; `legacy` as in `units_of`. A file is read once. InputError for an invalid entry."""
     try:
         lists = _LISTS.validate_json(file.text)
@@ -229,16 +231,16 @@ def read_units(file: DataFile, *, legacy: bool = False) -> Mapping[str, list[Uni
             "lists of one tag a word}"
         )
         raise InputError.at(file.path, None, str(first["loc"][0]), why) from error
-    units: dict[str, list[Unit]] = {}
+    units: dict[str, list[ContentUnit]] = {}
     for document, entries in lists.items():
         of_document = units.setdefault(document, [])
         for entry in entries:
             match entry:
                 case _Roles():
                     drawn = units_of(RoleSentence(entry.words, entry.frames), legacy=legacy)
-                    of_document += map(Unit, drawn)
+                    of_document += map(ContentUnit, drawn)
                 case _Weighted(text=text, weight=weight) if text.strip():
-                    of_document.append(Unit(text, weight))
+                    of_document.append(ContentUnit(text, weight))
                 case str() if entry.strip():
-                    of_document.append(Unit(entry))
+                    of_document.append(ContentUnit(entry))
     return units

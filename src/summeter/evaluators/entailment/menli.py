@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from summeter.evaluators.base import Checkpoint, Evaluator, Prepared, Role, Tools
-from summeter.evaluators.derived import DerivedEvaluator, Member, MemberJudgments, named_members, opinion_of
+from summeter.evaluators.derived import DerivedEvaluator, MemberJudge, MemberJudgments, named_members, opinion_of
 from summeter.evaluators.entailment.reasons import short
 from summeter.models.networks import CountTokens, Entailment, Network, TokenLimit, entailments
 from summeter.records import Item, Judgment, UsageError
@@ -166,13 +166,13 @@ class MenliCombined(DerivedEvaluator):
         return self
 
     @cached_property
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[MemberJudge, ...]:
         """MENLI, and the evaluator it is joined with."""
         others = named_members(self.other)
         if len(others) != 1:
             raise UsageError(f"other={self.other!r} stands for {len(others)} evaluators; name one of them")
         own = Menli(direction=self.direction, formula=self.formula, source=self.source)
-        return (Member(own), *others)
+        return (MemberJudge(own), *others)
 
     @property
     def active_aspects(self) -> tuple[str, ...]:

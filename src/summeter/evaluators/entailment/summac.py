@@ -23,7 +23,7 @@ FAITHFULNESS = "faithfulness"
 class SummaC(Evaluator):
     """Which passage of the document entails each sentence of the summary best, and how well (SummaC).
 
-    `variant=zs`: the highest probability of entailment over passages, then the mean over sentences. `variant=conv`: all
+    `method=zs`: the highest probability of entailment over passages, then the mean over sentences. `method=conv`: all
     probabilities as a histogram, weighed by a trained convolution (`weights`: a file of `scripts/train_summac.py`).
     `granularity`: what a passage of the document is (sentence, 2sents, paragraph, mixed, document), and after a hyphen,
     where that differs, what is judged of the summary (sentence, paragraph or document): `paragraph-sentence`. `labels`
@@ -50,7 +50,7 @@ class SummaC(Evaluator):
     reduce = "whole"
     value_range = (-1.0, 1.0)
 
-    variant: Literal["zs", "conv"] = "zs"
+    method: Literal["zs", "conv"] = "zs"
     granularity: str = "sentence"
     labels: Literal["e", "ec"] = "e"
     weights: Annotated[DataFile | None, named_file(WEIGHTS, f"; {SCRIPT} makes one")] = None
@@ -68,17 +68,19 @@ class SummaC(Evaluator):
                 f"granularity {self.granularity!r}: a passage is one of {', '.join(Grain.__args__)}, and behind a "  # type: ignore[attr-defined]
                 "hyphen what is judged of the summary is sentence, paragraph or document"
             )
-        if self.variant == "conv" and self.weights is None:
+        if self.method == "conv" and self.weights is None:
             raise ValueError(
-                "variant conv needs its trained weights: give weights=FILE (scripts/train_summac.py trains them on "
-                "labelled summaries), or take variant zs"
+                "method=conv needs trained weights. Set weights=FILE (scripts/train_summac.py trains them on labelled "
+                "summaries), or method=zs"
             )
-        if self.variant == "zs" and self.weights is not None:
-            raise ValueError("weights are for variant conv; leave them out, or set variant=conv")
-        if self.variant == "conv" and self.labels != "e":
-            raise ValueError("labels are for variant zs; the weights of conv say what they count")
-        if self.variant == "conv" and self.nearest is not None:
-            raise ValueError("nearest is for variant zs; conv weighs the probabilities of all passages")
+        if self.method == "zs" and self.weights is not None:
+            raise ValueError("weights requires method=conv. Remove weights, or set method=conv")
+        if self.method == "conv" and self.labels != "e":
+            raise ValueError(
+                "labels requires method=zs. The weights of method=conv define which probabilities are counted"
+            )
+        if self.method == "conv" and self.nearest is not None:
+            raise ValueError("nearest requires method=zs. method=conv uses the probabilities of all passages")
         return self
 
     @property

@@ -34,7 +34,7 @@ READ = 256
 """Tokens that are read of a text whose units are written."""
 TEXT, UNIT = 200, 100
 """Tokens that are read of a text and of a unit it may hold."""
-LINE = 0.5
+THRESHOLD = 0.5
 HELD = 2
 """The matching network's class of a unit that the text holds."""
 
@@ -108,7 +108,11 @@ class A2CU(Evaluator):
         if "recall" in self.measures:
             list_id = KeyFacts.of(prepared.data["key_facts"], "reference").id
             for at, share in enumerate(np.concatenate(held)):
-                fields: dict[str, Any] = {"value": float(share), "label": int(share > LINE), "reason": _says(share)}
+                fields: dict[str, Any] = {
+                    "value": float(share),
+                    "label": int(share > THRESHOLD),
+                    "reason": _says(share),
+                }
                 judgments.append(builder.ok(RECALL, "key_fact", at, list_id=list_id, **fields))
         if {"precision", "f1"} & set(self.measures):
             (claims,) = await self._written([item.summary.text], tools)
@@ -121,7 +125,7 @@ class A2CU(Evaluator):
             values["f1"] = [2 * precision * recall / (precision + recall + 1e-10) for precision, recall in both]
             # Each unit of the summary, at the reference that holds it best.
             for at, (text, share) in enumerate(zip(claims, np.max(np.stack(by_reference), axis=0), strict=True)):
-                fields = {"value": float(share), "label": int(share > LINE), "reason": _says(share)}
+                fields = {"value": float(share), "label": int(share > THRESHOLD), "reason": _says(share)}
                 about = {"list_id": digest(claims, 12), "claim": Claim(text=text)}
                 judgments.append(builder.ok(PRECISION, "claim", at, **fields, **about))
         return [*(self._whole(builder, measure, values[measure]) for measure in self.measures), *judgments]
@@ -151,8 +155,8 @@ class A2CU(Evaluator):
 
 
 def _share(held: NDArray[np.float64]) -> float:
-    return float(np.mean(held > LINE))
+    return float(np.mean(held > THRESHOLD))
 
 
 def _says(share: float) -> str:
-    return f"{'held' if share > LINE else 'not held'} (probability {share:.2f})"
+    return f"{'held' if share > THRESHOLD else 'not held'} (probability {share:.2f})"
