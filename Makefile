@@ -112,6 +112,7 @@ check: $(VENV)/.check
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/python scripts/vocabulary.py
 
 format: $(VENV)/.check
 	@$(BIN)/ruff check --fix .
