@@ -85,7 +85,7 @@ def test_the_run_keeps_every_template_under_the_hash_of_the_signature(tmp_path: 
     ids=lambda value: getattr(value, "name", ""),
 )
 def test_all_templates_that_bear_on_a_judgment_are_kept(judge: Any, names: set[str]) -> None:
-    assert {Path(file).name.split(".")[0] for file in judge.kept_files()} == names
+    assert {Path(file).name.split(".")[0] for file in judge.files_to_keep()} == names
 
 
 def test_a_file_of_numbers_is_read_once_and_kept(tmp_path: Path) -> None:
@@ -95,6 +95,6 @@ def test_a_file_of_numbers_is_read_once_and_kept(tmp_path: Path) -> None:
     signed = judge.sign({"encoder": "a/b"})
     file.unlink()
     assert judge.sign({"encoder": "a/b"}) == signed
-    ((name, text),) = judge.kept_files().items()
+    ((name, text),) = judge.files_to_keep().items()
     (hashed,) = re.findall(r"baseline:([0-9a-f]{16})", signed)
     assert (name, text) == (f"files/base.{hashed}.csv", "LAYER,P,R,F\n10,0.5,0.4,0.3\n")

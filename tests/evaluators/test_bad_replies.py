@@ -313,5 +313,5 @@ def test_a_rating_judge_needs_no_line_here(name: str) -> None:
 
 
 def test_every_llm_evaluator_of_the_catalog_stands_here() -> None:
-    asking = {name for name in CATALOG if find(name)().samples and len(find(name)().parts()) == 1}
+    asking = {name for name in CATALOG if find(name)().asks_llm and len(find(name)().components()) == 1}
     assert asking <= set(HARNESSES)

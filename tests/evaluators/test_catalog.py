@@ -85,10 +85,10 @@ def judge(spec: str, rows: Sequence[Mapping[str, Any]], *, reachable: bool = Tru
     """All judgments of one evaluator; LLMs answer with a valid example of the schema asked for, networks by words."""
     evaluator = usable(spec)
     data = load(rows)
-    roles = {role: "dry/model" for part in evaluator.parts() for role in part.roles}
+    roles = {role: "dry/model" for part in evaluator.components() for role in part.roles}
     work = jobs([evaluator], roles, splitter(data), {"t": 0.0})
     sink = Collected()
-    local = {name for part in evaluator.parts() for name, role in part.roles.items() if role.kind != "llm"}
+    local = {name for part in evaluator.components() for name, role in part.roles.items() if role.kind != "llm"}
     llms = {role: dry(model, Usage()) for role, model in roles.items() if role not in local}
     if not reachable:
         llms = {role: BoundLLM(Unreachable()) for role in llms}
@@ -145,9 +145,9 @@ class TestContract:
         assert found.model_config["frozen"]
 
     def test_it_asks_the_roles_that_it_declares(self, name: str) -> None:
-        for part in usable(name).parts():
+        for part in usable(name).components():
             assert set(part.required_roles) <= set(part.roles)
-            assert part.samples == any(part.roles[role].kind == "llm" for role in part.required_roles)
+            assert part.asks_llm == any(part.roles[role].kind == "llm" for role in part.required_roles)
         kinds = {"llm", *get_args(ModelTask)}
         for role in find(name).roles.values():
             assert role.kind in kinds
@@ -156,7 +156,7 @@ class TestContract:
     @pytest.mark.parametrize("empty", ["document", "summary"])
     def test_an_empty_text_is_skipped_for_each_aspect_without_a_call(self, name: str, empty: str) -> None:
         found = [row for row in judge(name, pair(name, **{empty: " "})).judgments if row.target.system == "a"]
-        parts = [part for part in usable(name).parts() if not part.prepares_only]
+        parts = [part for part in usable(name).components() if not part.prepares_only]
         assert {(row.judge, row.aspect) for row in found} == {
             (part.name, aspect) for part in parts for aspect in part.active_aspects
         }
@@ -167,7 +167,7 @@ class TestContract:
     def test_where_preparing_failed_each_aspect_has_failed(self, name: str) -> None:
         ((document, summaries),) = load(pair(name)).items()
         prepared = Prepared(document_id="d", status="refused", reason="it would not", calls=("key",))
-        for part in usable(name).parts():
+        for part in usable(name).components():
             for item in part.items(document, summaries):
                 rows = part.unjudged(item, "sig", prepared)
                 assert rows is not None
@@ -177,7 +177,7 @@ class TestContract:
                 }
 
     def test_a_model_that_does_not_answer_is_an_error_and_no_number(self, name: str) -> None:
-        asking = [part for part in usable(name).parts() if part.required_roles and not part.prepares_only]
+        asking = [part for part in usable(name).components() if part.required_roles and not part.prepares_only]
         if not asking or any(isinstance(part, DerivedEvaluator) for part in asking):
             pytest.skip("it asks no model itself")
         found = judge(name, pair(name), reachable=False)
@@ -189,8 +189,8 @@ class TestContract:
     def test_every_judgment_is_signed_addressed_and_explained(self, name: str) -> None:
         found = judge(name, pair(name))
         assert found.failures == []
-        parts = {part.name: part for part in usable(name).parts()}
-        measured = {(part.name, aspect) for part in usable(name).parts() for aspect in part.active_aspects}
+        parts = {part.name: part for part in usable(name).components()}
+        measured = {(part.name, aspect) for part in usable(name).components() for aspect in part.active_aspects}
         for one in found.judgments:
             assert one.judge in parts
             assert one.signature.startswith(f"{one.judge}|")
@@ -204,7 +204,7 @@ class TestContract:
             assert found.judgments
 
     def test_settings_are_in_the_signature_and_rebuild_it(self, name: str) -> None:
-        for part in build(name).parts():
+        for part in build(name).components():
             again = type(part)(**part.model_dump(mode="json", exclude_defaults=True))
             assert again.sign({}, "rules-1") == part.sign({}, "rules-1")
 
@@ -251,9 +251,9 @@ def test_every_value_of_a_setting_is_judged_by_and_signed(spec: str) -> None:
     found = judge(spec, pair(name))
     assert found.failures == []
     assert {row.status for row in found.judgments} <= {"ok", "skipped"}
-    measured = {aspect for part in build(spec).parts() for aspect in part.active_aspects}
+    measured = {aspect for part in build(spec).components() for aspect in part.active_aspects}
     assert measured <= {row.aspect for row in found.judgments}
-    if [part.sign({}) for part in build(spec).parts()] == [part.sign({}) for part in build(name).parts()]:
+    if [part.sign({}) for part in build(spec).components()] == [part.sign({}) for part in build(name).components()]:
         # The default, spelled out.
         assert found.judgments == judge(name, pair(name)).judgments
 
@@ -301,7 +301,7 @@ def test_edge_cases_have_one_defined_result(name: str, edge: str) -> None:
     assert found.failures == []
     assert {one.status for one in mine} <= expected.get(name, USUAL.get(name, OK))
     assert all(one.value is None and one.reason for one in mine if one.status != "ok")
-    if not build(name).parts()[0].prepares_only:
+    if not build(name).components()[0].prepares_only:
         assert mine
 
 
@@ -353,7 +353,7 @@ def test_a_rating_scale_is_known_where_the_parser_is_not_installed(monkeypatch: 
         raise metadata.PackageNotFoundError(package)
 
     monkeypatch.setattr(metadata, "version", missing)
-    scales = {part.name: part.rating_scale for name in NAMES for part in usable(name).parts()}
+    scales = {part.name: part.rating_scale for name in NAMES for part in usable(name).components()}
     assert scales["questeval"] is None
     assert scales["rts"] == scales["geval"] == (1, 5)
     assert scales["direct"] == (0, 100)

@@ -170,7 +170,7 @@ class TestSpelling:
     def test_another_model_is_another_role(self) -> None:
         found = build("ensemble[rts+rts@second]")
         assert found.required_roles == ("judge", "second")
-        assert [part.name for part in found.parts()] == ["rts", "ensemble"]
+        assert [part.name for part in found.components()] == ["rts", "ensemble"]
         assert "second:b/c" in found.sign({"judge": "a/b", "second": "b/c"})
 
     @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from summeter.evaluators.catalog import CATALOG, build
 from summeter.records import Judgment, Side
 from summeter.text.punkt import punkt_split
 
-LOCAL = [name for name in CATALOG if not any(part.samples for part in build(name).parts())]
+LOCAL = [name for name in CATALOG if not any(part.asks_llm for part in build(name).components())]
 DOCUMENT = (
     "The bridge over the Ems opened in 1998. It is 14 metres wide and was paid for by the town. Ms. Ode, who built it, "
     "lives in the U.S. now. The council did not approve a second bridge. 😀 Trams may cross it from May on."

@@ -53,7 +53,7 @@ class Two(TrueTeacher):
 def test_a_judge_names_weights_that_may_not_be_used_commercially(
     judge: TrueTeacher | UniEval, model: str, said: bool
 ) -> None:
-    named = judge.restricted({judge.required_roles[0]: model})
+    named = judge.noncommercial_weights({judge.required_roles[0]: model})
     assert named == (("google/t5_11b_trueteacher_and_anli (CC BY-NC 4.0)",) if said else ())
 
 
@@ -68,7 +68,7 @@ def test_a_judge_names_weights_that_may_not_be_used_commercially(
 )
 def test_an_llm_is_known_by_its_name(settings: dict[str, str], model: str, said: bool) -> None:
     judge = MiniCheck(**settings)
-    named = judge.restricted({judge.required_roles[0]: model})
+    named = judge.noncommercial_weights({judge.required_roles[0]: model})
     assert named == (("bespokelabs/Bespoke-MiniCheck-7B (CC BY-NC 4.0)",) if said else ())
 
 

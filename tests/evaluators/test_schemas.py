@@ -33,7 +33,7 @@ ROWS = [
     },
 ]
 
-ASKING = [name for name in CATALOG if any(part.samples for part in build(name).parts())]
+ASKING = [name for name in CATALOG if any(part.asks_llm for part in build(name).components())]
 SET = [  # settings that send another form
     *(f"finesure.fact_check[strategy={one}]" for one in ("basic", "instruction", "categorization", "evidence")),
     "finesure.fact_check[taxonomy=unisumeval]", "finesure.key_facts[validators=2]", "geval[key_facts=document]",
@@ -95,7 +95,7 @@ def test_what_is_sent_is_what_every_server_enforces(spec: str, monkeypatch: pyte
         note(self, model, request, reply, tally)
 
     monkeypatch.setattr(Sent, "call", keep)
-    roles = {role for part in build(spec).parts() for role in part.required_roles}
+    roles = {role for part in build(spec).components() for role in part.required_roles}
     dry_run(ROWS, [spec], models=dict.fromkeys(roles, "scripted/none.jsonl"))
     assert sent
     assert {form: found for form, schema in sent.items() if (found := list(breaches(schema)))} == {}

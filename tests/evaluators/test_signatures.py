@@ -18,7 +18,9 @@ SIGNATURES: dict[str, list[str]] = json.loads((Path(__file__).parent / "signatur
 
 @pytest.mark.parametrize("spec", SIGNATURES)
 def test_a_signature_stays_what_it_was(spec: str) -> None:
-    found = [part.sign(dict.fromkeys(part.required_roles, "p/m"), "rules-1", {"t": 0}) for part in build(spec).parts()]
+    found = [
+        part.sign(dict.fromkeys(part.required_roles, "p/m"), "rules-1", {"t": 0}) for part in build(spec).components()
+    ]
     assert found == SIGNATURES[spec]
 
 

@@ -40,7 +40,7 @@ def drawn_logits(request: Classify) -> NDArray[np.float64]:
 def local_judges() -> list[Evaluator]:
     """Every judge of the catalog that asks no LLM, and those with a line at several places."""
     known = [find(name)() for name in CATALOG if name != "ensemble"]
-    judges = [judge for judge in known if not judge.samples and not judge.needs]
+    judges = [judge for judge in known if not judge.asks_llm and not judge.needs]
     lines = [made(threshold=line) for made in (Fenice, SummaC) for line in (-1.0, 0.0, 0.4998, 1.0)]
     return [
         *(judge for judge in judges if not isinstance(judge, DerivedEvaluator)),

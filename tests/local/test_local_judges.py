@@ -47,10 +47,10 @@ FILES = ("judgments", "prepared", "scores.jsonl", "scores.csv", "pairs.jsonl", "
 
 def roles(spec: str) -> set[str]:
     """The roles whose models an evaluator asks as it is set."""
-    return {role for part in build(spec).parts() for role in part.required_roles}
+    return {role for part in build(spec).components() for role in part.required_roles}
 
 
-NAMES = [name for name in CATALOG if any(part.samples for part in build(name).parts())]
+NAMES = [name for name in CATALOG if any(part.asks_llm for part in build(name).components())]
 SPECS = [spec for name in NAMES for spec in SETTINGS.get(name, (name,)) if roles(spec)]
 
 

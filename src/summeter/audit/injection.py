@@ -84,7 +84,7 @@ def injection(
     dataset = data if isinstance(data, Dataset) else load(data)
     seed = int(options.get("seed") or 0)
     chosen = subjects(dataset, sample, seed)
-    rivals = any(part.pairwise for judge in judges for part in judge.parts())
+    rivals = any(part.pairwise for judge in judges for part in judge.components())
     audited = variants(dataset, chosen, attacks, rivals=rivals)
     run = evaluate(audited, judges, models=models, out=out, replay=replay, progress=progress, **options)
     study = flips(run.judgments(), chosen, attacks, seed)

@@ -159,7 +159,7 @@ async def _run_session(
             size = executor.documents_per_part or documents_per_part(plan.data.document_count)
             started = started.model_copy(update={"documents_per_part": size})
         # The run keeps the prompts and numbers that its signatures name by their hashes.
-        for name, text in (kept for job in plan.jobs for kept in job.evaluator.kept_files().items()):
+        for name, text in (kept for job in plan.jobs for kept in job.evaluator.files_to_keep().items()):
             if not (folder / name).exists():
                 (folder / name).parent.mkdir(exist_ok=True)
                 write_text(folder / name, text)

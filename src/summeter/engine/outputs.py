@@ -278,7 +278,7 @@ def _evaluator(name: str, aspect: str) -> Evaluator | None:
     """The evaluator of the catalog that measures an aspect; None where its values are not known."""
     if not issubclass(find(name), DerivedEvaluator):
         with suppress(UsageError):
-            parts = _reader(name, aspect).parts()
+            parts = _reader(name, aspect).components()
             return next((part for part in parts if aspect in part.active_aspects), parts[0])
     return None
 

@@ -85,7 +85,7 @@ def jobs(
             evaluator.check_members(members)
         roles = {role: renamed.get(role, role) for role in evaluator.required_roles}
         bound = models_of(evaluator, roles, models)
-        draw = repeat if evaluator.samples else 1
+        draw = repeat if evaluator.asks_llm else 1
         signed = evaluator.sign(bound, splitter, {**sampling, "rep": draw} if repeats > 1 else sampling)
         entry = JudgeEntry(
             name=evaluator.name,
@@ -100,7 +100,7 @@ def jobs(
             members=tuple(members),
             roles={role: name for role, name in roles.items() if role != name},
             threshold=evaluator.decision_threshold,
-            restricted=evaluator.restricted(bound),
+            restricted=evaluator.noncommercial_weights(bound),
         )
         if not partial:
             whole.add(signed)
@@ -111,7 +111,7 @@ def jobs(
         return signed
 
     for evaluator in _planned(evaluators):
-        for repeat in range(1, repeats + 1 if evaluator.samples else 2):
+        for repeat in range(1, repeats + 1 if evaluator.asks_llm else 2):
             add(evaluator, repeat, {})
     if not planned:
         raise UsageError("no evaluators given; give one or more with ", Parameter("evaluators"))
@@ -124,7 +124,7 @@ def jobs(
 def _planned(evaluators: Sequence[Evaluator]) -> Iterator[Evaluator]:
     """The parts of bundles, and all others; a derived judge is planned with its members."""
     for evaluator in evaluators:
-        yield from (evaluator,) if isinstance(evaluator, DerivedEvaluator) else evaluator.parts()
+        yield from (evaluator,) if isinstance(evaluator, DerivedEvaluator) else evaluator.components()
 
 
 class RunPlan(NamedTuple):

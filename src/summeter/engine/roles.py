@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def parts_of(evaluators: Iterable[Evaluator]) -> list[Evaluator]:
     """The parts of all evaluators, in order."""
-    return [part for evaluator in evaluators for part in evaluator.parts()]
+    return [part for evaluator in evaluators for part in evaluator.components()]
 
 
 def default_models(evaluators: Sequence[Evaluator]) -> dict[str, str]:

@@ -203,7 +203,7 @@ class Evaluator(BaseModel):
                 faults = "; ".join(_setting_fault(detail, type(self)) for detail in error.errors())
                 raise SettingError(f"evaluator {named!r}: {faults}") from error
 
-    def restricted(self, models: Mapping[str, str]) -> tuple[str, ...]:
+    def noncommercial_weights(self, models: Mapping[str, str]) -> tuple[str, ...]:
         """Weights whose licence forbids commercial use, with that licence, among those that it is meant for: where the
         model bound to their role has their name or alias, or is a folder, and the role has no others."""
         named = []
@@ -223,7 +223,7 @@ class Evaluator(BaseModel):
         """The role of this name; one that is not in `roles`, such as a member's of a derived judge, takes an LLM."""
         return self.roles.get(name, Role())
 
-    def parts(self) -> tuple[Evaluator, ...]:
+    def components(self) -> tuple[Evaluator, ...]:
         """The evaluators that do the work: itself, or the members of a bundle."""
         return (self,)
 
@@ -238,7 +238,7 @@ class Evaluator(BaseModel):
         return tuple(self.roles)
 
     @property
-    def samples(self) -> bool:
+    def asks_llm(self) -> bool:
         """Whether it asks an LLM as it is set; local models give the same answer every time."""
         return any(self.role(name).kind == "llm" for name in self.required_roles)
 
@@ -286,7 +286,7 @@ class Evaluator(BaseModel):
         """The ends of the scale that its ratings are on, as its signature names it; None where it rates nothing."""
         return None
 
-    def kept_files(self) -> Mapping[str, str]:
+    def files_to_keep(self) -> Mapping[str, str]:
         """What a run keeps of the texts that its judgments rest on (prompts, weights): file name in the run -> text."""
         return {
             f"files/{value.path.stem}.{digest(value.text, HASH)}{value.path.suffix}": value.text
@@ -302,7 +302,7 @@ class Evaluator(BaseModel):
         `sampling` holds what decides a model's draws (temperature, seed); it is signed where an LLM is asked.
         """
         roles = {role: models[role] for role in self.required_roles if role in models}
-        drawn = dict(sampling or {}) if self.samples else {}
+        drawn = dict(sampling or {}) if self.asks_llm else {}
         split = splitter if self.reads_sentences else None
         return signature(self.name, {**roles, **drawn, **self.signature_fields(), "split": split, "v": self.version})
 
@@ -392,10 +392,10 @@ class PromptedEvaluator(Evaluator):
         """Changed settings, and the prompt."""
         return {**super().signature_fields(), "prompt": self.prompt_hash}
 
-    def kept_files(self) -> Mapping[str, str]:
+    def files_to_keep(self) -> Mapping[str, str]:
         """As for every evaluator, and the templates."""
         texts = {f"prompts/{template.name}.{template.hash}.txt": template.source for template in self.used_templates()}
-        return {**super().kept_files(), **texts}
+        return {**super().files_to_keep(), **texts}
 
 
 def _setting_fault(detail: ErrorDetails, owner: type[Evaluator]) -> str:

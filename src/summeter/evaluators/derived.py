@@ -125,7 +125,7 @@ class DerivedEvaluator(Evaluator):
         """Called before any work with the members' signatures in this run, in their order. Raises UsageError where it
         cannot be computed from what they sign. Default: any do."""
 
-    def parts(self) -> tuple[Evaluator, ...]:
+    def components(self) -> tuple[Evaluator, ...]:
         """The members that ask the run's own judge (or no model), and itself."""
         return (*(member.evaluator for member in self.members if member.role is None), self)
 
@@ -135,9 +135,9 @@ class DerivedEvaluator(Evaluator):
         return tuple(dict.fromkeys(role for member in self.members for role in member.required_roles))
 
     @property
-    def samples(self) -> bool:
+    def asks_llm(self) -> bool:
         """Whether a member asks an LLM."""
-        return any(member.evaluator.samples for member in self.members)
+        return any(member.evaluator.asks_llm for member in self.members)
 
     def signature_fields(self) -> Mapping[str, object]:
         """Settings; the members with what they sign; the scale of ratings."""
@@ -198,7 +198,7 @@ def named_members(of: str, aspect: str | None = None) -> tuple[MemberJudge, ...]
         judge = build(text)
         if aspect is not None and "aspect" in type(judge).model_fields and "aspect" not in judge.model_fields_set:
             judge = type(judge)(**{**judge.model_dump(exclude_unset=True), "aspect": aspect})
-        for evaluator in judge.parts():
+        for evaluator in judge.components():
             if isinstance(evaluator, DerivedEvaluator) or evaluator.pairwise:
                 raise UsageError(f"{evaluator.name} cannot be part of another judge: it judges no summary by itself")
             if not evaluator.prepares_only:

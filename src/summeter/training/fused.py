@@ -227,7 +227,7 @@ def _of_entry(run: RunFolder, entry: JudgeEntry) -> tuple[Evaluator, FusedMember
 
 def _judged_here(how: FusedTraining, data: Dataset, named: MemberJudge, runs: Sequence[RunFolder]) -> Source:
     evaluator = named.evaluator
-    if evaluator.samples:
+    if evaluator.asks_llm:
         where = f"is in none of the runs {', '.join(str(run.folder) for run in runs)}" if runs else "no run is named"
         raise UsageError(
             f"members: {named.name} asks an LLM, and {where}; score the data with it (summeter score DATA -e "

@@ -222,12 +222,12 @@ def test_the_bundle_passes_its_settings_on(tmp_path: Path) -> None:
         validators=2,
         prompts=tmp_path,
     )
-    check, align = bundle.parts()
+    check, align = bundle.components()
     assert check.model_dump() == {"taxonomy": "unisumeval", "strategy": "evidence", "prompts": str(tmp_path)}
     wanted = {"strategy": "basic", "source": "document", "at_most": 5, "validators": 2, "prompts": str(tmp_path)}
     assert align.model_dump() == wanted
     assert bundle.required_roles == ("judge", "validator", "validator2")
-    assert {aspect for part in bundle.parts() for aspect in part.aspects} == set(bundle.aspects)
+    assert {aspect for part in bundle.components() for aspect in part.aspects} == set(bundle.aspects)
 
 
 def test_signatures_change_with_any_template_used(tmp_path: Path) -> None:

@@ -240,18 +240,20 @@ class TestPlus:
         assert found[0].label == 1
 
     def test_the_bundle_is_its_parts(self) -> None:
-        parts = [(type(part), part.active_aspects) for part in GEvalPlus(scoring="single").parts()]
+        parts = [(type(part), part.active_aspects) for part in GEvalPlus(scoring="single").components()]
         assert parts == [
             (GEvalPlusFaithfulness, ("faithfulness",)), (GEvalPlusRating, ("completeness",)),
             (GEvalPlusRating, ("conciseness",)),
         ]  # fmt: skip
-        assert GEvalPlus(aspect="conciseness", draws=3).parts() == (GEvalPlusRating(aspect="conciseness", draws=3),)
+        assert GEvalPlus(aspect="conciseness", draws=3).components() == (
+            GEvalPlusRating(aspect="conciseness", draws=3),
+        )
 
     def test_a_share_and_ratings_make_no_composite(self) -> None:
         llm = Scripted({"Fill in the form": {"score": 4},
                         "For each sentence": {"1": {"response": "yes"}, "2": {"response": "no"}}})  # fmt: skip
         found: list[Judgment] = []
-        for part in GEvalPlus(scoring="single").parts():
+        for part in GEvalPlus(scoring="single").components():
             assert isinstance(part, ScoreForm | GEvalPlusFaithfulness)
             found += ask(part, llm)[1]
         scores = {(score.aspect, score.value) for score in summary_scores(found, {})}

@@ -242,9 +242,9 @@ class FineSurE(Evaluator):
     `strategy` is the prompt strategy of the fact check, `align_strategy` that of the alignment; the other settings are
     those of the parts.
 
-    A bundle: `parts()` do the work, and their judgments carry the parts' own names and signatures.
+    A bundle: `components()` do the work, and their judgments carry the parts' own names and signatures.
 
-    >>> [part.name for part in FineSurE().parts()]
+    >>> [part.name for part in FineSurE().components()]
     ['finesure.fact_check', 'finesure.align']
     """
 
@@ -269,9 +269,9 @@ class FineSurE(Evaluator):
     @property
     def required_roles(self) -> tuple[str, ...]:
         """The judge, and the validators of key facts."""
-        return tuple(dict.fromkeys(role for part in self.parts() for role in part.required_roles))
+        return tuple(dict.fromkeys(role for part in self.components() for role in part.required_roles))
 
-    def parts(self) -> tuple[Evaluator, ...]:
+    def components(self) -> tuple[Evaluator, ...]:
         """The fact check and the alignment, with this bundle's settings."""
         return (
             FactCheck(taxonomy=self.taxonomy, strategy=self.strategy, prompts=self.prompts),

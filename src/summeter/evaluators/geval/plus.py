@@ -87,11 +87,11 @@ class GEvalPlusRating(ScoreForm):
 class GEvalPlus(Evaluator):
     """G-Eval+ of UniSumEval: the share of supported sentences, and two ratings from 1 to 5.
 
-    A bundle: `parts()` do the work, and their judgments carry the parts' own names and signatures. `aspect`:
+    A bundle: `components()` do the work, and their judgments carry the parts' own names and signatures. `aspect`:
     "all" or one of the three; `scoring` and `draws` are those of the ratings (see `geval`). A share and ratings
     have no mean, so there is no composite.
 
-    >>> [part.name for part in GEvalPlus().parts()]
+    >>> [part.name for part in GEvalPlus().components()]
     ['geval_plus.faithfulness', 'geval_plus.rating', 'geval_plus.rating']
     """
 
@@ -116,7 +116,7 @@ class GEvalPlus(Evaluator):
         """All three aspects, or the one chosen."""
         return self.aspects if self.aspect == "all" else (self.aspect,)
 
-    def parts(self) -> tuple[Evaluator, ...]:
+    def components(self) -> tuple[Evaluator, ...]:
         """The judges of the aspects chosen, with this bundle's settings."""
         judges: dict[str, Evaluator] = {FAITHFULNESS: GEvalPlusFaithfulness(prompts=self.prompts)}
         for aspect in RATED_PLUS:
